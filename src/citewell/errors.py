@@ -1,0 +1,98 @@
+"""One exception tree. A message says what happened and what to do next; it never quotes a document or a question.
+
+CitewellError
+├── InputError               what was given cannot be used
+│   ├── UnsupportedFile      a type that no parser reads
+│   ├── EncryptedFile        a password is needed
+│   ├── DamagedFile          truncated, malformed or hostile
+│   ├── TooLarge             over a limit in the settings
+│   └── EmptyFile            no text to read
+├── NotFound                 no such thing in this scope
+├── ScopeRefused             a scope without a tenant, or a tag the caller may not use
+├── EmbedderMismatch         vectors of two embedders would be mixed
+├── LibraryError             the library cannot be read or written
+│   ├── LibraryBusy          another process holds the write lock
+│   ├── DiskFull             nothing was written
+│   ├── LibraryReadOnly      nothing was written
+│   └── SchemaTooNew         written by a newer Citewell
+├── Unavailable              a part that should answer does not
+│   ├── ModelFilesMissing    the embedding model is not installed or not the one expected
+│   └── EmbedderUnavailable  a remote embedder failed
+└── MissingExtra             an optional package is not installed
+"""
+
+
+class CitewellError(Exception):
+    """Anything that Citewell reports to a person."""
+
+
+class InputError(CitewellError):
+    """What was given cannot be used."""
+
+
+class UnsupportedFile(InputError):
+    """A file type that no parser reads."""
+
+
+class EncryptedFile(InputError):
+    """A file that needs a password."""
+
+
+class DamagedFile(InputError):
+    """A truncated, malformed or hostile file."""
+
+
+class TooLarge(InputError):
+    """A file over a limit in the settings."""
+
+
+class EmptyFile(InputError):
+    """A file without any text."""
+
+
+class NotFound(CitewellError):
+    """No such thing in this scope."""
+
+
+class ScopeRefused(CitewellError):
+    """A scope without a tenant, or with a tag that the caller may not use."""
+
+
+class EmbedderMismatch(CitewellError):
+    """Vectors of two embedders would be mixed."""
+
+
+class LibraryError(CitewellError):
+    """The library cannot be read or written."""
+
+
+class LibraryBusy(LibraryError):
+    """Another process holds the write lock."""
+
+
+class DiskFull(LibraryError):
+    """The disk is full; nothing was written."""
+
+
+class LibraryReadOnly(LibraryError):
+    """The library's folder cannot be written; nothing was written."""
+
+
+class SchemaTooNew(LibraryError):
+    """The library was written by a newer Citewell."""
+
+
+class Unavailable(CitewellError):
+    """A part that should answer does not."""
+
+
+class ModelFilesMissing(Unavailable):
+    """The embedding model is not installed, or is not the one expected."""
+
+
+class EmbedderUnavailable(Unavailable):
+    """A remote embedder failed."""
+
+
+class MissingExtra(CitewellError):
+    """An optional package is not installed."""

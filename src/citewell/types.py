@@ -1,0 +1,334 @@
+"""The nouns, in the order data flows: Source, Document, Chunk, Scope, Query, Hit."""
+
+from __future__ import annotations
+
+import uuid
+from array import array
+from bisect import bisect_right
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, field
+from datetime import date, datetime
+from enum import StrEnum
+from typing import Literal
+
+# ---------------------------------------------------------------------------------------------------------- writing
+
+
+@dataclass(frozen=True, slots=True)
+class Source:
+    """Bytes to read, with the name a person knows them by."""
+
+    data: bytes
+    name: str
+
+
+@dataclass(frozen=True, slots=True)
+class Limits:
+    """How much one file may ask of the machine."""
+
+    max_bytes: int = 100 * 1024 * 1024
+    max_pages: int = 1_500
+    max_characters: int = 20_000_000
+    max_unpacked_bytes: int = 400 * 1024 * 1024
+
+
+BlockKind = Literal["heading", "paragraph", "list_item", "table_row", "caption", "box", "footnote", "code"]
+
+
+@dataclass(frozen=True, slots=True)
+class Block:
+    """One paragraph-like piece of the canonical text."""
+
+    kind: BlockKind
+    start: int
+    end: int
+    section: tuple[str, ...] = ()
+    """Titles of the sections round it, outermost first; a heading's own title is the last one."""
+    page: int | None = None
+    """1-based page on which it starts; None where the format has no pages."""
+
+
+@dataclass(frozen=True, slots=True)
+class Page:
+    """One page: its part of the canonical text and its size in points."""
+
+    number: int
+    start: int
+    end: int
+    width: float
+    height: float
+    label: str | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Box:
+    """A rectangle on a page, in points from the top left corner."""
+
+    page: int
+    left: float
+    top: float
+    right: float
+    bottom: float
+
+
+@dataclass(frozen=True, slots=True)
+class Line:
+    """A run of characters set on one line of a page: character `start + i` spans `lefts[i]` to `rights[i]`."""
+
+    start: int
+    page: int
+    top: float
+    bottom: float
+    lefts: array[float]
+    rights: array[float]
+
+    @property
+    def end(self) -> int:
+        return self.start + len(self.lefts)
+
+
+@dataclass(frozen=True, slots=True)
+class Layout:
+    """Where each character of a paged document stands; lines are sorted by `start` and do not overlap."""
+
+    pages: tuple[Page, ...] = ()
+    lines: tuple[Line, ...] = ()
+
+    def boxes(self, start: int, end: int) -> list[Box]:
+        """One box per line touched by the span; characters that stand nowhere on the page have none."""
+        found = []
+        first = max(0, bisect_right(self.lines, start, key=lambda line: line.start) - 1)
+        for line in self.lines[first:]:
+            if line.start >= end:
+                break
+            low, high = max(start - line.start, 0), min(end, line.end) - line.start
+            if low < high:
+                left, right = min(line.lefts[low:high]), max(line.rights[low:high])
+                found.append(Box(line.page, left, line.top, right, line.bottom))
+        return found
+
+    def page_at(self, offset: int) -> int | None:
+        """The page that holds the character at `offset`, or None without pages."""
+        position = bisect_right(self.pages, offset, key=lambda page: page.start) - 1
+        return self.pages[position].number if position >= 0 else None
+
+
+@dataclass(frozen=True, slots=True)
+class Metadata:
+    """What a document says about itself; unknown is None."""
+
+    language: str | None = None
+    publisher: str | None = None
+    published: date | None = None
+    licence: str | None = None
+    source_url: str | None = None
+    identifiers: tuple[tuple[str, str], ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
+class Document:
+    """A parsed file: one canonical text, and what every part of it is."""
+
+    title: str
+    media_type: str
+    text: str
+    blocks: tuple[Block, ...]
+    layout: Layout = field(default_factory=Layout)
+    metadata: Metadata = field(default_factory=Metadata)
+    notes: tuple[str, ...] = ()
+    """What the reader should know of how it was read, such as “pages 3–4 were read by OCR”."""
+
+
+@dataclass(frozen=True, slots=True)
+class Chunk:
+    """A passage that is ranked as one: `text` is exactly `document.text[start:end]`."""
+
+    index: int
+    start: int
+    end: int
+    text: str
+    section: tuple[str, ...]
+    page: int | None
+    tokens: int
+    """Tokens of `passage`, what is embedded: section path, overlap and text."""
+    sentences: tuple[tuple[int, int], ...]
+    """Offsets of its sentences in the canonical text, overlap included."""
+
+    @property
+    def passage(self) -> str:
+        """The text that is embedded: the section path, then the words."""
+        return f"{' > '.join(self.section)}\n{self.text}" if self.section else self.text
+
+
+# -------------------------------------------------------------------------------------------------------- the shelf
+
+EVERY = "*"
+"""In a scope: no restriction. Not a legal tag, journey or subject, so no document can carry it."""
+
+
+@dataclass(frozen=True, slots=True)
+class Scope:
+    """Who is asking, decided before anything is ranked; every field must be said.
+
+    A document is visible when its tenant is the same, it is tagged `public` or shares a tag, it is universal or in the
+    journey, and it has no subject or the same one.
+
+    >>> Scope.owner("clinic").tags == frozenset({EVERY})
+    True
+    """
+
+    tenant: str
+    tags: frozenset[str]
+    journey: str | None
+    subject: str | None
+
+    @classmethod
+    def owner(cls, tenant: str) -> Scope:
+        """All that a tenant has: for the person who keeps the library."""
+        return cls(tenant, frozenset({EVERY}), EVERY, EVERY)
+
+
+class State(StrEnum):
+    """Where a document is in its life."""
+
+    PENDING = "pending"
+    QUEUED = "queued"
+    PROCESSING = "processing"
+    COMPLETED = "completed"
+    FAILED = "failed"
+    SUPERSEDED = "superseded"
+    WITHDRAWN = "withdrawn"
+
+
+@dataclass(frozen=True, slots=True)
+class Chunking:
+    """How a document is cut; `size` and `overlap` are in `unit`."""
+
+    strategy: Literal["sections", "characters", "headings"]
+    size: int
+    overlap: int
+    unit: Literal["tokens", "characters"]
+
+
+@dataclass(frozen=True, slots=True)
+class Filing:
+    """Where a document belongs, as said by the person who adds it."""
+
+    tags: frozenset[str] = frozenset({"public"})
+    journeys: frozenset[str] = frozenset()
+    """Empty: universal."""
+    subject: str | None = None
+    title: str | None = None
+    replaces: str | None = None
+    """The id of the document that this one is the next version of."""
+    chunking: Chunking | None = None
+    added_by: str | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Entry:
+    """One document version as the library lists it."""
+
+    id: str
+    tenant: str
+    lineage: str
+    version: int
+    name: str
+    title: str
+    media_type: str
+    state: State
+    is_current: bool
+    content_hash: str
+    size_bytes: int
+    tags: tuple[str, ...]
+    journeys: tuple[str, ...]
+    subject: str | None
+    page_count: int
+    chunk_count: int
+    sentence_count: int
+    chunking: Chunking
+    embedder: str | None
+    metadata: Metadata
+    notes: tuple[str, ...]
+    error: str | None
+    added_at: datetime
+    added_by: str | None
+    processed_at: datetime | None
+    took_s: float | None
+
+
+CHUNK_NAMESPACE = uuid.UUID("6ba7b810-9dad-11d1-80b4-00c04fd430c8")
+
+
+def source_id(document_id: str, chunk_index: int) -> str:
+    """The name that a citation carries.
+
+    >>> source_id("550e8400-e29b-41d4-a716-446655440000", 3)
+    '550e8400-e29b-41d4-a716-446655440000:3'
+    """
+    return f"{document_id}:{chunk_index}"
+
+
+def chunk_id(document_id: str, chunk_index: int) -> str:
+    """A chunk's own stable id.
+
+    >>> chunk_id("550e8400-e29b-41d4-a716-446655440000", 0)
+    '94a95541-fb48-5918-9a19-2a9e3932b380'
+    """
+    return str(uuid.uuid5(CHUNK_NAMESPACE, source_id(document_id, chunk_index)))
+
+
+# ---------------------------------------------------------------------------------------------------------- reading
+
+
+@dataclass(frozen=True, slots=True)
+class Query:
+    """A question as the index sees it: its words, the words added to it, and how many passages are wanted."""
+
+    text: str
+    added_terms: tuple[str, ...] = ()
+    limit: int = 10
+
+
+@dataclass(frozen=True, slots=True)
+class Why:
+    """Why a passage was found."""
+
+    dense_rank: int | None
+    lexical_rank: int | None
+    matched_terms: tuple[str, ...]
+    """Words of the question, or added to it, that the passage holds."""
+    best_sentence: tuple[int, int] | None
+    """Offsets of the sentence nearest to the question."""
+
+
+@dataclass(frozen=True, slots=True)
+class Hit:
+    """A passage that was found, with its place and the reasons."""
+
+    document_id: str
+    document: str
+    version: int
+    chunk_index: int
+    start: int
+    end: int
+    text: str
+    page: int | None
+    section: tuple[str, ...]
+    tags: tuple[str, ...]
+    raw_cosine: float
+    """Cosine of question and passage, in [-1, 1]."""
+    rank_score: float
+    """What the order follows; comparable within one search only."""
+    relevance: float
+    """Calibrated probability in [0, 1] that the passage is about the question."""
+    why: Why
+
+    @property
+    def source_id(self) -> str:
+        return source_id(self.document_id, self.chunk_index)
+
+
+def spans_text(text: str, spans: Sequence[tuple[int, int]]) -> Iterator[str]:
+    """The words of each span."""
+    return (text[start:end] for start, end in spans)
