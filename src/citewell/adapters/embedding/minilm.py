@@ -1,0 +1,101 @@
+"""The default embedder: all-MiniLM-L6-v2 on the CPU, offline."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Iterator, Sequence
+from concurrent.futures import Executor, ThreadPoolExecutor, as_completed
+from pathlib import Path
+from threading import Lock
+
+import numpy as np
+
+from citewell.adapters.embedding.engine import Backend, Engine, open_engine
+from citewell.adapters.embedding.tokenizer import WordPiece
+from citewell.adapters.embedding.weights import DIMENSIONS, SHA256
+from citewell.ports import Progress, Vectors
+
+MAX_TOKENS = 256
+"""Longer texts are cut: the model was trained on no more."""
+
+_WINDOW_TEXTS = 4096
+"""Texts tokenised and sorted at a time: a batch then holds texts of nearly one length, in bounded memory."""
+
+_BATCH_TOKENS = 2048
+_BATCH_TEXTS = 32
+
+
+class MiniLM:
+    """Turns texts into unit vectors; safe to call from several threads."""
+
+    def __init__(self, cache_dir: Path, backend: Backend = "auto", threads: int | None = None) -> None:
+        self._cache_dir = cache_dir
+        self._backend: Backend = backend
+        self._threads = threads or os.cpu_count() or 1
+        self._engine: Engine | None = None
+        self._lock = Lock()
+
+    @property
+    def fingerprint(self) -> str:
+        """The same for every backend, as their vectors are comparable: cosine 0.999 or more between them."""
+        return f"minilm-l6-v2:{SHA256[:8]}:mean:{MAX_TOKENS}:{DIMENSIONS}"
+
+    @property
+    def dimensions(self) -> int:
+        return DIMENSIONS
+
+    @property
+    def engine(self) -> Engine:
+        """What runs the model on this machine, opened at first use."""
+        with self._lock:
+            if self._engine is None:
+                self._engine = open_engine(self._cache_dir, self._backend)
+            return self._engine
+
+    def embed(self, texts: Sequence[str], *, progress: Progress | None = None) -> Vectors:
+        """One unit vector per text, in the order given; equal texts are computed once."""
+        places: dict[str, int] = {}
+        rows = [places.setdefault(text, len(places)) for text in texts]
+        distinct = list(places)
+        vectors = np.empty((len(distinct), DIMENSIONS), np.float32)
+        if len(distinct) == 1:
+            vectors[:] = self.engine.run(WordPiece.load().ids(distinct, max_tokens=MAX_TOKENS))
+        elif distinct:
+            with ThreadPoolExecutor(self._threads, thread_name_prefix="embed") as workers:
+                self._fill(vectors, distinct, workers, progress=_scaled(progress, len(distinct), len(texts)))
+        if progress is not None:
+            progress(len(texts), len(texts))
+        return vectors if len(distinct) == len(texts) else vectors[rows]
+
+    def _fill(self, vectors: Vectors, texts: list[str], workers: Executor, *, progress: Progress | None) -> None:
+        engine, words = self.engine, WordPiece.load()
+        done = 0
+        for start in range(0, len(texts), _WINDOW_TEXTS):
+            ids = words.ids(texts[start : start + _WINDOW_TEXTS], max_tokens=MAX_TOKENS)
+            running = {workers.submit(engine.run, [ids[row] for row in rows]): rows for rows in _batches(ids)}
+            for finished in as_completed(running):
+                rows = running[finished]
+                vectors[np.array(rows) + start] = finished.result()
+                done += len(rows)
+                if progress is not None and done < len(texts):
+                    progress(done, len(texts))
+
+
+def _batches(ids: Sequence[Sequence[int]]) -> Iterator[list[int]]:
+    """Places of texts that are computed together: alike in length, longest first, so that little padding is needed."""
+    batch: list[int] = []
+    for row in sorted(range(len(ids)), key=lambda row: -len(ids[row])):
+        if batch and (len(batch) == _BATCH_TEXTS or (len(batch) + 1) * len(ids[batch[0]]) > _BATCH_TOKENS):
+            yield batch
+            batch = []
+        batch.append(row)
+    if batch:
+        yield batch
+
+
+def _scaled(progress: Progress | None, distinct: int, total: int) -> Progress | None:
+    """Progress over distinct texts, told as progress over all of them."""
+    if progress is None:
+        return None
+    report = progress
+    return lambda done, _: report(done * total // distinct, total)
