@@ -1,0 +1,136 @@
+"""The tables of a library. A change here comes with a migration beside it; a test compares the two."""
+
+from __future__ import annotations
+
+from sqlalchemy import (
+    JSON,
+    Boolean,
+    Column,
+    Date,
+    DateTime,
+    Float,
+    ForeignKey,
+    Index,
+    Integer,
+    LargeBinary,
+    MetaData,
+    String,
+    Table,
+    Text,
+    UniqueConstraint,
+)
+
+metadata = MetaData(
+    naming_convention={
+        "ix": "ix_%(table_name)s_%(column_0_name)s",
+        "uq": "uq_%(table_name)s_%(column_0_name)s",
+        "fk": "fk_%(table_name)s_%(column_0_name)s",
+        "pk": "pk_%(table_name)s",
+    }
+)
+
+library = Table(
+    "library",
+    metadata,
+    Column("key", String(32), primary_key=True),
+    Column("value", Text, nullable=False),
+)
+"""`stamp` grows with every change of what is current or visible; `embedder` names the vectors in use."""
+
+documents = Table(
+    "documents",
+    metadata,
+    Column("id", String(36), primary_key=True),
+    Column("tenant", String(64), nullable=False),
+    Column("lineage", String(36), nullable=False),
+    Column("version", Integer, nullable=False),
+    Column("is_current", Boolean, nullable=False),
+    Column("state", String(16), nullable=False),
+    Column("error", Text),
+    Column("name", String(255), nullable=False),
+    Column("title", Text, nullable=False),
+    Column("media_type", String(127), nullable=False),
+    Column("content_hash", String(64), nullable=False),
+    Column("size_bytes", Integer, nullable=False),
+    Column("subject", String(64)),
+    Column("page_count", Integer, nullable=False),
+    Column("language", String(16)),
+    Column("publisher", Text),
+    Column("published", Date),
+    Column("licence", Text),
+    Column("source_url", Text),
+    Column("identifiers", JSON, nullable=False),
+    Column("notes", JSON, nullable=False),
+    Column("chunk_strategy", String(16), nullable=False),
+    Column("chunk_size", Integer, nullable=False),
+    Column("chunk_overlap", Integer, nullable=False),
+    Column("chunk_unit", String(16), nullable=False),
+    Column("generation", Integer),
+    Column("added_at", DateTime, nullable=False),
+    Column("added_by", String(64)),
+    Column("processed_at", DateTime),
+    Column("took_s", Float),
+    UniqueConstraint("lineage", "version"),
+    Index("ix_documents_tenant_hash", "tenant", "content_hash"),
+    Index("ix_documents_generation", "generation"),
+    Index("ix_documents_state", "state"),
+)
+
+originals = Table(
+    "originals",
+    metadata,
+    Column("tenant", String(64), primary_key=True),
+    Column("content_hash", String(64), primary_key=True),
+    Column("data", LargeBinary, nullable=False),
+)
+"""The bytes as they came, once per tenant; kept in the same transaction as all that is made of them."""
+
+document_tags = Table(
+    "document_tags",
+    metadata,
+    Column("document_id", ForeignKey("documents.id", ondelete="CASCADE"), primary_key=True),
+    Column("tag", String(64), primary_key=True),
+    Index("ix_document_tags_tag", "tag"),
+)
+
+document_journeys = Table(
+    "document_journeys",
+    metadata,
+    Column("document_id", ForeignKey("documents.id", ondelete="CASCADE"), primary_key=True),
+    Column("journey", String(64), primary_key=True),
+    Index("ix_document_journeys_journey", "journey"),
+)
+
+generations = Table(
+    "generations",
+    metadata,
+    Column("id", Integer, primary_key=True),
+    Column("document_id", ForeignKey("documents.id", ondelete="CASCADE"), nullable=False, index=True),
+    Column("embedder", String(255), nullable=False),
+    Column("made_at", DateTime, nullable=False),
+    Column("text", Text, nullable=False),
+    Column("structure", LargeBinary, nullable=False),
+    Column("layout", LargeBinary, nullable=False),
+    Column("chunk_count", Integer, nullable=False),
+    Column("sentence_count", Integer, nullable=False),
+    Column("postings", LargeBinary, nullable=False),
+    Column("vectors", LargeBinary, nullable=False),
+    sqlite_autoincrement=True,
+)
+"""One reading of one document version: text, structure and vectors. `documents.generation` says which one is in use."""
+
+chunks = Table(
+    "chunks",
+    metadata,
+    Column("generation", ForeignKey("generations.id", ondelete="CASCADE"), primary_key=True),
+    Column("chunk_index", Integer, primary_key=True),
+    Column("start", Integer, nullable=False),
+    Column("end", Integer, nullable=False),
+    Column("page", Integer),
+    Column("section", JSON, nullable=False),
+    Column("tokens", Integer, nullable=False),
+    Column("text", Text, nullable=False),
+    Column("text_hash", String(64), nullable=False),
+    Column("sentence_offsets", LargeBinary, nullable=False),
+    Column("sentence_vectors", LargeBinary, nullable=False),
+)

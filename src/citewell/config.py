@@ -1,0 +1,48 @@
+"""One frozen Settings, read from the environment (prefix CITEWELL_) or given by the caller."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Literal
+
+from pydantic import Field, SecretStr
+from pydantic_settings import BaseSettings, SettingsConfigDict
+
+from citewell.types import Limits
+
+
+class Settings(BaseSettings):
+    """Everything that can be set; each has a default that keeps all of it on this machine."""
+
+    model_config = SettingsConfigDict(env_prefix="CITEWELL_", frozen=True, extra="ignore")
+
+    home: Path = Field(default=Path.home() / ".citewell", description="Folder that holds the library.")
+    tenant: str = Field(default="local", min_length=1, description="Tenant of the person at the command line.")
+
+    embedder: Literal["minilm", "openai", "ollama"] = Field(
+        default="minilm", description="Who embeds: the built-in model, an OpenAI-compatible server, or Ollama."
+    )
+    embedder_backend: Literal["auto", "openvino", "onnxruntime"] = Field(
+        default="auto", description="What runs the built-in model."
+    )
+    embedder_model: str | None = Field(default=None, description="Model name at the remote embedder.")
+    embedder_url: str | None = Field(default=None, description="Address of the remote embedder.")
+    embedder_key: SecretStr | None = Field(default=None, description="Key for the remote embedder.")
+
+    max_file_mb: int = Field(default=100, ge=1, description="Largest file that is read, in MiB.")
+    max_pages: int = Field(default=1_500, ge=1, description="Most pages that one PDF may have.")
+    max_characters: int = Field(default=20_000_000, ge=1, description="Most characters that one document may have.")
+
+    host: str = Field(default="127.0.0.1", description="Address that `serve` binds to.")
+    port: int = Field(default=8477, ge=0, le=65_535, description="Port that `serve` binds to; 0 takes a free one.")
+    token: SecretStr | None = Field(default=None, description="Token of the web page; made anew and kept when unset.")
+
+    @property
+    def limits(self) -> Limits:
+        """What one file may ask of the machine."""
+        return Limits(
+            max_bytes=self.max_file_mb * 1024 * 1024,
+            max_pages=self.max_pages,
+            max_characters=self.max_characters,
+            max_unpacked_bytes=4 * self.max_file_mb * 1024 * 1024,
+        )

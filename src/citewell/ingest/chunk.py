@@ -1,0 +1,273 @@
+"""Cuts a document into passages: contiguous slices of its canonical text, none over its limit, no text lost."""
+
+from __future__ import annotations
+
+from bisect import bisect_left, bisect_right
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+
+from citewell.ports import Tokenizer
+from citewell.types import Block, Chunk, Chunking, Document
+from citewell.words import sentences
+
+SECTIONS = Chunking(strategy="sections", size=400, overlap=100, unit="tokens")
+HEADINGS = Chunking(strategy="headings", size=400, overlap=100, unit="tokens")
+CHARACTERS = Chunking(strategy="characters", size=1_500, overlap=200, unit="characters")
+
+STRATEGY = {
+    "application/pdf": SECTIONS,
+    "application/jats+xml": SECTIONS,
+    "application/cda+xml": SECTIONS,
+    "application/vnd.openxmlformats-officedocument.wordprocessingml.document": SECTIONS,
+    "text/html": SECTIONS,
+    "text/markdown": HEADINGS,
+    "text/plain": CHARACTERS,
+    "application/xml": CHARACTERS,
+}
+"""How each kind of document is cut unless the person who adds it says otherwise."""
+
+MAX_DEPTH = 12
+MAX_PATH_TOKENS = 80
+MAX_TITLE_CHARACTERS = 160
+MAX_CHARACTERS_PER_TOKEN = 12
+"""A run without word breaks counts as one token whatever its length: this bounds it."""
+
+
+def default_chunking(media_type: str) -> Chunking:
+    """The strategy for a kind of document.
+
+    >>> default_chunking("text/plain").unit
+    'characters'
+    """
+    return STRATEGY.get(media_type, SECTIONS)
+
+
+def chunk(document: Document, *, chunking: Chunking, tokenizer: Tokenizer) -> list[Chunk]:
+    """The passages of a document, in reading order."""
+    cut = Cut(document, chunking, tokenizer)
+    slices = cut.characters() if chunking.strategy == "characters" else cut.sections()
+    max_tokens = chunking.size if chunking.unit == "tokens" else len(document.text)
+    return list(_chunks(document, slices, tokenizer, max_tokens))
+
+
+@dataclass(frozen=True, slots=True)
+class Slice:
+    """A part of the canonical text and the section it belongs to."""
+
+    start: int
+    end: int
+    section: tuple[str, ...]
+
+
+class Cut:
+    """One document being cut; sizes are looked up in tables made once."""
+
+    def __init__(self, document: Document, chunking: Chunking, tokenizer: Tokenizer) -> None:
+        self.document = document
+        self.chunking = chunking
+        self.tokenizer = tokenizer
+        self._starts = [start for start, _ in tokenizer.spans(document.text)]
+        self._paths: dict[tuple[str, ...], tuple[tuple[str, ...], int]] = {}
+
+    # ------------------------------------------------------------------------------------------------ by sections
+
+    def sections(self) -> Iterator[Slice]:
+        """Whole sections where they fit, their subsections where not, then paragraphs, sentences, tokens."""
+        if self.document.blocks:
+            yield from self._section(self.document.blocks, depth=0)
+
+    def _section(self, blocks: Sequence[Block], depth: int) -> Iterator[Slice]:
+        """The slices of a run of blocks that share their first `depth` section titles."""
+        path = _common_path(blocks)
+        if self.chunking.strategy == "sections" and self._fits(blocks[0].start, blocks[-1].end, path):
+            yield Slice(blocks[0].start, blocks[-1].end, self._path(path)[0])
+            return
+        headings: list[Block] = []  # those with no text of their own go with what follows them
+        for children in _children(blocks, depth):
+            group, headings = [*headings, *children], []
+            if all(block.kind == "heading" for block in group):
+                headings = group
+            elif len(children[0].section) <= depth or depth == MAX_DEPTH:
+                yield from self._leaf(group)
+            else:
+                yield from self._section(group, depth + 1)
+        if headings:
+            yield from self._leaf(headings)
+
+    def _leaf(self, blocks: Sequence[Block]) -> Iterator[Slice]:
+        """Paragraphs gathered up to the limit; each slice after the first repeats the end of the one before."""
+        section = _common_path(blocks)
+        path, path_tokens = self._path(section)
+        room = self.chunking.size - path_tokens
+        start, end = blocks[0].start, blocks[-1].end
+        if self._fits(start, end, section):
+            yield Slice(start, end, path)
+            return
+        pieces = [piece for block in blocks for piece in self._pieces(block, room - self.chunking.overlap)]
+        begin, position = start, 0
+        while position < len(pieces):
+            stop = position
+            while stop + 1 < len(pieces) and self._tokens(begin, pieces[stop + 1][1]) <= room:
+                stop += 1
+            yield Slice(begin, pieces[stop][1], path)
+            position = stop + 1
+            if position < len(pieces):
+                begin = self._overlap_start(begin, pieces[stop][1], pieces[position][1], room)
+
+    def _overlap_start(self, begin: int, end: int, next_end: int, room: int) -> int:
+        """Where the next slice begins: up to `overlap` tokens before `end`, at a sentence where one starts there."""
+        earliest = bisect_left(self._starts, end) - self.chunking.overlap
+        latest_fit = bisect_left(self._starts, next_end) - room
+        first = max(earliest, latest_fit, bisect_right(self._starts, begin))
+        following = bisect_left(self._starts, end)
+        if first >= following:
+            return end
+        low = self._starts[first]
+        return next((start for start, _ in sentences(self.document.text, low, end) if start > low), low)
+
+    def _pieces(self, block: Block, room: int) -> Iterator[tuple[int, int]]:
+        """A block whole, or its sentences, or runs of tokens: each at most `room` tokens."""
+        if self._tokens(block.start, block.end) <= room and not self._too_long(block.start, block.end):
+            yield block.start, block.end
+            return
+        for start, end in sentences(self.document.text, block.start, block.end):
+            if self._tokens(start, end) <= room and not self._too_long(start, end):
+                yield start, end
+            else:
+                yield from self._hard(start, end, room)
+
+    def _hard(self, start: int, end: int, room: int) -> Iterator[tuple[int, int]]:
+        """Runs of whole tokens; a run without any break is cut by characters."""
+        longest = room * MAX_CHARACTERS_PER_TOKEN
+        while start < end:
+            following = bisect_left(self._starts, start) + room
+            stop = min(self._starts[following] if following < len(self._starts) else end, end, start + longest)
+            yield start, stop
+            start = stop
+
+    def _tokens(self, start: int, end: int) -> int:
+        return bisect_left(self._starts, end) - bisect_left(self._starts, start)
+
+    def _too_long(self, start: int, end: int) -> bool:
+        return end - start > self.chunking.size * MAX_CHARACTERS_PER_TOKEN
+
+    def _fits(self, start: int, end: int, section: tuple[str, ...]) -> bool:
+        path_tokens = self._path(section)[1]
+        return self._tokens(start, end) + path_tokens <= self.chunking.size and not self._too_long(start, end)
+
+    def _path(self, section: tuple[str, ...]) -> tuple[tuple[str, ...], int]:
+        """The innermost titles that leave room for text, and what they cost with their separators."""
+        if section not in self._paths:
+            titles = tuple(_shortened(title) for title in section)
+            while titles and self.tokenizer.count(" > ".join(titles)) > min(MAX_PATH_TOKENS, self.chunking.size // 4):
+                titles = titles[1:]
+            self._paths[section] = titles, self.tokenizer.count(" > ".join(titles))
+        return self._paths[section]
+
+    # ---------------------------------------------------------------------------------------------- by characters
+
+    def characters(self) -> Iterator[Slice]:
+        """At most `size` characters, cut at the coarsest break there is: paragraph, line, sentence, word, none."""
+        text, size, overlap = self.document.text, self.chunking.size, self.chunking.overlap
+        start = 0
+        while start < len(text):
+            end = _break_before(text, start, min(start + size, len(text)))
+            yield Slice(start, end, self._section_at(start))
+            if end >= len(text):
+                return
+            start = _break_after(text, max(end - overlap, start + 1), end)
+
+    def _section_at(self, offset: int) -> tuple[str, ...]:
+        blocks = self.document.blocks
+        position = bisect_right(blocks, offset, key=lambda block: block.start) - 1
+        return self._path(blocks[position].section)[0] if position >= 0 else ()
+
+
+def _break_before(text: str, start: int, end: int) -> int:
+    """The last good place to stop in the second half of `text[start:end]`."""
+    if end == len(text):
+        return end
+    half = start + (end - start) // 2
+    for separator in ("\n\n", "\n"):
+        if (found := text.rfind(separator, half, end)) > start:
+            return found + len(separator)
+    ends = [stop for _, stop in sentences(text, half, end)][:-1]
+    if ends:
+        return ends[-1]
+    found = text.rfind(" ", half, end)
+    return found + 1 if found > start else end
+
+
+def _break_after(text: str, low: int, end: int) -> int:
+    """The first good place to start at or after `low`, not past `end`."""
+    starts = [start for start, _ in sentences(text, low, end)][1:]
+    if starts:
+        return starts[0]
+    found = text.find(" ", low, end)
+    return found + 1 if found >= 0 else end
+
+
+def _shortened(title: str) -> str:
+    return title if len(title) <= MAX_TITLE_CHARACTERS else title[: MAX_TITLE_CHARACTERS - 1].rstrip() + "…"
+
+
+def _common_path(blocks: Sequence[Block]) -> tuple[str, ...]:
+    """The section titles that all of the blocks share; bare headings count only where there is nothing else."""
+    told = [block for block in blocks if block.kind != "heading"] or blocks
+    first = told[0].section
+    length = len(first)
+    for block in told:
+        while block.section[:length] != first[:length]:
+            length -= 1
+    return first[:length]
+
+
+def _children(blocks: Sequence[Block], depth: int) -> Iterator[list[Block]]:
+    """Runs of blocks that lie directly at `depth`, or in the same section below it."""
+    group: list[Block] = []
+    for block in blocks:
+        opens_section = block.kind == "heading" and len(block.section) == depth + 1
+        if group and (opens_section or block.section[: depth + 1] != group[-1].section[: depth + 1]):
+            yield group
+            group = []
+        group.append(block)
+    if group:
+        yield group
+
+
+def _chunks(document: Document, slices: Iterator[Slice], tokenizer: Tokenizer, max_tokens: int) -> Iterator[Chunk]:
+    """Number the slices, with their sentences and page."""
+    spans = _sentence_spans(document)
+    ends = [end for _, end in spans]
+    fitting = (part for piece in slices for part in _halved(document.text, piece, tokenizer, max_tokens))
+    for index, (part, tokens) in enumerate(fitting):
+        first, last = bisect_right(ends, part.start), bisect_left(spans, (part.end, 0))
+        inside = tuple((max(low, part.start), min(high, part.end)) for low, high in spans[first:last])
+        text, page = document.text[part.start : part.end], document.layout.page_at(part.start)
+        yield Chunk(index, part.start, part.end, text, part.section, page, tokens, inside)
+
+
+def _halved(text: str, piece: Slice, tokenizer: Tokenizer, max_tokens: int) -> Iterator[tuple[Slice, int]]:
+    """The slice without outer white space; halved where a cut inside a word made more tokens than the word had."""
+    words = text[piece.start : piece.end]
+    start = piece.start + len(words) - len(words.lstrip())
+    words = words.strip()
+    if not words:
+        return
+    end = start + len(words)
+    tokens = tokenizer.count("\n".join([" > ".join(piece.section), words]))
+    if tokens <= max_tokens or len(words) == 1:
+        yield Slice(start, end, piece.section), tokens
+        return
+    middle = (start + end) // 2
+    yield from _halved(text, Slice(start, middle, piece.section), tokenizer, max_tokens)
+    yield from _halved(text, Slice(middle, end, piece.section), tokenizer, max_tokens)
+
+
+def _sentence_spans(document: Document) -> list[tuple[int, int]]:
+    """All sentences; a row of a table is one, since its cells make sense together only."""
+    spans: list[tuple[int, int]] = []
+    for block in document.blocks:
+        whole = block.kind == "table_row"
+        spans += [(block.start, block.end)] if whole else sentences(document.text, block.start, block.end)
+    return spans
