@@ -1,0 +1,450 @@
+"""What every index owes: the right candidates, both scores, nothing from outside the scope, and what is current now."""
+
+from __future__ import annotations
+
+import math
+import threading
+from collections import Counter
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from concurrent.futures import ThreadPoolExecutor
+from dataclasses import dataclass
+
+import numpy as np
+import pytest
+from hypothesis import HealthCheck, given, settings
+from hypothesis import strategies as st
+
+from citewell.adapters.index.bm25 import TUNING
+from citewell.adapters.index.exact import ExactIndex
+from citewell.errors import EmbedderMismatch, LibraryError
+from citewell.ingest.postings import pack
+from citewell.ports import Candidate, Index, Shelf, Stored, Vector, Vectors
+from citewell.types import EVERY, Scope
+
+Open = Callable[[Shelf], Index]
+
+ADAPTERS: dict[str, Open] = {"exact": ExactIndex}
+"""Every adapter runs the whole suite; an adapter opens on a shelf."""
+
+HERE = Scope.owner("here")
+DIMENSIONS = 8
+
+
+@dataclass(frozen=True)
+class Document:
+    """A document version on the test's shelf: one list of terms and one vector per chunk."""
+
+    passages: Sequence[Sequence[str]]
+    vectors: Vectors
+    tenant: str = "here"
+    tags: frozenset[str] = frozenset({"public"})
+
+
+class MemoryShelf:
+    """A shelf that keeps documents in a dictionary."""
+
+    def __init__(self, *documents: Document) -> None:
+        self.documents: dict[int, Document] = {}
+        self.changes = 0
+        self.loaded: list[int] = []
+        self.lock = threading.RLock()
+        for document in documents:
+            self.add(document)
+
+    def add(self, document: Document, *, replaces: int | None = None) -> int:
+        with self.lock:
+            self.changes += 1
+            if replaces is not None:
+                del self.documents[replaces]
+            self.documents[self.changes] = document
+            return self.changes
+
+    def delete(self, generation: int) -> None:
+        with self.lock:
+            self.changes += 1
+            del self.documents[generation]
+
+    def stamp(self) -> int:
+        return self.changes
+
+    def current(self) -> list[int]:
+        with self.lock:
+            return list(self.documents)
+
+    def visible(self, scope: Scope) -> list[int]:
+        with self.lock:
+            return [
+                generation
+                for generation, document in self.documents.items()
+                if document.tenant == scope.tenant
+                and (EVERY in scope.tags or (scope.tags | {"public"}) & document.tags)
+            ]
+
+    def load(self, generations: Sequence[int]) -> Iterator[Stored]:
+        for generation in reversed(generations):
+            with self.lock:
+                document = self.documents.get(generation)
+            if document is not None:
+                self.loaded.append(generation)
+                yield Stored(generation, document.vectors, pack(document.passages))
+
+
+@pytest.fixture(params=ADAPTERS)
+def open_index(request: pytest.FixtureRequest) -> Open:
+    return ADAPTERS[request.param]
+
+
+def unit(*numbers: float) -> Vector:
+    """A unit vector that begins with these numbers."""
+    vector = np.zeros(DIMENSIONS, dtype=np.float32)
+    vector[: len(numbers)] = numbers
+    return vector / np.float32(np.linalg.norm(vector))
+
+
+def document(*passages: str, tenant: str = "here", tags: frozenset[str] = frozenset({"public"})) -> Document:
+    """A document of these passages, whose vectors are made from their words alone."""
+    return Document([passage.split() for passage in passages], np.stack([embed(p) for p in passages]), tenant, tags)
+
+
+def embed(passage: str) -> Vector:
+    """The same unit vector for the same words."""
+    words = np.random.default_rng([ord(letter) for letter in passage] or [0])
+    return unit(*words.standard_normal(DIMENSIONS))
+
+
+def weights(question: str) -> dict[str, float]:
+    return dict.fromkeys(question.split(), 1.0)
+
+
+def expected(
+    shelf: MemoryShelf, vector: Vector, terms: Mapping[str, float], *, scope: Scope, limit: int
+) -> list[Candidate]:
+    """What a plain reading of the definition gives."""
+    chunks = [
+        (generation, place, list(passage), shelf.documents[generation].vectors[place].astype(np.float64))
+        for generation in sorted(shelf.visible(scope))
+        for place, passage in enumerate(shelf.documents[generation].passages)
+    ]
+    mean = sum(len(passage) for _, _, passage, _ in chunks) / max(len(chunks), 1)
+    present = {term: sum(term in passage for _, _, passage, _ in chunks) for term in terms}
+    lexical = {}
+    for generation, place, passage, _ in chunks:
+        score = 0.0
+        for term, weight in terms.items():
+            rarity = math.log(1 + (len(chunks) - present[term] + 0.5) / (present[term] + 0.5))
+            frequency = Counter(passage)[term]
+            damping = TUNING.k1 * (1 - TUNING.b + TUNING.b * len(passage) / max(mean, 1.0))
+            score += weight * rarity * (TUNING.k1 + 1) * frequency / (frequency + damping)
+        lexical[generation, place] = score
+    cosine = {(generation, place): float(row @ vector) for generation, place, _, row in chunks}
+    dense_order = sorted(cosine, key=lambda key: (-cosine[key], key))[:limit]
+    lexical_order = sorted((key for key in lexical if lexical[key] > 0), key=lambda key: (-lexical[key], key))[:limit]
+    return [
+        Candidate(
+            *key,
+            cosine[key],
+            lexical[key],
+            dense_order.index(key) + 1 if key in dense_order else None,
+            lexical_order.index(key) + 1 if key in lexical_order else None,
+        )
+        for key in dict.fromkeys(dense_order + lexical_order)
+    ]
+
+
+def assert_same(found: Sequence[Candidate], wanted: Sequence[Candidate]) -> None:
+    """The same passages and ranks in the same order, and scores that differ by rounding at most."""
+    assert [(one.generation, one.chunk_index, one.dense_rank, one.lexical_rank) for one in found] == [
+        (one.generation, one.chunk_index, one.dense_rank, one.lexical_rank) for one in wanted
+    ]
+    assert [one.cosine for one in found] == pytest.approx([one.cosine for one in wanted], abs=1e-6)
+    assert [one.lexical_score for one in found] == pytest.approx([one.lexical_score for one in wanted], rel=1e-5)
+
+
+WORDS = ["dose", "renal", "fever", "adult", "child", "stroke", "sepsis", "statin"]
+passages = st.lists(st.sampled_from(WORDS), max_size=8).map(" ".join)
+questions = st.dictionaries(st.sampled_from([*WORDS, "unheard"]), st.sampled_from([0.5, 1.0, 2.0]), max_size=4)
+per_adapter = settings(suppress_health_check=[HealthCheck.function_scoped_fixture], deadline=None)
+
+
+class TestCandidates:
+    @per_adapter
+    @given(shelf=st.integers(0, 2**32), question=questions, limit=st.integers(1, 12))
+    def test_are_the_union_of_both_lists_with_both_scores(
+        self, open_index: Open, shelf: int, question: dict[str, float], limit: int
+    ) -> None:
+        random = np.random.default_rng(shelf)
+        library = MemoryShelf()
+        for _ in range(random.integers(1, 8)):
+            count = random.integers(1, 5)
+            texts = [" ".join(random.choice(WORDS, random.integers(0, 9))) for _ in range(count)]
+            vectors = np.stack([unit(*random.standard_normal(DIMENSIONS)) for _ in range(count)])
+            library.add(Document([text.split() for text in texts], vectors))
+        vector = unit(*random.standard_normal(DIMENSIONS))
+        found = open_index(library).candidates(vector, question, scope=HERE, limit=limit)
+        wanted = expected(library, vector, question, scope=HERE, limit=limit)
+        assert {(one.generation, one.chunk_index) for one in found if one.dense_rank} == {
+            (one.generation, one.chunk_index) for one in wanted if one.dense_rank
+        }
+        if len({round(one.lexical_score, 4) for one in wanted}) == len(wanted):
+            assert_same(found, wanted)
+
+    def test_in_words(self, open_index: Open) -> None:
+        shelf = MemoryShelf(
+            Document([["fever"], ["dose", "dose", "renal"]], np.stack([unit(1), unit(0, 1)])),
+            Document([["sepsis"]], np.stack([unit(0.6, 0.8)])),
+        )
+        found = open_index(shelf).candidates(unit(1), {"dose": 1.0}, scope=HERE, limit=1)
+        wanted = expected(shelf, unit(1), {"dose": 1.0}, scope=HERE, limit=1)
+        assert [(one.generation, one.chunk_index) for one in found] == [(1, 0), (1, 1)]
+        assert_same(found, wanted)
+
+    def test_a_heavier_term_wins(self, open_index: Open) -> None:
+        shelf = MemoryShelf(document("dose adult"), document("renal adult"))
+        index = open_index(shelf)
+        for heavy, light, winner in (("dose", "renal", 1), ("renal", "dose", 2)):
+            found = index.candidates(unit(1), {heavy: 2.0, light: 1.0}, scope=HERE, limit=2)
+            assert [one.generation for one in found if one.lexical_rank == 1] == [winner]
+
+    def test_a_term_without_weight_counts_for_nothing(self, open_index: Open) -> None:
+        index = open_index(MemoryShelf(document("dose adult"), document("renal child")))
+        with_zero = index.candidates(unit(1), {"dose": 1.0, "renal": 0.0}, scope=HERE, limit=2)
+        assert with_zero == index.candidates(unit(1), {"dose": 1.0}, scope=HERE, limit=2)
+
+    def test_equal_scores_stand_in_the_order_of_the_library(self, open_index: Open) -> None:
+        shelf = MemoryShelf(*(document("dose adult", "dose adult") for _ in range(20)))
+        found = open_index(shelf).candidates(embed("dose adult"), weights("dose"), scope=HERE, limit=5)
+        assert [(one.generation, one.chunk_index, one.dense_rank, one.lexical_rank) for one in found] == [
+            (1, 0, 1, 1),
+            (1, 1, 2, 2),
+            (2, 0, 3, 3),
+            (2, 1, 4, 4),
+            (3, 0, 5, 5),
+        ]
+
+    def test_more_wanted_than_there_are(self, open_index: Open) -> None:
+        shelf = MemoryShelf(document("dose", "fever"), document("renal"))
+        found = open_index(shelf).candidates(embed("dose"), weights("dose"), scope=HERE, limit=1000)
+        assert_same(found, expected(shelf, embed("dose"), weights("dose"), scope=HERE, limit=1000))
+        assert len(found) == 3
+
+    def test_a_question_without_any_known_term_is_answered_by_nearness_alone(self, open_index: Open) -> None:
+        index = open_index(MemoryShelf(document("dose adult"), document("renal child")))
+        for terms in ({}, {"unheard": 1.0}):
+            found = index.candidates(embed("renal child"), terms, scope=HERE, limit=2)
+            assert [(one.generation, one.lexical_score, one.lexical_rank) for one in found] == [
+                (2, 0.0, None),
+                (1, 0.0, None),
+            ]
+
+    def test_nothing_wanted(self, open_index: Open) -> None:
+        assert open_index(MemoryShelf(document("dose"))).candidates(unit(1), weights("dose"), scope=HERE, limit=0) == []
+
+    def test_rows_and_questions_that_are_not_numbers_keep_a_total_order(self, open_index: Open) -> None:
+        broken = np.stack([unit(1), np.full(DIMENSIONS, np.nan, dtype=np.float32), -unit(1)])
+        index = open_index(MemoryShelf(Document([["dose"], ["dose"], ["dose"]], broken)))
+        found = index.candidates(unit(1), {}, scope=HERE, limit=3)
+        assert [(one.chunk_index, one.cosine) for one in found] == [(0, 1.0), (1, 0.0), (2, -1.0)]
+        lost = index.candidates(np.full(DIMENSIONS, np.nan, dtype=np.float32), {}, scope=HERE, limit=3)
+        assert [(one.chunk_index, one.cosine) for one in lost] == [(0, 0.0), (1, 0.0), (2, 0.0)]
+
+    def test_vectors_of_another_embedder_are_refused_with_the_command_that_helps(self, open_index: Open) -> None:
+        index = open_index(MemoryShelf(document("dose")))
+        with pytest.raises(EmbedderMismatch, match="citewell reindex"):
+            index.candidates(np.ones(3, dtype=np.float32), {}, scope=HERE, limit=1)
+
+    def test_a_library_of_two_embedders_is_refused_with_the_command_that_helps(self, open_index: Open) -> None:
+        shelf = MemoryShelf(document("dose"), Document([["dose"]], np.ones((1, 3), dtype=np.float32)))
+        with pytest.raises(EmbedderMismatch, match="citewell reindex"):
+            open_index(shelf).candidates(unit(1), {}, scope=HERE, limit=1)
+
+
+class TestCommonTerms:
+    @pytest.fixture
+    def shelf(self) -> MemoryShelf:
+        texts = ["patient statin" if place % 100 == 0 else "patient fever" for place in range(1100)]
+        return MemoryShelf(document(*texts))
+
+    def test_are_left_out_when_a_rarer_term_remains(self, open_index: Open, shelf: MemoryShelf) -> None:
+        index = open_index(shelf)
+        both = index.candidates(unit(1), weights("patient statin"), scope=HERE, limit=2000)
+        assert both == index.candidates(unit(1), weights("statin"), scope=HERE, limit=2000)
+        assert sum(one.lexical_rank is not None for one in both) == 11
+
+    def test_are_kept_when_there_is_nothing_rarer(self, open_index: Open, shelf: MemoryShelf) -> None:
+        found = open_index(shelf).candidates(unit(1), weights("patient unheard"), scope=HERE, limit=2000)
+        assert sum(one.lexical_rank is not None for one in found) == 1100
+
+    def test_are_kept_in_a_small_library(self, open_index: Open) -> None:
+        index = open_index(MemoryShelf(document(*["patient fever"] * 90, *["patient statin"] * 10)))
+        found = index.candidates(unit(1), weights("patient statin"), scope=HERE, limit=100)
+        assert sum(one.lexical_rank is not None for one in found) == 100
+
+
+class TestScope:
+    def test_an_empty_library_and_a_scope_that_sees_nothing_find_nothing(self, open_index: Open) -> None:
+        for shelf in (MemoryShelf(), MemoryShelf(document("dose", tenant="elsewhere"))):
+            assert open_index(shelf).candidates(unit(1), weights("dose"), scope=HERE, limit=5) == []
+
+    def test_a_document_without_chunks_is_no_trouble(self, open_index: Open) -> None:
+        shelf = MemoryShelf(Document([], np.zeros((0, DIMENSIONS), dtype=np.float32)), document("dose"))
+        index = open_index(shelf)
+        for _ in range(2):
+            assert [one.generation for one in index.candidates(unit(1), {}, scope=HERE, limit=5)] == [2]
+        assert shelf.loaded == [2, 1]
+
+    def test_a_scope_sees_its_tags_and_what_is_public(self, open_index: Open) -> None:
+        ward = frozenset({"ward"})
+        shelf = MemoryShelf(document("dose"), document("dose", tags=ward), document("dose", tags=frozenset({"icu"})))
+        index = open_index(shelf)
+        for scope, seen in ((HERE, [1, 2, 3]), (Scope("here", ward, None, None), [1, 2])):
+            found = index.candidates(unit(1), weights("dose"), scope=scope, limit=9)
+            assert_same(found, expected(shelf, unit(1), weights("dose"), scope=scope, limit=9))
+            assert sorted(one.generation for one in found) == seen
+
+    @per_adapter
+    @given(data=st.data(), limit=st.integers(1, 6), question=questions)
+    def test_what_is_outside_changes_no_candidate_and_no_score(
+        self, open_index: Open, data: st.DataObject, limit: int, question: dict[str, float]
+    ) -> None:
+        texts = data.draw(st.lists(st.lists(passages, min_size=1, max_size=4), max_size=6))
+        mine = [document(*text) for text in texts]
+        outside = [
+            document(*text, tenant="elsewhere")
+            for text in data.draw(st.lists(st.lists(passages, min_size=1, max_size=4), max_size=6))
+        ]
+        vector = embed(data.draw(passages))
+        alone = MemoryShelf(*mine)
+        order = data.draw(st.permutations([*range(len(mine)), *([-1] * len(outside))]))
+        mixed, places = MemoryShelf(), {}
+        spare = iter(outside)
+        first = data.draw(st.integers(0, len(order)))
+        index = open_index(mixed)
+        for step, place in enumerate(order):
+            if step == first:
+                index.candidates(vector, question, scope=HERE, limit=limit)
+            if place < 0:
+                mixed.add(next(spare))
+        for place, own in enumerate(mine):
+            places[mixed.add(own)] = place + 1
+            if data.draw(st.booleans()):
+                index.candidates(vector, question, scope=HERE, limit=limit)
+        wanted = open_index(alone).candidates(vector, question, scope=HERE, limit=limit)
+        found = index.candidates(vector, question, scope=HERE, limit=limit)
+        assert [renumbered(one, places[one.generation]) for one in found] == wanted
+
+
+def renumbered(candidate: Candidate, generation: int) -> Candidate:
+    return Candidate(
+        generation,
+        candidate.chunk_index,
+        candidate.cosine,
+        candidate.lexical_score,
+        candidate.dense_rank,
+        candidate.lexical_rank,
+    )
+
+
+class TestRefresh:
+    @per_adapter
+    @given(steps=st.lists(st.tuples(st.sampled_from(["add", "replace", "delete"]), st.integers(0, 99)), max_size=25))
+    def test_every_search_sees_what_is_current(self, open_index: Open, steps: list[tuple[str, int]]) -> None:
+        shelf = MemoryShelf()
+        index = open_index(shelf)
+        for step, (change, number) in enumerate(steps):
+            text = f"dose number{number} step{step}"
+            known = sorted(shelf.documents)
+            if change == "add" or not known:
+                shelf.add(document(text, f"renal {text}"))
+            elif change == "replace":
+                shelf.add(document(text), replaces=known[number % len(known)])
+            else:
+                shelf.delete(known[number % len(known)])
+            found = index.candidates(embed(text), weights(text), scope=HERE, limit=100)
+            wanted = expected(shelf, embed(text), weights(text), scope=HERE, limit=100)
+            assert {one.generation for one in found} == set(shelf.documents)
+            assert [one.lexical_score for one in sorted_by_place(found)] == pytest.approx(
+                [one.lexical_score for one in sorted_by_place(wanted)], rel=1e-5
+            )
+
+    def test_a_document_that_comes_back_is_found_once(self, open_index: Open) -> None:
+        shelf = MemoryShelf(document("dose"), document("renal"))
+        index = open_index(shelf)
+        before = index.candidates(unit(1), weights("dose"), scope=HERE, limit=9)
+        hidden = shelf.documents.pop(1)
+        shelf.changes += 1
+        assert [one.generation for one in index.candidates(unit(1), {}, scope=HERE, limit=9)] == [2]
+        shelf.documents[1] = hidden
+        shelf.changes += 1
+        assert index.candidates(unit(1), weights("dose"), scope=HERE, limit=9) == before
+
+    def test_only_new_documents_are_loaded(self, open_index: Open) -> None:
+        shelf = MemoryShelf(*(document(f"dose {number}") for number in range(30)))
+        index = open_index(shelf)
+        index.candidates(unit(1), {}, scope=HERE, limit=1)
+        for _ in range(12):
+            new = shelf.add(document("fever"))
+            shelf.loaded.clear()
+            index.candidates(unit(1), {}, scope=HERE, limit=1)
+            assert shelf.loaded == [new]
+
+    def test_a_failed_refresh_is_told_and_the_next_search_reads_again(self, open_index: Open) -> None:
+        class Failing(MemoryShelf):
+            is_broken = False
+
+            def load(self, generations: Sequence[int]) -> Iterator[Stored]:
+                if self.is_broken:
+                    raise LibraryError("The disk went away.")
+                return super().load(generations)
+
+        shelf = Failing(document("dose"))
+        index = open_index(shelf)
+        index.candidates(unit(1), {}, scope=HERE, limit=9)
+        shelf.is_broken = True
+        shelf.add(document("renal"))
+        for _ in range(2):
+            with pytest.raises(LibraryError, match="disk went away"):
+                index.candidates(unit(1), {}, scope=HERE, limit=9)
+        shelf.is_broken = False
+        assert len(index.candidates(unit(1), {}, scope=HERE, limit=9)) == 2
+
+    def test_vectors_that_are_missing_are_told(self, open_index: Open) -> None:
+        class Losing(MemoryShelf):
+            def load(self, generations: Sequence[int]) -> Iterator[Stored]:
+                return super().load(generations[1:])
+
+        with pytest.raises(LibraryError, match="citewell verify"):
+            open_index(Losing(document("dose"), document("renal"))).candidates(unit(1), {}, scope=HERE, limit=9)
+
+    def test_vectors_and_words_that_do_not_agree_are_told(self, open_index: Open) -> None:
+        shelf = MemoryShelf(Document([["dose"]], np.stack([unit(1), unit(0, 1)])))
+        with pytest.raises(LibraryError, match="citewell verify"):
+            open_index(shelf).candidates(unit(1), {}, scope=HERE, limit=9)
+
+    def test_readers_see_the_old_version_or_the_new_one_while_documents_are_replaced(self, open_index: Open) -> None:
+        shelf = MemoryShelf(*(document(f"dose {number}", "renal") for number in range(10)))
+        index = open_index(shelf)
+        stop = threading.Event()
+
+        def write() -> None:
+            for number in range(60):
+                shelf.add(document(f"dose {number}", "renal"), replaces=min(shelf.documents))
+            stop.set()
+
+        def search() -> list[int]:
+            counts = []
+            while not stop.is_set() or not counts:
+                found = index.candidates(embed("renal"), weights("dose renal"), scope=HERE, limit=100)
+                assert all(one.lexical_score > 0 for one in found)
+                counts.append(len(found))
+            return counts
+
+        with ThreadPoolExecutor(4) as pool:
+            searches = [pool.submit(search) for _ in range(3)]
+            pool.submit(write).result()
+            assert {count for task in searches for count in task.result()} == {20}
+        found = index.candidates(embed("renal"), weights("dose"), scope=HERE, limit=100)
+        assert {one.generation for one in found} == set(shelf.documents)
+
+
+def sorted_by_place(candidates: Sequence[Candidate]) -> list[Candidate]:
+    return sorted(candidates, key=lambda one: (one.generation, one.chunk_index))

@@ -1,0 +1,86 @@
+"""Postings come back as they were packed, and damage is told."""
+
+from __future__ import annotations
+
+from collections import Counter
+
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from citewell.errors import LibraryError
+from citewell.ingest.postings import MAX_FREQUENCY, Postings, pack, unpack
+from citewell.words import term_key
+
+passages_of_terms = st.lists(st.lists(st.sampled_from(["dose", "renal", "fever", "mg", "é"]) | st.text(max_size=3)))
+
+
+def as_counts(postings: Postings) -> list[dict[int, int]]:
+    """How often each term key stands in each chunk."""
+    counts: list[dict[int, int]] = [{} for _ in postings.lengths]
+    for place, key in enumerate(postings.keys.tolist()):
+        for posting in range(int(postings.starts[place]), int(postings.starts[place + 1])):
+            counts[int(postings.chunks[posting])][key] = int(postings.frequencies[posting])
+    return counts
+
+
+@given(passages_of_terms)
+def test_every_term_of_every_chunk_comes_back_with_its_frequency(passages: list[list[str]]) -> None:
+    postings = unpack(pack(passages))
+    assert as_counts(postings) == [dict(Counter(map(term_key, passage))) for passage in passages]
+    assert postings.lengths.tolist() == [len(passage) for passage in passages]
+
+
+@given(passages_of_terms)
+def test_keys_and_chunks_are_sorted(passages: list[list[str]]) -> None:
+    postings = unpack(pack(passages))
+    assert postings.keys.tolist() == sorted(set(postings.keys.tolist()))
+    for start, end in zip(postings.starts[:-1], postings.starts[1:], strict=True):
+        chunks = postings.chunks[start:end].tolist()
+        assert chunks == sorted(set(chunks))
+        assert chunks
+
+
+def test_a_frequency_over_a_byte_is_capped_and_the_length_is_not() -> None:
+    postings = unpack(pack([["dose"] * 1000]))
+    assert postings.frequencies.tolist() == [MAX_FREQUENCY]
+    assert postings.lengths.tolist() == [1000]
+
+
+def test_a_document_of_more_chunks_than_two_bytes_can_count() -> None:
+    passages: list[list[str]] = [[] for _ in range(70_000)]
+    passages[69_999] = ["dose"]
+    assert unpack(pack(passages)).chunks.tolist() == [69_999]
+
+
+def test_the_same_terms_pack_to_the_same_bytes() -> None:
+    assert pack([["dose", "renal"], ["renal"]]) == pack([["renal", "dose"], ["renal"]])
+
+
+@given(st.data())
+def test_any_change_of_a_byte_is_told(data: st.DataObject) -> None:
+    packed = bytearray(pack([["dose", "renal"], ["renal", "fever", "fever"]]))
+    place = data.draw(st.integers(0, len(packed) - 1))
+    packed[place] ^= data.draw(st.integers(1, 255))
+    with pytest.raises(LibraryError, match="citewell reindex"):
+        unpack(bytes(packed))
+
+
+@given(st.integers(1, 60))
+def test_a_cut_or_lengthened_blob_is_told(count: int) -> None:
+    packed = pack([["dose", "renal"], ["renal", "fever", "fever"]])
+    for damaged in (packed[:-count], packed + bytes(count)):
+        with pytest.raises(LibraryError, match="citewell reindex"):
+            unpack(damaged)
+
+
+def test_no_chunks_at_all() -> None:
+    postings = unpack(pack([]))
+    assert [array.tolist() for array in (postings.keys, postings.starts, postings.chunks, postings.lengths)] == [
+        [],
+        [0],
+        [],
+        [],
+    ]
+    assert postings.frequencies.dtype == np.uint8
