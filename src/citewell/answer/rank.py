@@ -1,0 +1,116 @@
+"""Quality controls: which of the fused hits a reader is shown, and in which order."""
+
+from __future__ import annotations
+
+import math
+import re
+from collections import Counter
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
+
+from citewell.types import Hit
+
+
+@dataclass(frozen=True, slots=True)
+class Controls:
+    """What a search shows; a table to be reviewed, so every number has one place."""
+
+    min_cosine: float = 0.3
+    """A passage nearer than this to the question is kept."""
+    min_relevance: float = 0.3
+    """So is one whose relevance reaches this: a code found word for word, one good sentence in a long passage."""
+    duplicate_jaccard: float = 0.9
+    """Two passages that share more than this part of their words are one."""
+    per_document: int = 3
+    """Passages of one document, while other documents are relevant too."""
+    relevant_share: float = 0.5
+    """A document is relevant too when its best relevance is at least this part of the best of all."""
+    candidates_per_hit: int = 3
+    min_candidates: int = 50
+
+    def candidates(self, limit: int) -> int:
+        """How many passages are looked at to show `limit`.
+
+        >>> Controls().candidates(5), Controls().candidates(40)
+        (50, 120)
+        """
+        return max(self.candidates_per_hit * limit, self.min_candidates)
+
+
+CONTROLS = Controls()
+
+_WORD = re.compile(r"[^\W_]+(?:[.,]\d+)*")
+_NEGATIONS = frozenset("no not nor never none without cannot neither avoid stop contraindicated".split())
+
+
+def rank(hits: Sequence[Hit], *, limit: int, controls: Controls = CONTROLS) -> list[Hit]:
+    """The best `limit` hits: near enough, no copies, no document that crowds out another relevant one."""
+    if limit <= 0:
+        return []
+    near = sorted((hit for hit in hits if _is_near(hit, controls)), key=_order)
+    distinct = _without_copies(near[: controls.candidates(limit)], controls)
+    return sorted(_spread(distinct, limit, controls), key=_order)
+
+
+def _is_near(hit: Hit, controls: Controls) -> bool:
+    """Whether a hit is worth showing; a score that is not a number never passes."""
+    return hit.raw_cosine >= controls.min_cosine or hit.relevance >= controls.min_relevance
+
+
+def _order(hit: Hit) -> tuple[float, float, str, int]:
+    """Best first, the same on every machine; a score that is not a number comes last."""
+    return (-_number(hit.rank_score), -_number(hit.relevance), hit.document_id, hit.chunk_index)
+
+
+def _number(value: float) -> float:
+    return -math.inf if math.isnan(value) else value
+
+
+def _without_copies(hits: Iterable[Hit], controls: Controls) -> list[Hit]:
+    """Each near-duplicate once: the newer version of the same document, else the first in order."""
+    kept: list[Hit] = []
+    words: list[frozenset[str]] = []
+    for hit in hits:
+        mine = frozenset(_WORD.findall(hit.text.casefold()))
+        twin = next((at for at, others in enumerate(words) if _same(mine, others, controls.duplicate_jaccard)), None)
+        if twin is None:
+            kept.append(hit)
+            words.append(mine)
+        elif hit.document == kept[twin].document and hit.version > kept[twin].version:
+            kept[twin], words[twin] = hit, mine
+    return kept
+
+
+def _same(one: frozenset[str], other: frozenset[str], jaccard: float) -> bool:
+    """Whether two word sets say the same.
+
+    A number or a negation on one side only is another statement, however alike the rest: 5 mg is not 50 mg.
+
+    >>> leaflet = frozenset("take one tablet of 5 mg each morning with water".split())
+    >>> [_same(leaflet, leaflet | {word}, 0.9) for word in ("daily", "not", "50")]
+    [True, False, False]
+    """
+    shared, either = len(one & other), len(one | other)
+    if shared <= jaccard * either:
+        return either == 0
+    return not any(word in _NEGATIONS or word[0].isdigit() for word in one ^ other)
+
+
+def _spread(hits: Sequence[Hit], limit: int, controls: Controls) -> list[Hit]:
+    """At most `per_document` passages of each relevant document, then what is best of the rest."""
+    best: dict[str, float] = {}
+    for hit in hits:
+        best[hit.document_id] = max(best.get(hit.document_id, -math.inf), _number(hit.relevance))
+    floor = controls.relevant_share * max(best.values(), default=0.0)
+    relevant = {document for document, relevance in best.items() if relevance >= floor}
+    if len(relevant) < 2:
+        return list(hits[:limit])
+    taken: Counter[str] = Counter()
+    first, rest = [], []
+    for hit in hits:
+        if hit.document_id in relevant and taken[hit.document_id] < controls.per_document:
+            taken[hit.document_id] += 1
+            first.append(hit)
+        else:
+            rest.append(hit)
+    return (first + rest)[:limit]
