@@ -1,0 +1,65 @@
+"""A small library written for Citewell, for newcomers to search; `scripts/make_samples.py` makes it."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from pathlib import Path
+
+GUIDELINE = "breathlessness-guideline.pdf"
+CHAPTER = "child-dehydration-chapter.nxml"
+POLICY = "anticoagulants-policy.docx"
+LEAFLET = "warfarin-leaflet.html"
+
+
+@dataclass(frozen=True, slots=True)
+class ExampleQuestion:
+    """A question that the samples answer, and where: the section's title and the words that answer it."""
+
+    text: str
+    file: str
+    section: str
+    words: str
+    page: int | None = None
+
+
+EXAMPLE_QUESTIONS = (
+    ExampleQuestion(
+        "coughing up blood, when to refer",
+        GUIDELINE,
+        "1.3 Suspected lung cancer",
+        "unexplained haemoptysis urgently",
+        5,
+    ),
+    ExampleQuestion(
+        "D-dimer threshold over 50", GUIDELINE, "1.2 Suspected pulmonary embolism", "multiply the age in years by 10", 5
+    ),
+    ExampleQuestion(
+        "swollen ankles and NT-proBNP 1,500", GUIDELINE, "1.4 Suspected heart failure", "400 to 2,000 ng/L", 6
+    ),
+    ExampleQuestion(
+        "pneumonia dose with penicillin allergy", GUIDELINE, "3 First doses for adults", "200 mg on day 1", 11
+    ),
+    ExampleQuestion(
+        "how much ORS for a 12 kg child with diarrhea",
+        CHAPTER,
+        "Plan B: some dehydration",
+        "900\N{NO-BREAK SPACE}ml over 4 hours",
+    ),
+    ExampleQuestion("loperamide in children", CHAPTER, "Medicines to avoid", "Do not give loperamide"),
+    ExampleQuestion(
+        "who needs heparin bridging for AF",
+        POLICY,
+        "Who needs bridging",
+        "Do not bridge patients with atrial fibrillation",
+    ),
+    ExampleQuestion(
+        "I forgot my blood thinner", LEAFLET, "If you miss a dose", "If you remember before midnight, take it."
+    ),
+)
+"""Short questions for an empty search page; the first hit of each should be in the file named."""
+
+
+def sample_files() -> list[Path]:
+    """The sample documents that ship with Citewell, in the order a newcomer should see them."""
+    folder = Path(__file__).parent
+    return [folder / name for name in (GUIDELINE, CHAPTER, POLICY, LEAFLET)]
