@@ -9,7 +9,7 @@ from typing import Protocol
 import numpy as np
 from numpy.typing import NDArray
 
-from citewell.types import Document, Limits, Scope, Source
+from citewell.types import Chunk, Chunking, Document, Entry, Filing, Hit, Limits, Scope, Source, Why
 
 Vectors = NDArray[np.float32]
 """One unit row per text."""
@@ -95,6 +95,8 @@ class Candidate:
     lexical_score: float
     dense_rank: int | None
     lexical_rank: int | None
+    coverage: float = 0.0
+    """Part of the question's words, weighted by rarity in the scope, that the passage holds."""
 
 
 class Index(Protocol):
@@ -106,3 +108,139 @@ class Index(Protocol):
         Nothing outside the scope influences a score: BM25 statistics are those of the scope.
         """
         ...
+
+
+@dataclass(frozen=True, slots=True)
+class Reading:
+    """What ingest makes of one file: its text, its passages and their vectors."""
+
+    document: Document
+    chunks: tuple[Chunk, ...]
+    vectors: Vectors
+    """One row per chunk."""
+    sentence_vectors: Vectors
+    """One row per sentence of each chunk, chunk by chunk."""
+    embedder: str
+    took_s: float
+
+
+@dataclass(frozen=True, slots=True)
+class Passage:
+    """The sentences of a candidate: where they are and their vectors."""
+
+    spans: tuple[tuple[int, int], ...]
+    vectors: Vectors
+
+
+class Library(Shelf, Protocol):
+    """The truth: documents, their versions and who may see them. Every call but a worker's takes a scope."""
+
+    def embedder(self) -> str | None:
+        """The fingerprint of the vectors in use, or None while there are none."""
+        ...
+
+    def same(self, source: Source, *, subject: str | None, scope: Scope) -> Entry | None:
+        """The current document with the same bytes, if there is one."""
+        ...
+
+    def add(self, source: Source, reading: Reading, *, filing: Filing, scope: Scope) -> Entry:
+        """Store a document and make it current, superseding what it replaces, in one transaction."""
+        ...
+
+    def enqueue(self, source: Source, *, filing: Filing, scope: Scope) -> Entry:
+        """Keep the bytes of a document that a worker will read."""
+        ...
+
+    def claim(self) -> Claim | None:
+        """Take the oldest queued document, of any tenant, for processing."""
+        ...
+
+    def complete(self, document_id: str, reading: Reading) -> Entry | None:
+        """Make a claimed document current; None when it was deleted meanwhile."""
+        ...
+
+    def fail(self, document_id: str, error: str) -> None:
+        """Record why a claimed document could not be read."""
+        ...
+
+    def release(self) -> int:
+        """Queue again what a stopped worker left in processing; says how many."""
+        ...
+
+    def entries(self, scope: Scope) -> list[Entry]:
+        """Every document version in scope, newest first."""
+        ...
+
+    def entry(self, document_id: str, scope: Scope) -> Entry:
+        """One document version."""
+        ...
+
+    def opened(self, document_id: str, scope: Scope) -> tuple[Entry, Document, tuple[Chunk, ...]]:
+        """A document version with its text, structure and passages."""
+        ...
+
+    def original(self, document_id: str, scope: Scope) -> Source:
+        """The bytes as they came."""
+        ...
+
+    def refile(self, document_id: str, *, filing: Filing, scope: Scope) -> Entry:
+        """Change tags and journeys; no vector is touched."""
+        ...
+
+    def erase(self, document_id: str, scope: Scope) -> list[Entry]:
+        """Remove all versions of a document for good; says which they were."""
+        ...
+
+    def sentences(self, candidates: Sequence[Candidate], scope: Scope) -> dict[tuple[int, int], Passage]:
+        """Sentence offsets and vectors by (generation, chunk index)."""
+        ...
+
+    def hits(self, found: Sequence[Ranked], scope: Scope) -> list[Hit]:
+        """Full hits, in the order given; what vanished meanwhile is left out."""
+        ...
+
+    def readings(self, other_than: str) -> Iterator[tuple[str, Document, Chunking]]:
+        """Documents in use that have no vectors of this embedder yet: id, content and how to cut it."""
+        ...
+
+    def regenerate(self, document_id: str, reading: Reading) -> None:
+        """Store another generation beside the one in use."""
+        ...
+
+    def switch(self, embedder: str) -> int:
+        """Put the generations of this embedder in use, all at once, and drop the others; says how many."""
+        ...
+
+    def verify(self) -> Verification:
+        """Prove that text, chunks, sentences, postings and vectors agree."""
+        ...
+
+
+@dataclass(frozen=True, slots=True)
+class Claim:
+    """A document that a worker has taken."""
+
+    document_id: str
+    tenant: str
+    source: Source
+    filing: Filing
+
+
+@dataclass(frozen=True, slots=True)
+class Ranked:
+    """A candidate with its final scores, ready to be shown."""
+
+    candidate: Candidate
+    rank_score: float
+    relevance: float
+    why: Why
+
+
+@dataclass(frozen=True, slots=True)
+class Verification:
+    """What `verify` looked at, and what it found wrong."""
+
+    documents: int
+    chunks: int
+    sentences: int
+    problems: tuple[str, ...]

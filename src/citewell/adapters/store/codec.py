@@ -84,7 +84,7 @@ def pack_sentences(vectors: Vectors) -> bytes:
     """Unit vectors as int8 with one scale each: a quarter of the bytes, cosine kept to about 1e-4."""
     scales = np.abs(vectors).max(axis=1, initial=1e-12).astype("<f4") / 127
     codes = np.rint(vectors / scales[:, None]).astype(np.int8)
-    return scales.tobytes() + codes.tobytes()
+    return bytes(scales.tobytes() + codes.tobytes())
 
 
 def unpack_sentences(data: bytes, rows: int) -> Vectors:
@@ -93,7 +93,9 @@ def unpack_sentences(data: bytes, rows: int) -> Vectors:
         return np.zeros((0, 0), np.float32)
     scales = np.frombuffer(data[: 4 * rows], "<f4")
     codes: Int8Vectors = np.frombuffer(data[4 * rows :], np.int8).reshape(rows, -1)
-    return (codes * scales[:, None]).astype(np.float32, copy=False)
+    vectors: Vectors = codes.astype(np.float32)
+    vectors *= scales[:, None]
+    return vectors
 
 
 def pack_spans(spans: Sequence[tuple[int, int]]) -> bytes:

@@ -1,0 +1,114 @@
+"""Opens the database of a library: pragmas, migrations, transactions, and SQL errors in plain words."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from typing import Any
+
+from sqlalchemy import Connection, Engine, create_engine, event, inspect, text
+from sqlalchemy.exc import DatabaseError, DBAPIError
+
+from citewell.errors import DiskFull, LibraryBusy, LibraryError, LibraryReadOnly, SchemaTooNew
+
+SCHEMA_VERSION = "0001"
+BUSY_TIMEOUT_MS = 30_000
+
+READ_ONLY = "The library in {place} cannot be written: check the folder's permissions, or choose another with --home."
+FULL = "The disk that holds {place} is full. Nothing was changed; free some space and try again."
+BUSY = "Another process is writing to the library in {place}. Nothing was changed; try again in a moment."
+BROKEN = "The library file in {place} is damaged or no Citewell library. Restore it from a backup."
+
+
+def open_engine(path: Path) -> Engine:
+    """An engine on the SQLite file at `path`, made and migrated where needed."""
+    read_only = path.exists() and not os.access(path.parent, os.W_OK)
+    place = f"file:{path}?mode=ro&immutable=1&uri=true" if read_only else str(path)
+    engine = create_engine(f"sqlite:///{place}", connect_args={"timeout": BUSY_TIMEOUT_MS / 1000})
+    event.listen(engine, "connect", _read_only_pragmas if read_only else _pragmas)
+    event.listen(engine, "begin", _begin)
+    with plain_errors(path):
+        _migrate(engine)
+    return engine
+
+
+def _pragmas(connection: Any, _record: object) -> None:
+    """Durable, erasing, and free of the driver's own idea of a transaction."""
+    connection.isolation_level = None
+    for pragma in ("journal_mode=WAL", "synchronous=FULL", "foreign_keys=ON", "secure_delete=ON"):
+        connection.execute(f"PRAGMA {pragma}")
+
+
+def _read_only_pragmas(connection: Any, _record: object) -> None:
+    connection.isolation_level = None
+
+
+def _begin(connection: Connection) -> None:
+    writing = connection.get_execution_options().get("writing", False)
+    connection.exec_driver_sql("BEGIN IMMEDIATE" if writing else "BEGIN")
+
+
+def _migrate(engine: Engine) -> None:
+    """Bring the tables to this version; Alembic is imported only when there is something to do."""
+    with engine.connect() as connection:
+        version = None
+        if inspect(connection).has_table("alembic_version"):
+            version = connection.execute(text("SELECT version_num FROM alembic_version")).scalar()
+    if version == SCHEMA_VERSION:
+        return
+    if version is not None and version > SCHEMA_VERSION:
+        raise SchemaTooNew(
+            f"This library was written by a newer Citewell (schema {version}; this one knows {SCHEMA_VERSION}). "
+            "Upgrade Citewell to open it; nothing was changed."
+        )
+    from alembic import command
+    from alembic.config import Config
+
+    config = Config()
+    config.set_main_option("script_location", str(Path(__file__).parent / "migrations"))
+    with engine.connect().execution_options(writing=True) as connection, connection.begin():
+        config.attributes["connection"] = connection
+        command.upgrade(config, "head")
+
+
+@contextmanager
+def reading(engine: Engine, place: Path) -> Iterator[Connection]:
+    """One consistent view of the library."""
+    with plain_errors(place), engine.connect() as connection, connection.begin():
+        yield connection
+
+
+@contextmanager
+def writing(engine: Engine, place: Path) -> Iterator[Connection]:
+    """One transaction: all of it or nothing."""
+    with (
+        plain_errors(place),
+        engine.connect().execution_options(writing=True) as connection,
+        connection.begin(),
+    ):
+        yield connection
+
+
+@contextmanager
+def plain_errors(place: Path) -> Iterator[None]:
+    """Turn the database's errors into ours, each saying what to do."""
+    try:
+        yield
+    except (DBAPIError, OSError) as error:
+        raise _translated(error, place) from error
+
+
+def _translated(error: Exception, place: Path) -> LibraryError:
+    words = str(error.orig if isinstance(error, DBAPIError) else error).lower()
+    folder = place.parent
+    if "full" in words or "no space" in words:
+        return DiskFull(FULL.format(place=folder))
+    if "locked" in words or "busy" in words:
+        return LibraryBusy(BUSY.format(place=folder))
+    if "readonly" in words or "read-only" in words or "permission" in words or "unable to open" in words:
+        return LibraryReadOnly(READ_ONLY.format(place=folder))
+    if isinstance(error, DatabaseError) and ("malformed" in words or "not a database" in words):
+        return LibraryError(BROKEN.format(place=folder))
+    return LibraryError(f"The library in {folder} could not be used ({type(error).__name__}). Run `citewell doctor`.")

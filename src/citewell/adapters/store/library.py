@@ -1,0 +1,323 @@
+"""The library in SQL: every change is one transaction, and every read is scoped."""
+
+from __future__ import annotations
+
+import uuid
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+from sqlalchemy import Connection, and_, delete, func, insert, select, update
+
+from citewell.adapters.store import rows
+from citewell.adapters.store.access import visible
+from citewell.adapters.store.engine import open_engine, reading, writing
+from citewell.adapters.store.schema import chunks, documents, generations, originals
+from citewell.adapters.store.schema import library as facts
+from citewell.adapters.store.shelf import SqlShelf
+from citewell.adapters.store.verify import verify
+from citewell.errors import EmbedderMismatch, NotFound, ScopeRefused
+from citewell.ingest.chunk import default_chunking
+from citewell.ports import Claim, Reading, Verification
+from citewell.types import EVERY, Chunk, Chunking, Document, Entry, Filing, Scope, Source, State
+
+NO_SUCH_DOCUMENT = "There is no such document here. `citewell list` shows the ids."
+
+
+class SqlLibrary(SqlShelf):
+    """Documents, versions and generations in one SQLite file."""
+
+    def __init__(self, path: Path) -> None:
+        super().__init__(open_engine(path), path)
+
+    def close(self) -> None:
+        """Give back all connections."""
+        self.engine.dispose()
+
+    # ----------------------------------------------------------------------------------------------------- adding
+
+    def same(self, source: Source, *, subject: str | None, scope: Scope) -> Entry | None:
+        """The current document with the same bytes, if there is one."""
+        query = rows.ENTRY.where(
+            visible(scope),
+            documents.c.content_hash == rows.hashed(source.data),
+            documents.c.subject.is_(None) if subject is None else documents.c.subject == subject,
+            documents.c.is_current,
+            documents.c.state == State.COMPLETED.value,
+        )
+        with reading(self.engine, self.path) as connection:
+            found = rows.entries_of(connection, connection.execute(query).all())
+        return found[0] if found else None
+
+    def add(self, source: Source, reading: Reading, *, filing: Filing, scope: Scope) -> Entry:
+        """Store a document and make it current, superseding what it replaces, in one transaction."""
+        with writing(self.engine, self.path) as connection:
+            title = filing.title or reading.document.title
+            document_id = self._insert(connection, source, filing, scope, title)
+            chunking = filing.chunking or default_chunking(reading.document.media_type)
+            columns = rows.chunking_columns(chunking)
+            connection.execute(update(documents).where(documents.c.id == document_id).values(**columns))
+            self._make_current(connection, document_id, reading, filing)
+            return self._entry(connection, document_id)
+
+    def enqueue(self, source: Source, *, filing: Filing, scope: Scope) -> Entry:
+        """Keep the bytes of a document that a worker will read."""
+        with writing(self.engine, self.path) as connection:
+            document_id = self._insert(connection, source, filing, scope, filing.title)
+            return self._entry(connection, document_id)
+
+    def _insert(self, connection: Connection, source: Source, filing: Filing, scope: Scope, title: str | None) -> str:
+        """A queued row that is not current yet, with its bytes and filing."""
+        _refuse_illegal(filing)
+        document_id = str(uuid.uuid4())
+        content_hash = rows.hashed(source.data)
+        before = self._replaced(connection, source, filing, scope, title)
+        connection.execute(
+            insert(documents).values(
+                id=document_id,
+                tenant=scope.tenant,
+                lineage=before.lineage if before else document_id,
+                version=self._next_version(connection, before.lineage) if before else 1,
+                is_current=False,
+                state=State.QUEUED.value,
+                name=source.name,
+                title=title or source.name,
+                media_type="",
+                content_hash=content_hash,
+                size_bytes=len(source.data),
+                subject=filing.subject,
+                page_count=0,
+                identifiers=[],
+                notes=[],
+                added_at=rows.now(),
+                added_by=filing.added_by,
+                **rows.chunking_columns(filing.chunking or default_chunking("")),
+            )
+        )
+        kept = and_(originals.c.tenant == scope.tenant, originals.c.content_hash == content_hash)
+        if connection.execute(select(originals.c.tenant).where(kept)).first() is None:
+            row = {"tenant": scope.tenant, "content_hash": content_hash, "data": source.data}
+            connection.execute(insert(originals).values(row))
+        rows.replace_filing(connection, document_id, filing)
+        return document_id
+
+    def _replaced(self, connection: Connection, source: Source, filing: Filing, scope: Scope, title: str | None) -> Any:
+        """The current row that this document is the next version of.
+
+        Said by the caller, or the same name and title: never guessed for a person's own papers, where two letters
+        may well be called alike.
+        """
+        if filing.replaces is not None:
+            query = select(documents).where(documents.c.id == filing.replaces, visible(scope))
+            if (row := connection.execute(query).first()) is None:
+                raise NotFound(NO_SUCH_DOCUMENT)
+            return row
+        if filing.subject is not None or title is None:
+            return None
+        alike = and_(
+            visible(scope),
+            documents.c.subject.is_(None),
+            documents.c.is_current,
+            documents.c.name == source.name,
+            documents.c.title == title,
+        )
+        return connection.execute(select(documents).where(alike)).first()
+
+    @staticmethod
+    def _next_version(connection: Connection, lineage: str) -> int:
+        query = select(func.max(documents.c.version)).where(documents.c.lineage == lineage)
+        return int(connection.execute(query).scalar_one()) + 1
+
+    def _make_current(self, connection: Connection, document_id: str, reading: Reading, filing: Filing) -> None:
+        """Write the generation, then flip: this version answers from now on, the last one no more."""
+        self._check_embedder(connection, reading.embedder)
+        generation = rows.insert_generation(connection, document_id, reading)
+        row = connection.execute(select(documents).where(documents.c.id == document_id)).one()
+        older = and_(documents.c.lineage == row.lineage, documents.c.id != document_id, documents.c.is_current)
+        connection.execute(update(documents).where(older).values(is_current=False, state=State.SUPERSEDED.value))
+        columns = rows.read_columns(reading, filing) | {"generation": generation, "is_current": True}
+        connection.execute(update(documents).where(documents.c.id == document_id).values(**columns))
+        self._touch(connection)
+
+    def _check_embedder(self, connection: Connection, fingerprint: str) -> None:
+        known = self._fact(connection, "embedder")
+        if known is None:
+            connection.execute(insert(facts).values(key="embedder", value=fingerprint))
+        elif known != fingerprint:
+            raise EmbedderMismatch(
+                f"This library's vectors were made by {known}, not by {fingerprint}. "
+                "Run `citewell reindex` to embed all of it again, or set the embedder back."
+            )
+
+    # ---------------------------------------------------------------------------------------------------- a worker
+
+    def claim(self) -> Claim | None:
+        """Take the oldest queued document, of any tenant, for processing."""
+        with writing(self.engine, self.path) as connection:
+            oldest = (
+                select(documents, originals.c.data)
+                .join(
+                    originals,
+                    and_(
+                        originals.c.tenant == documents.c.tenant,
+                        originals.c.content_hash == documents.c.content_hash,
+                    ),
+                )
+                .where(documents.c.state == State.QUEUED.value)
+                .order_by(documents.c.added_at, documents.c.id)
+                .limit(1)
+            )
+            row = connection.execute(oldest).first()
+            if row is None:
+                return None
+            mine = update(documents).where(documents.c.id == row.id).values(state=State.PROCESSING.value)
+            connection.execute(mine)
+            title = None if row.title == row.name else row.title
+            return Claim(row.id, row.tenant, Source(row.data, row.name), Filing(title=title))
+
+    def complete(self, document_id: str, reading: Reading) -> Entry | None:
+        """Make a claimed document current; None when it was deleted meanwhile."""
+        with writing(self.engine, self.path) as connection:
+            row = connection.execute(select(documents).where(documents.c.id == document_id)).first()
+            if row is None:
+                return None
+            columns = rows.chunking_columns(default_chunking(reading.document.media_type))
+            connection.execute(update(documents).where(documents.c.id == document_id).values(**columns))
+            title = None if row.title == row.name else row.title
+            self._make_current(connection, document_id, reading, Filing(title=title))
+            return self._entry(connection, document_id)
+
+    def fail(self, document_id: str, error: str) -> None:
+        """Record why a claimed document could not be read."""
+        with writing(self.engine, self.path) as connection:
+            columns = {"state": State.FAILED.value, "error": error, "processed_at": rows.now()}
+            connection.execute(update(documents).where(documents.c.id == document_id).values(**columns))
+
+    def release(self) -> int:
+        """Queue again what a stopped worker left in processing; says how many."""
+        stuck = documents.c.state == State.PROCESSING.value
+        with writing(self.engine, self.path) as connection:
+            return connection.execute(update(documents).where(stuck).values(state=State.QUEUED.value)).rowcount
+
+    # ---------------------------------------------------------------------------------------------------- reading
+
+    def entries(self, scope: Scope) -> list[Entry]:
+        """Every document version in scope, newest first."""
+        query = rows.ENTRY.where(visible(scope)).order_by(documents.c.added_at.desc(), documents.c.id)
+        with reading(self.engine, self.path) as connection:
+            return rows.entries_of(connection, connection.execute(query).all())
+
+    def entry(self, document_id: str, scope: Scope) -> Entry:
+        """One document version."""
+        with reading(self.engine, self.path) as connection:
+            return self._entry(connection, document_id, scope)
+
+    def opened(self, document_id: str, scope: Scope) -> tuple[Entry, Document, tuple[Chunk, ...]]:
+        """A document version with its text, structure and passages."""
+        with reading(self.engine, self.path) as connection:
+            entry = self._entry(connection, document_id, scope)
+            query = select(documents, generations).join(generations, generations.c.id == documents.c.generation)
+            row = connection.execute(query.where(documents.c.id == document_id)).first()
+            if row is None:
+                raise NotFound(f"This document has no text: it is {entry.state}. {entry.error or ''}".strip())
+            mine = select(chunks).where(chunks.c.generation == row.generation).order_by(chunks.c.chunk_index)
+            return entry, rows.document_of(row), rows.chunks_of(connection.execute(mine))
+
+    def original(self, document_id: str, scope: Scope) -> Source:
+        """The bytes as they came."""
+        query = (
+            select(documents.c.name, originals.c.data)
+            .join(originals, originals.c.content_hash == documents.c.content_hash)
+            .where(originals.c.tenant == documents.c.tenant, documents.c.id == document_id, visible(scope))
+        )
+        with reading(self.engine, self.path) as connection:
+            row = connection.execute(query).first()
+        if row is None:
+            raise NotFound(NO_SUCH_DOCUMENT)
+        return Source(row.data, row.name)
+
+    def _entry(self, connection: Connection, document_id: str, scope: Scope | None = None) -> Entry:
+        query = rows.ENTRY.where(documents.c.id == document_id)
+        found = connection.execute(query.where(visible(scope)) if scope else query).all()
+        if not found:
+            raise NotFound(NO_SUCH_DOCUMENT)
+        return rows.entries_of(connection, found)[0]
+
+    # --------------------------------------------------------------------------------------------------- changing
+
+    def refile(self, document_id: str, *, filing: Filing, scope: Scope) -> Entry:
+        """Change tags and journeys; no vector is touched."""
+        _refuse_illegal(filing)
+        with writing(self.engine, self.path) as connection:
+            self._entry(connection, document_id, scope)
+            rows.replace_filing(connection, document_id, filing)
+            self._touch(connection)
+            return self._entry(connection, document_id)
+
+    def erase(self, document_id: str, scope: Scope) -> list[Entry]:
+        """Remove all versions of a document for good; says which they were."""
+        with writing(self.engine, self.path) as connection:
+            lineage = self._entry(connection, document_id, scope).lineage
+            family = and_(documents.c.lineage == lineage, documents.c.tenant == scope.tenant)
+            gone = rows.entries_of(connection, connection.execute(rows.ENTRY.where(family)).all())
+            connection.execute(delete(documents).where(family))
+            used = select(documents.c.content_hash).where(documents.c.tenant == scope.tenant)
+            hashes = [entry.content_hash for entry in gone]
+            unused = and_(originals.c.content_hash.in_(hashes), originals.c.content_hash.not_in(used))
+            connection.execute(delete(originals).where(originals.c.tenant == scope.tenant, unused))
+            self._touch(connection)
+        self._checkpoint()
+        return gone
+
+    def _checkpoint(self) -> None:
+        """Move erased pages out of the write-ahead log too."""
+        with self.engine.connect().execution_options(isolation_level="AUTOCOMMIT") as connection:
+            connection.exec_driver_sql("PRAGMA wal_checkpoint(TRUNCATE)")
+
+    # ------------------------------------------------------------------------------------------- another embedder
+
+    def readings(self, other_than: str) -> Iterator[tuple[str, Document, Chunking]]:
+        """Documents in use that have no vectors of this embedder yet: id, content and how to cut it."""
+        done = select(generations.c.document_id).where(generations.c.embedder == other_than)
+        wanted = and_(documents.c.generation.is_not(None), documents.c.id.not_in(done))
+        query = select(documents, generations).join(generations, generations.c.id == documents.c.generation)
+        with reading(self.engine, self.path) as connection:
+            ids = connection.execute(select(documents.c.id).where(wanted)).scalars().all()
+        for document_id in ids:
+            with reading(self.engine, self.path) as connection:
+                row = connection.execute(query.where(documents.c.id == document_id)).first()
+            if row is not None:
+                yield document_id, rows.document_of(row), rows.chunking_of(row)
+
+    def regenerate(self, document_id: str, reading: Reading) -> None:
+        """Store another generation beside the one in use."""
+        with writing(self.engine, self.path) as connection:
+            rows.insert_generation(connection, document_id, reading)
+
+    def switch(self, embedder: str) -> int:
+        """Put the generations of this embedder in use, all at once, and drop the others; says how many."""
+        newest = (
+            select(func.max(generations.c.id))
+            .where(generations.c.document_id == documents.c.id, generations.c.embedder == embedder)
+            .scalar_subquery()
+        )
+        with writing(self.engine, self.path) as connection:
+            flip = update(documents).where(documents.c.generation.is_not(None)).values(generation=newest)
+            count = connection.execute(flip).rowcount
+            used = select(documents.c.generation).where(documents.c.generation.is_not(None))
+            connection.execute(delete(generations).where(generations.c.id.not_in(used)))
+            connection.execute(delete(facts).where(facts.c.key == "embedder"))
+            connection.execute(insert(facts).values(key="embedder", value=embedder))
+            self._touch(connection)
+            return count
+
+    def verify(self) -> Verification:
+        """Prove that text, chunks, sentences, postings and vectors agree."""
+        with reading(self.engine, self.path) as connection:
+            return verify(connection, self._fact(connection, "embedder"))
+
+
+def _refuse_illegal(filing: Filing) -> None:
+    """No tag, journey or subject may be the sign for “all”."""
+    if EVERY in filing.tags | filing.journeys or filing.subject == EVERY:
+        raise ScopeRefused(f"“{EVERY}” is not a tag, journey or subject that a document can carry.")

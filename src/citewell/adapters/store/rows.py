@@ -1,0 +1,208 @@
+"""Between rows and nouns."""
+
+from __future__ import annotations
+
+import hashlib
+from collections.abc import Iterable, Sequence
+from datetime import UTC, datetime
+from typing import Any
+
+import numpy as np
+from sqlalchemy import Connection, Row, delete, insert, select
+
+from citewell.adapters.store import codec
+from citewell.adapters.store.schema import chunks, document_journeys, document_tags, documents, generations
+from citewell.ingest.postings import pack
+from citewell.ports import Reading
+from citewell.types import Chunk, Chunking, Document, Entry, Filing, Metadata, State
+from citewell.words import terms
+
+
+def now() -> datetime:
+    """The present, in UTC, as columns hold it."""
+    return datetime.now(UTC).replace(tzinfo=None)
+
+
+def hashed(data: bytes | str) -> str:
+    """The SHA-256 of bytes or text."""
+    return hashlib.sha256(data.encode() if isinstance(data, str) else data).hexdigest()
+
+
+def read_columns(reading: Reading, filing: Filing) -> dict[str, Any]:
+    """The columns of `documents` that a reading decides."""
+    document, metadata = reading.document, reading.document.metadata
+    return {
+        "title": filing.title or document.title,
+        "media_type": document.media_type,
+        "page_count": len(document.layout.pages),
+        "language": metadata.language,
+        "publisher": metadata.publisher,
+        "published": metadata.published,
+        "licence": metadata.licence,
+        "source_url": metadata.source_url,
+        "identifiers": [list(pair) for pair in metadata.identifiers],
+        "notes": list(document.notes),
+        "state": State.COMPLETED.value,
+        "error": None,
+        "processed_at": now(),
+        "took_s": reading.took_s,
+    }
+
+
+def chunking_columns(chunking: Chunking) -> dict[str, Any]:
+    """The columns of `documents` that say how it is cut."""
+    return {
+        "chunk_strategy": chunking.strategy,
+        "chunk_size": chunking.size,
+        "chunk_overlap": chunking.overlap,
+        "chunk_unit": chunking.unit,
+    }
+
+
+def insert_generation(connection: Connection, document_id: str, reading: Reading) -> int:
+    """Store one reading: text, structure, passages, vectors; returns its number."""
+    document = reading.document
+    result = connection.execute(
+        insert(generations).values(
+            document_id=document_id,
+            embedder=reading.embedder,
+            made_at=now(),
+            text=document.text,
+            structure=codec.pack_blocks(document.blocks),
+            layout=codec.pack_layout(document.layout),
+            chunk_count=len(reading.chunks),
+            sentence_count=len(reading.sentence_vectors),
+            postings=pack([terms(chunk.passage) for chunk in reading.chunks]),
+            vectors=codec.pack_vectors(reading.vectors),
+        )
+    )
+    assert result.inserted_primary_key is not None
+    generation = int(result.inserted_primary_key[0])
+    connection.execute(insert(chunks), _chunk_rows(generation, reading))
+    return generation
+
+
+def _chunk_rows(generation: int, reading: Reading) -> list[dict[str, Any]]:
+    ends = np.cumsum([len(chunk.sentences) for chunk in reading.chunks])
+    return [
+        {
+            "generation": generation,
+            "chunk_index": chunk.index,
+            "start": chunk.start,
+            "end": chunk.end,
+            "page": chunk.page,
+            "section": list(chunk.section),
+            "tokens": chunk.tokens,
+            "text": chunk.text,
+            "text_hash": hashed(chunk.text),
+            "sentence_offsets": codec.pack_spans(chunk.sentences),
+            "sentence_vectors": codec.pack_sentences(reading.sentence_vectors[end - len(chunk.sentences) : end]),
+        }
+        for chunk, end in zip(reading.chunks, ends, strict=True)
+    ]
+
+
+def replace_filing(connection: Connection, document_id: str, filing: Filing) -> None:
+    """Set the tags and journeys of a document."""
+    for table, column, values in (
+        (document_tags, "tag", filing.tags),
+        (document_journeys, "journey", filing.journeys),
+    ):
+        connection.execute(delete(table).where(table.c.document_id == document_id))
+        if values:
+            rows = [{"document_id": document_id, column: value} for value in sorted(values)]
+            connection.execute(insert(table), rows)
+
+
+def entries_of(connection: Connection, rows: Sequence[Row[Any]]) -> list[Entry]:
+    """Entries for rows of `documents` joined with counts of their generation."""
+    ids = [row.id for row in rows]
+    tags = _grouped(connection, document_tags, "tag", ids)
+    journeys = _grouped(connection, document_journeys, "journey", ids)
+    return [_entry(row, tags.get(row.id, ()), journeys.get(row.id, ())) for row in rows]
+
+
+ENTRY = select(documents, generations.c.chunk_count, generations.c.sentence_count, generations.c.embedder).select_from(
+    documents.outerjoin(generations, generations.c.id == documents.c.generation)
+)
+
+
+def _grouped(connection: Connection, table: Any, column: str, ids: Sequence[str]) -> dict[str, tuple[str, ...]]:
+    found: dict[str, list[str]] = {}
+    for batch in (ids[at : at + 500] for at in range(0, len(ids), 500)):
+        query = select(table).where(table.c.document_id.in_(batch)).order_by(table.c[column])
+        for row in connection.execute(query):
+            found.setdefault(row.document_id, []).append(getattr(row, column))
+    return {document_id: tuple(values) for document_id, values in found.items()}
+
+
+def _entry(row: Row[Any], tags: tuple[str, ...], journeys: tuple[str, ...]) -> Entry:
+    return Entry(
+        id=row.id,
+        tenant=row.tenant,
+        lineage=row.lineage,
+        version=row.version,
+        name=row.name,
+        title=row.title,
+        media_type=row.media_type,
+        state=State(row.state),
+        is_current=row.is_current,
+        content_hash=row.content_hash,
+        size_bytes=row.size_bytes,
+        tags=tags,
+        journeys=journeys,
+        subject=row.subject,
+        page_count=row.page_count,
+        chunk_count=row.chunk_count or 0,
+        sentence_count=row.sentence_count or 0,
+        chunking=chunking_of(row),
+        embedder=row.embedder,
+        metadata=metadata_of(row),
+        notes=tuple(row.notes),
+        error=row.error,
+        added_at=row.added_at.replace(tzinfo=UTC),
+        added_by=row.added_by,
+        processed_at=row.processed_at.replace(tzinfo=UTC) if row.processed_at else None,
+        took_s=row.took_s,
+    )
+
+
+def chunking_of(row: Row[Any]) -> Chunking:
+    """How the document of a row is cut."""
+    return Chunking(row.chunk_strategy, row.chunk_size, row.chunk_overlap, row.chunk_unit)
+
+
+def metadata_of(row: Row[Any]) -> Metadata:
+    """What the document of a row says about itself."""
+    identifiers = tuple((kind, value) for kind, value in row.identifiers)
+    return Metadata(row.language, row.publisher, row.published, row.licence, row.source_url, identifiers)
+
+
+def document_of(row: Row[Any]) -> Document:
+    """The document of a row of `documents` joined with its generation."""
+    return Document(
+        title=row.title,
+        media_type=row.media_type,
+        text=row.text,
+        blocks=codec.unpack_blocks(row.structure),
+        layout=codec.unpack_layout(row.layout),
+        metadata=metadata_of(row),
+        notes=tuple(row.notes),
+    )
+
+
+def chunks_of(rows: Iterable[Row[Any]]) -> tuple[Chunk, ...]:
+    """Chunks for rows of `chunks`."""
+    return tuple(
+        Chunk(
+            index=row.chunk_index,
+            start=row.start,
+            end=row.end,
+            text=row.text,
+            section=tuple(row.section),
+            page=row.page,
+            tokens=row.tokens,
+            sentences=codec.unpack_spans(row.sentence_offsets),
+        )
+        for row in rows
+    )

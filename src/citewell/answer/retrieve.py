@@ -1,0 +1,122 @@
+"""Finds the passages that may answer: candidates from the index, their best sentence, one fused order."""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Sequence
+from dataclasses import dataclass, replace
+
+import numpy as np
+
+from citewell.answer.expand import Expansion, expand
+from citewell.answer.fuse import fuse, relevance
+from citewell.answer.rank import CONTROLS, Controls, rank
+from citewell.clinical import Lexicon
+from citewell.errors import EmbedderMismatch, InputError
+from citewell.ports import Candidate, Embedder, Index, Library, Passage, Ranked, Vector
+from citewell.types import Hit, Scope, Why
+from citewell.words import STOP_WORDS, stem, terms, word_spans
+
+MAX_QUESTION_CHARACTERS = 4_000
+EXPANSION_WEIGHT = 0.5
+"""How much a word that was added to the question counts beside one that the person typed."""
+MIN_CANDIDATES = 100
+
+
+@dataclass(frozen=True, slots=True)
+class Search:
+    """The parts that one search needs."""
+
+    library: Library
+    index: Index
+    embedder: Embedder
+    lexicon: Lexicon
+
+
+@dataclass(frozen=True, slots=True)
+class Found:
+    """Hits, best first, and the words that were added to the question to find them."""
+
+    hits: tuple[Hit, ...]
+    expansions: tuple[Expansion, ...]
+
+
+def retrieve(question: str, *, scope: Scope, search: Search, limit: int = 10, controls: Controls = CONTROLS) -> Found:
+    """The passages nearest to a question among what the scope may see."""
+    question = _checked(question)
+    known = search.library.embedder()
+    if known is not None and known != search.embedder.fingerprint:
+        raise EmbedderMismatch(
+            f"This library's vectors were made by {known}, and the embedder in use is {search.embedder.fingerprint}. "
+            "Run `citewell reindex`, or set the embedder back."
+        )
+    expansions = expand(question, lexicon=search.lexicon)
+    weights = weighted_terms(question, expansions)
+    vector = search.embedder.embed([question])[0]
+    wanted = max(controls.candidates(limit), MIN_CANDIDATES)
+    candidates = search.index.candidates(vector, weights, scope=scope, limit=wanted)
+    passages = search.library.sentences(candidates, scope)
+    ranked = _fused(candidates, passages, vector)[:wanted]
+    hits = search.library.hits(ranked, scope)
+    explained = [_with_terms(hit, weights) for hit in rank(hits, limit=limit, controls=controls)]
+    return Found(tuple(explained), expansions)
+
+
+def weighted_terms(question: str, expansions: Sequence[Expansion]) -> dict[str, float]:
+    """The index terms to look for, and what each counts."""
+    weights = dict.fromkeys(terms(question), 1.0)
+    for expansion in expansions:
+        for term in terms(expansion.phrase):
+            weights.setdefault(term, EXPANSION_WEIGHT)
+    return weights
+
+
+def _checked(question: str) -> str:
+    question = " ".join(question.split())
+    if not question:
+        raise InputError("Type a few words to search for.")
+    if len(question) > MAX_QUESTION_CHARACTERS:
+        raise InputError(f"A question may have up to {MAX_QUESTION_CHARACTERS:,} characters; this one is longer.")
+    return question
+
+
+def _fused(candidates: Sequence[Candidate], passages: dict[tuple[int, int], Passage], vector: Vector) -> list[Ranked]:
+    """Candidates with their final scores, best first; those that vanished meanwhile are left out."""
+    present = [one for one in candidates if (one.generation, one.chunk_index) in passages]
+    if not present:
+        return []
+    sentences = [_best_sentence(passages[one.generation, one.chunk_index], vector) for one in present]
+    cosines = [one.cosine for one in present]
+    nearest = [similarity for _, similarity in sentences]
+    scores = fuse(cosines, nearest, [one.lexical_score for one in present])
+    probabilities = relevance(cosines, nearest, [one.coverage for one in present])
+    ranked = [
+        Ranked(one, float(score), float(probability), Why(one.dense_rank, one.lexical_rank, (), span))
+        for one, score, probability, (span, _) in zip(present, scores, probabilities, sentences, strict=True)
+    ]
+    return sorted(ranked, key=lambda item: (-item.rank_score, item.candidate.generation, item.candidate.chunk_index))
+
+
+def _best_sentence(passage: Passage, vector: Vector) -> tuple[tuple[int, int] | None, float]:
+    """The sentence nearest to the question, and how near."""
+    if not passage.spans:
+        return None, 0.0
+    similarities = passage.vectors @ vector
+    best = int(np.argmax(similarities))
+    return passage.spans[best], float(similarities[best])
+
+
+def _with_terms(hit: Hit, weights: dict[str, float]) -> Hit:
+    """The hit, saying which words of the question it holds, as they are written there."""
+    words = (hit.text[start:end].casefold() for start, end in matched_spans(hit.text, weights))
+    return replace(hit, why=replace(hit.why, matched_terms=tuple(dict.fromkeys(words))))
+
+
+def matched_spans(text: str, weights: Collection[str]) -> list[tuple[int, int]]:
+    """Offsets of the words of a text that were looked for.
+
+    >>> matched_spans("Anaemia: give iron.", {"iron": 1.0})
+    [(14, 18)]
+    """
+    spans = word_spans(text)
+    folded = (text[start:end].casefold() for start, end in spans)
+    return [span for span, word in zip(spans, folded, strict=True) if word not in STOP_WORDS and stem(word) in weights]

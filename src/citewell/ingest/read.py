@@ -1,0 +1,64 @@
+"""The write flow in one line: a file is parsed, cut and embedded into a Reading."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+from typing import Literal
+
+from citewell.errors import EmptyFile
+from citewell.ingest.chunk import chunk, default_chunking
+from citewell.ingest.embed import embed
+from citewell.ingest.parse import parse
+from citewell.ports import Embedder, Parser, Reading, Tokenizer
+from citewell.types import Chunking, Document, Limits, Source
+
+
+@dataclass(frozen=True, slots=True)
+class Step:
+    """How far a file has come."""
+
+    stage: Literal["reading", "cutting", "embedding", "storing"]
+    done: int = 0
+    total: int = 0
+
+
+Watch = Callable[[Step], None]
+"""Called at every step."""
+
+
+@dataclass(frozen=True, slots=True)
+class Reader:
+    """All that it takes to read a file."""
+
+    parsers: Mapping[str, Parser]
+    tokenizer: Tokenizer
+    embedder: Embedder
+    limits: Limits
+
+    def read(self, source: Source, *, chunking: Chunking | None, watch: Watch) -> Reading:
+        """Parse, cut and embed a file."""
+        watch(Step("reading"))
+        started = time.perf_counter()
+        document = parse(source, parsers=self.parsers, limits=self.limits)
+        return self.embedded(document, chunking=chunking, watch=watch, started=started)
+
+    def embedded(
+        self, document: Document, *, chunking: Chunking | None, watch: Watch, started: float | None = None
+    ) -> Reading:
+        """Cut and embed a document that is parsed already."""
+        started = time.perf_counter() if started is None else started
+        watch(Step("cutting"))
+        how = chunking or default_chunking(document.media_type)
+        chunks = tuple(chunk(document, chunking=how, tokenizer=self.tokenizer))
+        if not chunks:
+            raise EmptyFile("There is no text in this file. If it is a scan, install the OCR extra: citewell[ocr].")
+        vectors, sentence_vectors = embed(
+            document,
+            chunks,
+            embedder=self.embedder,
+            progress=lambda done, total: watch(Step("embedding", done, total)),
+        )
+        took_s = time.perf_counter() - started
+        return Reading(document, chunks, vectors, sentence_vectors, self.embedder.fingerprint, took_s)
