@@ -1,0 +1,42 @@
+"""One file per format; a vendor library is imported when its parser is first used."""
+
+from __future__ import annotations
+
+from importlib import import_module
+from typing import cast
+
+from citewell.ingest import sniff
+from citewell.ports import Parser
+from citewell.types import Document, Limits, Source
+
+PARSERS = {
+    sniff.PDF: ("pdf", "PdfParser"),
+    sniff.DOCX: ("docx", "DocxParser"),
+    sniff.JATS: ("nxml", "JatsParser"),
+    sniff.CDA: ("xml", "CdaParser"),
+    sniff.XML: ("xml", "XmlParser"),
+    sniff.HTML: ("html", "HtmlParser"),
+    sniff.MARKDOWN: ("markdown", "MarkdownParser"),
+    sniff.TEXT: ("text", "TextParser"),
+}
+"""The module and the class that read each media type."""
+
+
+class _LazyParser:
+    """Imports its parser on first use: a command that reads no PDF pays for no PDF library."""
+
+    def __init__(self, module: str, name: str) -> None:
+        self._module = module
+        self._name = name
+        self._parser: Parser | None = None
+
+    def parse(self, source: Source, *, media_type: str, limits: Limits) -> Document:
+        if self._parser is None:
+            module = import_module(f"{__name__}.{self._module}")
+            self._parser = cast(Parser, getattr(module, self._name)())
+        return self._parser.parse(source, media_type=media_type, limits=limits)
+
+
+def all_parsers() -> dict[str, Parser]:
+    """A parser for every media type that can be read."""
+    return {media_type: _LazyParser(module, name) for media_type, (module, name) in PARSERS.items()}

@@ -1,0 +1,292 @@
+"""What all marked-up formats share: a walk without recursion, inline text, and blocks cut from it."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable
+from typing import ClassVar, Protocol, cast
+
+from lxml import etree
+
+from citewell.ingest.canonical import Canonical
+from citewell.ingest.decode import clean
+from citewell.types import BlockKind
+
+BULLETS = ("•", "◦", "▪")
+_ORDINAL = re.compile(r"(?:st|nd|rd|th|[®™©°*†‡§¶#|]+)\Z", re.IGNORECASE)
+_ISOTOPE = re.compile(r"\d{1,3}m?\Z")
+_ELEMENT_SYMBOL = re.compile(r"\]?[A-Z][a-z]?(?![a-z])")
+
+
+class Flow(Canonical):
+    """A canonical text whose sections can also be closed without opening another."""
+
+    def close(self, level: int) -> None:
+        """Leave the sections at or below `level`."""
+        self._path = [entry for entry in self._path if entry[0] < level]
+
+
+class Inline:
+    """One line of text in the making: white space collapsed, superscripts and subscripts spelled out.
+
+    >>> line = Inline()
+    >>> line.write("about 10")
+    >>> line.superscript("9", following="/l")
+    >>> line.write("/l  H")
+    >>> line.subscript("2")
+    >>> line.write("O")
+    >>> line.take()
+    'about 10^9/l H_2O'
+    """
+
+    def __init__(self) -> None:
+        self._pieces: list[str] = []
+        self._space = False
+
+    def write(self, text: str | None) -> None:
+        """Append text; runs of white space become one space."""
+        if not text:
+            return
+        text = clean(text)
+        words = text.split()
+        if not words:
+            self._space = self._space or bool(text)
+            return
+        if self._pieces and (self._space or text[0].isspace()):
+            self._pieces.append(" ")
+        self._pieces.append(" ".join(words))
+        self._space = text[-1].isspace()
+
+    def space(self) -> None:
+        """Make sure that what follows stands apart."""
+        self._space = True
+
+    @property
+    def last(self) -> str:
+        """The last character, a space when one is due, nothing at the start."""
+        if not self._pieces:
+            return ""
+        return " " if self._space else self._pieces[-1][-1]
+
+    def superscript(self, text: str, *, following: str, citation: bool = False) -> None:
+        """10⁹ as 10^9, a citation in brackets; a mark before its word keeps clear of it."""
+        text, spaced = text.strip(), text != text.rstrip()
+        if not text:
+            return
+        if citation:
+            self.write(text if text.startswith(("[", "(")) else f"[{text}]")
+        elif _ORDINAL.match(text) or self._is_isotope(text, following):
+            self.write(text)
+        elif not self.last:
+            self.write(text + " ")
+        else:
+            self.write("^" + _grouped(text))
+        if spaced:
+            self.space()
+
+    def _is_isotope(self, text: str, following: str) -> bool:
+        """Whether a raised number belongs to the symbol after it, as in ⁹⁹ᵐTc, not to the word before it."""
+        stands_apart = not self.last.isalnum() and self.last not in (")", "]")
+        return bool(stands_apart and _ISOTOPE.match(text) and _ELEMENT_SYMBOL.match(following))
+
+    def subscript(self, text: str) -> None:
+        """H₂O as H_2O."""
+        text, spaced = text.strip(), text != text.rstrip()
+        if text:
+            self.write("_" + _grouped(text) if self.last.strip() else text)
+        if spaced:
+            self.space()
+
+    def take(self) -> str:
+        """The line so far; the next one starts empty."""
+        line = "".join(self._pieces)
+        self._pieces, self._space = [], False
+        return line
+
+
+def _grouped(text: str) -> str:
+    return f"({text})" if " " in text else text
+
+
+def local_name(element: etree._Element) -> str:
+    """The name of an element without its namespace; nothing for comments, instructions and entities."""
+    tag = cast(object, element.tag)
+    return tag.rpartition("}")[2] if isinstance(tag, str) else ""
+
+
+def child_named(element: etree._Element, *names: str) -> etree._Element | None:
+    """The first child that has one of these names."""
+    return next((child for child in element if local_name(child) in names), None)
+
+
+def children_named(element: etree._Element, *names: str) -> list[etree._Element]:
+    """All children that have one of these names."""
+    return [child for child in element if local_name(child) in names]
+
+
+def descendants_named(element: etree._Element, *names: str) -> Iterable[etree._Element]:
+    """All elements inside that have one of these names, in document order."""
+    return (inner for inner in element.iterdescendants() if local_name(inner) in names)
+
+
+class Visitor(Protocol):
+    """What a walk calls."""
+
+    def enter(self, element: etree._Element) -> bool: ...
+
+    def write(self, text: str | None) -> None: ...
+
+    def leave(self, element: etree._Element) -> None: ...
+
+
+def walk(root: etree._Element, visitor: Visitor) -> None:
+    """Visit a tree in document order without recursion; a subtree that is not entered is left out."""
+    if not visitor.enter(root):
+        return
+    visitor.write(root.text)
+    stack = [(root, iter(root))]
+    while stack:
+        element, children = stack[-1]
+        child = next(children, None)
+        if child is None:
+            stack.pop()
+            visitor.leave(element)
+            if stack:
+                visitor.write(element.tail)
+        elif local_name(child) and visitor.enter(child):
+            visitor.write(child.text)
+            stack.append((child, iter(child)))
+        else:
+            visitor.write(child.tail)
+
+
+class LineReader:
+    """Reads an element as one line of text."""
+
+    skipped: ClassVar[frozenset[str]] = frozenset()
+    """Names of elements that are not read."""
+    apart: ClassVar[frozenset[str]] = frozenset()
+    """Names of elements that are not part of the word before or after them."""
+
+    def __init__(self) -> None:
+        self._inlines = [Inline()]
+
+    @property
+    def inline(self) -> Inline:
+        """Where text goes now."""
+        return self._inlines[-1]
+
+    def enter(self, element: etree._Element) -> bool:
+        name = local_name(element)
+        if name in self.skipped:
+            return False
+        if name in ("sup", "sub"):
+            self._inlines.append(Inline())
+        elif name in self.apart:
+            self.inline.space()
+        else:
+            self._open_maths(element, name)
+        return True
+
+    def write(self, text: str | None) -> None:
+        self.inline.write(text)
+
+    def leave(self, element: etree._Element) -> None:
+        name = local_name(element)
+        if name in ("sup", "sub"):
+            script = self._inlines.pop()
+            spaced = script.last == " "
+            text = script.take() + (" " if spaced else "")
+            if name == "sup":
+                self.inline.superscript(text, following=following_text(element), citation=self.is_citation(element))
+            else:
+                self.inline.subscript(text)
+        elif name in self.apart:
+            self.inline.space()
+        else:
+            self._close_maths(element, name)
+
+    def is_citation(self, superscript: etree._Element) -> bool:  # noqa: ARG002
+        """Whether a superscript points into the reference list."""
+        return False
+
+    def _open_maths(self, element: etree._Element, name: str) -> None:
+        """MathML says by place what is raised, lowered or divided; text needs a sign for it."""
+        parent = element.getparent()
+        if name in ("msqrt", "mroot"):
+            self.write("√(")
+        sign = _MATHS_SIGNS.get(local_name(parent)) if parent is not None else None
+        if sign and parent is not None and len(parent) > 1:
+            place = parent.index(element)
+            if 1 <= place <= len(sign):
+                self.write(sign[place - 1] + ("(" if len(element) > 1 else ""))
+            elif place == 0 and sign == "/" and len(element) > 1:
+                self.write("(")
+
+    def _close_maths(self, element: etree._Element, name: str) -> None:
+        parent = element.getparent()
+        sign = _MATHS_SIGNS.get(local_name(parent)) if parent is not None else None
+        if sign and parent is not None and len(parent) > 1 and len(element) > 1:
+            place = parent.index(element)
+            if 1 <= place <= len(sign) or (place == 0 and sign == "/"):
+                self.write(")")
+        if name in ("msqrt", "mroot"):
+            self.write(")")
+
+
+_MATHS_SIGNS = {"msup": "^", "msub": "_", "msubsup": "_^", "mfrac": "/"}
+
+
+def following_text(element: etree._Element) -> str:
+    """The characters right after an element, also when they stand in the next one."""
+    tail = element.tail or ""
+    following = element.getnext()
+    return tail if tail or following is None else following.text or ""
+
+
+def read_line(element: etree._Element | None, reader: LineReader) -> str:
+    """The text of an element as one line."""
+    if element is not None:
+        walk(element, reader)
+    return reader.inline.take()
+
+
+class BlockReader(LineReader):
+    """Cuts inline text into blocks: knows which kind of block is open and the mark that it starts with."""
+
+    def __init__(self, flow: Flow) -> None:
+        super().__init__()
+        self.flow = flow
+        self._kinds: list[BlockKind] = ["paragraph"]
+        self._marker = ""
+
+    @property
+    def in_script(self) -> bool:
+        """Whether a superscript or subscript is open; no block can be cut inside it."""
+        return len(self._inlines) > 1
+
+    @property
+    def kind(self) -> BlockKind:
+        """The kind of block that is open."""
+        return self._kinds[-1]
+
+    def open(self, kind: BlockKind) -> None:
+        """Blocks are of this kind until it is closed."""
+        self.flush()
+        self._kinds.append(kind)
+
+    def close(self) -> None:
+        """Go back to the kind before."""
+        self.flush()
+        self._kinds.pop()
+
+    def mark(self, marker: str) -> None:
+        """The next block starts with this mark, such as a bullet."""
+        self._marker = marker
+
+    def flush(self) -> None:
+        """Write what has been read as a block of the open kind."""
+        text = self.inline.take()
+        if text:
+            self.flow.add(self.kind, f"{self._marker} {text}" if self._marker else text)
+            self._marker = ""

@@ -1,0 +1,158 @@
+"""Markdown, read by markdown-it: CommonMark with tables and a simple front matter."""
+
+from __future__ import annotations
+
+import re
+from pathlib import PurePosixPath
+
+from markdown_it import MarkdownIt
+from markdown_it.token import Token
+
+from citewell.adapters.parsers.flow import BULLETS, Flow, Inline
+from citewell.adapters.parsers.html import read_date, tree, write_blocks
+from citewell.adapters.parsers.tables import Cell, table_lines
+from citewell.errors import DamagedFile
+from citewell.ingest.decode import clean, decode
+from citewell.types import BlockKind, Document, Limits, Metadata, Source
+
+MAX_NESTING = 60
+MAX_INLINE_CHARACTERS = 50_000
+"""A longer paragraph is taken as it is: looking for marks in it could take very long."""
+
+_FRONT_MATTER = re.compile(r"\A---[ \t]*\n(.{0,20000}?)\n(?:---|\.\.\.)[ \t]*(?:\n|\Z)", re.DOTALL)
+_FIELD = re.compile(r"^(\w[\w -]{0,40}):[ \t]*(.+)$", re.MULTILINE)
+_TAG = re.compile(r"<(/?)([a-zA-Z][\w-]*)[^>]*>")
+
+
+class MarkdownParser:
+    """Reads Markdown files."""
+
+    def parse(self, source: Source, *, media_type: str, limits: Limits) -> Document:  # noqa: ARG002
+        text, note = decode(source.data)
+        fields, text = _front_matter(clean(text.replace("\r\n", "\n").replace("\r", "\n")))
+        flow = Flow()
+        _Writer(flow).write(text)
+        first = next((block for block in flow.blocks if block.kind == "heading"), None)
+        title = fields.get("title") or (flow.text[first.start : first.end] if first else "")
+        return Document(
+            title=title or PurePosixPath(source.name).stem,
+            media_type=media_type,
+            text=flow.text,
+            blocks=tuple(flow.blocks),
+            metadata=Metadata(
+                language=fields.get("lang") or fields.get("language"),
+                publisher=fields.get("publisher"),
+                published=read_date(fields.get("date", "")),
+                licence=fields.get("license") or fields.get("licence"),
+            ),
+            notes=(note,) if note else (),
+        )
+
+
+def _front_matter(text: str) -> tuple[dict[str, str], str]:
+    """The fields between the opening rules, and the text after them."""
+    match = _FRONT_MATTER.match(text)
+    if not match or not _FIELD.search(match.group(1)):
+        return {}, text
+    fields = {name.lower(): value.strip().strip("\"'") for name, value in _FIELD.findall(match.group(1))}
+    return fields, text[match.end() :]
+
+
+class _Writer:
+    """Writes the tokens of a Markdown text as blocks."""
+
+    def __init__(self, flow: Flow) -> None:
+        self.flow = flow
+        self._blocks = MarkdownIt("commonmark", {"maxNesting": MAX_NESTING}).enable("table").disable("inline")
+        self._inlines = MarkdownIt("commonmark")
+        self._lists: list[int | None] = []
+        self._marker = ""
+        self._rows: list[list[Cell]] = []
+
+    def write(self, text: str) -> None:
+        tokens = self._blocks.parse(text)
+        if any(token.level >= MAX_NESTING - 1 for token in tokens):
+            raise DamagedFile(
+                "The text nests lists or quotations too deeply to be read whole. Flatten it and try again."
+            )
+        for position, token in enumerate(tokens):
+            self._write_token(token, tokens[position - 1] if position else token)
+
+    def _write_token(self, token: Token, before: Token) -> None:
+        match token.type:
+            case "inline":
+                self._write_inline(token, before)
+            case "fence" | "code_block":
+                self.flow.add("code", token.content.strip("\n"))
+            case "html_block":
+                self._write_html(token.content)
+            case "bullet_list_open":
+                self._lists.append(None)
+            case "ordered_list_open":
+                self._lists.append(int(token.attrGet("start") or 1))
+            case "bullet_list_close" | "ordered_list_close":
+                self._lists.pop()
+            case "list_item_open":
+                self._marker = self._next_marker()
+            case "table_open":
+                self._rows = []
+            case "tr_open":
+                self._rows.append([])
+            case "table_close":
+                for line in table_lines(self._rows, header_rows=1):
+                    self.flow.add("table_row", line)
+
+    def _write_inline(self, token: Token, before: Token) -> None:
+        text = self._line(token.content)
+        if before.type == "heading_open":
+            self.flow.heading(text, level=int(before.tag[1:]))
+        elif before.type in ("th_open", "td_open"):
+            self._rows[-1].append(Cell(text))
+        else:
+            kind: BlockKind = "list_item" if self._lists else "paragraph"
+            self.flow.add(kind, f"{self._marker} {text}" if self._marker else text)
+            self._marker = ""
+
+    def _next_marker(self) -> str:
+        number = self._lists[-1]
+        if number is None:
+            return BULLETS[(len(self._lists) - 1) % len(BULLETS)]
+        self._lists[-1] = number + 1
+        return f"{number}."
+
+    def _write_html(self, content: str) -> None:
+        if re.sub(r"<!--.*?-->", "", content, flags=re.DOTALL).strip():
+            write_blocks(tree(content), self.flow)
+
+    def _line(self, content: str) -> str:
+        """The words of a paragraph without their marks."""
+        if len(content) > MAX_INLINE_CHARACTERS:
+            return " ".join(content.split())
+        inlines = [Inline()]
+        for token in self._inlines.parseInline(content)[0].children or ():
+            if token.type in ("softbreak", "hardbreak"):
+                inlines[-1].space()
+            elif token.type == "html_inline":
+                _apply_tag(token.content, inlines)
+            else:
+                inlines[-1].write(token.content)
+        while len(inlines) > 1:
+            inlines[-2].write(inlines.pop().take())
+        return inlines[0].take()
+
+
+def _apply_tag(tag: str, inlines: list[Inline]) -> None:
+    """HTML inside a paragraph: scripts are spelled out, breaks become spaces, other tags go."""
+    match = _TAG.match(tag)
+    name = match.group(2).lower() if match else ""
+    if name == "br":
+        inlines[-1].space()
+    elif match and name in ("sup", "sub"):
+        if not match.group(1):
+            inlines.append(Inline())
+        elif len(inlines) > 1:
+            text = inlines.pop().take()
+            if name == "sup":
+                inlines[-1].superscript(text, following="")
+            else:
+                inlines[-1].subscript(text)

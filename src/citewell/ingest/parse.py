@@ -1,0 +1,96 @@
+"""Reads a file into a Document: sizes are checked, its type is found in its content, its parser is called."""
+
+from __future__ import annotations
+
+import re
+import unicodedata
+from collections.abc import Mapping
+from dataclasses import replace
+from pathlib import PurePosixPath
+
+from citewell.errors import CitewellError, DamagedFile, EmptyFile, TooLarge, UnsupportedFile
+from citewell.ingest.decode import clean
+from citewell.ingest.sniff import sniff
+from citewell.ports import Parser
+from citewell.types import Document, Limits, Source
+
+__all__ = ["parse", "safe_name", "sniff"]
+
+MAX_NAME_CHARACTERS = 120
+MAX_TITLE_CHARACTERS = 300
+
+_SURROGATES_AND_NUL = re.compile("[\0\ud800-\udfff]")
+
+
+def parse(source: Source, *, parsers: Mapping[str, Parser], limits: Limits) -> Document:
+    """One file, one checked Document; anything that goes wrong is an InputError that says what to do."""
+    if not source.data.strip(b"\0 \t\r\n\f\v"):
+        raise EmptyFile("The file is empty. Check that it was saved or downloaded completely, then add it again.")
+    if len(source.data) > limits.max_bytes:
+        raise TooLarge(
+            f"The file has {_megabytes(len(source.data))} MB and the limit is {_megabytes(limits.max_bytes)} MB. "
+            "Split it, or raise max_bytes in the settings."
+        )
+    source = Source(source.data, safe_name(source.name))
+    media_type = sniff(source)
+    if media_type not in parsers:
+        raise UnsupportedFile(f"No parser for {media_type} is installed. Save the file as PDF or DOCX and add that.")
+    try:
+        document = parsers[media_type].parse(source, media_type=media_type, limits=limits)
+    except CitewellError:
+        raise
+    except MemoryError as error:
+        raise TooLarge("The file needs more memory than there is. Split it and add the parts.") from error
+    except Exception as error:
+        raise DamagedFile(
+            "The file could not be read: it is damaged or unusually built. Open it, save it again, and add that copy."
+        ) from error
+    return _checked(document, source.name, limits)
+
+
+def safe_name(name: str) -> str:
+    """A file's name that is safe to show and to store: no folders, no control characters, not too long.
+
+    >>> safe_name("../../etc/passwd"), safe_name("C:\\\\notes\\\\plan.docx"), safe_name("\\u202egnp.exe\\x07")
+    ('passwd', 'plan.docx', 'gnp.exe')
+    >>> safe_name("..")
+    'document'
+    """
+    name = re.split(r"[/\\]", name.rstrip("/\\"))[-1]
+    name = "".join(letter for letter in name if not unicodedata.category(letter).startswith("C"))
+    name = " ".join(unicodedata.normalize("NFC", name).split()).strip(" .")
+    if len(name) > MAX_NAME_CHARACTERS:
+        suffix = PurePosixPath(name).suffix
+        suffix = suffix if len(suffix) <= 10 else ""
+        name = name[: MAX_NAME_CHARACTERS - len(suffix) - 1] + "…" + suffix
+    return name or "document"
+
+
+def _checked(document: Document, name: str, limits: Limits) -> Document:
+    """The document, if its parts agree with each other."""
+    if not document.text.strip() or not document.blocks:
+        raise EmptyFile("The file holds no text that can be read. If it is a scan, add it as PDF with the OCR extra.")
+    if len(document.text) > limits.max_characters:
+        raise TooLarge(
+            f"The file holds {len(document.text):,} characters and the limit is {limits.max_characters:,}. "
+            "Split it, or raise max_characters in the settings."
+        )
+    if _SURROGATES_AND_NUL.search(document.text) or not _in_order(document):
+        raise DamagedFile("The file was read into a text that does not hold together. Save it again and add that copy.")
+    title = " ".join(clean(document.title).split())
+    if len(title) > MAX_TITLE_CHARACTERS:
+        title = title[: MAX_TITLE_CHARACTERS - 1].rstrip() + "…"
+    return replace(document, title=title or PurePosixPath(name).stem)
+
+
+def _in_order(document: Document) -> bool:
+    position = 0
+    for block in document.blocks:
+        if not position <= block.start < block.end <= len(document.text):
+            return False
+        position = block.end
+    return True
+
+
+def _megabytes(count: int) -> str:
+    return f"{count / 1024 / 1024:.1f}"
