@@ -1,0 +1,185 @@
+"""Gathers lines into paragraphs, list items and possible headings."""
+
+from __future__ import annotations
+
+import itertools
+import re
+from collections import Counter, defaultdict
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass, field, replace
+
+from citewell.adapters.parsers.pdf_lines import TextLine
+from citewell.types import BlockKind
+
+BULLETS = "•▪◦‣●○■□➢➔►✓✔·∙⁃♦◆❖*–—-"
+_BULLET = re.compile(rf"^[{re.escape(BULLETS)}](?=\s|$)")
+_RULE_NUMBER = re.compile(r"^\d+(?:\.\d+){2,5}\.?(?=\s|$)")
+_ORDERED = re.compile(r"^(?:\(?(?:\d{1,3}|[a-zA-Z]|[ivxIVX]{1,5})[.)]|\d+\.\d+\.?)(?=\s|$)")
+_LEADER = re.compile(r"(?:\s?[.…_·]){4,}\s*(?=[\divxlc]+$|$)", re.IGNORECASE)
+CAPTION = re.compile(r"^(?:Table|Figure|Fig\.|Box|Annex table|Panel)\s+(?:[A-Z]|\d)[\w.\-–]*(?:[.:\s]|$)")
+TERMINAL = tuple(".!?:;")
+
+
+@dataclass(slots=True)
+class Draft:
+    """A block before it is written: lines of the page and words put between them."""
+
+    kind: BlockKind
+    page: int
+    parts: list[list[TextLine] | str] = field(default_factory=list)
+    level: int | None = None
+    continues: bool = False
+    """It may run on from the block before it, on the page or in the column before."""
+
+    @property
+    def lines(self) -> list[TextLine]:
+        return [line for part in self.parts if not isinstance(part, str) for line in part]
+
+    @property
+    def text(self) -> str:
+        """The words, roughly: for tests of what it is, not for what is kept."""
+        return " ".join(part if isinstance(part, str) else " ".join(line.text for line in part) for part in self.parts)
+
+
+@dataclass(frozen=True, slots=True)
+class Typography:
+    """What is usual in a document."""
+
+    body_size: float
+    leading: dict[float, float]
+    """The usual distance of base lines, by size of type."""
+
+    @classmethod
+    def of(cls, pages: Iterable[Sequence[TextLine]]) -> Typography:
+        """Measure a document's lines."""
+        sizes: Counter[float] = Counter()
+        steps: dict[float, Counter[float]] = defaultdict(Counter)
+        for lines in pages:
+            for line in lines:
+                sizes[line.size] += len(line.text)
+            ordered = sorted(lines, key=lambda line: line.order)
+            for above, below in itertools.pairwise(ordered):
+                step = round((below.base - above.base) * 2) / 2
+                if above.size == below.size and 0.8 * below.size < step < 2.5 * below.size:
+                    steps[below.size][step] += 1
+        body_size = sizes.most_common(1)[0][0] if sizes else 10.0
+        return cls(body_size, {size: counted.most_common(1)[0][0] for size, counted in steps.items()})
+
+    def usual_step(self, size: float) -> float:
+        return self.leading.get(size, 1.25 * size)
+
+
+def merged_rows(items: Sequence[TextLine]) -> list[TextLine]:
+    """Pieces of one column that share a base line, joined from left to right; rows from top to bottom."""
+    rows: list[list[TextLine]] = []
+    for item in sorted(items, key=lambda item: item.base):
+        last = rows[-1] if rows else None
+        if last and abs(item.base - last[0].base) <= 0.3 * min(item.size, last[0].size):
+            last.append(item)
+        else:
+            rows.append([item])
+    return [joined(sorted(row, key=lambda item: item.left)) for row in rows]
+
+
+def joined(pieces: Sequence[TextLine]) -> TextLine:
+    """Pieces of one row as one line."""
+    if len(pieces) == 1:
+        return pieces[0]
+    main = max(pieces, key=lambda piece: len(piece.text))
+    lefts, rights, box = list(pieces[0].lefts), list(pieces[0].rights), pieces[0].box
+    for piece in pieces[1:]:
+        lefts += [rights[-1], *piece.lefts]
+        rights += [max(rights[-1], piece.left), *piece.rights]
+        box = box.around(piece.box)
+    return replace(
+        main,
+        text=" ".join(piece.text for piece in pieces),
+        lefts=tuple(lefts),
+        rights=tuple(rights),
+        top=min(piece.top for piece in pieces),
+        bottom=max(piece.bottom for piece in pieces),
+        bold=all(piece.bold for piece in pieces),
+        italic=all(piece.italic for piece in pieces),
+        order=min(piece.order for piece in pieces),
+        box=box,
+    )
+
+
+def gathered(lines: Sequence[TextLine], typography: Typography) -> list[Draft]:
+    """The lines of one column as blocks."""
+    drafts: list[Draft] = []
+    edge = max((line.right for line in lines), default=0.0)
+    current: list[TextLine] = []
+    for line in lines:
+        if current and not _runs_on(current, line, edge, typography):
+            drafts.append(_draft(current))
+            current = []
+        current.append(line)
+    if current:
+        drafts.append(_draft(current))
+    if drafts:
+        drafts[0].continues = drafts[0].kind == "paragraph"
+    return drafts
+
+
+def _draft(lines: list[TextLine]) -> Draft:
+    kind: BlockKind = "paragraph"
+    first = lines[0].text
+    if CAPTION.match(first):
+        kind = "caption"
+    elif (
+        _BULLET.match(first)
+        or _LEADER.search(lines[-1].text)
+        or (_ORDERED.match(first) and not _RULE_NUMBER.match(first))
+    ):
+        kind = "list_item"
+    return Draft(kind, lines[0].page, [lines])
+
+
+def _runs_on(current: Sequence[TextLine], line: TextLine, edge: float, typography: Typography) -> bool:
+    """Whether a line belongs to the block above it."""
+    last, first = current[-1], current[0]
+    step = line.base - last.base
+    usual = typography.usual_step(max(line.size, last.size))
+    if abs(line.size - last.size) > 0.12 * max(line.size, last.size) or step > 1.25 * usual + 1 or step < 0:
+        return False
+    if _LEADER.search(last.text) or starts_item(line, current):
+        return False
+    is_item = bool(_BULLET.match(first.text) or _ORDERED.match(first.text))
+    outdented = line.left < min(row.left for row in current) - 0.8 * line.size
+    if is_item and len(current) == 1:
+        # The text of an item hangs to the right of its marker.
+        if line.left < first.left + 0.3 * line.size and _could_have_fitted(last, line, edge):
+            return False
+    elif outdented and len(current) > 1:
+        return False
+    if line.bold != last.bold and (last.bold or line.bold) and _ends_block(last):
+        return False
+    return not (
+        _could_have_fitted(last, line, edge) and _opens_block(line) and (_ends_block(last) or last.bold != line.bold)
+    )
+
+
+def starts_item(line: TextLine, above: Sequence[TextLine]) -> bool:
+    """Whether a line opens a list item or a numbered recommendation rather than happening to begin with a number."""
+    if _BULLET.match(line.text) or _RULE_NUMBER.match(line.text):
+        return True
+    if not _ORDERED.match(line.text):
+        return False
+    first, last = above[0], above[-1]
+    return abs(line.left - last.left) > 2 or (len(above) == 1 and bool(_ORDERED.match(first.text)))
+
+
+def _could_have_fitted(last: TextLine, line: TextLine, edge: float) -> bool:
+    """Whether the first word of a line had room at the end of the one above: then the break was meant."""
+    length = len(line.text.split(" ", 1)[0])
+    return last.right + 0.3 * line.size + (line.rights[length - 1] - line.left) < edge - 0.5 * line.size
+
+
+def _opens_block(line: TextLine) -> bool:
+    opening = line.text.lstrip("\"'“‘([")[:1]
+    return not opening.islower()
+
+
+def _ends_block(line: TextLine) -> bool:
+    return line.text.rstrip("\"'”’)]").endswith(TERMINAL) or line.text.endswith("]")

@@ -1,0 +1,159 @@
+"""Writes blocks into the canonical text and notes where each character stands."""
+
+from __future__ import annotations
+
+import re
+from array import array
+from collections import Counter
+from collections.abc import Iterable, Sequence
+from dataclasses import replace
+
+from citewell.adapters.parsers.pdf_blocks import Draft
+from citewell.adapters.parsers.pdf_geometry import Rect
+from citewell.adapters.parsers.pdf_lines import TextLine
+from citewell.ingest.canonical import Canonical
+from citewell.types import Line
+
+_WORD = re.compile(r"[^\W\d_]+(?:['’][^\W\d_]+)*")
+_COMPOUND = re.compile(r"[^\W\d_]+(?:-[^\W\d_]+)+")
+_TAIL = re.compile(r"([^\W\d_]+)[-\xad]$")
+_HEAD = re.compile(r"^[^\W\d_]+")
+_LEADERS = re.compile(r"(?:\s?[.…_·]){4,}\s*")
+_NO_SPACE = re.compile(r"(?:[^\s]/|\d[–−-]|https?://\S+[-./_=&?%])$")
+
+
+class Vocabulary:
+    """The words of a document, to tell a hyphen that divides a word from one that belongs to it."""
+
+    def __init__(self, lines: Iterable[TextLine]) -> None:
+        self.words: Counter[str] = Counter()
+        self.compounds: Counter[str] = Counter()
+        for line in lines:
+            folded = line.text.casefold()
+            self.words.update(_WORD.findall(folded.rstrip("-\xad") if folded.endswith(("-", "\xad")) else folded))
+            self.compounds.update(_COMPOUND.findall(folded))
+            if tail := _TAIL.search(folded):
+                self.words[tail.group(1)] -= 1
+
+    def keeps_hyphen(self, head: str, tail: str) -> bool:
+        """Whether “head-” at the end of a line and “tail” on the next are a compound.
+
+        A word that stands undivided elsewhere in the document was divided; a compound that stands elsewhere was not.
+        Without either, two words that both stand alone elsewhere make a compound.
+        """
+        head, tail = head.casefold(), tail.casefold()
+        whole, compound = self.words[head + tail], self.compounds[f"{head}-{tail}"]
+        if whole or compound:
+            return compound >= whole
+        return self.words[head] > 0 and self.words[tail] > 0
+
+
+class Composer:
+    """Collects blocks as text, lines and the place where each page begins."""
+
+    def __init__(self, vocabulary: Vocabulary) -> None:
+        self.canonical = Canonical()
+        self.lines: list[Line] = []
+        self.page_starts: dict[int, int] = {}
+        self._vocabulary = vocabulary
+
+    def add(self, draft: Draft) -> None:
+        """Write one block."""
+        text, lines = self._written(draft.parts)
+        if draft.kind == "heading":
+            span = self.canonical.heading(text, level=draft.level or 1, page=draft.page)
+        else:
+            span = self.canonical.add(draft.kind, text, page=draft.page)
+        if span is None:
+            return
+        self.page_starts.setdefault(draft.page, span[0])
+        for start, row in lines:
+            for line in _placed(row, span[0] + start):
+                self.lines.append(line)
+                self.page_starts.setdefault(line.page, line.start)
+
+    def _written(self, parts: Sequence[list[TextLine] | str]) -> tuple[str, list[tuple[int, TextLine]]]:
+        """The block's text, and each line of the page with its place in it."""
+        written: list[str] = []
+        lines: list[tuple[int, TextLine]] = []
+        length = 0
+        for part in parts:
+            if isinstance(part, str):
+                written.append(part)
+                length += len(part)
+                continue
+            for position, row in enumerate(part):
+                piece, glue = self._joint(row, part[position + 1] if position + 1 < len(part) else None)
+                if not piece.text:
+                    continue
+                lines.append((length, piece))
+                written += [piece.text, glue]
+                length += len(piece.text) + len(glue)
+        return "".join(written), lines
+
+    def _joint(self, row: TextLine, following: TextLine | None) -> tuple[TextLine, str]:
+        """The line as it is kept and what stands between it and the next."""
+        row = without(row, _LEADERS, "\xad")
+        if following is None:
+            return row, ""
+        tail, head = _TAIL.search(row.text), _HEAD.match(following.text)
+        if tail and head:
+            if row.text.endswith("\xad"):
+                return shortened(row, 1), ""
+            if head.group()[0].islower() and not self._vocabulary.keeps_hyphen(tail.group(1), head.group()):
+                return shortened(row, 1), ""
+            return row, ""
+        if row.text.endswith("-") and not row.text.endswith(" -") and following.text[:1].isalnum():
+            return row, ""
+        return row, "" if _NO_SPACE.search(row.text) else " "
+
+
+def shortened(row: TextLine, count: int) -> TextLine:
+    """The line without its last characters."""
+    return picked(row, range(len(row.text) - count))
+
+
+def without(row: TextLine, leaders: re.Pattern[str], soft_hyphen: str) -> TextLine:
+    """The line without dot leaders, and without soft hyphens before its end."""
+    if soft_hyphen not in row.text and not leaders.search(row.text):
+        return row
+    kept = list(range(len(row.text)))
+    for match in reversed(list(leaders.finditer(row.text))):
+        # One of the dots' places becomes the space that parts the title from its page number.
+        del kept[match.start() + 1 : match.end()]
+    text = list(row.text)
+    for match in leaders.finditer(row.text):
+        text[match.start()] = " "
+    kept = [place for place in kept if text[place] != soft_hyphen or place == len(text) - 1]
+    return picked(row, kept, text="".join(text))
+
+
+def picked(row: TextLine, places: Sequence[int], text: str | None = None) -> TextLine:
+    """The line with only the characters at these places."""
+    source = row.text if text is None else text
+    return replace(
+        row,
+        text="".join(source[place] for place in places),
+        lefts=tuple(row.lefts[place] for place in places),
+        rights=tuple(row.rights[place] for place in places),
+    )
+
+
+def _placed(row: TextLine, start: int) -> Iterable[Line]:
+    """The line on the page as it is seen; text that does not run to the right is placed word by word."""
+    if row.turn.direction == "right":
+        yield Line(start, row.page, row.top, row.bottom, array("d", row.lefts), array("d", row.rights))
+        return
+    for match in re.finditer(r"\S+", row.text):
+        first, last = match.span()
+        own = Rect(min(row.lefts[first:last]), row.top, max(row.rights[first:last]), row.bottom)
+        seen = row.turn.back(own)
+        size = last - first
+        yield Line(
+            start + first,
+            row.page,
+            seen.top,
+            seen.bottom,
+            array("d", [seen.left] * size),
+            array("d", [seen.right] * size),
+        )

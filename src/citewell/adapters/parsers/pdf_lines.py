@@ -1,0 +1,231 @@
+"""Sets glyphs into words and words into lines, with clean characters."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import dataclass
+
+from citewell.adapters.parsers.pdf_characters import clean, raised
+from citewell.adapters.parsers.pdf_geometry import Direction, Rect, Turn
+from citewell.adapters.parsers.pdf_read import Gap, Glyph, Sheet
+
+WORD_GAP = 0.25
+"""Of the type size: two glyphs further apart belong to two words, even without a space in the file."""
+KERNING = 0.04
+"""Of the type size: a space that pdfium saw in less than this is a kerned pair, not a space."""
+INDEX_GAP = 0.12
+"""The same between two sizes of type, as in B₁₂."""
+SEGMENT_GAP = 1.2
+"""Of the type size: a wider gap may be the one between two columns."""
+
+
+@dataclass(frozen=True, slots=True)
+class TextLine:
+    """Words on one base line, in a frame where they run to the right; `lefts` and `rights` place each character."""
+
+    text: str
+    lefts: tuple[float, ...]
+    rights: tuple[float, ...]
+    base: float
+    top: float
+    bottom: float
+    size: float
+    bold: bool
+    italic: bool
+    font: str
+    order: int
+    """Where its first glyph stands in the file."""
+    turn: Turn
+    """From the page as it is seen to the line's frame."""
+    box: Rect
+    """Where it stands in the frame in which the page is read."""
+    page: int
+
+    @property
+    def left(self) -> float:
+        return self.lefts[0]
+
+    @property
+    def right(self) -> float:
+        return self.rights[-1]
+
+
+@dataclass(slots=True)
+class _Word:
+    """Glyphs without a gap, in the frame in which they run to the right."""
+
+    glyphs: list[Glyph]
+    order: int
+
+    def __post_init__(self) -> None:
+        main = max(self.glyphs, key=lambda glyph: glyph.style.size)
+        self.size = main.style.size or 1.0
+        self.base = main.base
+        self.left = min(glyph.box.left for glyph in self.glyphs)
+        self.right = max(glyph.box.right for glyph in self.glyphs)
+
+    size: float = 0.0
+    base: float = 0.0
+    left: float = 0.0
+    right: float = 0.0
+
+
+def reading_turn(sheet: Sheet) -> Turn:
+    """The turn after which most of the page's text runs to the right."""
+    directions = Counter(glyph.style.direction for glyph in sheet.glyphs if isinstance(glyph, Glyph))
+    main: Direction = directions.most_common(1)[0][0] if directions else "right"
+    return Turn(main, sheet.width, sheet.height)
+
+
+def text_lines(sheet: Sheet, reading: Turn) -> list[TextLine]:
+    """The lines of a page, cut at gaps as wide as those between columns."""
+    lines: list[TextLine] = []
+    for direction in sorted({glyph.style.direction for glyph in sheet.glyphs if isinstance(glyph, Glyph)}):
+        turn = Turn(direction, sheet.width, sheet.height)
+        rows = _rows(_words(sheet.glyphs, turn))
+        for row in rows:
+            lines += [line for piece in _cut(row) if (line := _set_line(piece, turn, reading, sheet.number))]
+    return lines
+
+
+def _words(glyphs: Iterable[Glyph | Gap], turn: Turn) -> Iterator[_Word]:
+    """Words in one direction, in the order of the file."""
+    current: list[Glyph] = []
+    start, pending = 0, None
+    for order, entry in enumerate(glyphs):
+        if isinstance(entry, Gap):
+            pending = entry
+            continue
+        if entry.style.direction != turn.direction:
+            continue
+        glyph = Glyph(entry.text, turn.rect(entry.box), turn.base(entry.base), entry.style)
+        if current and _breaks(current[-1], glyph, pending):
+            yield _Word(current, start)
+            current = []
+        if not current:
+            start = order
+        current.append(glyph)
+        pending = None
+    if current:
+        yield _Word(current, start)
+
+
+def _breaks(last: Glyph, glyph: Glyph, gap: Gap | None) -> bool:
+    """Whether a word ends between two neighbours of the file."""
+    size = max(last.style.size, glyph.style.size)
+    distance = glyph.box.left - last.box.right
+    if abs(glyph.base - last.base) > 0.6 * size or distance > WORD_GAP * size or distance < -0.6 * size:
+        return True
+    if gap is None or not gap.generated:
+        return gap is not None
+    # pdfium also sees a gap where a raised or lowered glyph of a formula begins.
+    return distance >= (INDEX_GAP if last.style.size != glyph.style.size else KERNING) * size
+
+
+def _rows(words: Iterable[_Word]) -> list[list[_Word]]:
+    """Words that share a base line; small raised or lowered ones join the line they lean on."""
+    rows: list[list[_Word]] = []
+    ordered = sorted(words, key=lambda word: (-round(word.size, 1), word.base))
+    for word in ordered:
+        row = _row_of(word, rows)
+        if row is None:
+            rows.append([word])
+        else:
+            row.append(word)
+    for row in rows:
+        row.sort(key=lambda word: word.left)
+    rows.sort(key=lambda row: row[0].base)
+    return rows
+
+
+def _row_of(word: _Word, rows: list[list[_Word]]) -> list[_Word] | None:
+    """The row whose base line fits best; the tallest words come first, so that a row's first word sets its base."""
+    best, best_distance = None, 1e9
+    for row in rows:
+        head = row[0]
+        distance = abs(word.base - head.base)
+        if distance >= best_distance:
+            continue
+        if distance <= 0.22 * min(word.size, head.size):
+            best, best_distance = row, distance
+        elif word.size < 0.85 * head.size and distance <= 0.5 * head.size:
+            nearest = min(max(other.left - word.right, word.left - other.right) for other in row)
+            if nearest < 0.6 * head.size:
+                best, best_distance = row, distance
+    return best
+
+
+def _cut(row: list[_Word]) -> Iterator[list[_Word]]:
+    """The pieces of a row between gaps that may separate columns."""
+    piece = [row[0]]
+    reach = row[0].right
+    for word in row[1:]:
+        if word.left - reach > SEGMENT_GAP * max(piece[-1].size, word.size):
+            yield piece
+            piece = []
+        piece.append(word)
+        reach = max(reach, word.right)
+    yield piece
+
+
+def _set_line(words: Sequence[_Word], turn: Turn, reading: Turn, page: int) -> TextLine | None:
+    """The words as one line of clean characters."""
+    glyphs = [glyph for word in words for glyph in word.glyphs]
+    size = Counter(glyph.style.size for glyph in glyphs).most_common(1)[0][0] or 1.0
+    base = Counter(round(glyph.base, 1) for glyph in glyphs if glyph.style.size == size).most_common(1)[0][0]
+    text: list[str] = []
+    lefts: list[float] = []
+    rights: list[float] = []
+    for word in words:
+        if text:
+            text.append(" ")
+            lefts.append(rights[-1])
+            rights.append(max(rights[-1], word.left))
+        for characters, glyph in _characters(word.glyphs, base, size, after="".join(text[-12:])):
+            step = glyph.box.width / len(characters)
+            for position, character in enumerate(characters):
+                text.append(character)
+                lefts.append(glyph.box.left + step * position)
+                rights.append(glyph.box.left + step * (position + 1))
+    while text and text[-1] == " ":
+        text.pop(), lefts.pop(), rights.pop()
+    if not text:
+        return None
+    top, bottom = _extent(glyphs, base, size)
+    main = next(glyph.style for glyph in glyphs if glyph.style.size == size)
+    letters = [glyph for glyph in glyphs if glyph.text.isalnum()] or glyphs
+    own = Rect(min(lefts), top, max(rights), bottom)
+    return TextLine(
+        "".join(text), tuple(lefts), tuple(rights), base, top, bottom, size,
+        all(glyph.style.bold for glyph in letters), all(glyph.style.italic for glyph in letters), main.font,
+        min(word.order for word in words), turn, reading.rect(turn.back(own)), page,
+    )  # fmt: skip
+
+
+def _characters(glyphs: list[Glyph], base: float, size: float, *, after: str) -> Iterator[tuple[str, Glyph]]:
+    """The clean characters of a word; raised ones are written as superscripts, which keeps 10⁹ from reading 109."""
+    is_raised = [glyph.style.size < 0.85 * size and glyph.base < base - 0.15 * size for glyph in glyphs]
+    before = after
+    start = 0
+    while start < len(glyphs):
+        end = start
+        while end < len(glyphs) and is_raised[end] == is_raised[start]:
+            end += 1
+        written = [clean(glyph.text) for glyph in glyphs[start:end]]
+        if is_raised[start]:
+            written = raised(written, before=before)
+        for text, glyph in zip(written, glyphs[start:end], strict=True):
+            if text:
+                yield text, glyph
+                before += text
+        start = end
+
+
+def _extent(glyphs: list[Glyph], base: float, size: float) -> tuple[float, float]:
+    """Top and bottom of the line; fonts that claim more than type of this size needs are held back."""
+    tops = [glyph.box.top for glyph in glyphs if abs(glyph.base - base) < 0.1 * size]
+    bottoms = [glyph.box.bottom for glyph in glyphs if abs(glyph.base - base) < 0.1 * size]
+    top = max(min(tops, default=base - 0.8 * size), base - 1.1 * size)
+    bottom = min(max(bottoms, default=base + 0.2 * size), base + 0.4 * size)
+    return min(top, base - 0.6 * size), max(bottom, base + 0.1 * size)
