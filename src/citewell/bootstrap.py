@@ -117,8 +117,12 @@ class App:
     ) -> Scope:
         """The scope of the person at this machine: all tags unless some are named; universal documents only
         unless a journey is."""
-        owner = Scope.owner(self.settings.tenant)
+        owner = self.scope_of_owner()
         return Scope(owner.tenant, owner.tags if tags is None else frozenset(tags), journey, subject)
+
+    def scope_of_owner(self) -> Scope:
+        """All that this library's tenant has: for the person who keeps it."""
+        return Scope.owner(self.settings.tenant)
 
     # --------------------------------------------------------------------------------------------------- changing
 
@@ -137,7 +141,7 @@ class App:
         return add(
             source,
             filing=filing or Filing(),
-            scope=Scope.owner(self.settings.tenant),
+            scope=self.scope_of_owner(),
             library=self.library,
             reader=self.reader,
             watch=watch or unwatched,
@@ -160,11 +164,11 @@ class App:
 
     def refile(self, document_id: str, filing: Filing) -> Entry:
         """Change tags and journeys of a document; nothing is embedded again."""
-        return self.library.refile(document_id, filing=filing, scope=Scope.owner(self.settings.tenant))
+        return self.library.refile(document_id, filing=filing, scope=self.scope_of_owner())
 
     def delete(self, document_id: str) -> list[Entry]:
         """Erase all versions of a document."""
-        return self.library.erase(document_id, Scope.owner(self.settings.tenant))
+        return self.library.erase(document_id, self.scope_of_owner())
 
     def reindex(self, progress: Callable[[str, Step], None] | None = None) -> int:
         """Cut and embed everything anew; says how many documents."""
@@ -185,11 +189,11 @@ class App:
 
     def entries(self, scope: Scope | None = None) -> list[Entry]:
         """Every document version, newest first."""
-        return self.library.entries(scope or Scope.owner(self.settings.tenant))
+        return self.library.entries(scope or self.scope_of_owner())
 
     def show(self, document_id: str, scope: Scope | None = None) -> tuple[Entry, Document, tuple[Chunk, ...]]:
         """A document with its text and passages."""
-        return self.library.opened(document_id, scope or Scope.owner(self.settings.tenant))
+        return self.library.opened(document_id, scope or self.scope_of_owner())
 
     def find(self, prefix: str) -> str:
         """The full id that starts with these characters."""
@@ -204,7 +208,7 @@ class App:
         """A page of a PDF as PNG."""
         from citewell.adapters.parsers.pdf_image import render_page
 
-        source = self.library.original(document_id, scope or Scope.owner(self.settings.tenant))
+        source = self.library.original(document_id, scope or self.scope_of_owner())
         return render_page(source.data, number, width_px=width_px)
 
     def verify(self) -> Verification:

@@ -1,0 +1,5 @@
+"""`python -m citewell.cli` is the command line too."""
+
+from citewell.cli import main
+
+main()

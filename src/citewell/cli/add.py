@@ -1,0 +1,125 @@
+"""`citewell add`: read files into the library."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, Any, Literal
+
+import typer
+
+from citewell.cli.frame import Home, Json, Subject, Tags, opened, print_json, progress
+from citewell.errors import InputError
+from citewell.types import Chunking, Filing
+
+if TYPE_CHECKING:
+    from citewell.bootstrap import Outcome
+
+Files = Annotated[
+    list[Path] | None, typer.Argument(help="Files, or folders whose files are all read.", show_default=False)
+]
+
+
+def add(
+    context: typer.Context,
+    files: Files = None,
+    samples: Annotated[bool, typer.Option("--samples", help="Add the sample library.")] = False,
+    tag: Tags = None,
+    journey: Annotated[
+        list[str] | None, typer.Option("--journey", help="A care journey; none: for all.", show_default=False)
+    ] = None,
+    subject: Subject = None,
+    title: Annotated[str | None, typer.Option(help="A title, instead of the document's own.")] = None,
+    replaces: Annotated[str | None, typer.Option(help="Id of the document that this is the next version of.")] = None,
+    strategy: Annotated[
+        str | None, typer.Option(help="How to cut: sections, headings (tokens) or characters.", show_default=False)
+    ] = None,
+    size: Annotated[int | None, typer.Option(help="Largest passage, in the strategy's unit.", min=50)] = None,
+    overlap: Annotated[int | None, typer.Option(help="What neighbours share, in the same unit.", min=0)] = None,
+    home: Home = None,
+    json: Json = False,
+) -> None:
+    """Read files into the library. One that cannot be read does not stop the others."""
+    from citewell.samples import sample_files
+
+    paths = [*_all_files(files or []), *(sample_files() if samples else [])]
+    if not paths:
+        raise InputError("Name a file or a folder to add, or --samples for the sample library.")
+    if len(paths) > 1 and (title or replaces):
+        raise InputError("A title, or the document that is replaced, can be given for one file at a time.")
+    with opened(context, home) as app, progress(quiet=json) as watch:
+        filing = Filing(
+            tags=frozenset(tag or ["public"]),
+            journeys=frozenset(journey or []),
+            subject=subject,
+            title=title,
+            replaces=app.find(replaces) if replaces else None,
+            chunking=_chunking(strategy, size, overlap),
+        )
+        outcomes = []
+        for outcome in app.add_all(paths, filing=filing, watch=lambda path, step: watch(path.name, step)):
+            outcomes.append(outcome)
+            if not json:
+                typer.echo(_line(outcome), err=outcome.error is not None)
+    failed = [_failed(outcome) for outcome in outcomes if outcome.error is not None]
+    if json:
+        print_json({"added": [_added(outcome) for outcome in outcomes if outcome.added], "failed": failed})
+    if failed:
+        raise typer.Exit(1)
+
+
+def _all_files(paths: Iterable[Path]) -> Iterator[Path]:
+    for path in paths:
+        if path.is_dir():
+            yield from sorted(file for file in path.rglob("*") if file.is_file() and not file.name.startswith("."))
+        else:
+            yield path
+
+
+def _chunking(strategy: str | None, size: int | None, overlap: int | None) -> Chunking | None:
+    from citewell.ingest.chunk import CHARACTERS, HEADINGS, SECTIONS
+
+    if strategy is None and size is None and overlap is None:
+        return None
+    known = {"sections": SECTIONS, "headings": HEADINGS, "characters": CHARACTERS}
+    if strategy not in known:
+        raise InputError(f"--strategy is one of {', '.join(known)}; --size and --overlap need it.")
+    base = known[strategy]
+    chosen = size or base.size
+    shared = min(base.overlap, chosen // 4) if overlap is None else overlap
+    if shared * 2 > chosen:
+        raise InputError("--overlap may be at most half of --size.")
+    unit: Literal["tokens", "characters"] = base.unit
+    return Chunking(base.strategy, chosen, shared, unit)
+
+
+def _line(outcome: Outcome) -> str:
+    if outcome.added is None:
+        return f"✗ {outcome.path.name}: {outcome.error}"
+    entry = outcome.added.entry
+    if outcome.added.was_there:
+        return f"= {outcome.path.name}: already here as {entry.id[:8]}, nothing to do"
+    pages = f"{entry.page_count} pages, " if entry.page_count else ""
+    version = f", version {entry.version}" if entry.version > 1 else ""
+    notes = "".join(f"\n    {note}" for note in entry.notes)
+    return f"✓ {entry.title} ({entry.id[:8]}{version}): {pages}{entry.chunk_count} passages{notes}"
+
+
+def _added(outcome: Outcome) -> dict[str, Any]:
+    assert outcome.added is not None
+    entry = outcome.added.entry
+    return {
+        "path": str(outcome.path),
+        "document_id": entry.id,
+        "title": entry.title,
+        "version": entry.version,
+        "pages": entry.page_count,
+        "chunks": entry.chunk_count,
+        "was_there": outcome.added.was_there,
+        "took_s": entry.took_s,
+        "notes": list(entry.notes),
+    }
+
+
+def _failed(outcome: Outcome) -> dict[str, str]:
+    return {"path": str(outcome.path), "kind": type(outcome.error).__name__, "message": str(outcome.error)}

@@ -1,0 +1,29 @@
+"""`citewell delete`: erase a document."""
+
+from __future__ import annotations
+
+from typing import Annotated
+
+import typer
+
+from citewell.cli.frame import DocumentId, Home, Json, opened, print_json
+
+
+def delete(
+    context: typer.Context,
+    document: DocumentId,
+    yes: Annotated[bool, typer.Option("--yes", "-y", help="Do not ask.")] = False,
+    home: Home = None,
+    json: Json = False,
+) -> None:
+    """Erase a document for good: all of its versions, its text and its vectors."""
+    with opened(context, home) as app:
+        document_id = app.find(document)
+        if not yes and not json:
+            entry = app.library.entry(document_id, app.scope_of_owner())
+            typer.confirm(f"Erase “{entry.title}” and all of its versions?", abort=True)
+        gone = app.delete(document_id)
+    if json:
+        print_json({"deleted": [{"document_id": entry.id, "version": entry.version} for entry in gone]})
+    else:
+        typer.echo(f"Erased: {gone[0].title} ({len(gone)} version{'s' if len(gone) > 1 else ''}).")

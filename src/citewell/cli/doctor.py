@@ -1,0 +1,171 @@
+"""`citewell doctor`: check every part, and prove that nothing leaves the machine."""
+
+from __future__ import annotations
+
+import importlib.util
+import platform
+import shutil
+import sys
+from collections.abc import Callable, Iterator
+from dataclasses import asdict, dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, Literal
+
+import typer
+
+from citewell import __version__
+from citewell.cli.frame import Home, Json, print_json, settings
+from citewell.errors import CitewellError
+
+if TYPE_CHECKING:
+    from citewell.bootstrap import App
+    from citewell.config import Settings
+
+MIN_FREE_MB = 500
+REFERENCE = ("This is an example sentence", (0.067657, 0.063496, 0.048713, 0.079305))
+"""The first numbers of a known vector: the built-in model must give them on every machine."""
+
+State = Literal["ok", "warning", "failed"]
+
+
+@dataclass(frozen=True, slots=True)
+class Check:
+    """One part, how it is, and what to do about it."""
+
+    part: str
+    state: State
+    detail: str
+
+
+def doctor(
+    context: typer.Context,
+    no_egress: Annotated[
+        bool, typer.Option("--no-egress", help="Prove that adding and searching send nothing out.")
+    ] = False,
+    home: Home = None,
+    json: Json = False,
+) -> None:
+    """Check every part; leaves with 1 when one of them does not work."""
+    chosen = settings(context, home)
+    checks = [*_machine(chosen), *_library(chosen), *_extras()]
+    if no_egress:
+        checks += _egress(chosen)
+    failed = [check for check in checks if check.state == "failed"]
+    if json:
+        print_json({"ok": not failed, "checks": [asdict(check) for check in checks]})
+    else:
+        marks = {"ok": "✓", "warning": "!", "failed": "✗"}
+        for check in checks:
+            typer.echo(f"{marks[check.state]} {check.part}: {check.detail}")
+    if failed:
+        raise typer.Exit(1)
+
+
+def _machine(chosen: Settings) -> Iterator[Check]:
+    yield Check("citewell", "ok", f"{__version__} on Python {platform.python_version()}, {platform.machine()}")
+    place = chosen.home if chosen.home.exists() else chosen.home.parent
+    while not place.exists():
+        place = place.parent
+    free_mb = shutil.disk_usage(place).free // 1_048_576
+    state: State = "ok" if free_mb > MIN_FREE_MB else "warning"
+    yield Check("disk", state, f"{free_mb:,} MiB free at {chosen.home}")
+
+
+def _library(chosen: Settings) -> Iterator[Check]:
+    """The library and all that search needs, tried for real."""
+    from citewell.bootstrap import build
+
+    try:
+        app = build(chosen)
+    except CitewellError as error:
+        yield Check("library", "failed", str(error))
+        return
+    with app:
+        for part, look in (
+            ("library", _look_at_documents),
+            ("embedder", _look_at_embedder),
+            ("index", _look_at_index),
+            ("vocabulary", _look_at_vocabulary),
+            ("queue", _look_at_queue),
+        ):
+            yield _tried(part, app, look)
+
+
+def _tried(part: str, app: App, look: Callable[[App], Check | str]) -> Check:
+    try:
+        found = look(app)
+    except CitewellError as error:
+        return Check(part, "failed", str(error))
+    return found if isinstance(found, Check) else Check(part, "ok", found)
+
+
+def _look_at_documents(app: App) -> Check | str:
+    result = app.verify()
+    if result.problems:
+        return Check("library", "failed", f"{len(result.problems)} problems: run `citewell verify`")
+    return f"{result.documents} document versions, {result.chunks} passages, all agree"
+
+
+def _look_at_embedder(app: App) -> Check | str:
+    words, expected = REFERENCE
+    vector = app.embedder.embed([words])[0]
+    known = app.library.embedder()
+    if known is not None and known != app.embedder.fingerprint:
+        return Check("embedder", "failed", f"the library's vectors are of {known}: run `citewell reindex`")
+    if app.settings.embedder == "minilm":
+        if max(abs(float(got) - want) for got, want in zip(vector, expected, strict=False)) > 2e-3:
+            return Check("embedder", "failed", "the model gives other vectors than it should: install it again")
+        return f"{app.embedder.fingerprint}, the reference vector is right"
+    return f"{app.embedder.fingerprint} at {app.settings.embedder_url}: texts leave this process"
+
+
+def _look_at_index(app: App) -> Check | str:
+    found = app.search("dose")
+    size = app.index.size()
+    return f"{size.rows} passages in {size.bytes / 1_048_576:.1f} MiB, a search took {found.took_ms:.0f} ms"
+
+
+def _look_at_vocabulary(app: App) -> Check | str:
+    added = app.search("hemoptysis").expansions
+    return f"{len(app.lexicon)} concepts" if added else Check("vocabulary", "failed", "a known word is not expanded")
+
+
+def _look_at_queue(app: App) -> Check | str:
+    waiting = [entry for entry in app.entries() if entry.state in ("queued", "processing")]
+    failed = [entry for entry in app.entries() if entry.state == "failed"]
+    detail = f"{len(waiting)} waiting, {len(failed)} failed"
+    return Check("queue", "warning", f"{detail}: see `citewell list`") if failed else detail
+
+
+def _extras() -> Iterator[Check]:
+    """Optional packages: missing is fine, and said with what they would add."""
+    for package, extra, use in (
+        ("rapidocr", "ocr", "scanned pages are read"),
+        ("openvino", "openvino", "a faster embedder where the CPU gains by it"),
+        ("ollama", "ollama", "an Ollama server as embedder"),
+    ):
+        there = importlib.util.find_spec(package) is not None
+        yield Check(f"extra {extra}", "ok", use if there else f"not installed (pip install 'citewell[{extra}]'): {use}")
+
+
+def _egress(chosen: Settings) -> Iterator[Check]:
+    """Run the sample library through everything with the network watched and, where the kernel lets us, cut off."""
+    if chosen.embedder != "minilm":
+        yield Check("egress", "failed", f"texts are sent to the embedder at {chosen.embedder_url}, as the settings say")
+        return
+    import json as jsons
+    import subprocess
+
+    command = [sys.executable, "-m", "citewell.cli.egress"]
+    done = subprocess.run(command, capture_output=True, text=True, check=False, cwd=Path.cwd())
+    if done.returncode:
+        last = done.stderr.strip().splitlines()[-1:] or ["no output"]
+        yield Check("egress", "failed", f"the trial run stopped: {last[0]}")
+        return
+    report = jsons.loads(done.stdout)
+    cut = "with the network cut off by the kernel" if report["cut_off"] else "watched, not cut off (no permission)"
+    detail = f"{report['documents']} documents added and {report['searches']} searches made {cut}"
+    if report["attempts"]:
+        yield Check("egress", "failed", f"{detail}; tried to reach {', '.join(report['attempts'])}")
+    else:
+        yield Check("egress", "ok", f"{detail}; no connection was tried")

@@ -1,0 +1,107 @@
+"""What all verbs share: the home, JSON out, errors in one sentence, progress with time left."""
+
+from __future__ import annotations
+
+import json
+import sys
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from dataclasses import asdict, is_dataclass
+from datetime import date, datetime
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, Any
+
+import typer
+
+from citewell.config import Settings
+from citewell.errors import CitewellError
+from citewell.types import Entry
+
+if TYPE_CHECKING:
+    from citewell.bootstrap import App
+    from citewell.ingest.read import Step
+
+Home = Annotated[
+    Path | None,
+    typer.Option("--home", help="Folder that holds the library [CITEWELL_HOME, else ~/.citewell].", show_default=False),
+]
+Json = Annotated[bool, typer.Option("--json", help="Print one JSON object instead of text.")]
+Tags = Annotated[list[str] | None, typer.Option("--tag", help="A tag; may be given several times.", show_default=False)]
+Journey = Annotated[str | None, typer.Option("--journey", help="A care journey.", show_default=False)]
+Subject = Annotated[
+    str | None, typer.Option("--subject", help="The person whom documents are about.", show_default=False)
+]
+DocumentId = Annotated[str, typer.Argument(help="The document's id, or its first characters.", show_default=False)]
+
+
+def settings(context: typer.Context, home: Path | None) -> Settings:
+    """The settings, with the home named on the command line."""
+    from pydantic import ValidationError
+
+    chosen = home or context.obj
+    try:
+        return Settings() if chosen is None else Settings(home=chosen)
+    except ValidationError as error:
+        wrong = ", ".join(f"CITEWELL_{str(item['loc'][0]).upper()}: {item['msg']}" for item in error.errors())
+        raise CitewellError(f"A setting cannot be used. {wrong}.") from error
+
+
+@contextmanager
+def opened(context: typer.Context, home: Path | None) -> Iterator[App]:
+    """The library, open."""
+    from citewell.bootstrap import build
+
+    with build(settings(context, home)) as app:
+        yield app
+
+
+def print_json(value: object) -> None:
+    """One JSON object on standard output."""
+    typer.echo(json.dumps(value, ensure_ascii=False, indent=2, default=_plain))
+
+
+def _plain(value: object) -> Any:
+    if is_dataclass(value) and not isinstance(value, type):
+        return asdict(value)
+    if isinstance(value, datetime | date):
+        return value.isoformat()
+    return str(value)
+
+
+def tell(error: CitewellError, *, as_json: bool) -> int:
+    """Say what went wrong; the exit status to leave with."""
+    if as_json:
+        print_json({"error": {"kind": type(error).__name__, "message": str(error)}})
+    else:
+        typer.echo(str(error), err=True)
+    return 1
+
+
+def entry_json(entry: Entry) -> dict[str, Any]:
+    """An entry as JSON prints it."""
+    fields = asdict(entry)
+    return {"document_id": fields.pop("id"), **fields}
+
+
+@contextmanager
+def progress(*, quiet: bool) -> Iterator[Callable[[str, Step], None]]:
+    """A bar with the stage and the time left, on standard error; nothing where nobody looks."""
+    if quiet or not sys.stderr.isatty():
+        yield lambda _name, _step: None
+        return
+    from rich.console import Console
+    from rich.progress import BarColumn, Progress, TaskID, TextColumn, TimeRemainingColumn
+
+    columns = (TextColumn("{task.description}"), BarColumn(), TimeRemainingColumn())
+    with Progress(*columns, console=Console(stderr=True), transient=True) as bar:
+        tasks: dict[str, TaskID] = {}
+
+        def watch(name: str, step: Step) -> None:
+            if name not in tasks:
+                tasks[name] = bar.add_task(name, total=None)
+            description = f"{step.stage} {name}"
+            bar.update(tasks[name], description=description, completed=step.done, total=step.total or None)
+            if step.stage == "storing":
+                bar.remove_task(tasks.pop(name))
+
+        yield watch

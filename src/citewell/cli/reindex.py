@@ -1,0 +1,18 @@
+"""`citewell reindex`: embed everything anew."""
+
+from __future__ import annotations
+
+import typer
+
+from citewell.cli.frame import Home, Json, opened, print_json, progress
+
+
+def reindex(context: typer.Context, home: Home = None, json: Json = False) -> None:
+    """Embed all documents with the embedder in the settings; the old vectors answer until the switch."""
+    with opened(context, home) as app, progress(quiet=json) as watch:
+        count = app.reindex(watch)
+        fingerprint = app.embedder.fingerprint
+    if json:
+        print_json({"documents": count, "embedder": fingerprint})
+    else:
+        typer.echo(f"{count} document versions now answer with vectors of {fingerprint}.")

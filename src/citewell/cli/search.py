@@ -1,0 +1,90 @@
+"""`citewell search`: find the passages nearest to a question."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Annotated, Any
+
+import typer
+
+from citewell.cli.frame import Home, Journey, Json, Subject, Tags, opened, print_json
+
+if TYPE_CHECKING:
+    from citewell.bootstrap import Results
+    from citewell.types import Hit
+
+
+def search(
+    context: typer.Context,
+    question: Annotated[str, typer.Argument(help="A question, or a few words.", show_default=False)],
+    limit: Annotated[int, typer.Option(help="How many passages to show.", min=1, max=200)] = 10,
+    tag: Tags = None,
+    journey: Journey = None,
+    subject: Subject = None,
+    home: Home = None,
+    json: Json = False,
+) -> None:
+    """Find the passages nearest to a question, each with its place and the reasons."""
+    with opened(context, home) as app:
+        results = app.search(question, scope=app.scope(tags=tag, journey=journey, subject=subject), limit=limit)
+        empty = not results.hits and not app.entries()
+    if json:
+        print_json(results_json(results))
+    elif results.hits:
+        _print(results)
+    elif empty:
+        typer.echo("The library is empty. Add a file with `citewell add FILE`, or the samples with --samples.")
+    else:
+        typer.echo("Nothing found. Try other words, or fewer; `citewell list` shows what is here.")
+
+
+def results_json(results: Results) -> dict[str, Any]:
+    """What was found, as JSON prints it."""
+    return {
+        "hits": [hit_json(hit) for hit in results.hits],
+        "expansions": list(results.expansions),
+        "took_ms": round(results.took_ms, 1),
+    }
+
+
+def hit_json(hit: Hit) -> dict[str, Any]:
+    """A hit, as JSON prints it."""
+    return {
+        "source_id": hit.source_id,
+        "document_id": hit.document_id,
+        "document": hit.document,
+        "version": hit.version,
+        "page": hit.page,
+        "section": " > ".join(hit.section) or None,
+        "start": hit.start,
+        "end": hit.end,
+        "score": round(hit.rank_score, 6),
+        "relevance": round(hit.relevance, 4),
+        "cosine": round(hit.raw_cosine, 4),
+        "text": hit.text,
+        "why": hit.why,
+    }
+
+
+def _print(results: Results) -> None:
+    from rich.console import Console
+    from rich.markup import escape
+    from rich.text import Text
+
+    console = Console(highlight=False)
+    for number, hit in enumerate(results.hits, 1):
+        place = " · ".join([*([f"page {hit.page}"] if hit.page else []), " > ".join(hit.section)]).strip(" ·")
+        console.print(f"[bold]{number}. {escape(hit.document)}[/bold]  {escape(place)}")
+        body = Text(hit.text)
+        if hit.why.best_sentence is not None:
+            start, end = hit.why.best_sentence
+            body.stylize("bold cyan", start - hit.start, end - hit.start)
+        console.print(body)
+        ranks = [
+            f"meaning #{hit.why.dense_rank}" if hit.why.dense_rank else "",
+            f"words #{hit.why.lexical_rank}" if hit.why.lexical_rank else "",
+            ", ".join(hit.why.matched_terms),
+        ]
+        console.print(f"[dim]{hit.source_id}  {hit.relevance:.2f}  {escape('  '.join(filter(None, ranks)))}[/dim]\n")
+    added = ", ".join(f"{item.phrase} ({item.reason})" for item in results.expansions)
+    if added:
+        console.print(f"[dim]also looked for: {escape(added)}[/dim]")

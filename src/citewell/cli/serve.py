@@ -1,0 +1,40 @@
+"""`citewell serve`: the web pages and the API, on this machine."""
+
+from __future__ import annotations
+
+from typing import Annotated
+
+import typer
+
+from citewell.cli.frame import Home, Json, opened, print_json
+
+
+def serve(
+    context: typer.Context,
+    host: Annotated[str | None, typer.Option(help="Address to bind to [127.0.0.1].", show_default=False)] = None,
+    port: Annotated[
+        int | None, typer.Option(help="Port; 0 takes a free one [8477].", min=0, max=65_535, show_default=False)
+    ] = None,
+    samples: Annotated[bool, typer.Option("--samples", help="Add the sample library first.")] = False,
+    home: Home = None,
+    json: Json = False,
+) -> None:
+    """Serve the web pages; prints a link that opens them."""
+    from citewell.api.serve import bind, run, token_for
+
+    with opened(context, home) as app:
+        if samples:
+            from citewell.samples import sample_files
+
+            for outcome in app.add_all(sample_files()):
+                if outcome.error is not None:
+                    typer.echo(f"{outcome.path.name}: {outcome.error}", err=True)
+        listening = bind(host or app.settings.host, app.settings.port if port is None else port)
+        address, number = listening.getsockname()[:2]
+        token = token_for(app.settings)
+        link = f"http://{address}:{number}/?token={token}"
+        if json:
+            print_json({"url": link, "address": address, "port": number})
+        else:
+            typer.echo(f"Citewell is at {link}\nStop it with Ctrl-C.")
+        run(app, listening, token=token)

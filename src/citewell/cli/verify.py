@@ -1,0 +1,24 @@
+"""`citewell verify`: prove that the library agrees with itself."""
+
+from __future__ import annotations
+
+import typer
+
+from citewell.cli.frame import Home, Json, opened, print_json
+
+
+def verify(context: typer.Context, home: Home = None, json: Json = False) -> None:
+    """Prove that originals, text, passages, sentences, words and vectors agree."""
+    with opened(context, home) as app:
+        result = app.verify()
+    if json:
+        print_json({"ok": not result.problems, **{key: getattr(result, key) for key in result.__slots__}})
+    else:
+        for problem in result.problems:
+            typer.echo(f"✗ {problem}", err=True)
+        typer.echo(
+            f"{result.documents} document versions, {result.chunks} passages, {result.sentences} sentences: "
+            + ("all agree." if not result.problems else f"{len(result.problems)} problems; add those files again.")
+        )
+    if result.problems:
+        raise typer.Exit(1)
