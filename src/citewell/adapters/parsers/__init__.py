@@ -13,7 +13,7 @@ PARSERS = {
     sniff.PDF: ("pdf", "PdfParser"),
     sniff.DOCX: ("docx", "DocxParser"),
     sniff.JATS: ("nxml", "JatsParser"),
-    sniff.CDA: ("xml", "CdaParser"),
+    sniff.CDA: ("cda", "CdaParser"),
     sniff.XML: ("xml", "XmlParser"),
     sniff.HTML: ("html", "HtmlParser"),
     sniff.MARKDOWN: ("markdown", "MarkdownParser"),

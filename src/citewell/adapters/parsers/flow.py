@@ -42,24 +42,36 @@ class Inline:
     def __init__(self) -> None:
         self._pieces: list[str] = []
         self._space = False
+        self._gap = False
 
     def write(self, text: str | None) -> None:
         """Append text; runs of white space become one space."""
-        if not text:
-            return
-        text = clean(text)
+        text = clean(text or "")
         words = text.split()
         if not words:
             self._space = self._space or bool(text)
             return
-        if self._pieces and (self._space or text[0].isspace()):
+        if self._pieces and (self._space or text[0].isspace() or self._gap_shows(words[0][0])):
             self._pieces.append(" ")
         self._pieces.append(" ".join(words))
-        self._space = text[-1].isspace()
+        self._space, self._gap = text[-1].isspace(), False
 
     def space(self) -> None:
-        """Make sure that what follows stands apart."""
+        """A space, as if it had been written."""
         self._space = True
+
+    def gap(self) -> None:
+        """Keep what follows from growing onto the word before; punctuation may still touch it."""
+        self._gap = True
+
+    def _gap_shows(self, following: str) -> bool:
+        return self._gap and self._pieces[-1][-1] not in "([{/–—-‐'’“‘" and following not in ",.;:)]}/–—-‐'’”?!%"
+
+    @property
+    def is_bracketed(self) -> bool:
+        """Whether a bracket is open at the end of the line."""
+        recent = "".join(self._pieces[-24:])[-200:]
+        return recent.rfind("[") > recent.rfind("]") or recent.rfind("(") > recent.rfind(")")
 
     @property
     def last(self) -> str:
@@ -77,10 +89,11 @@ class Inline:
             self.write(text if text.startswith(("[", "(")) else f"[{text}]")
         elif _ORDINAL.match(text) or self._is_isotope(text, following):
             self.write(text)
-        elif not self.last:
-            self.write(text + " ")
-        else:
+        elif self.last.strip():
             self.write("^" + _grouped(text))
+        else:
+            # A mark before its word, as in a table's notes, must not become part of the word.
+            self.write(f"{'^' if self.last else ''}{text} ")
         if spaced:
             self.space()
 
@@ -100,7 +113,7 @@ class Inline:
     def take(self) -> str:
         """The line so far; the next one starts empty."""
         line = "".join(self._pieces)
-        self._pieces, self._space = [], False
+        self._pieces, self._space, self._gap = [], False, False
         return line
 
 
@@ -165,8 +178,6 @@ class LineReader:
 
     skipped: ClassVar[frozenset[str]] = frozenset()
     """Names of elements that are not read."""
-    apart: ClassVar[frozenset[str]] = frozenset()
-    """Names of elements that are not part of the word before or after them."""
 
     def __init__(self) -> None:
         self._inlines = [Inline()]
@@ -182,8 +193,8 @@ class LineReader:
             return False
         if name in ("sup", "sub"):
             self._inlines.append(Inline())
-        elif name in self.apart:
-            self.inline.space()
+        elif self.is_apart(name):
+            self.inline.gap()
         else:
             self._open_maths(element, name)
         return True
@@ -201,10 +212,14 @@ class LineReader:
                 self.inline.superscript(text, following=following_text(element), citation=self.is_citation(element))
             else:
                 self.inline.subscript(text)
-        elif name in self.apart:
-            self.inline.space()
+        elif self.is_apart(name):
+            self.inline.gap()
         else:
             self._close_maths(element, name)
+
+    def is_apart(self, name: str) -> bool:  # noqa: ARG002
+        """Whether an element of this name is no part of the word before or after it."""
+        return False
 
     def is_citation(self, superscript: etree._Element) -> bool:  # noqa: ARG002
         """Whether a superscript points into the reference list."""

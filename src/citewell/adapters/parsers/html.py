@@ -102,7 +102,9 @@ def _is_hidden(element: etree._Element) -> bool:
 
 class _HtmlLine(LineReader):
     skipped = SKIPPED
-    apart = APART
+
+    def is_apart(self, name: str) -> bool:
+        return name in APART
 
     def enter(self, element: etree._Element) -> bool:
         return not _is_hidden(element) and super().enter(element)
@@ -110,13 +112,15 @@ class _HtmlLine(LineReader):
 
 class _PageReader(BlockReader):
     skipped = SKIPPED
-    apart = APART - BLOCKS
 
     def __init__(self, flow: Flow, outer_level: int) -> None:
         super().__init__(flow)
         self._outer_level = outer_level
         self._lists: list[int | None] = []
         """For each open list the number of its next item; None for a list without numbers."""
+
+    def is_apart(self, name: str) -> bool:
+        return name in APART
 
     def enter(self, element: etree._Element) -> bool:  # noqa: PLR0911
         name = local_name(element)

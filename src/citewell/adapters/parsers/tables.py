@@ -106,9 +106,10 @@ def _line(row: Sequence[Cell | None], names: Sequence[str]) -> str:
     for column, cell in enumerate(row):
         if cell is not None and cell.text:
             seen.setdefault(id(cell), (cell, []))[1].append(column)
-    if len(seen) == 1:
+    if len(seen) == 1 and len(row) > 1:
         cell, columns = next(iter(seen.values()))
         if columns[0] == 0:
+            # A lone first cell is a heading inside the table.
             return cell.text
     if not names and len(row) == 2 and len(seen) == 2:
         first, second = (cell.text for cell, _ in seen.values())

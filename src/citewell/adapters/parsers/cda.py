@@ -1,0 +1,258 @@
+"""C-CDA clinical documents: the facts of the header as lines, and the narrative that was signed, section by section."""
+
+from __future__ import annotations
+
+import re
+from pathlib import PurePosixPath
+
+from lxml import etree
+
+from citewell.adapters.parsers.flow import (
+    BULLETS,
+    BlockReader,
+    Flow,
+    LineReader,
+    child_named,
+    children_named,
+    descendants_named,
+    local_name,
+    read_line,
+    walk,
+)
+from citewell.adapters.parsers.html import read_date
+from citewell.adapters.parsers.tables import Cell, guess_header_rows, table_lines
+from citewell.adapters.parsers.xml_tree import read_tree
+from citewell.types import Document, Limits, Metadata, Source
+
+HEADER = {
+    "recordTarget": "Patient record",
+    "author": "Author",
+    "dataEnterer": "Data entered by",
+    "informant": "Informant",
+    "custodian": "Custodian",
+    "informationRecipient": "Recipient",
+    "legalAuthenticator": "Legally authenticated by",
+    "authenticator": "Authenticated by",
+    "participant": "Participant",
+    "documentationOf": "Documents the service",
+    "authorization": "Authorisation",
+    "componentOf": "Encounter",
+}
+"""Parts of the header, with the words that name them in the text."""
+
+LABELS = {
+    "birthTime": "born",
+    "administrativeGenderCode": "sex",
+    "maritalStatusCode": "marital status",
+    "religiousAffiliationCode": "religion",
+    "raceCode": "race",
+    "ethnicGroupCode": "ethnic group",
+    "languageCode": "language",
+    "time": "on",
+    "low": "from",
+    "high": "to",
+    "effectiveTime": "on",
+    "guardian": "guardian",
+}
+INLINE = frozenset("content sub sup linkHtml footnoteRef".split())
+
+
+class CdaParser:
+    """Reads C-CDA documents as plain documents; coded entries are left to the record importer."""
+
+    def parse(self, source: Source, *, media_type: str, limits: Limits) -> Document:  # noqa: ARG002
+        root, note = read_tree(source.data)
+        title = read_line(child_named(root, "title"), _NarrativeLine()) or PurePosixPath(source.name).stem
+        flow = Flow()
+        flow.heading(title, level=1)
+        _write_header(root, flow)
+        reader = _NarrativeReader(flow)
+        for body in descendants_named(root, "structuredBody"):
+            walk(body, reader)
+            reader.flush()
+        notes = [note] if note else []
+        if any(True for _ in descendants_named(root, "nonXMLBody")):
+            notes.append("The document holds an embedded file that was not read. Export that file and add it as well.")
+        return Document(
+            title=title,
+            media_type=media_type,
+            text=flow.text,
+            blocks=tuple(flow.blocks),
+            metadata=_metadata(root),
+            notes=tuple(notes),
+        )
+
+
+class _NarrativeLine(LineReader):
+    def is_apart(self, name: str) -> bool:
+        return name not in INLINE
+
+
+class _HeaderLine(LineReader):
+    """Reads a part of the header: names and addresses, and the codes and times that stand in attributes."""
+
+    skipped = frozenset("templateId typeId realmCode confidentialityCode signatureCode sdtcSignatureText".split())
+
+    def is_apart(self, name: str) -> bool:
+        return name not in INLINE
+
+    def enter(self, element: etree._Element) -> bool:
+        name = local_name(element)
+        text = _attribute_text(element, name)
+        if not super().enter(element):
+            return False
+        if text:
+            label = LABELS.get(name)
+            self.write(f"{'; ' if self.inline.last else ''}{label} {text}" if label else text)
+        return True
+
+    def write(self, text: str | None) -> None:
+        # White space between elements is layout; the elements stand apart by themselves.
+        super().write((text or "").strip())
+
+
+class _ContactLine(_HeaderLine):
+    """What the header says of a patient besides the person."""
+
+    skipped = _HeaderLine.skipped | {"patient"}
+
+
+def _attribute_text(element: etree._Element, name: str) -> str:
+    if name in ("time", "birthTime", "effectiveTime", "low", "high"):
+        return _moment(element.get("value") or "")
+    if name == "telecom":
+        return element.get("value") or ""
+    parent = element.getparent()
+    if name == "id" and parent is not None and local_name(parent) == "patientRole":
+        return f"identifier {element.get('extension')}" if element.get("extension") else ""
+    return element.get("displayName") or (element.get("code") or "" if name == "languageCode" else "")
+
+
+def _moment(value: str) -> str:
+    """An HL7 time as people write it.
+
+    >>> _moment("19750501"), _moment("201308151030-0800"), _moment("2013")
+    ('1975-05-01', '2013-08-15 10:30', '2013')
+    """
+    match = re.match(r"(\d{4})(\d\d)?(\d\d)?(\d\d)?(\d\d)?", value)
+    if not match:
+        return ""
+    year, month, day, hour, minute = match.groups()
+    text = "-".join(part for part in (year, month, day) if part)
+    return f"{text} {hour}:{minute}" if hour and minute else text
+
+
+def _write_header(root: etree._Element, flow: Flow) -> None:
+    written = _moment(_value(child_named(root, "effectiveTime")))
+    if written:
+        flow.add("paragraph", f"Document date: {written}")
+    for patient in descendants_named(root, "patient"):
+        flow.add("paragraph", f"Patient: {read_line(patient, _HeaderLine())}")
+    for part in root:
+        label = HEADER.get(local_name(part))
+        text = read_line(part, _ContactLine()) if label else ""
+        if text:
+            flow.add("paragraph", f"{label}: {text}")
+
+
+def _value(element: etree._Element | None) -> str:
+    return "" if element is None else element.get("value") or ""
+
+
+def _metadata(root: etree._Element) -> Metadata:
+    language = child_named(root, "languageCode")
+    identifier = child_named(root, "id")
+    custodian = next((read_line(part, _NarrativeLine()) for part in _organisations(root)), None)
+    root_id, extension = (
+        (identifier.get(name) or "" for name in ("root", "extension")) if identifier is not None else ("", "")
+    )
+    return Metadata(
+        language=language.get("code") if language is not None else None,
+        publisher=custodian or None,
+        published=read_date(_moment(_value(child_named(root, "effectiveTime")))[:10]),
+        identifiers=(("cda", " ".join(part for part in (root_id, extension) if part)),) if root_id else (),
+    )
+
+
+def _organisations(root: etree._Element) -> list[etree._Element]:
+    custodian = child_named(root, "custodian")
+    return [] if custodian is None else list(descendants_named(custodian, "name"))
+
+
+class _NarrativeReader(BlockReader):
+    """Cuts the sections of the body into blocks; coded entries are not read."""
+
+    skipped = frozenset("entry templateId id code author informant subject confidentialityCode languageCode".split())
+
+    def __init__(self, flow: Flow) -> None:
+        super().__init__(flow)
+        self._level = 1
+        self._lists: list[int | None] = []
+
+    def is_apart(self, name: str) -> bool:
+        return name not in INLINE
+
+    def enter(self, element: etree._Element) -> bool:
+        name = local_name(element)
+        parent = element.getparent()
+        outer = local_name(parent) if parent is not None else ""
+        if name in self.skipped or (name == "title" and outer == "section"):
+            return False
+        if self.in_script or name in INLINE:
+            return super().enter(element)
+        self.flush()
+        if name == "section":
+            self._level += 1
+            title = read_line(child_named(element, "title"), _NarrativeLine())
+            self.flow.heading(title, level=self._level)
+        elif name == "table":
+            self._write_table(element)
+            return False
+        elif name == "list":
+            self._lists.append(1 if element.get("listType") == "ordered" else None)
+        elif name == "item":
+            self.open("list_item")
+            self.mark(self._next_marker())
+        return True
+
+    def leave(self, element: etree._Element) -> None:
+        name = local_name(element)
+        if self.in_script or name in INLINE:
+            super().leave(element)
+            return
+        self.flush()
+        if name == "section":
+            self.flow.close(self._level)
+            self._level -= 1
+        elif name == "list":
+            self._lists.pop()
+        elif name == "item":
+            self.close()
+
+    def _next_marker(self) -> str:
+        number = self._lists[-1] if self._lists else None
+        if number is None:
+            return BULLETS[max(0, len(self._lists) - 1) % len(BULLETS)]
+        self._lists[-1] = number + 1
+        return f"{number}."
+
+    def _write_table(self, table: etree._Element) -> None:
+        self.flow.add("caption", read_line(child_named(table, "caption"), _NarrativeLine()))
+        header: list[list[Cell]] = []
+        body: list[list[Cell]] = []
+        for row in descendants_named(table, "tr"):
+            parent = row.getparent()
+            in_head = parent is not None and local_name(parent) == "thead"
+            cells = [
+                Cell(read_line(cell, _NarrativeLine()), columns=_span(cell, "colspan"), rows=_span(cell, "rowspan"))
+                for cell in children_named(row, "td", "th")
+            ]
+            (header if in_head else body).append(cells)
+        header_rows = len(header) or guess_header_rows(body)
+        for line in table_lines(header + body, header_rows=header_rows):
+            self.flow.add("table_row", line)
+
+
+def _span(cell: etree._Element, attribute: str) -> int:
+    value = cell.get(attribute) or "1"
+    return int(value) if re.fullmatch(r"[1-9]\d{0,8}", value) else 1

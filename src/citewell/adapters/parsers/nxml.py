@@ -1,0 +1,294 @@
+"""JATS articles and BITS books (.nxml, .xml), read by lxml in document order; nothing of the body is lost."""
+
+from __future__ import annotations
+
+from pathlib import PurePosixPath
+from typing import cast
+
+from lxml import etree
+
+from citewell.adapters.parsers.flow import (
+    BULLETS,
+    BlockReader,
+    Flow,
+    child_named,
+    children_named,
+    descendants_named,
+    local_name,
+    walk,
+)
+from citewell.adapters.parsers.nxml_front import METAS, ROOTS_WITH_META, front_lines, metadata_of, title_of
+from citewell.adapters.parsers.nxml_lines import JatsLineReader, line, reference_line
+from citewell.adapters.parsers.tables import Cell, guess_header_rows, table_lines
+from citewell.adapters.parsers.xml_tree import read_tree
+from citewell.ingest.decode import clean
+from citewell.types import BlockKind, Document, Limits, Source
+
+SECTIONS = {
+    "sec": "",
+    "abstract": "Abstract",
+    "trans-abstract": "Abstract",
+    "ack": "Acknowledgements",
+    "app": "Appendix",
+    "app-group": "",
+    "bio": "",
+    "dedication": "",
+    "floats-group": "Figures and tables",
+    "fn-group": "Footnotes",
+    "foreword": "Foreword",
+    "front-matter-part": "",
+    "glossary": "Glossary",
+    "notes": "Notes",
+    "preface": "Preface",
+    "ref-list": "References",
+    "floats-wrap": "Figures and tables",
+} | dict.fromkeys(ROOTS_WITH_META, "")
+"""Elements that open a section, with the title that it gets when it has none of its own."""
+
+CAPTIONED = frozenset("fig table-wrap supplementary-material media chem-struct-wrap graphic fig-group".split())
+FLOATS = CAPTIONED | {"table-wrap-group"}
+FOOTNOTES = frozenset("fn table-wrap-foot corresp".split())
+SPLITTING = frozenset("boxed-text code def-list disp-quote list p preformat ref table verse-group".split())
+SKIPPED = frozenset("journal-meta toc permissions".split())
+SENTENCE_ENDS = ".:;?!"
+LIST_NUMBERS = {"order", "arabic", "alpha-lower", "alpha-upper", "roman-lower", "roman-upper"}
+
+
+class JatsParser:
+    """Reads journal articles and book chapters."""
+
+    def parse(self, source: Source, *, media_type: str, limits: Limits) -> Document:  # noqa: ARG002
+        root, note = read_tree(source.data)
+        flow = Flow()
+        reader = _JatsReader(flow)
+        walk(root, reader)
+        reader.flush()
+        titles = [
+            title for element in root.iter() if local_name(element) in ROOTS_WITH_META and (title := title_of(element))
+        ]
+        return Document(
+            title=titles[0] if titles else PurePosixPath(source.name).stem,
+            media_type=media_type,
+            text=flow.text,
+            blocks=tuple(flow.blocks),
+            metadata=metadata_of(root),
+            notes=(note,) if note else (),
+        )
+
+
+class _JatsReader(BlockReader, JatsLineReader):
+    """Cuts an article into blocks."""
+
+    def __init__(self, flow: Flow) -> None:
+        super().__init__(flow)
+        self._levels: list[int] = []
+        """The heading level of each open section; a section without a title keeps that of the one round it."""
+        self._lists: list[tuple[str, int]] = []
+        self._paragraphs = 0
+        self._deferred: list[etree._Element] = []
+
+    # ------------------------------------------------------------------------------------------------------ walking
+
+    def enter(self, element: etree._Element) -> bool:  # noqa: PLR0911
+        name = local_name(element)
+        if name in SKIPPED or _is_read_by_parent(element, name):
+            return False
+        if self.in_script:
+            return super().enter(element)
+        if self._paragraphs and self._defer(element, name):
+            return False
+        if not self._is_block(element, name):
+            return super().enter(element)
+        self.flush()
+        if name in SECTIONS:
+            self._open_section(element, name)
+        elif name in METAS:
+            self._write_front(element)
+            return False
+        elif self._write_whole(element, name):
+            return False
+        else:
+            self._open_block(element, name)
+        return True
+
+    def leave(self, element: etree._Element) -> None:
+        name = local_name(element)
+        if self.in_script or not self._is_block(element, name):
+            super().leave(element)
+            return
+        self.flush()
+        if name in SECTIONS:
+            level = self._levels.pop()
+            if level > (self._levels[-1] if self._levels else 0):
+                self.flow.close(level)
+        elif name == "p":
+            self._paragraphs -= 1
+            self._write_deferred()
+        elif name == "list":
+            self._lists.pop()
+        elif self._kind_inside(name):
+            self.close()
+
+    def _is_block(self, element: etree._Element, name: str) -> bool:
+        if name in SPLITTING or name in SECTIONS or name in FLOATS or name in FOOTNOTES or name in METAS:
+            return True
+        # Anything else, such as a formula, is part of the sentence when it stands in a paragraph.
+        return not self._paragraphs and self.is_apart(name) and not _is_inside_formula(element)
+
+    # ------------------------------------------------------------------------------------------------------- blocks
+
+    def _open_section(self, element: etree._Element, name: str) -> None:
+        outer = self._levels[-1] if self._levels else 0
+        label, title = line(child_named(element, "label")), line(child_named(element, "title"))
+        title = title_of(element) if name in ROOTS_WITH_META else f"{label} {title}".strip()
+        title = title or SECTIONS[name]
+        if self.kind == "box":
+            self.flow.add("box", title)
+            self._levels.append(outer)
+        elif title:
+            self.flow.heading(title, level=outer + 1)
+            self._levels.append(outer + 1)
+        else:
+            self._levels.append(outer)
+
+    def _write_front(self, meta: etree._Element) -> None:
+        for kind, text in front_lines(meta):
+            self.flow.add(cast(BlockKind, kind), text)
+        for abstract in children_named(meta, "abstract", "trans-abstract"):
+            walk(abstract, self)
+
+    def _write_whole(self, element: etree._Element, name: str) -> bool:
+        """Write an element that is one block, or a table; False for any other."""
+        if name == "table":
+            rows, header_rows = _rows(element)
+            for text in table_lines(rows, header_rows=header_rows):
+                self.flow.add("table_row", text)
+        elif name == "ref":
+            self.flow.add("footnote", reference_line(element))
+        elif name in ("preformat", "code"):
+            self.flow.add("code", clean("".join(str(text) for text in element.itertext())).strip("\n"))
+        elif name == "def-item":
+            term, definition = line(child_named(element, "term")), line(child_named(element, "def"))
+            self.flow.add(
+                "list_item", f"{term.rstrip(' :')}: {definition}" if term and definition else term or definition
+            )
+        else:
+            return False
+        return True
+
+    def _open_block(self, element: etree._Element, name: str) -> None:
+        kind = self._kind_inside(name)
+        if kind:
+            self.open(kind)
+        if name in CAPTIONED:
+            label, caption = line(child_named(element, "label")), line(child_named(element, "caption"))
+            text = f"{label}{'' if label[-1:] in '.:' else '.'} {caption}" if label and caption else label or caption
+            self.flow.add("caption", text)
+        elif name == "list":
+            self._lists.append((element.get("list-type") or "bullet", 0))
+        elif name == "list-item":
+            self.mark(line(child_named(element, "label")) or self._next_marker())
+        elif name == "p":
+            self._paragraphs += 1
+        elif name == "fn" and (label := line(child_named(element, "label"))):
+            self.mark(label)
+
+    def _kind_inside(self, name: str) -> BlockKind | None:
+        """The kind of the blocks inside an element, where it is not that of the element round it."""
+        if name in FOOTNOTES or name == "table-wrap":
+            return "footnote"
+        if name in CAPTIONED:
+            return "caption"
+        return {"list-item": "list_item", "boxed-text": "box"}.get(name)  # type: ignore[return-value]
+
+    def _next_marker(self) -> str:
+        kind, count = self._lists[-1] if self._lists else ("bullet", 0)
+        if self._lists:
+            self._lists[-1] = (kind, count + 1)
+        if kind in LIST_NUMBERS:
+            return f"{_numeral(count + 1, kind)}."
+        return "" if kind == "simple" else BULLETS[max(0, len(self._lists) - 1) % len(BULLETS)]
+
+    # ------------------------------------------------------------------------------- what floats out of a paragraph
+
+    def _defer(self, element: etree._Element, name: str) -> bool:
+        """Keep a figure, table or note for the end of its paragraph when it would cut a sentence in two."""
+        if name == "fn":
+            label = line(child_named(element, "label"))
+            self.inline.superscript(label, following="")
+        elif name not in FLOATS or not self.inline.last or self.inline.last in SENTENCE_ENDS:
+            return False
+        self._deferred.append(element)
+        return True
+
+    def _write_deferred(self) -> None:
+        if self._paragraphs:
+            return
+        deferred, self._deferred = self._deferred, []
+        for element in deferred:
+            walk(element, self)
+            self.flush()
+
+
+def _is_read_by_parent(element: etree._Element, name: str) -> bool:
+    """Titles, labels and captions that were written when the element round them was entered."""
+    parent = element.getparent()
+    if parent is None or name not in ("title", "label", "caption", "subtitle"):
+        return False
+    outer = local_name(parent)
+    if outer in SECTIONS:
+        return name in ("title", "label")
+    if outer in CAPTIONED:
+        return name in ("label", "caption")
+    return name == "label" and outer in ("list-item", "fn")
+
+
+def _is_inside_formula(element: etree._Element) -> bool:
+    return any(local_name(outer) in ("disp-formula", "inline-formula", "math") for outer in element.iterancestors())
+
+
+def _rows(table: etree._Element) -> tuple[list[list[Cell]], int]:
+    """All rows in reading order, and how many of them are headers; HTML and CALS tables alike."""
+    header: list[list[Cell]] = []
+    body: list[list[Cell]] = []
+    columns = {column.get("colname"): place for place, column in enumerate(descendants_named(table, "colspec"))}
+    for row in descendants_named(table, "tr", "row"):
+        cells = children_named(row, "td", "th", "entry")
+        parent = row.getparent()
+        in_head = parent is not None and local_name(parent) == "thead"
+        all_headers = not body and len(cells) > 1 and all(local_name(cell) == "th" for cell in cells)
+        (header if in_head or all_headers else body).append([_cell(cell, columns) for cell in cells])
+    return header + body, len(header) or guess_header_rows(body)
+
+
+def _cell(element: etree._Element, columns: dict[str | None, int]) -> Cell:
+    first, last = columns.get(element.get("namest")), columns.get(element.get("nameend"))
+    width = last - first + 1 if first is not None and last is not None else _count(element.get("colspan"))
+    rows = _count(element.get("morerows")) + 1 if element.get("morerows") else _count(element.get("rowspan"))
+    return Cell(line(element), columns=width, rows=rows)
+
+
+def _count(value: str | None) -> int:
+    value = (value or "1").strip()
+    return int(value) if value.isascii() and value.isdigit() and len(value) < 9 else 1
+
+
+def _numeral(number: int, kind: str) -> str:
+    """A list number in the style of its list.
+
+    >>> _numeral(4, "order"), _numeral(28, "alpha-lower"), _numeral(4, "roman-upper")
+    ('4', 'ab', 'IV')
+    """
+    if kind.startswith("alpha"):
+        text = ""
+        while number:
+            number, rest = divmod(number - 1, 26)
+            text = chr(ord("a") + rest) + text
+    elif kind.startswith("roman"):
+        text = ""
+        for value, sign in zip((100, 90, 50, 40, 10, 9, 5, 4, 1), "c xc l xl x ix v iv i".split(), strict=True):
+            text += sign * (number // value)
+            number %= value
+    else:
+        text = str(number)
+    return text.upper() if kind.endswith("upper") else text
