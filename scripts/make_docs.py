@@ -1,0 +1,113 @@
+"""Writes the generated blocks of the docs, or with --check says which are out of date.
+
+A block stands between `<!-- generated: NAME -->` and `<!-- end -->`.
+"""
+
+from __future__ import annotations
+
+import json
+import re
+import sys
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+ROOT = Path(__file__).resolve().parents[1]
+PAGES = [ROOT / "README.md", *sorted((ROOT / "docs").glob("*.md"))]
+BLOCK = re.compile(r"(<!-- generated: (?P<name>[a-z-]+) -->\n).*?(<!-- end -->)", re.DOTALL)
+
+
+def settings_table() -> str:
+    """Every setting with its default."""
+    from citewell.config import Settings
+
+    rows = ["| variable | default | meaning |", "|---|---|---|"]
+    for name, field in Settings.model_fields.items():
+        default = "~/.citewell" if name == "home" else field.default
+        shown = "" if default is None else f"`{default}`"
+        rows.append(f"| `CITEWELL_{name.upper()}` | {shown} | {field.description} |")
+    return "\n".join(rows)
+
+
+def commands() -> str:
+    """Every verb with its options."""
+    from typer.main import get_command
+
+    from citewell.cli.commands import app
+
+    group: Any = get_command(app)
+    parts = []
+    for name, command in group.commands.items():
+        parts.append(f"### `citewell {name}`\n\n{command.help.strip()}\n")
+        rows = ["| option | meaning |", "|---|---|"]
+        for parameter in command.params:
+            if parameter.name == "help":
+                continue
+            shown = parameter.opts[0] if parameter.param_type_name == "option" else parameter.name.upper()
+            rows.append(f"| `{shown}` | {parameter.help or ''} |")
+        parts.append("\n".join(rows) + "\n")
+    return "\n".join(parts)
+
+
+def routes() -> str:
+    """Every path of the API."""
+    from fastapi.routing import APIRoute
+
+    from citewell.api.app import routers
+
+    rows = ["| method | path | what it does |", "|---|---|---|"]
+    for router in routers():
+        for route in router.routes:
+            if isinstance(route, APIRoute):
+                told = (route.endpoint.__doc__ or "").strip().splitlines()[0]
+                rows.append(f"| {', '.join(sorted(route.methods))} | `{route.path}` | {told} |")
+    return "\n".join(rows)
+
+
+def errors() -> str:
+    """The exception tree."""
+    import citewell.errors
+
+    tree = (citewell.errors.__doc__ or "").split("\n\n", 1)[1].strip()
+    return f"```text\n{tree}\n```"
+
+
+def bench(name: str) -> Callable[[], str]:
+    """The last results of a bench, as they were written."""
+
+    def block() -> str:
+        path = ROOT / "bench" / "results" / f"{name}.json"
+        if not path.exists():
+            return "Not run yet."
+        return f"```json\n{json.dumps(json.loads(path.read_text()), indent=2)}\n```"
+
+    return block
+
+
+BLOCKS: dict[str, Callable[[], str]] = {
+    "settings": settings_table,
+    "commands": commands,
+    "routes": routes,
+    "errors": errors,
+    **{f"bench-{name}": bench(name) for name in ("retrieval", "embed", "ingest", "search", "start")},
+}
+
+
+def main() -> int:
+    """Write or check all pages."""
+    check = "--check" in sys.argv
+    stale = []
+    for page in PAGES:
+        before = page.read_text()
+        after = BLOCK.sub(lambda match: f"{match[1]}{BLOCKS[match['name']]()}\n{match[3]}", before)
+        if after != before:
+            stale.append(page.relative_to(ROOT))
+            if not check:
+                page.write_text(after)
+    for page in stale:
+        print(f"{page}: {'out of date, run `python scripts/make_docs.py`' if check else 'written'}")
+    return 1 if stale and check else 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())
