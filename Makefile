@@ -49,6 +49,7 @@ bench: .venv/dev ## All benches; results in bench/results
 	$(BIN)/python bench/speed/embed.py --data $(SHARED)/scifact --json bench/results/embed.json
 	$(BIN)/python bench/speed/ingest.py --data $(SHARED)/scifact --json bench/results/ingest.json
 	$(BIN)/python bench/speed/search.py --json bench/results/search.json
+	$(BIN)/python bench/speed/start.py --json bench/results/start.json
 
 samples: .venv/dev ## Make the sample library anew
 	$(BIN)/python scripts/make_samples.py
