@@ -96,8 +96,5 @@ def _guess(data: bytes) -> tuple[str, str]:
 
 
 def _windows(data: bytes) -> str:
-    # Five bytes mean nothing in windows-1252; latin-1 makes them C1 controls, which `clean` drops.
-    try:
-        return data.decode("cp1252")
-    except UnicodeDecodeError:
-        return "".join(bytes([byte]).decode("cp1252", errors="ignore") for byte in data)
+    # Five bytes mean nothing in windows-1252.
+    return data.translate(None, b"\x81\x8d\x8f\x90\x9d").decode("cp1252")

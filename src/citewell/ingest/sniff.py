@@ -132,7 +132,7 @@ def _refuse_signatures(data: bytes) -> None:
 
 def _sniff_zip(data: bytes) -> str:
     # Names inside a zip are not compressed, so nothing needs to be unpacked or trusted to see them.
-    if b"word/document.xml" in data:
+    if b"word/document" in data:
         return DOCX
     for sign, looks_like, advice in ZIP_CONTENTS:
         if sign in data:

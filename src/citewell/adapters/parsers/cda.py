@@ -48,10 +48,10 @@ LABELS = {
     "raceCode": "race",
     "ethnicGroupCode": "ethnic group",
     "languageCode": "language",
+    "birthplace": "born in",
     "time": "on",
     "low": "from",
     "high": "to",
-    "effectiveTime": "on",
     "guardian": "guardian",
 }
 INLINE = frozenset("content sub sup linkHtml footnoteRef".split())
@@ -101,9 +101,11 @@ class _HeaderLine(LineReader):
         text = _attribute_text(element, name)
         if not super().enter(element):
             return False
+        label = LABELS.get(name)
         if text:
-            label = LABELS.get(name)
             self.write(f"{'; ' if self.inline.last else ''}{label} {text}" if label else text)
+        elif label and len(element):
+            self.write(f"; {label}" if self.inline.last else label)
         return True
 
     def write(self, text: str | None) -> None:

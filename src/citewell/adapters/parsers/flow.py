@@ -127,14 +127,14 @@ def local_name(element: etree._Element) -> str:
     return tag.rpartition("}")[2] if isinstance(tag, str) else ""
 
 
-def child_named(element: etree._Element, *names: str) -> etree._Element | None:
-    """The first child that has one of these names."""
-    return next((child for child in element if local_name(child) in names), None)
+def child_named(element: etree._Element | None, *names: str) -> etree._Element | None:
+    """The first child that has one of these names; None in None."""
+    return next((child for child in element if local_name(child) in names), None) if element is not None else None
 
 
-def children_named(element: etree._Element, *names: str) -> list[etree._Element]:
-    """All children that have one of these names."""
-    return [child for child in element if local_name(child) in names]
+def children_named(element: etree._Element | None, *names: str) -> list[etree._Element]:
+    """All children that have one of these names; none in None."""
+    return [child for child in element if local_name(child) in names] if element is not None else []
 
 
 def descendants_named(element: etree._Element, *names: str) -> Iterable[etree._Element]:
@@ -232,7 +232,7 @@ class LineReader:
             self.write("√(")
         sign = _MATHS_SIGNS.get(local_name(parent)) if parent is not None else None
         if sign and parent is not None and len(parent) > 1:
-            place = parent.index(element)
+            place = _place(element, parent)
             if 1 <= place <= len(sign):
                 self.write(sign[place - 1] + ("(" if len(element) > 1 else ""))
             elif place == 0 and sign == "/" and len(element) > 1:
@@ -242,11 +242,16 @@ class LineReader:
         parent = element.getparent()
         sign = _MATHS_SIGNS.get(local_name(parent)) if parent is not None else None
         if sign and parent is not None and len(parent) > 1 and len(element) > 1:
-            place = parent.index(element)
+            place = _place(element, parent)
             if 1 <= place <= len(sign) or (place == 0 and sign == "/"):
                 self.write(")")
         if name in ("msqrt", "mroot"):
             self.write(")")
+
+
+def _place(element: etree._Element, parent: etree._Element) -> int:
+    """0, 1 or 2 for the first children; more than that has no meaning in a formula."""
+    return next((place for place in range(min(3, len(parent))) if parent[place] is element), 3)
 
 
 _MATHS_SIGNS = {"msup": "^", "msub": "_", "msubsup": "_^", "mfrac": "/"}

@@ -17,6 +17,7 @@ from citewell.adapters.parsers.flow import (
     local_name,
     walk,
 )
+from citewell.adapters.parsers.numerals import letters, roman
 from citewell.adapters.parsers.nxml_front import METAS, ROOTS_WITH_META, front_lines, metadata_of, title_of
 from citewell.adapters.parsers.nxml_lines import JatsLineReader, line, reference_line
 from citewell.adapters.parsers.tables import Cell, guess_header_rows, table_lines
@@ -64,7 +65,9 @@ class JatsParser:
         walk(root, reader)
         reader.flush()
         titles = [
-            title for element in root.iter() if local_name(element) in ROOTS_WITH_META and (title := title_of(element))
+            title
+            for element in root.iter()
+            if local_name(element) in ROOTS_WITH_META and (title := title_of(element, labelled=False))
         ]
         return Document(
             title=titles[0] if titles else PurePosixPath(source.name).stem,
@@ -102,6 +105,9 @@ class _JatsReader(BlockReader, JatsLineReader):
         self.flush()
         if name in SECTIONS:
             self._open_section(element, name)
+        elif name == "book-part-wrapper":
+            # A chapter on its own: the title of the book stands above it and is no section.
+            self.flow.add("paragraph", title_of(element))
         elif name in METAS:
             self._write_front(element)
             return False
@@ -180,10 +186,10 @@ class _JatsReader(BlockReader, JatsLineReader):
         kind = self._kind_inside(name)
         if kind:
             self.open(kind)
-        if name in CAPTIONED:
-            label, caption = line(child_named(element, "label")), line(child_named(element, "caption"))
+        if name in CAPTIONED or name == "boxed-text":
+            label, caption = line(child_named(element, "label")), line(child_named(element, "caption", "title"))
             text = f"{label}{'' if label[-1:] in '.:' else '.'} {caption}" if label and caption else label or caption
-            self.flow.add("caption", text)
+            self.flow.add("box" if name == "boxed-text" else "caption", text)
         elif name == "list":
             self._lists.append((element.get("list-type") or "bullet", 0))
         elif name == "list-item":
@@ -238,8 +244,8 @@ def _is_read_by_parent(element: etree._Element, name: str) -> bool:
     outer = local_name(parent)
     if outer in SECTIONS:
         return name in ("title", "label")
-    if outer in CAPTIONED:
-        return name in ("label", "caption")
+    if outer in CAPTIONED or outer == "boxed-text":
+        return name == "label" or element is child_named(parent, "caption", "title")
     return name == "label" and outer in ("list-item", "fn")
 
 
@@ -279,16 +285,5 @@ def _numeral(number: int, kind: str) -> str:
     >>> _numeral(4, "order"), _numeral(28, "alpha-lower"), _numeral(4, "roman-upper")
     ('4', 'ab', 'IV')
     """
-    if kind.startswith("alpha"):
-        text = ""
-        while number:
-            number, rest = divmod(number - 1, 26)
-            text = chr(ord("a") + rest) + text
-    elif kind.startswith("roman"):
-        text = ""
-        for value, sign in zip((100, 90, 50, 40, 10, 9, 5, 4, 1), "c xc l xl x ix v iv i".split(), strict=True):
-            text += sign * (number // value)
-            number %= value
-    else:
-        text = str(number)
+    text = letters(number) if kind.startswith("alpha") else roman(number) if kind.startswith("roman") else str(number)
     return text.upper() if kind.endswith("upper") else text

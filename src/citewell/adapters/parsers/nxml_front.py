@@ -27,14 +27,14 @@ def meta_of(element: etree._Element) -> etree._Element | None:
     return child_named(front if front is not None else element, *METAS)
 
 
-def title_of(element: etree._Element) -> str:
+def title_of(element: etree._Element, *, labelled: bool = True) -> str:
     """The title of an article, a book or a part of one, with its label and subtitle."""
     meta = meta_of(element)
     if meta is None:
         return ""
     group = child_named(meta, "title-group", "book-title-group")
     parent = group if group is not None else meta
-    label = line(child_named(parent, "label"))
+    label = line(child_named(parent, "label")) if labelled else ""
     title = line(child_named(parent, "article-title", "book-title", "title"))
     subtitle = line(child_named(parent, "subtitle"))
     return ": ".join(part for part in (f"{label} {title}".strip(), subtitle) if part)
@@ -111,7 +111,7 @@ def _issue(meta: etree._Element) -> str:
         f"issue {issue}" if issue else "",
         published.isoformat() if published else "",
     ]
-    return ", ".join(part for part in parts if part)
+    return ", ".join(part for part in parts if part) if titles or volume else ""
 
 
 def _identifiers(metas: list[etree._Element]) -> Iterator[tuple[str, str]]:

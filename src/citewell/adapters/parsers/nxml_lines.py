@@ -10,7 +10,6 @@ from citewell.adapters.parsers.flow import (
     Inline,
     LineReader,
     child_named,
-    children_named,
     descendants_named,
     local_name,
     read_line,
@@ -40,6 +39,7 @@ class JatsLineReader(LineReader):
     def __init__(self) -> None:
         super().__init__()
         self._raised: list[etree._Element] = []
+        self._chosen: list[etree._Element | None] = []
 
     def is_apart(self, name: str) -> bool:
         return name not in INLINE
@@ -52,12 +52,14 @@ class JatsLineReader(LineReader):
 
     def enter(self, element: etree._Element) -> bool:
         name = local_name(element)
+        if not self._is_chosen(element):
+            return False
         if name == "tex-math":
             self.inline.gap()
             self.write(_tex(element))
             return False
-        if not _is_chosen(element):
-            return False
+        if name == "alternatives":
+            self._chosen.append(_best_form(element))
         if name == "xref" and self._must_raise(element):
             self._raised.append(element)
             self._inlines.append(Inline())
@@ -65,12 +67,20 @@ class JatsLineReader(LineReader):
         return super().enter(element)
 
     def leave(self, element: etree._Element) -> None:
+        if local_name(element) == "alternatives":
+            self._chosen.pop()
         if self._raised and self._raised[-1] is element:
             self._raised.pop()
             text = self._inlines.pop().take()
             self.inline.superscript(text, following="", citation=_points_to_reference(element))
         else:
             super().leave(element)
+
+    def _is_chosen(self, element: etree._Element) -> bool:
+        """False for the forms of a formula or table that are not the one to read."""
+        parent = element.getparent()
+        in_alternatives = parent is not None and local_name(parent) == "alternatives"
+        return not (in_alternatives and self._chosen) or element is self._chosen[-1]
 
     def _must_raise(self, xref: etree._Element) -> bool:
         """Whether a reference printed on the line would read as part of the word or number before it."""
@@ -104,6 +114,7 @@ def reference_line(reference: etree._Element) -> str:
 def _assembled(citation: etree._Element) -> str:
     parts: list[str] = []
     names: list[str] = []
+    has_pages = child_named(citation, "fpage") is not None
     for child in citation:
         name = local_name(child)
         if name in ("name", "string-name", "collab", "etal"):
@@ -115,7 +126,7 @@ def _assembled(citation: etree._Element) -> str:
         if name == "person-group" and not _has_own_text(child):
             people = (line(person) or ("et al." if local_name(person) == "etal" else "") for person in child)
             parts.append(", ".join(person for person in people if person))
-        elif name == "lpage" and parts and child_named(citation, "fpage") is not None:
+        elif name == "lpage" and parts and has_pages:
             parts[-1] += f"–{line(child)}"
         elif name == "pub-id":
             parts.append(f"{child.get('pub-id-type') or 'id'}: {line(child)}")
@@ -134,16 +145,10 @@ def _points_to_reference(element: etree._Element) -> bool:
     return local_name(element) == "xref" and element.get("ref-type") == "bibr"
 
 
-def _is_chosen(element: etree._Element) -> bool:
-    """False for the forms of a formula or table that are not the one to read."""
-    parent = element.getparent()
-    if parent is None or local_name(parent) != "alternatives":
-        return True
-    for name in ALTERNATIVES:
-        chosen = children_named(parent, name)
-        if chosen:
-            return element is chosen[0]
-    return element is parent[0]
+def _best_form(alternatives: etree._Element) -> etree._Element | None:
+    """Of several forms of one thing, the one that reads best as text."""
+    forms = {local_name(form): form for form in reversed(alternatives)}
+    return next((forms[name] for name in ALTERNATIVES if name in forms), alternatives[0] if len(alternatives) else None)
 
 
 def _tex(element: etree._Element) -> str:

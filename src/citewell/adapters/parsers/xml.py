@@ -55,7 +55,8 @@ class _XmlReader:
 
     def __init__(self, flow: Flow) -> None:
         self.flow = flow
-        self._level = 0
+        self._titles: list[etree._Element | None] = []
+        """The title of each open element."""
 
     def enter(self, element: etree._Element) -> bool:
         if _is_record(element):
@@ -65,23 +66,21 @@ class _XmlReader:
             )
             return False
         if not len(element) or _has_own_text(element):
-            parent = element.getparent()
-            if parent is None or element is not _title(parent):
+            if not self._titles or element is not self._titles[-1]:
                 self.flow.add("paragraph", _labelled(element))
             return False
         title = _title(element)
+        self._titles.append(title)
         if title is not None:
-            self._level += 1
-            self.flow.heading(_line(title), level=self._level)
+            self.flow.heading(_line(title), level=len(self._titles))
         return True
 
     def write(self, text: str | None) -> None:
         """Only elements without own text are entered; there is nothing between their children."""
 
-    def leave(self, element: etree._Element) -> None:
-        if _title(element) is not None:
-            self.flow.close(self._level)
-            self._level -= 1
+    def leave(self, element: etree._Element) -> None:  # noqa: ARG002
+        if self._titles.pop() is not None:
+            self.flow.close(len(self._titles) + 1)
 
 
 def _line(element: etree._Element | None) -> str:

@@ -7,7 +7,7 @@ from html.entities import html5
 
 from lxml import etree
 
-from citewell.errors import DamagedFile
+from citewell.errors import DamagedFile, InputError, TooLarge
 from citewell.ingest.decode import decode
 
 ENCODING_ERRORS = (etree.ErrorTypes.ERR_INVALID_ENCODING, etree.ErrorTypes.ERR_INVALID_CHAR)
@@ -57,13 +57,15 @@ def _spell_out_entities(data: bytes) -> bytes:
     return _REFERENCE.sub(character, data)
 
 
-def _damaged(error: etree.XMLSyntaxError) -> DamagedFile:
+def _damaged(error: etree.XMLSyntaxError) -> InputError:
     message = str(error)
     if "entity" in message.lower():
         return DamagedFile(
             "The XML uses entities that are not defined in it, lie outside it or grow without end. "
             "Save it with its entities resolved and add that."
         )
+    if "huge" in message.lower() or "too long" in message.lower():
+        return TooLarge("The XML holds a single piece of text that is too long to be read. Split it and add the parts.")
     if "depth" in message:
         return DamagedFile("The XML nests its elements too deeply to be read. Check how it was made.")
     return DamagedFile(

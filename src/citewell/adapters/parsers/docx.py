@@ -1,0 +1,273 @@
+"""Word documents (.docx): the accepted text in reading order; deletions, headers, footers and comments are left out."""
+
+from __future__ import annotations
+
+import re
+from pathlib import PurePosixPath
+
+from lxml import etree
+
+from citewell.adapters.parsers.docx_lines import DocxLineReader, Notes, Parts
+from citewell.adapters.parsers.docx_package import Package
+from citewell.adapters.parsers.docx_styles import (
+    Numbering,
+    Style,
+    Styles,
+    is_all_bold,
+    is_on,
+    number,
+    paragraph_style,
+    value,
+)
+from citewell.adapters.parsers.flow import (
+    BlockReader,
+    Flow,
+    child_named,
+    children_named,
+    descendants_named,
+    local_name,
+    walk,
+)
+from citewell.adapters.parsers.html import read_date
+from citewell.adapters.parsers.tables import Cell, guess_header_rows, table_lines
+from citewell.types import Document, Limits, Metadata, Source
+
+MAX_BOLD_HEADING_CHARACTERS = 100
+BLOCKS = frozenset("p tbl txbxContent".split())
+_TYPED_NUMBER = re.compile(r"(\d{1,2}(?:\.\d{1,2}){0,5})\.?\s+\S")
+
+
+class DocxParser:
+    """Reads Word documents."""
+
+    def parse(self, source: Source, *, media_type: str, limits: Limits) -> Document:
+        package = Package(source.data, limits)
+        body = package.main()
+        notes = Notes(package.related("footnotes"), package.related("endnotes"))
+        parts = Parts(Styles(package.related("styles")), Numbering(package.related("numbering")), notes)
+        flow = Flow()
+        reader = _DocxReader(flow, parts)
+        reader.read(body)
+        properties = package.part("docProps/core.xml")
+        return Document(
+            title=_title(reader.titles, properties, flow) or PurePosixPath(source.name).stem,
+            media_type=media_type,
+            text=flow.text,
+            blocks=tuple(flow.blocks),
+            metadata=_metadata(properties, package.part("docProps/app.xml")),
+            notes=_remarks(body),
+        )
+
+
+class _DocxReader(BlockReader, DocxLineReader):
+    """Cuts a Word document into blocks."""
+
+    def __init__(self, flow: Flow, parts: Parts) -> None:
+        super().__init__(flow)
+        self.parts = parts
+        self._styles_open: list[Style] = []
+        self._deferred: list[etree._Element] = []
+        self._guess_headings = False
+        self._frames: set[etree._Element] = set()
+        """Tables that hold headings: they only arrange the page."""
+        self.titles: list[str] = []
+
+    def read(self, body: etree._Element) -> None:
+        """Read the whole text and its notes."""
+        styles = (
+            (paragraph, paragraph_style(paragraph, self.parts.styles)) for paragraph in descendants_named(body, "p")
+        )
+        headings = [paragraph for paragraph, style in styles if _heading_level(style)]
+        self._guess_headings = not headings
+        self._frames = {
+            table for heading in headings for table in heading.iterancestors() if local_name(table) == "tbl"
+        }
+        walk(body, self)
+        self._write_notes()
+
+    def enter(self, element: etree._Element) -> bool:
+        name = local_name(element)
+        if name not in BLOCKS or self.in_script:
+            return super().enter(element)
+        if name == "txbxContent":
+            # A text box hangs on a paragraph; it is written after it.
+            self._deferred.append(element)
+            return False
+        if name == "tbl":
+            return self._enter_table(element)
+        style = paragraph_style(element, self.parts.styles)
+        if re.match(r"toc \d|toc heading|table of figures", style.name):
+            return False
+        self._styles_open.append(style)
+        return True
+
+    def leave(self, element: etree._Element) -> None:
+        if local_name(element) != "p" or self.in_script:
+            super().leave(element)
+            return
+        style = self._styles_open.pop()
+        self._write_paragraph(element, style, self.inline.take())
+        if not self._styles_open:
+            self._write_deferred()
+
+    def _write_paragraph(self, paragraph: etree._Element, style: Style, text: str) -> None:
+        if not text:
+            return
+        level = _heading_level(style) or self._bold_heading_level(paragraph, style, text)
+        marker = self.parts.numbering.marker(*style.numbering) if style.numbering else ""
+        printed = f"{marker} {text}" if marker else text
+        if style.name == "title":
+            self.titles.append(text)
+            self.flow.heading(printed, level=1)
+        elif level and self.kind != "box":
+            self.flow.heading(printed, level=level)
+        elif style.name == "caption":
+            self.flow.add("caption", printed)
+        elif style.numbering or re.match(r"list (bullet|number)", style.name):
+            self.flow.add("list_item", printed if marker else f"• {text}")
+        else:
+            self.flow.add(self.kind, printed)
+
+    def _bold_heading_level(self, paragraph: etree._Element, style: Style, text: str) -> int:
+        """In a document without heading styles, short bold paragraphs are the headings."""
+        is_short = len(text) <= MAX_BOLD_HEADING_CHARACTERS and text[-1] not in ".,;!?"
+        if not self._guess_headings or not is_short or style.numbering or not is_all_bold(paragraph, style):
+            return 0
+        typed = _TYPED_NUMBER.match(text)
+        return 2 + typed.group(1).count(".") if typed else 2
+
+    def _write_deferred(self) -> None:
+        deferred, self._deferred = self._deferred, []
+        for box in deferred:
+            self.open("box")
+            for child in box:
+                if local_name(child):
+                    walk(child, self)
+            self.close()
+        self._write_notes()
+
+    def _write_notes(self) -> None:
+        while self.parts.notes.pending:
+            mark, note = self.parts.notes.pending.pop(0)
+            text = self.line(note)
+            self.flow.add("footnote", f"{mark} {text}" if text else "")
+
+    # ------------------------------------------------------------------------------------------------------- tables
+
+    def _enter_table(self, table: etree._Element) -> bool:
+        """Write a table as rows; True when it is only a frame round ordinary text."""
+        rows = _rows(table)
+        if all(len(children_named(row, "tc")) <= 1 for row in rows) or table in self._frames:
+            return True
+        cells = [self._cells(row) for row in rows]
+        merged = _merge_down(cells)
+        for text in table_lines(merged, header_rows=self._header_rows(table, rows, merged)):
+            self.flow.add("table_row", text)
+        if not self._styles_open:
+            self._write_deferred()
+        return False
+
+    def _cells(self, row: etree._Element) -> list[tuple[Cell, bool]]:
+        """The cells of a row, each with whether it continues the one above it."""
+        skipped = number(child_named(child_named(row, "trPr"), "gridBefore"))
+        cells = [(Cell("", columns=skipped), False)] if skipped and skipped > 0 else []
+        for cell in _cells_of(row):
+            properties = child_named(cell, "tcPr")
+            span = number(child_named(properties, "gridSpan"))
+            merge = child_named(properties, "vMerge")
+            continues = merge is not None and value(merge) != "restart"
+            cells.append((Cell("" if continues else self.line(cell), columns=max(1, span or 1)), continues))
+        return cells
+
+    def _header_rows(self, table: etree._Element, rows: list[etree._Element], cells: list[list[Cell]]) -> int:
+        marked = 0
+        while marked < len(rows) and is_on(child_named(rows[marked], "trPr"), "tblHeader"):
+            marked += 1
+        if marked or len(rows) < 2:
+            return marked
+        properties = child_named(table, "tblPr")
+        look = child_named(properties, "tblLook")
+        wants_header = value(look, "firstRow") in ("1", "true", "on") or _bit(value(look), 0x20)
+        style = self.parts.styles.get(value(child_named(properties, "tblStyle")))
+        is_bold = all(
+            is_all_bold(paragraph, Style())
+            for paragraph in descendants_named(rows[0], "p")
+            if any((text.text or "").strip() for text in descendants_named(paragraph, "t"))
+        )
+        if is_bold or (wants_header and (style.has_header_row or len(cells[0]) > 2)):
+            return 1
+        return guess_header_rows(cells)
+
+
+def _heading_level(style: Style) -> int:
+    """The level below the title; 0 for text."""
+    return style.outline + 2 if style.outline is not None and 0 <= style.outline <= 8 else 0
+
+
+def _rows(table: etree._Element) -> list[etree._Element]:
+    """The rows of a table itself, not of tables inside it; a row that was deleted is left out."""
+    rows = []
+    for child in table:
+        inner = [child] if local_name(child) == "tr" else list(descendants_named(child, "tr")) if _wraps(child) else []
+        rows += [row for row in inner if child_named(child_named(row, "trPr"), "del") is None]
+    return rows
+
+
+def _cells_of(row: etree._Element) -> list[etree._Element]:
+    cells = []
+    for child in row:
+        cells += [child] if local_name(child) == "tc" else list(descendants_named(child, "tc")) if _wraps(child) else []
+    return cells
+
+
+def _wraps(element: etree._Element) -> bool:
+    return local_name(element) in ("sdt", "customXml", "ins", "moveTo")
+
+
+def _merge_down(rows: list[list[tuple[Cell, bool]]]) -> list[list[Cell]]:
+    """Cells that continue the one above them become part of its height."""
+    heights: dict[int, int] = {}
+    above: dict[int, Cell] = {}
+    for row in rows:
+        column = 0
+        for cell, continues in row:
+            if continues and column in above:
+                heights[id(above[column])] = heights.get(id(above[column]), 1) + 1
+            else:
+                above[column] = cell
+            column += cell.columns
+    return [
+        [Cell(cell.text, cell.columns, heights.get(id(cell), 1)) for cell, continues in row if not continues]
+        for row in rows
+    ]
+
+
+def _bit(hexadecimal: str | None, bit: int) -> bool:
+    return bool(hexadecimal and re.fullmatch(r"[0-9A-Fa-f]{1,4}", hexadecimal) and int(hexadecimal, 16) & bit)
+
+
+def _title(titles: list[str], properties: etree._Element | None, flow: Flow) -> str:
+    if titles:
+        return titles[0]
+    own = child_named(properties, "title")
+    headings = (flow.text[block.start : block.end] for block in flow.blocks[:20] if block.kind == "heading")
+    return ((own.text or "").strip() if own is not None else "") or next(headings, "")
+
+
+def _metadata(core: etree._Element | None, app: etree._Element | None) -> Metadata:
+    facts = {local_name(element): (element.text or "").strip() for element in (core if core is not None else ())}
+    company = child_named(app, "Company")
+    return Metadata(
+        language=facts.get("language") or None,
+        publisher=((company.text or "").strip() if company is not None else "") or None,
+        published=read_date(facts.get("modified") or facts.get("created") or ""),
+    )
+
+
+def _remarks(body: etree._Element) -> tuple[str, ...]:
+    remarks = []
+    if any(True for _ in descendants_named(body, "ins", "del", "moveFrom")):
+        remarks.append("The document has tracked changes: insertions were read, deletions were left out.")
+    if any(True for _ in descendants_named(body, "altChunk")):
+        remarks.append("The document embeds another file that was not read. Save it again in Word and add that copy.")
+    return tuple(remarks)
