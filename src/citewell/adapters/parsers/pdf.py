@@ -2,20 +2,23 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from itertools import chain
+from collections import defaultdict
+from collections.abc import Iterator, Sequence
 
 import pypdfium2 as pdfium
 
-from citewell.adapters.parsers.pdf_blocks import Draft, Typography, gathered, merged_rows
+from citewell.adapters.parsers.pdf_blocks import Draft, Typography, folded_title, gathered, merged_rows
 from citewell.adapters.parsers.pdf_columns import columns
 from citewell.adapters.parsers.pdf_compose import Composer, Vocabulary
-from citewell.adapters.parsers.pdf_furniture import without_furniture
-from citewell.adapters.parsers.pdf_geometry import Rect
+from citewell.adapters.parsers.pdf_facts import Facts, chosen_title, read_facts
+from citewell.adapters.parsers.pdf_flow import mark_footnotes, run_on
 from citewell.adapters.parsers.pdf_headings import mark_headings
 from citewell.adapters.parsers.pdf_image import PDFIUM_LOCK, opened
-from citewell.adapters.parsers.pdf_lines import TextLine, reading_turn, text_lines
+from citewell.adapters.parsers.pdf_layout import LaidOut, laid_out
+from citewell.adapters.parsers.pdf_lines import TextLine
 from citewell.adapters.parsers.pdf_read import Sheet, read_sheet
+from citewell.adapters.parsers.pdf_rows import table_rows
+from citewell.adapters.parsers.pdf_tables import Table
 from citewell.errors import EmptyFile, TooLarge
 from citewell.types import Document, Layout, Limits, Page, Source
 
@@ -27,24 +30,21 @@ class PdfParser:
         """The document, or an InputError that says what to do."""
         with opened(source.data) as document:
             sheets = _sheets(document, limits)
-            with PDFIUM_LOCK:
-                title = document.get_metadata_value("Title").strip()
-        pages, papers = [], []
-        for sheet in sheets:
-            turn = reading_turn(sheet)
-            pages.append(text_lines(sheet, turn))
-            papers.append(turn.rect(Rect(0, 0, sheet.width, sheet.height)))
-        pages = without_furniture(pages, papers)
-        if not any(pages):
+            facts = read_facts(document)
+        pages = laid_out(sheets)
+        if not any(page.lines or page.tables for page in pages):
             raise EmptyFile("The PDF has no text to read.")
-        composer = _composed(pages)
-        canonical = composer.canonical
+        drafts = _drafts(pages, facts)
+        composer = Composer(Vocabulary(line for draft in drafts for line in draft.lines))
+        for draft in drafts:
+            composer.add(draft)
         return Document(
-            title=title or source.name,
+            title=chosen_title(facts, drafts, source.name),
             media_type=media_type,
-            text=canonical.text,
-            blocks=tuple(canonical.blocks),
+            text=composer.canonical.text,
+            blocks=tuple(composer.canonical.blocks),
             layout=Layout(_page_spans(sheets, composer), tuple(composer.lines)),
+            metadata=facts.metadata,
         )
 
 
@@ -62,18 +62,45 @@ def _sheets(document: pdfium.PdfDocument, limits: Limits) -> list[Sheet]:
     return sheets
 
 
-def _composed(pages: Sequence[list[TextLine]]) -> Composer:
-    """The lines as blocks of one text."""
-    typography = Typography.of(pages)
+def _drafts(pages: Sequence[LaidOut], facts: Facts) -> list[Draft]:
+    """The lines and tables of all pages as blocks, in the order in which they are read."""
+    typography = Typography.of([page.lines for page in pages])
+    titles: dict[int, set[str]] = defaultdict(set)
+    for bookmark in facts.outline:
+        titles[bookmark.page].add(folded_title(bookmark.title))
     drafts: list[Draft] = []
-    for lines in pages:
-        for group in columns(lines):
-            drafts += gathered(merged_rows(group), typography)
-    mark_headings(drafts, typography)
-    composer = Composer(Vocabulary(chain.from_iterable(pages)))
-    for draft in drafts:
-        composer.add(draft)
-    return composer
+    before: Table | None = None
+    for page in pages:
+        on_page: list[Draft] = []
+        items: list[TextLine | Table] = [*page.lines, *page.tables]
+        for group in columns(items):
+            for run in _runs(group):
+                if isinstance(run, Table):
+                    on_page += table_rows(run, before)
+                    before = run
+                else:
+                    on_page += gathered(merged_rows(run), typography, titles[page.number] - {""})
+                    before = None
+        on_page = [draft for draft in on_page if any(letter.isalnum() for letter in draft.text)]
+        mark_footnotes(on_page, typography)
+        drafts += on_page
+    mark_headings(drafts, typography, facts.outline)
+    return run_on(drafts)
+
+
+def _runs(group: Sequence[TextLine | Table]) -> Iterator[list[TextLine] | Table]:
+    """Lines between tables, and the tables, from the top down."""
+    lines: list[TextLine] = []
+    for item in sorted(group, key=lambda item: item.box.top if isinstance(item, Table) else item.box.bottom):
+        if isinstance(item, Table):
+            if lines:
+                yield lines
+            yield item
+            lines = []
+        else:
+            lines.append(item)
+    if lines:
+        yield lines
 
 
 def _page_spans(sheets: Sequence[Sheet], composer: Composer) -> tuple[Page, ...]:

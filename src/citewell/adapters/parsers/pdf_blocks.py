@@ -5,7 +5,7 @@ from __future__ import annotations
 import itertools
 import re
 from collections import Counter, defaultdict
-from collections.abc import Iterable, Sequence
+from collections.abc import Container, Iterable, Sequence
 from dataclasses import dataclass, field, replace
 
 from citewell.adapters.parsers.pdf_lines import TextLine
@@ -15,30 +15,47 @@ BULLETS = "•▪◦‣●○■□➢➔►✓✔·∙⁃♦◆❖*–—-"
 _BULLET = re.compile(rf"^[{re.escape(BULLETS)}](?=\s|$)")
 _RULE_NUMBER = re.compile(r"^\d+(?:\.\d+){2,5}\.?(?=\s|$)")
 _ORDERED = re.compile(r"^(?:\(?(?:\d{1,3}|[a-zA-Z]|[ivxIVX]{1,5})[.)]|\d+\.\d+\.?)(?=\s|$)")
+MARKER = re.compile(rf"[{re.escape(BULLETS)}]|\d+(?:\.\d+)*[.)]?|\(?[a-zA-Z]{{1,4}}[.)]|[a-z\d]{{1,3}}")
+_NUMBERED_TITLE = re.compile(r"^\d+(?:\.\d+)*\.?\s+[^\W\d_]")
 _LEADER = re.compile(r"(?:\s?[.…_·]){4,}\s*(?=[\divxlc]+$|$)", re.IGNORECASE)
-CAPTION = re.compile(r"^(?:Table|Figure|Fig\.|Box|Annex table|Panel)\s+(?:[A-Z]|\d)[\w.\-–]*(?:[.:\s]|$)")
+_CAPTION = re.compile(
+    r"^(?:Table|Figure|Fig\.|Box|Panel|Exhibit)\s+(?:[A-Z]\d*|\d+)(?:[.\-–]\w+)*(?P<end>[.:]?)(?:\s|$)"
+)
 TERMINAL = tuple(".!?:;")
 
 
-@dataclass(slots=True)
-class Draft:
-    """A block before it is written: lines of the page and words put between them."""
+@dataclass(frozen=True, slots=True)
+class Passage:
+    """Lines that are read as one; where they only repeat words that stand elsewhere, they are not placed."""
 
-    kind: BlockKind
-    page: int
-    parts: list[list[TextLine] | str] = field(default_factory=list)
-    level: int | None = None
-    continues: bool = False
-    """It may run on from the block before it, on the page or in the column before."""
-
-    @property
-    def lines(self) -> list[TextLine]:
-        return [line for part in self.parts if not isinstance(part, str) for line in part]
+    lines: list[TextLine]
+    placed: bool = True
 
     @property
     def text(self) -> str:
         """The words, roughly: for tests of what it is, not for what is kept."""
-        return " ".join(part if isinstance(part, str) else " ".join(line.text for line in part) for part in self.parts)
+        return " ".join(line.text for line in self.lines)
+
+
+@dataclass(slots=True)
+class Draft:
+    """A block before it is written: passages of the page and words put between them."""
+
+    kind: BlockKind
+    page: int
+    parts: list[Passage | str] = field(default_factory=list)
+    level: int | None = None
+    opens_column: bool = False
+    """It is the first of its column, and may run on from the column or page before."""
+
+    @property
+    def lines(self) -> list[TextLine]:
+        return [line for part in self.parts if not isinstance(part, str) for line in part.lines]
+
+    @property
+    def text(self) -> str:
+        """The words, roughly: for tests of what it is, not for what is kept."""
+        return "".join(part if isinstance(part, str) else part.text for part in self.parts)
 
 
 @dataclass(frozen=True, slots=True)
@@ -87,7 +104,10 @@ def joined(pieces: Sequence[TextLine]) -> TextLine:
         return pieces[0]
     main = max(pieces, key=lambda piece: len(piece.text))
     lefts, rights, box = list(pieces[0].lefts), list(pieces[0].rights), pieces[0].box
-    for piece in pieces[1:]:
+    tabular = False
+    for position, piece in enumerate(pieces[1:]):
+        after_marker = position == 0 and bool(MARKER.fullmatch(pieces[0].text))
+        tabular = tabular or (piece.left - rights[-1] > 3 * main.size and not after_marker)
         lefts += [rights[-1], *piece.lefts]
         rights += [max(rights[-1], piece.left), *piece.rights]
         box = box.around(piece.box)
@@ -102,30 +122,43 @@ def joined(pieces: Sequence[TextLine]) -> TextLine:
         italic=all(piece.italic for piece in pieces),
         order=min(piece.order for piece in pieces),
         box=box,
+        tabular=tabular,
     )
 
 
-def gathered(lines: Sequence[TextLine], typography: Typography) -> list[Draft]:
-    """The lines of one column as blocks."""
+def gathered(lines: Sequence[TextLine], typography: Typography, titles: Container[str] = ()) -> list[Draft]:
+    """The lines of one column as blocks; `titles` are those, folded, that the outline names on this page."""
     drafts: list[Draft] = []
     edge = max((line.right for line in lines), default=0.0)
     current: list[TextLine] = []
     for line in lines:
-        if current and not _runs_on(current, line, edge, typography):
+        is_title = current and folded_title(" ".join(row.text for row in current)) in titles
+        if current and (is_title or not _runs_on(current, line, edge, typography)):
             drafts.append(_draft(current))
             current = []
         current.append(line)
     if current:
         drafts.append(_draft(current))
     if drafts:
-        drafts[0].continues = drafts[0].kind == "paragraph"
+        drafts[0].opens_column = True
     return drafts
+
+
+def folded_title(text: str) -> str:
+    """A title as it is compared; empty for bare numbers, which name paragraphs rather than sections.
+
+    >>> folded_title("1.2  Upper tract"), folded_title("1.2.1")
+    ('12uppertract', '')
+    """
+    folded = "".join(letter for letter in text.casefold() if letter.isalnum())
+    return folded if any(letter.isalpha() for letter in folded) else ""
 
 
 def _draft(lines: list[TextLine]) -> Draft:
     kind: BlockKind = "paragraph"
     first = lines[0].text
-    if CAPTION.match(first):
+    caption = _CAPTION.match(first)
+    if caption and (caption.group("end") or lines[0].bold or not _ends_block(lines[-1])):
         kind = "caption"
     elif (
         _BULLET.match(first)
@@ -133,7 +166,7 @@ def _draft(lines: list[TextLine]) -> Draft:
         or (_ORDERED.match(first) and not _RULE_NUMBER.match(first))
     ):
         kind = "list_item"
-    return Draft(kind, lines[0].page, [lines])
+    return Draft(kind, lines[0].page, [Passage(lines)])
 
 
 def _runs_on(current: Sequence[TextLine], line: TextLine, edge: float, typography: Typography) -> bool:
@@ -143,7 +176,9 @@ def _runs_on(current: Sequence[TextLine], line: TextLine, edge: float, typograph
     usual = typography.usual_step(max(line.size, last.size))
     if abs(line.size - last.size) > 0.12 * max(line.size, last.size) or step > 1.25 * usual + 1 or step < 0:
         return False
-    if _LEADER.search(last.text) or starts_item(line, current):
+    if _LEADER.search(last.text) or (last.tabular and line.tabular) or starts_item(line, current):
+        return False
+    if line.bold and last.bold and _NUMBERED_TITLE.match(line.text) and _could_have_fitted(last, line, edge):
         return False
     is_item = bool(_BULLET.match(first.text) or _ORDERED.match(first.text))
     outdented = line.left < min(row.left for row in current) - 0.8 * line.size

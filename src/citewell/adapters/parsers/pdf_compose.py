@@ -8,7 +8,7 @@ from collections import Counter
 from collections.abc import Iterable, Sequence
 from dataclasses import replace
 
-from citewell.adapters.parsers.pdf_blocks import Draft
+from citewell.adapters.parsers.pdf_blocks import Draft, Passage
 from citewell.adapters.parsers.pdf_geometry import Rect
 from citewell.adapters.parsers.pdf_lines import TextLine
 from citewell.ingest.canonical import Canonical
@@ -72,7 +72,7 @@ class Composer:
                 self.lines.append(line)
                 self.page_starts.setdefault(line.page, line.start)
 
-    def _written(self, parts: Sequence[list[TextLine] | str]) -> tuple[str, list[tuple[int, TextLine]]]:
+    def _written(self, parts: Sequence[Passage | str]) -> tuple[str, list[tuple[int, TextLine]]]:
         """The block's text, and each line of the page with its place in it."""
         written: list[str] = []
         lines: list[tuple[int, TextLine]] = []
@@ -82,11 +82,13 @@ class Composer:
                 written.append(part)
                 length += len(part)
                 continue
-            for position, row in enumerate(part):
-                piece, glue = self._joint(row, part[position + 1] if position + 1 < len(part) else None)
+            rows = part.lines
+            for position, row in enumerate(rows):
+                piece, glue = self._joint(row, rows[position + 1] if position + 1 < len(rows) else None)
                 if not piece.text:
                     continue
-                lines.append((length, piece))
+                if part.placed:
+                    lines.append((length, piece))
                 written += [piece.text, glue]
                 length += len(piece.text) + len(glue)
         return "".join(written), lines

@@ -16,8 +16,10 @@ DRIFT = 3.0
 _NUMBER = re.compile(r"\d+|\b[ivxlc]+\b", re.IGNORECASE)
 
 
-def without_furniture(pages: Sequence[list[TextLine]], papers: Sequence[Rect]) -> list[list[TextLine]]:
-    """The lines of each page that are its own."""
+def without_furniture(
+    pages: Sequence[list[TextLine]], papers: Sequence[Rect], fixed: Sequence[list[Rect]]
+) -> list[list[TextLine]]:
+    """The lines of each page that are its own; `fixed` are the places of tables, beyond which furniture stands."""
     places: dict[tuple[str, int], set[int]] = defaultdict(set)
     slots: dict[tuple[int, float, str], list[str]] = defaultdict(list)
     for index, (lines, paper) in enumerate(zip(pages, papers, strict=True)):
@@ -36,8 +38,8 @@ def without_furniture(pages: Sequence[list[TextLine]], papers: Sequence[Rect]) -
         return repeated >= enough or (len(pages) > 4 and _slot(line) in running)
 
     return [
-        _peeled(lines, {id(line) for line in lines if is_furniture(line, paper)})
-        for lines, paper in zip(pages, papers, strict=True)
+        _peeled(lines, {id(line) for line in lines if is_furniture(line, paper)}, tables)
+        for lines, paper, tables in zip(pages, papers, fixed, strict=True)
     ]
 
 
@@ -50,14 +52,14 @@ def folded(text: str) -> str:
     return _NUMBER.sub("#", " ".join(text.split()).casefold())
 
 
-def _peeled(lines: list[TextLine], suspects: set[int]) -> list[TextLine]:
+def _peeled(lines: list[TextLine], suspects: set[int], tables: list[Rect]) -> list[TextLine]:
     """The lines without the suspects that have nothing but suspects between them and an edge of the page."""
-    own = [line for line in lines if id(line) not in suspects]
+    own = [line.box for line in lines if id(line) not in suspects] + tables
     if not own:
         return []
-    body = own[0].box
-    for line in own:
-        body = body.around(line.box)
+    body = own[0]
+    for box in own:
+        body = body.around(box)
     kept = []
     for line in lines:
         box = line.box

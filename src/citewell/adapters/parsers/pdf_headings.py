@@ -3,47 +3,92 @@
 from __future__ import annotations
 
 import re
+from collections import Counter, defaultdict
 from collections.abc import Sequence
+from dataclasses import dataclass
 
-from citewell.adapters.parsers.pdf_blocks import Draft, Typography
+from citewell.adapters.parsers.pdf_blocks import Draft, Typography, folded_title
 
 MAX_HEADING_CHARACTERS = 220
 _NUMBER = re.compile(r"^(?:(?:Part|Chapter|Section|Annex|Appendix)\s+)?(\d+(?:\.\d+)*)\.?\s+\S", re.IGNORECASE)
 _UNNUMBERED_DEPTH = 9
+_TRUSTED_SHARE = 0.6
+"""Of an outline's entries, so many must stand on the pages they point at before its levels are believed."""
 
 Rank = tuple[float, int, int]
 
 
-def mark_headings(drafts: Sequence[Draft], typography: Typography) -> None:
+@dataclass(frozen=True, slots=True)
+class Bookmark:
+    """An entry of the outline that a PDF carries."""
+
+    title: str
+    page: int
+    level: int
+
+
+def mark_headings(drafts: Sequence[Draft], typography: Typography, outline: Sequence[Bookmark]) -> None:
     """Turn paragraphs that are headings into headings, with levels that agree across the document."""
-    ranks: dict[int, Rank] = {}
+    named = _named(drafts, outline)
+    headings = [draft for draft in drafts if id(draft) in named or _is_heading(draft, typography)]
+    ranks = {id(draft): _rank(draft) for draft in headings}
+    by_rank: dict[Rank, Counter[int]] = defaultdict(Counter)
+    for draft in headings:
+        if id(draft) in named:
+            by_rank[ranks[id(draft)]][named[id(draft)]] += 1
+    ordered = sorted(set(ranks.values()))
+    deepest = max(named.values(), default=0)
+    for draft in headings:
+        rank = ranks[id(draft)]
+        draft.kind = "heading"
+        if id(draft) in named:
+            draft.level = named[id(draft)]
+        elif by_rank[rank] and _tells_level(rank, typography):
+            draft.level = by_rank[rank].most_common(1)[0][0]
+        else:
+            draft.level = deepest + 1 + ordered.index(rank)
+
+
+def _tells_level(rank: Rank, typography: Typography) -> bool:
+    """Whether headings of this look are of one level: those no larger than the text and without a number are of any."""
+    return -rank[0] > 1.05 * typography.body_size or rank[1] != _UNNUMBERED_DEPTH
+
+
+def _named(drafts: Sequence[Draft], outline: Sequence[Bookmark]) -> dict[int, int]:
+    """Blocks that the outline names, with their level from 1; none where the outline does not fit the pages."""
+    waiting: dict[tuple[int, str], list[int]] = defaultdict(list)
+    for bookmark in outline:
+        if key := folded_title(bookmark.title):
+            waiting[bookmark.page, key].append(bookmark.level)
+    total = sum(len(levels) for levels in waiting.values())
+    found: dict[int, int] = {}
     for draft in drafts:
-        if draft.kind in ("paragraph", "list_item") and _is_heading(draft, typography):
-            ranks[id(draft)] = _rank(draft)
-    levels = {rank: level for level, rank in enumerate(sorted(set(ranks.values())), start=1)}
-    for draft in drafts:
-        if id(draft) in ranks:
-            draft.kind = "heading"
-            draft.level = levels[ranks[id(draft)]]
-            draft.continues = False
+        if draft.kind in ("paragraph", "list_item") and len(draft.text) <= MAX_HEADING_CHARACTERS:
+            levels = waiting.get((draft.page, folded_title(draft.text)))
+            if levels:
+                found[id(draft)] = levels.pop(0) + 1
+    return found if total and len(found) >= _TRUSTED_SHARE * total else {}
 
 
 def _is_heading(draft: Draft, typography: Typography) -> bool:
+    if draft.kind not in ("paragraph", "list_item"):
+        return False
     text = draft.text.strip()
     lines = draft.lines
-    if not any(character.isalpha() for character in text) or len(text) > MAX_HEADING_CHARACTERS or len(lines) > 4:
+    if not any(letter.isalpha() for letter in text) or len(text) > MAX_HEADING_CHARACTERS or len(lines) > 4:
         return False
-    if text.endswith((".", ";", ",")) or text[0] in "•▪–":
+    if text.endswith((".", ";", ",")) or text[0] in "•▪–◦":
         return False
-    if min(line.size for line in lines) >= 1.12 * typography.body_size:
+    smallest = min(line.size for line in lines)
+    if smallest >= 1.12 * typography.body_size:
         return True
-    return all(line.bold for line in lines) and min(line.size for line in lines) >= 0.95 * typography.body_size
+    return all(line.bold for line in lines) and smallest >= 0.95 * typography.body_size
 
 
 def _rank(draft: Draft) -> Rank:
-    """Sorts headings from the outermost to the innermost."""
+    """Sorts headings from the outermost to the innermost: by size, then by numbering, then by weight."""
     text = draft.text.strip()
-    size = max(line.size for line in draft.lines)
     number = _NUMBER.match(text)
-    depth = number.group(1).count(".") + 1 if number else 0 if text.isupper() else _UNNUMBERED_DEPTH
-    return -round(size), depth, int(not draft.lines[0].bold)
+    unnumbered = 1 if text.isupper() else _UNNUMBERED_DEPTH
+    depth = number.group(1).count(".") + 1 if number else unnumbered
+    return -round(max(line.size for line in draft.lines)), depth, int(not draft.lines[0].bold)

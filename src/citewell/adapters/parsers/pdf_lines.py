@@ -41,6 +41,8 @@ class TextLine:
     box: Rect
     """Where it stands in the frame in which the page is read."""
     page: int
+    tabular: bool = False
+    """It was set in pieces far apart, like a row of a table without lines."""
 
     @property
     def left(self) -> float:

@@ -16,6 +16,7 @@ from citewell.adapters.parsers.pdf_geometry import Frame, Rect
 RULE_THICKNESS = 3.0
 """Points: what is thinner is a line, what is thicker an area."""
 SHORTEST_RULE = 4.0
+SMALLEST_DOT, LARGEST_DOT = 1.5, 7.0
 MAX_PATHS = 20_000
 """A page with more drawn paths than this is a map or a chart, not a table."""
 MAX_DEPTH = 8
@@ -33,6 +34,8 @@ class Shapes:
     fills: list[Rect] = field(default_factory=list)
     """Filled areas that are neither thin nor the whole page."""
     pictures: list[Rect] = field(default_factory=list)
+    dots: list[Rect] = field(default_factory=list)
+    """Small round or square shapes, such as the bullets that some writers draw instead of setting."""
 
 
 def read_shapes(page: pdfium.PdfPage, frame: Frame, paper: Rect) -> Shapes:
@@ -81,13 +84,20 @@ def _note_path(shape: Any, matrix: Matrix, frame: Frame, paper: Rect, shapes: Sh
         area = _clipped(_bounds(points, matrix, frame), paper)
         if area is None:
             continue
-        if min(area.width, area.height) <= RULE_THICKNESS:
+        if _is_dot(area):
+            shapes.dots.append(area)
+        elif min(area.width, area.height) <= RULE_THICKNESS:
             if max(area.width, area.height) >= SHORTEST_RULE:
                 shapes.rules.append(area)
         elif fill.value and area.width * area.height < 0.9 * paper.width * paper.height:
             shapes.fills.append(area)
         elif stroke.value and not curved:
             shapes.rules.extend(_edges(points, matrix, frame))
+
+
+def _is_dot(area: Rect) -> bool:
+    short, long = sorted((area.width, area.height))
+    return short >= SMALLEST_DOT and long <= LARGEST_DOT and long <= 1.4 * short
 
 
 def _outlines(shape: Any) -> Iterator[tuple[list[Point], bool]]:

@@ -1,0 +1,111 @@
+"""Reads what a PDF says about itself: title, language, dates, outline."""
+
+from __future__ import annotations
+
+import ctypes
+import re
+from collections.abc import Sequence
+from dataclasses import dataclass
+from datetime import date
+
+import pypdfium2 as pdfium
+import pypdfium2.raw as pdfium_c
+
+from citewell.adapters.parsers.pdf_blocks import Draft
+from citewell.adapters.parsers.pdf_headings import Bookmark
+from citewell.adapters.parsers.pdf_image import PDFIUM_LOCK
+from citewell.types import Metadata
+
+MAX_BOOKMARKS = 5_000
+MAX_TITLE_CHARACTERS = 200
+_DATE = re.compile(r"^(?:D:)?(\d{4})(\d{2})?(\d{2})?")
+_LANGUAGE = re.compile(r"^[A-Za-z]{2,3}(?:-[A-Za-z0-9]{2,8})*$")
+_NOT_A_TITLE = re.compile(
+    r"^(?:untitled|microsoft word\b.*|powerpoint presentation|document\d*|slide \d+|.*\.\w{2,5})$", re.IGNORECASE
+)
+
+
+@dataclass(frozen=True, slots=True)
+class Facts:
+    """What the file says about itself."""
+
+    title: str
+    metadata: Metadata
+    outline: tuple[Bookmark, ...]
+
+
+def read_facts(document: pdfium.PdfDocument) -> Facts:
+    """The file's own account of itself, as far as it is sensible."""
+    with PDFIUM_LOCK:
+        values = document.get_metadata_dict()
+        language = _language(document)
+        outline = _outline(document)
+    metadata = Metadata(
+        language=language,
+        publisher=_clean(values.get("Author", "")) or None,
+        published=_date(values.get("CreationDate", "")),
+    )
+    return Facts(_title(values.get("Title", "")), metadata, outline)
+
+
+def chosen_title(facts: Facts, drafts: Sequence[Draft], name: str) -> str:
+    """The file's title, else the largest type on the first page with text, else the file's name."""
+    if facts.title:
+        return facts.title
+    first = next((draft.page for draft in drafts if draft.lines), None)
+    candidates = [draft for draft in drafts if draft.page == first and draft.kind in ("heading", "paragraph")]
+    letters = [draft for draft in candidates if sum(letter.isalpha() for letter in draft.text) >= 4]
+    if not letters:
+        return name
+    best = max(letters, key=lambda draft: max(line.size for line in draft.lines))
+    return _clean(best.text)[:MAX_TITLE_CHARACTERS]
+
+
+def _title(text: str) -> str:
+    cleaned = _clean(text)
+    return "" if len(cleaned) > MAX_TITLE_CHARACTERS or _NOT_A_TITLE.match(cleaned) else cleaned
+
+
+def _clean(text: str) -> str:
+    """
+    >>> _clean(" Two\\xa0 words\\x00 ")
+    'Two words'
+    """
+    return " ".join("".join(letter if letter.isprintable() or letter.isspace() else " " for letter in text).split())
+
+
+def _date(text: str) -> date | None:
+    """
+    >>> _date("D:20250501000000Z")
+    datetime.date(2025, 5, 1)
+    """
+    found = _DATE.match(text.strip())
+    if not found:
+        return None
+    year, month, day = (int(part) if part else 1 for part in found.groups())
+    try:
+        return date(year, month, day)
+    except ValueError:
+        return None
+
+
+def _language(document: pdfium.PdfDocument) -> str | None:
+    buffer = (ctypes.c_ushort * 64)()
+    size = pdfium_c.FPDFCatalog_GetLanguage(document.raw, buffer, ctypes.sizeof(buffer))
+    text = bytes(buffer)[: max(0, min(size, ctypes.sizeof(buffer)) - 2)].decode("utf-16-le", "ignore")
+    return text if _LANGUAGE.match(text) else None
+
+
+def _outline(document: pdfium.PdfDocument) -> tuple[Bookmark, ...]:
+    found: list[Bookmark] = []
+    try:
+        for entry in document.get_toc(max_depth=8):
+            target = entry.get_dest()
+            index = target.get_index() if target else None
+            if index is not None:
+                found.append(Bookmark(entry.get_title(), index + 1, entry.level))
+            if len(found) >= MAX_BOOKMARKS:
+                break
+    except pdfium.PdfiumError:
+        return ()
+    return tuple(found)

@@ -1,0 +1,162 @@
+"""Writes tables as rows: each value after the name of its column, and each row after the group it stands in."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+
+from citewell.adapters.parsers.pdf_blocks import Draft, Passage
+from citewell.adapters.parsers.pdf_tables import Cell, Table
+
+MAX_GROUP_CHARACTERS = 160
+MAX_REPEATED_CHARACTERS = 240
+_SAME_EDGE = 6.0
+
+Parts = list[Passage | str]
+
+
+@dataclass(slots=True)
+class _Running:
+    """What holds for the rows below: names of columns, the group, the first cell."""
+
+    headers: list[Cell] = field(default_factory=list)
+    group: Cell | None = None
+    label: Cell | None = None
+    printed: set[int] = field(default_factory=set)
+    """Cells whose place on the page is already noted; from then on their words are only repeated."""
+
+    def write(self, cell: Cell) -> Passage:
+        """The words of a cell, with their places the first time."""
+        is_first = id(cell) not in self.printed
+        self.printed.add(id(cell))
+        return Passage(cell.lines, placed=is_first)
+
+
+def table_rows(table: Table, before: Table | None) -> list[Draft]:
+    """One block per row; `before` is the part of the same table on the page before."""
+    running = _Running()
+    continues = before is not None and same_columns(before, table)
+    if before is not None and continues:
+        running = _carried(before)
+    own_headers = [cell for cell in table.cells if cell.first_row in table.header_rows and cell.lines]
+    if own_headers:
+        running.headers = own_headers
+    drafts: list[Draft] = []
+    for index in range(table.row_count):
+        if index in table.header_rows:
+            continue
+        cells = table.row(index)
+        if _is_group(table, cells, index):
+            if running.group and id(running.group) not in running.printed:
+                drafts.append(_draft(table, [running.write(running.group)]))
+            running.group = cells[0]
+            continue
+        if not any(cell.first_row == index for cell in cells):
+            continue
+        parts = _row_parts(table, cells, running)
+        if parts:
+            drafts.append(_draft(table, parts))
+    if running.group and id(running.group) not in running.printed:
+        drafts.append(_draft(table, [running.write(running.group)]))
+    unused = [cell for cell in own_headers if id(cell) not in running.printed]
+    if unused and drafts:
+        # A name over a column that is empty throughout: it stays with the first row, so that no word is lost.
+        drafts[0].parts[:0] = [part for cell in unused for part in (Passage(cell.lines), "; ")]
+    elif unused:
+        drafts.append(_draft(table, _separated([[Passage(cell.lines)] for cell in unused])))
+    return drafts
+
+
+def same_columns(before: Table, table: Table) -> bool:
+    """Whether two tables have their columns at the same places."""
+    return before.column_count == table.column_count and all(
+        abs(first - second) <= _SAME_EDGE for first, second in zip(before.edges, table.edges, strict=True)
+    )
+
+
+def _carried(before: Table) -> _Running:
+    """What the part on the page before leaves to this one."""
+    running = _Running([cell for cell in before.cells if cell.first_row in before.header_rows and cell.lines])
+    for index in range(before.row_count):
+        cells = before.row(index)
+        if index in before.header_rows or not cells:
+            continue
+        if _is_group(before, cells, index):
+            running.group = cells[0]
+        elif cells[0].first_column == 0:
+            running.label = cells[0]
+    running.printed = {id(cell) for cell in before.cells}
+    return running
+
+
+def _row_parts(table: Table, cells: list[Cell], running: _Running) -> Parts:
+    values: list[Parts] = []
+    if running.group:
+        values.append([running.write(running.group)])
+    if cells[0].first_column > 0 and running.label is not None and len(cells) < table.column_count:
+        # The first cell of a row that was cut by the end of the page stands there.
+        cells = [running.label, *cells]
+    elif cells[0].first_column == 0:
+        running.label = None
+    key_value = not running.headers and table.column_count == 2 and len(cells) == 2
+    for cell in cells:
+        if id(cell) in running.printed and len(cell.text) > MAX_REPEATED_CHARACTERS:
+            continue
+        value: Parts = [running.write(cell)]
+        if key_value and cell is cells[0]:
+            values.append([*value, " " if cell.text.endswith(":") else ": "])
+            continue
+        names = _names(cell, table, running)
+        if names:
+            value = [*names, " " if _ends_in_colon(names) else ": ", *value]
+        if key_value:
+            values[-1] += value
+        else:
+            values.append(value)
+    return _separated(values)
+
+
+def _names(cell: Cell, table: Table, running: _Running) -> Parts:
+    """The names of the columns that a cell covers, from the widest to the narrowest."""
+    if table.spans_all(cell):
+        return []
+    over = [
+        name
+        for name in running.headers
+        if name.first_column <= cell.last_column and name.last_column >= cell.first_column
+    ]
+    whole = [name for name in over if name.first_column <= cell.first_column and name.last_column >= cell.last_column]
+    parts: Parts = []
+    for name in sorted(whole or over, key=lambda name: (name.first_row, name.first_column)):
+        if parts:
+            parts.append(", " if not whole else " – ")
+        parts.append(running.write(name))
+    return parts
+
+
+def _is_group(table: Table, cells: list[Cell], index: int) -> bool:
+    """Whether a row is a title over the rows below it."""
+    if len(cells) != 1 or cells[0].first_row != index or len(cells[0].text) > MAX_GROUP_CHARACTERS:
+        return False
+    return table.spans_all(cells[0]) or (cells[0].first_column == 0 and cells[0].is_bold and table.column_count > 2)
+
+
+def _draft(table: Table, parts: Parts) -> Draft:
+    return Draft("table_row", table.page, parts)
+
+
+def _separated(values: list[Parts]) -> Parts:
+    """Values one after the other, each ended by a semicolon unless it ends a sentence itself."""
+    parts: Parts = []
+    for value in values:
+        if parts:
+            parts.append(" " if _text(parts[-1]).endswith((".", ";", ":", "?", "!")) else "; ")
+        parts += value
+    return parts
+
+
+def _ends_in_colon(parts: Parts) -> bool:
+    return _text(parts[-1]).endswith(":")
+
+
+def _text(part: Passage | str) -> str:
+    return part if isinstance(part, str) else part.text

@@ -1,0 +1,167 @@
+"""Builds tables from the cells found on a page and the glyphs inside them."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass, field, replace
+
+from citewell.adapters.parsers.pdf_blocks import merged_rows
+from citewell.adapters.parsers.pdf_geometry import Rect, Turn
+from citewell.adapters.parsers.pdf_grids import Cells, outline
+from citewell.adapters.parsers.pdf_lines import TextLine, text_lines
+from citewell.adapters.parsers.pdf_read import Gap, Glyph, Sheet
+
+MAX_HEADER_CHARACTERS = 160
+MAX_HEADER_ROWS = 3
+_NEAR = 3.0
+"""Points by which edges that are meant to be one may differ."""
+
+
+@dataclass(slots=True)
+class Cell:
+    """One cell: the columns and rows it covers, and its lines."""
+
+    first_column: int
+    last_column: int
+    first_row: int
+    last_row: int
+    lines: list[TextLine] = field(default_factory=list)
+
+    @property
+    def text(self) -> str:
+        return " ".join(line.text for line in self.lines)
+
+    @property
+    def is_bold(self) -> bool:
+        return bool(self.lines) and all(line.bold for line in self.lines)
+
+
+@dataclass(slots=True)
+class Table:
+    """A table, or the part of one that stands on a page."""
+
+    box: Rect
+    page: int
+    edges: tuple[float, ...]
+    """Where its columns begin and end."""
+    cells: list[Cell]
+    row_count: int
+    header_rows: frozenset[int] = frozenset()
+    order: int = 0
+    text: str = "a table"
+    """For the search for columns, which looks at the words of what it orders."""
+
+    @property
+    def column_count(self) -> int:
+        return len(self.edges) - 1
+
+    def row(self, index: int) -> list[Cell]:
+        """The cells with text that stand in a row or reach into it from above, from left to right."""
+        return [cell for cell in self.cells if cell.first_row <= index <= cell.last_row and cell.lines]
+
+    def spans_all(self, cell: Cell) -> bool:
+        """Whether a cell goes across the whole table."""
+        return cell.first_column == 0 and cell.last_column == self.column_count - 1
+
+
+def build_table(
+    boxes: Cells, glyphs_of: Sequence[list[Glyph | Gap]], sheet: Sheet, reading: Turn, shades: Sequence[Rect]
+) -> Table | None:
+    """The table of these cells, or None where too few of them hold text for it to be one."""
+    edges = _distinct([side for box in boxes for side in (box.left, box.right)])
+    levels = _row_tops(boxes, edges)
+    cells: list[Cell] = []
+    for box, glyphs in sorted(zip(boxes, glyphs_of, strict=True), key=lambda pair: (pair[0].left, pair[0].top)):
+        lines = merged_rows(text_lines(replace(sheet, glyphs=glyphs), reading))
+        cell = Cell(
+            _index(edges, box.left),
+            max(_index(edges, box.right) - 1, _index(edges, box.left)),
+            _index(levels, box.top),
+            max(_index(levels, box.bottom - 2 * _NEAR), _index(levels, box.top)),
+            lines,
+        )
+        above = next((other for other in cells if _same_place(other, cell)), None)
+        if above:
+            above.lines += lines
+            above.last_row = max(above.last_row, cell.last_row)
+        else:
+            cells.append(cell)
+    filled = [cell for cell in cells if cell.lines]
+    if len({cell.first_column for cell in filled}) < 2 or len(filled) < 0.3 * len(cells):
+        return None
+    order = min(line.order for cell in filled for line in cell.lines)
+    table = Table(outline(boxes), sheet.number, tuple(edges), cells, len(levels), order=order)
+    table.header_rows = _header_rows(table, _shaded_rows(boxes, levels, shades))
+    return table
+
+
+def _header_rows(table: Table, shaded: set[int]) -> frozenset[int]:
+    """The rows that name the columns: bold above others that are not, or shaded above one that is not."""
+    names: list[int] = []
+    filled = [index for index in range(table.row_count) if any(cell.first_row == index for cell in table.row(index))]
+    for index in filled[:-1]:
+        cells = [cell for cell in table.row(index) if cell.first_row == index]
+        if len(cells) == 1 and table.spans_all(cells[0]) and not names:
+            continue
+        is_short = all(len(cell.text) <= MAX_HEADER_CHARACTERS for cell in cells)
+        is_set_off = all(cell.is_bold for cell in cells) or (index in shaded and index + 1 not in shaded)
+        spans_all = any(table.spans_all(cell) for cell in cells)
+        if not (is_short and is_set_off) or spans_all or len(names) == MAX_HEADER_ROWS:
+            break
+        if len(cells) == 1 and cells[0].first_column == 0 and table.column_count > 1 and not names:
+            break
+        names.append(index)
+    if not names and _first_row_names(table, filled):
+        names = filled[:1]
+    return frozenset(names)
+
+
+def _first_row_names(table: Table, filled: Sequence[int]) -> bool:
+    """Whether a first row that looks like the others still reads as names: short, complete, above at least two rows."""
+    if len(filled) < 3 or table.column_count < 3:
+        return False
+    cells = table.row(filled[0])
+    return len(cells) == table.column_count and all(
+        len(cell.text) <= 60 and any(letter.isalpha() for letter in cell.text) and not cell.text.endswith(".")
+        for cell in cells
+    )
+
+
+def _shaded_rows(boxes: Cells, levels: Sequence[float], shades: Sequence[Rect]) -> set[int]:
+    """Rows of which every cell has a ground of its own."""
+    plain: set[int] = set()
+    for box in boxes:
+        x, y = (box.left + box.right) / 2, (box.top + box.bottom) / 2
+        if not any(shade.holds(x, y) and shade.height <= box.height + 2 * _NEAR for shade in shades):
+            plain.add(_index(levels, box.top))
+    return set(range(len(levels))) - plain
+
+
+def _row_tops(boxes: Cells, edges: Sequence[float]) -> list[float]:
+    """Where rows begin: at levels where cells over at least half of the columns begin."""
+    levels = _distinct([box.top for box in boxes])
+    begun = [0] * len(levels)
+    for box in boxes:
+        begun[_index(levels, box.top)] += max(1, _index(edges, box.right) - _index(edges, box.left))
+    return [level for place, level in enumerate(levels) if place == 0 or begun[place] >= 0.5 * (len(edges) - 1)]
+
+
+def _same_place(cell: Cell, other: Cell) -> bool:
+    return (cell.first_column, cell.last_column, cell.first_row) == (
+        other.first_column,
+        other.last_column,
+        other.first_row,
+    )
+
+
+def _distinct(values: Iterable[float]) -> list[float]:
+    kept: list[float] = []
+    for value in sorted(values):
+        if not kept or value - kept[-1] > _NEAR:
+            kept.append(value)
+    return kept
+
+
+def _index(edges: Sequence[float], value: float) -> int:
+    """The last edge at or before a value."""
+    return max((place for place, edge in enumerate(edges) if edge <= value + _NEAR), default=0)
