@@ -1,6 +1,6 @@
 """The first search from a cold process, on the sample library.
 
-    python bench/speed/start.py [--runs 5] [--json FILE]
+python bench/speed/start.py [--runs 5] [--json FILE]
 """
 
 from __future__ import annotations
@@ -32,7 +32,8 @@ def main() -> None:
         citewell = (sys.executable, "-m", "citewell.cli", "--home", home)
         add_s = timed(*citewell, "add", "--samples")
         searches = [timed(*citewell, "search", "dose for a child", "--json") for _ in range(options.runs)]
-    bare = [timed(sys.executable, "-c", "import numpy, onnxruntime, tokenizers, sqlalchemy") for _ in range(options.runs)]
+    imports = "import numpy, onnxruntime, tokenizers, sqlalchemy"
+    bare = [timed(sys.executable, "-c", imports) for _ in range(options.runs)]
     search_s, bare_s = statistics.median(searches), statistics.median(bare)
     result = {
         "add_samples_s": round(add_s, 3),

@@ -191,8 +191,8 @@ class Library(Shelf, Protocol):
         """Remove all versions of a document for good; says which they were."""
         ...
 
-    def sentences(self, candidates: Sequence[Candidate], scope: Scope) -> dict[tuple[int, int], Passage]:
-        """Sentence offsets and vectors by (generation, chunk index)."""
+    def sentences(self, candidates: Sequence[Candidate]) -> dict[tuple[int, int], Passage]:
+        """Sentence offsets and vectors by (generation, chunk index); what is shown goes through `hits`."""
         ...
 
     def hits(self, found: Sequence[Ranked], scope: Scope) -> list[Hit]:

@@ -35,12 +35,15 @@ class Hashes:
 
 def body(name: str, edition: int) -> Source:
     """A text of several hundred passages that says which edition it is."""
-    sentences = " ".join(f"Sentence {number} of {name} in edition {edition} is here to be kept." for number in range(500))
+    sentences = " ".join(
+        f"Sentence {number} of {name} in edition {edition} is here to be kept." for number in range(500)
+    )
     return Source(f"{name}\n\n{sentences}".encode(), f"{name}.txt")
 
 
 def say(*words: object) -> None:
-    print(*words, flush=True)
+    sys.stdout.write(" ".join(map(str, words)) + "\n")
+    sys.stdout.flush()
 
 
 def churn(home: Path, seed: int) -> None:

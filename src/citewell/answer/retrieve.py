@@ -54,7 +54,7 @@ def retrieve(question: str, *, scope: Scope, search: Search, limit: int = 10, co
     vector = search.embedder.embed([question])[0]
     wanted = max(controls.candidates(limit), MIN_CANDIDATES)
     candidates = search.index.candidates(vector, weights, scope=scope, limit=wanted)
-    passages = search.library.sentences(candidates, scope)
+    passages = search.library.sentences(candidates)
     ranked = _fused(candidates, passages, vector)[:wanted]
     hits = search.library.hits(ranked, scope)
     explained = [_with_terms(hit, weights) for hit in rank(hits, limit=limit, controls=controls)]

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import sys
 
 
@@ -17,3 +18,9 @@ def main() -> None:
         sys.exit(tell(error, as_json="--json" in sys.argv))
     except KeyboardInterrupt:
         sys.exit(130)
+    except Exception as error:
+        if os.environ.get("CITEWELL_DEBUG"):
+            raise
+        name = type(error).__name__
+        told = CitewellError(f"Something went wrong inside Citewell ({name}). Set CITEWELL_DEBUG=1 to see where.")
+        sys.exit(tell(told, as_json="--json" in sys.argv))

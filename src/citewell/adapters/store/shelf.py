@@ -2,12 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 from pathlib import Path
 from typing import Any, TypeVar
 
-from sqlalchemy import Connection, Engine, Row, column, insert, select, tuple_, update, values
-from sqlalchemy import Integer as SqlInteger
+from sqlalchemy import Connection, Engine, Row, Select, insert, select, tuple_, update
 
 from citewell.adapters.store import codec
 from citewell.adapters.store.access import searchable, visible
@@ -60,12 +59,12 @@ class SqlShelf:
                         vectors = codec.unpack_vectors(row.vectors, row.chunk_count)
                         yield Stored(row.id, vectors, row.postings)
 
-    def sentences(self, candidates: Sequence[Candidate], scope: Scope) -> dict[tuple[int, int], Passage]:
+    def sentences(self, candidates: Sequence[Candidate]) -> dict[tuple[int, int], Passage]:
         """Sentence offsets and vectors by (generation, chunk index)."""
         columns = (chunks.c.generation, chunks.c.chunk_index, chunks.c.sentence_offsets, chunks.c.sentence_vectors)
         found = {}
         with reading(self.engine, self.path) as connection:
-            for row in self._chunk_rows(connection, columns, candidates, scope):
+            for row in _rows_of(connection, select(*columns), candidates):
                 spans = codec.unpack_spans(row.sentence_offsets)
                 vectors = codec.unpack_sentences(row.sentence_vectors, len(spans))
                 found[row.generation, row.chunk_index] = Passage(spans, vectors)
@@ -74,31 +73,13 @@ class SqlShelf:
     def hits(self, found: Sequence[Ranked], scope: Scope) -> list[Hit]:
         """Full hits, in the order given; what vanished meanwhile is left out."""
         columns = (chunks, documents.c.id.label("document_id"), documents.c.title, documents.c.version)
+        query = select(*columns).join(documents, documents.c.generation == chunks.c.generation).where(visible(scope))
         with reading(self.engine, self.path) as connection:
-            candidates = [item.candidate for item in found]
-            by_key = {
-                (row.generation, row.chunk_index): row
-                for row in self._chunk_rows(connection, columns, candidates, scope)
-            }
+            rows = _rows_of(connection, query, [item.candidate for item in found])
+            by_key = {(row.generation, row.chunk_index): row for row in rows}
             tags = self._tags(connection, {row.document_id for row in by_key.values()})
         keyed = ((item, by_key.get((item.candidate.generation, item.candidate.chunk_index))) for item in found)
         return [_hit(item, row, tags.get(row.document_id, ())) for item, row in keyed if row is not None]
-
-    @staticmethod
-    def _chunk_rows(
-        connection: Connection, columns: Sequence[Any], candidates: Sequence[Candidate], scope: Scope
-    ) -> Iterable[Row[Any]]:
-        """Rows of `chunks` joined with their documents, the scope checked once more."""
-        for batch in _batches(candidates):
-            keys = [(candidate.generation, candidate.chunk_index) for candidate in batch]
-            wanted = values(column("generation", SqlInteger), column("chunk_index", SqlInteger), name="wanted")
-            key = tuple_(chunks.c.generation, chunks.c.chunk_index)
-            query = (
-                select(*columns)
-                .join(documents, documents.c.generation == chunks.c.generation)
-                .where(key.in_(select(wanted.data(keys))), visible(scope))
-            )
-            yield from connection.execute(query)
 
     @staticmethod
     def _tags(connection: Connection, ids: set[str]) -> dict[str, tuple[str, ...]]:
@@ -138,6 +119,14 @@ def _hit(item: Ranked, row: Row[Any], tags: tuple[str, ...]) -> Hit:
         relevance=item.relevance,
         why=item.why,
     )
+
+
+def _rows_of(connection: Connection, query: Select[Any], candidates: Sequence[Candidate]) -> Iterator[Row[Any]]:
+    """The rows of `chunks` that the candidates name."""
+    key = tuple_(chunks.c.generation, chunks.c.chunk_index)
+    for batch in _batches(candidates):
+        wanted = [(candidate.generation, candidate.chunk_index) for candidate in batch]
+        yield from connection.execute(query.where(key.in_(wanted)))
 
 
 def _batches(items: Sequence[T]) -> Iterator[Sequence[T]]:

@@ -1,0 +1,179 @@
+"""The command line as a person and as a program use it."""
+
+from __future__ import annotations
+
+import json
+import re
+import sys
+from itertools import pairwise
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from citewell.cli import main
+
+LEAFLET = "# Iron tablets\n\nTake one tablet of 200 mg with water.\n\n## Storage\n\nKeep below 25 degrees.\n"
+
+
+class Shell:
+    """Runs commands on one library in this process."""
+
+    def __init__(self, home: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch) -> None:
+        self.home, self.capsys, self.monkeypatch = home, capsys, monkeypatch
+
+    def __call__(self, *words: str) -> tuple[int, str, str]:
+        self.monkeypatch.setattr(sys, "argv", ["citewell", "--home", str(self.home), *words])
+        try:
+            main()
+            status = 0
+        except SystemExit as stopped:
+            status = int(stopped.code or 0)
+        out, err = self.capsys.readouterr()
+        return status, out, err
+
+    def json(self, *words: str) -> Any:
+        _, out, _ = self(*words, "--json")
+        return json.loads(out)
+
+
+@pytest.fixture
+def shell(tmp_path: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch) -> Shell:
+    return Shell(tmp_path / "home", capsys, monkeypatch)
+
+
+@pytest.fixture
+def leaflet(tmp_path: Path) -> Path:
+    path = tmp_path / "iron.md"
+    path.write_text(LEAFLET)
+    return path
+
+
+def test_a_file_is_added_found_shown_and_deleted(shell: Shell, leaflet: Path) -> None:
+    added = shell.json("add", str(leaflet))
+    (row,) = added["added"]
+    assert (row["title"], row["version"], row["was_there"], added["failed"]) == ("Iron tablets", 1, False, [])
+    document_id = row["document_id"]
+
+    hit = shell.json("search", "where to keep the tablets")["hits"][0]
+    assert hit["source_id"] == f"{document_id}:1"
+    assert hit["section"] == "Iron tablets > Storage"
+    assert {key: hit[key] for key in ("document_id", "document", "version", "page")} == {
+        "document_id": document_id,
+        "document": "Iron tablets",
+        "version": 1,
+        "page": None,
+    }
+    shown = shell.json("show", document_id[:8], "--text")
+    assert shown["text"][hit["start"] : hit["end"]] == hit["text"]
+    assert shown["chunks"][1]["text"] == hit["text"]
+
+    assert [one["document_id"] for one in shell.json("list")["documents"]] == [document_id]
+    assert shell.json("verify")["ok"] is True
+    assert shell.json("delete", document_id)["deleted"] == [{"document_id": document_id, "version": 1}]
+    assert shell.json("list") == {"documents": []}
+
+
+def test_people_get_words_not_json(shell: Shell, leaflet: Path) -> None:
+    assert "empty" in shell("search", "iron")[1]
+    assert re.match(r"✓ Iron tablets \([0-9a-f]{8}\): 2 passages", shell("add", str(leaflet))[1])
+    assert "already here" in shell("add", str(leaflet))[1]
+    status, out, _ = shell("search", "iron dose")
+    assert (status, "200 mg" in out) == (0, True)
+    assert "Iron tablets" in shell("list")[1]
+    assert "characters 0–" in shell("show", shell.json("list")["documents"][0]["document_id"])[1]
+    assert "all agree" in shell("verify")[1]
+
+
+def test_one_bad_file_does_not_stop_the_others(shell: Shell, leaflet: Path, tmp_path: Path) -> None:
+    folder = tmp_path / "files"
+    folder.mkdir()
+    (folder / "a.pdf").write_bytes(b"%PDF-1.7 truncated")
+    (folder / "b.txt").write_bytes(b"")
+    (folder / "c.md").write_text(LEAFLET)
+    status, out, _ = shell("add", str(folder), "--json")
+    result = json.loads(out)
+    assert status == 1
+    assert [Path(row["path"]).name for row in result["added"]] == ["c.md"]
+    assert {Path(row["path"]).name: row["kind"] for row in result["failed"]} == {
+        "a.pdf": "DamagedFile",
+        "b.txt": "EmptyFile",
+    }
+    assert len(shell.json("list")["documents"]) == 1
+    assert shell.json("verify")["ok"] is True
+
+
+def test_a_new_edition_supersedes_the_old_one(shell: Shell, leaflet: Path) -> None:
+    shell("add", str(leaflet))
+    leaflet.write_text(LEAFLET.replace("200 mg", "100 mg"))
+    (row,) = shell.json("add", str(leaflet))["added"]
+    assert row["version"] == 2
+    texts = [hit["text"] for hit in shell.json("search", "dose of iron tablets")["hits"]]
+    assert any("100 mg" in text for text in texts)
+    assert not any("200 mg" in text for text in texts)
+    assert [one["version"] for one in shell.json("list", "--all")["documents"]] == [2, 1]
+
+
+def test_scope_options_decide_what_is_found(shell: Shell, leaflet: Path) -> None:
+    shell("add", str(leaflet), "--tag", "pharmacy", "--journey", "anaemia")
+    assert shell.json("search", "iron")["hits"] == []
+    assert shell.json("search", "iron", "--journey", "anaemia", "--tag", "nobody")["hits"] == []
+    assert len(shell.json("search", "iron", "--journey", "anaemia", "--tag", "pharmacy")["hits"]) == 2
+    document_id = shell.json("list")["documents"][0]["document_id"]
+    assert shell.json("file", document_id, "--tag", "public")["document"]["tags"] == ["public"]
+    assert len(shell.json("search", "iron")["hits"]) == 2
+
+
+@pytest.mark.parametrize(
+    ("words", "kind"),
+    [
+        (("search", "  "), "InputError"),
+        (("search", "x" * 5_000), "InputError"),
+        (("show", "nothing"), "NotFound"),
+        (("delete", "00000000-0000-0000-0000-000000000000"), "NotFound"),
+        (("add",), "InputError"),
+        (("add", "x.txt", "--size", "100"), "InputError"),
+        (("add", "x.txt", "--tag", "*"), "NotFound"),
+    ],
+)
+def test_what_cannot_be_done_is_told_in_one_sentence(shell: Shell, words: tuple[str, ...], kind: str) -> None:
+    status, out, err = shell(*words)
+    assert status == 1
+    assert len((out + err).strip().splitlines()) == 1
+    told = shell.json(*words)
+    reported = told["error"]["kind"] if "error" in told else told["failed"][0]["kind"]
+    assert reported == kind
+
+
+def test_a_passage_size_can_be_chosen(shell: Shell, tmp_path: Path) -> None:
+    path = tmp_path / "long.txt"
+    path.write_text(" ".join(f"Sentence number {number} is here." for number in range(200)))
+    (row,) = shell.json("add", str(path), "--strategy", "characters", "--size", "300", "--overlap", "50")["added"]
+    chunks = shell.json("show", row["document_id"])["chunks"]
+    assert max(len(one["text"]) for one in chunks) <= 300
+    assert all(later["start"] < earlier["end"] for earlier, later in pairwise(chunks))
+
+
+@pytest.mark.slow
+def test_the_doctor_finds_all_well_and_nothing_leaving(shell: Shell) -> None:
+    report = shell.json("doctor", "--no-egress")
+    assert report["ok"] is True
+    states = {check["part"]: check["state"] for check in report["checks"]}
+    assert {part: states[part] for part in ("library", "embedder", "index", "vocabulary", "egress")} == dict.fromkeys(
+        ("library", "embedder", "index", "vocabulary", "egress"), "ok"
+    )
+
+
+@pytest.mark.slow
+def test_the_samples_answer_their_questions(shell: Shell) -> None:
+    from citewell.samples import EXAMPLE_QUESTIONS, sample_files
+
+    added = shell.json("add", "--samples")
+    names = {row["document_id"]: Path(row["path"]).name for row in added["added"]}
+    assert set(names.values()) == {path.name for path in sample_files()}
+    for question in EXAMPLE_QUESTIONS:
+        hits = shell.json("search", question.text)["hits"]
+        assert names[hits[0]["document_id"]] == question.file, question.text
+        found = [hit for hit in hits[:3] if question.words in hit["text"]]
+        assert found, question.text
+        assert found[0]["page"] == question.page or question.page is None
