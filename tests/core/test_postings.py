@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter
+from itertools import chain
 
 import numpy as np
 import pytest
@@ -17,11 +18,13 @@ passages_of_terms = st.lists(st.lists(st.sampled_from(["dose", "renal", "fever",
 
 
 def as_counts(postings: Postings) -> list[dict[int, int]]:
-    """How often each term key stands in each chunk."""
+    """How often each term key stands in each chunk, all documents one after another."""
     counts: list[dict[int, int]] = [{} for _ in postings.lengths]
-    for place, key in enumerate(postings.keys.tolist()):
-        for posting in range(int(postings.starts[place]), int(postings.starts[place + 1])):
-            counts[int(postings.chunks[posting])][key] = int(postings.frequencies[posting])
+    first_chunks = np.repeat(np.cumsum(postings.chunk_counts) - postings.chunk_counts, postings.term_counts)
+    keys = np.repeat(postings.keys, postings.counts).tolist()
+    chunks = (np.repeat(first_chunks, postings.counts) + postings.chunks).tolist()
+    for key, chunk, frequency in zip(keys, chunks, postings.frequencies.tolist(), strict=True):
+        counts[chunk][key] = frequency
     return counts
 
 
@@ -32,14 +35,22 @@ def test_every_term_of_every_chunk_comes_back_with_its_frequency(passages: list[
     assert postings.lengths.tolist() == [len(passage) for passage in passages]
 
 
+@given(st.lists(passages_of_terms))
+def test_many_documents_are_read_as_one_after_another(documents: list[list[list[str]]]) -> None:
+    postings = unpack(*map(pack, documents))
+    assert as_counts(postings) == [
+        dict(Counter(map(term_key, passage))) for passages in documents for passage in passages
+    ]
+    assert postings.chunk_counts.tolist() == [len(passages) for passages in documents]
+    assert postings.term_counts.tolist() == [len(set(chain.from_iterable(passages))) for passages in documents]
+
+
 @given(passages_of_terms)
-def test_keys_and_chunks_are_sorted(passages: list[list[str]]) -> None:
+def test_keys_and_chunks_rise(passages: list[list[str]]) -> None:
     postings = unpack(pack(passages))
     assert postings.keys.tolist() == sorted(set(postings.keys.tolist()))
-    for start, end in zip(postings.starts[:-1], postings.starts[1:], strict=True):
-        chunks = postings.chunks[start:end].tolist()
-        assert chunks == sorted(set(chunks))
-        assert chunks
+    places = list(zip(np.repeat(postings.keys, postings.counts).tolist(), postings.chunks.tolist(), strict=True))
+    assert places == sorted(set(places))
 
 
 def test_a_frequency_over_a_byte_is_capped_and_the_length_is_not() -> None:
@@ -52,6 +63,7 @@ def test_a_document_of_more_chunks_than_two_bytes_can_count() -> None:
     passages: list[list[str]] = [[] for _ in range(70_000)]
     passages[69_999] = ["dose"]
     assert unpack(pack(passages)).chunks.tolist() == [69_999]
+    assert unpack(pack([["dose"]]), pack(passages)).chunks.tolist() == [0, 69_999]
 
 
 def test_the_same_terms_pack_to_the_same_bytes() -> None:
@@ -76,11 +88,6 @@ def test_a_cut_or_lengthened_blob_is_told(count: int) -> None:
 
 
 def test_no_chunks_at_all() -> None:
-    postings = unpack(pack([]))
-    assert [array.tolist() for array in (postings.keys, postings.starts, postings.chunks, postings.lengths)] == [
-        [],
-        [0],
-        [],
-        [],
-    ]
-    assert postings.frequencies.dtype == np.uint8
+    for postings in (unpack(pack([])), unpack()):
+        assert as_counts(postings) == []
+        assert postings.keys.tolist() == []

@@ -6,7 +6,7 @@ import struct
 import zlib
 from collections.abc import Sequence
 from dataclasses import dataclass
-from itertools import chain
+from itertools import accumulate, chain, pairwise
 
 import numpy as np
 from numpy.typing import NDArray
@@ -25,26 +25,32 @@ _HEADER = struct.Struct("<4sHHIIII")
 
 @dataclass(frozen=True, slots=True)
 class Postings:
-    """Term `keys[i]` stands in the chunks `chunks[starts[i]:starts[i + 1]]`, as often as `frequencies` says there."""
+    """The words of documents laid one after another; a posting is a chunk that holds a term."""
 
+    term_counts: NDArray[np.int64]
+    """Distinct terms of each document."""
+    chunk_counts: NDArray[np.int64]
+    """Chunks of each document."""
     keys: NDArray[np.uint64]
-    """Sorted and unique."""
-    starts: NDArray[np.int64]
-    chunks: NDArray[np.int32]
-    """Rising within a term."""
+    """The terms of each document by `words.term_key`, rising within it."""
+    counts: NDArray[np.uint32]
+    """In how many chunks each of them stands."""
+    chunks: NDArray[np.uint16] | NDArray[np.uint32]
+    """Those chunks, by their index in the document, rising within a term."""
     frequencies: NDArray[np.uint8]
-    lengths: NDArray[np.int32]
+    """How often the term stands in that chunk."""
+    lengths: NDArray[np.uint32]
     """Index terms of each chunk."""
 
 
 def pack(passages: Sequence[Sequence[str]]) -> bytes:
-    """Pack the index terms of each chunk.
+    """Pack the index terms of each chunk of a document.
 
-    >>> packed = unpack(pack([["dose", "adult"], [], ["dose", "dose"]]))
-    >>> dose = packed.keys.tolist().index(term_key("dose"))
-    >>> places = slice(packed.starts[dose], packed.starts[dose + 1])
-    >>> packed.chunks[places].tolist(), packed.frequencies[places].tolist(), packed.lengths.tolist()
-    ([0, 2], [1, 2], [2, 0, 2])
+    >>> postings = unpack(pack([["dose", "dose"], [], ["dose"]]))
+    >>> postings.keys.tolist() == [term_key("dose")]
+    True
+    >>> postings.chunks.tolist(), postings.frequencies.tolist(), postings.lengths.tolist()
+    ([0, 2], [2, 1], [2, 0, 1])
     """
     lengths = np.fromiter(map(len, passages), dtype="<u4", count=len(passages))
     terms = list(chain.from_iterable(passages))
@@ -54,49 +60,58 @@ def pack(passages: Sequence[Sequence[str]]) -> bytes:
     span = max(len(passages), 1)
     chunk_of = np.repeat(np.arange(len(passages), dtype=np.int64), lengths)
     pairs, frequencies = np.unique(place_of[numbers] * span + chunk_of, return_counts=True)
-    counts = np.bincount(pairs // span, minlength=len(keys))
     width = 2 if span <= 1 << 16 else 4
     body = b"".join(
         (
             keys.tobytes(),
-            counts.astype("<u4").tobytes(),
-            lengths.tobytes(),
+            np.bincount(pairs // span, minlength=len(keys)).astype("<u4").tobytes(),
             (pairs % span).astype(f"<u{width}").tobytes(),
-            np.minimum(frequencies, MAX_FREQUENCY).astype("<u1").tobytes(),
+            np.minimum(frequencies, MAX_FREQUENCY).astype("u1").tobytes(),
+            lengths.tobytes(),
         )
     )
     return _HEADER.pack(MAGIC, VERSION, width, len(keys), len(pairs), len(passages), zlib.crc32(body)) + body
 
 
-def unpack(data: bytes) -> Postings:
-    """Read what `pack` wrote.
+def unpack(*packed: bytes) -> Postings:
+    """Read what `pack` wrote, of one document or of many.
 
     >>> unpack(b"something else")
     Traceback (most recent call last):
     citewell.errors.LibraryError: A document's search words cannot be read. Run `citewell reindex` to write them again.
     """
+    term_counts, chunk_counts = (np.zeros(len(packed), dtype=np.int64) for _ in range(2))
+    columns: tuple[list[memoryview], ...] = ([], [], [], [], [])
+    widest = max((_checked_width(data) for data in packed), default=2)
+    for place, data in enumerate(packed):
+        _, _, width, terms, postings, chunks, _ = _HEADER.unpack_from(data)
+        term_counts[place], chunk_counts[place] = terms, chunks
+        view = memoryview(data)
+        ends = accumulate((8 * terms, 4 * terms, width * postings, postings, 4 * chunks), initial=_HEADER.size)
+        for column, (start, end) in zip(columns, pairwise(ends), strict=True):
+            column.append(view[start:end])
+        if width < widest:
+            columns[2][-1] = memoryview(np.frombuffer(columns[2][-1], "<u2").astype("<u4").tobytes())
+    keys, counts, chunk_indexes, frequencies, lengths = (
+        np.frombuffer(b"".join(column), dtype)
+        for column, dtype in zip(columns, ("<u8", "<u4", f"<u{widest}", "u1", "<u4"), strict=True)
+    )
+    if counts.sum(dtype=np.int64) != len(frequencies):
+        raise _damaged()
+    return Postings(term_counts, chunk_counts, keys, counts, chunk_indexes, frequencies, lengths)
+
+
+def _checked_width(data: bytes) -> int:
+    """The bytes per chunk index of a blob that is whole."""
     if len(data) < _HEADER.size:
         raise _damaged()
-    magic, version, width, term_count, posting_count, chunk_count, checksum = _HEADER.unpack_from(data)
-    sizes = (8 * term_count, 4 * term_count, 4 * chunk_count, width * posting_count, posting_count)
-    if magic != MAGIC or version != VERSION or width not in (2, 4) or len(data) != _HEADER.size + sum(sizes):
+    magic, version, width, terms, postings, chunks, checksum = _HEADER.unpack_from(data)
+    size = _HEADER.size + 12 * terms + (width + 1) * postings + 4 * chunks
+    if (magic, version, len(data)) != (MAGIC, VERSION, size) or width not in (2, 4):
         raise _damaged()
     if zlib.crc32(memoryview(data)[_HEADER.size :]) != checksum:
         raise _damaged()
-    keys, counts, lengths, chunks, frequencies = (
-        np.frombuffer(data, dtype, count=size // np.dtype(dtype).itemsize, offset=offset)
-        for dtype, size, offset in zip(("<u8", "<u4", "<u4", f"<u{width}", "u1"), sizes, _offsets(sizes), strict=True)
-    )
-    starts = np.zeros(term_count + 1, dtype=np.int64)
-    np.cumsum(counts, out=starts[1:])
-    if starts[-1] != posting_count or (posting_count and int(chunks.max()) >= chunk_count):
-        raise _damaged()
-    return Postings(keys, starts, chunks.astype(np.int32), frequencies, lengths.astype(np.int32))
-
-
-def _offsets(sizes: Sequence[int]) -> list[int]:
-    """Where each part starts."""
-    return [_HEADER.size + sum(sizes[:place]) for place in range(len(sizes))]
+    return int(width)
 
 
 def _damaged() -> LibraryError:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import math
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
@@ -10,8 +9,10 @@ import numpy as np
 from numpy.typing import NDArray
 
 from citewell.adapters.index.segment import Integers, expand
-from citewell.adapters.index.view import Part
+from citewell.adapters.index.view import HIDDEN, Part
 from citewell.words import term_key
+
+Scores = NDArray[np.float64]
 
 
 @dataclass(frozen=True, slots=True)
@@ -30,67 +31,81 @@ TUNING = Tuning()
 
 
 @dataclass(frozen=True, slots=True)
-class Term:
-    """A term of the question, and the pairs that hold it in each part."""
+class Places:
+    """Where terms stand in a part: the visible pairs of all terms, one term after another."""
 
-    weight: float
-    pairs: tuple[Integers | slice, ...]
-    chunk_count: int
+    terms: Integers
+    """The number of the term of each pair."""
+    pairs: Integers
+    postings: Integers
+    """The first posting of each pair."""
+    counts: Integers
+    """Its number of postings."""
 
 
-def lexical_scores(parts: Sequence[Part], terms: Mapping[str, float], *, tuning: Tuning) -> list[NDArray[np.float32]]:
+def lexical_scores(parts: Sequence[Part], terms: Mapping[str, float], *, tuning: Tuning) -> list[Scores]:
     """The score of every visible position, part by part."""
+    weighed = {term: weight for term, weight in terms.items() if weight > 0}
+    keys = np.fromiter(map(term_key, weighed), dtype=np.uint64, count=len(weighed))
+    weights = np.fromiter(weighed.values(), dtype=np.float64, count=len(weighed))
     chunk_count = sum(part.rows for part in parts)
-    mean_length = max(sum(part.total_length for part in parts) / max(chunk_count, 1), 1.0)
-    found = [_find(parts, term, weight) for term, weight in terms.items() if weight > 0]
-    scores = [np.zeros(part.rows, dtype=np.float32) for part in parts]
-    for term in _telling(found, chunk_count, tuning):
-        rarity = math.log(1 + (chunk_count - term.chunk_count + 0.5) / (term.chunk_count + 0.5))
-        gain = term.weight * rarity * (tuning.k1 + 1)
-        for part, pairs, score in zip(parts, term.pairs, scores, strict=True):
-            positions, frequencies = _postings(part, pairs)
-            lengths = part.segment.lengths[part.rows_at(positions)]
-            damping = np.float32(tuning.k1 * (1 - tuning.b)) + np.float32(tuning.k1 * tuning.b / mean_length) * lengths
-            score[positions] += np.float32(gain) * frequencies / (frequencies + damping.astype(np.float32))
+    mean_length = max(sum(part.total_length for part in parts) / chunk_count, 1.0)
+    places = [_find(part, keys) for part in parts]
+    present = np.zeros(len(keys))
+    for found in places:
+        present += np.bincount(found.terms, weights=found.counts, minlength=len(keys))
+    rarity = np.log1p((chunk_count - present + 0.5) / (present + 0.5))
+    gains = weights * rarity * (tuning.k1 + 1) * _telling(present, chunk_count, tuning)
+    return [_score(part, found, gains, mean_length, tuning) for part, found in zip(parts, places, strict=True)]
+
+
+def _telling(present: Scores, chunk_count: int, tuning: Tuning) -> NDArray[np.bool_]:
+    """Which terms are worth scoring: those that occur, without the very common ones when rarer ones remain."""
+    occurs = present > 0
+    rare = occurs & (present <= tuning.common_share * chunk_count)
+    return rare if chunk_count > tuning.common_above_chunks and rare.any() else occurs
+
+
+def _find(part: Part, keys: NDArray[np.uint64]) -> Places:
+    """The visible pairs of each term; where all is visible, the postings of a term lie together and make one pair."""
+    segment = part.segment
+    first, last = segment.pairs(keys)
+    if part.shifts is None:
+        postings = segment.pair_postings[first]
+        return Places(np.arange(len(keys)), first, postings, segment.pair_postings[last] - postings)
+    terms = np.repeat(np.arange(len(keys)), last - first)
+    pairs = expand(first, last - first)
+    seen = np.flatnonzero(part.shifts[segment.pair_ordinals[pairs]] != HIDDEN)
+    terms, pairs = terms[seen], pairs[seen]
+    postings = segment.pair_postings[pairs]
+    return Places(terms, pairs, postings, segment.pair_postings[pairs + 1] - postings)
+
+
+def _score(part: Part, places: Places, gains: Scores, mean_length: float, tuning: Tuning) -> Scores:
+    """The sum over the telling terms, at each position."""
+    kept = np.flatnonzero((gains[places.terms] > 0) & (places.counts > 0))
+    firsts, counts = places.postings[kept], places.counts[kept]
+    segment = part.segment
+    if part.shifts is None:
+        slices = [slice(first, first + count) for first, count in zip(firsts.tolist(), counts.tolist(), strict=True)]
+        positions = np.concatenate([segment.posting_rows[one] for one in slices] or [segment.posting_rows[:0]])
+        kinds = np.concatenate([segment.posting_kinds[one] for one in slices] or [segment.posting_kinds[:0]])
+    else:
+        postings = expand(firsts, counts)
+        shifts = part.shifts[segment.pair_ordinals[places.pairs[kept]]]
+        positions = segment.posting_rows[postings] - np.repeat(shifts, counts)
+        kinds = segment.posting_kinds[postings]
+    impacts = _impacts(part, kinds, mean_length, tuning)
+    impacts *= np.repeat(gains[places.terms[kept]], counts)
+    scores: Scores = np.bincount(positions, weights=impacts, minlength=part.rows).astype(np.float64, copy=False)
     return scores
 
 
-def _find(parts: Sequence[Part], term: str, weight: float) -> Term:
-    """Where a term stands in what is visible."""
-    key = term_key(term)
-    pairs: list[Integers | slice] = []
-    chunk_count = 0
-    for part in parts:
-        first, last = part.segment.pairs(key)
-        starts = part.segment.starts
-        if part.first_positions is None:
-            pairs.append(slice(first, last))
-            chunk_count += int(starts[last] - starts[first])
-        else:
-            seen = first + np.flatnonzero(part.first_positions[part.segment.pair_ordinals[first:last]] >= 0)
-            pairs.append(seen)
-            chunk_count += int((starts[seen + 1] - starts[seen]).sum())
-    return Term(weight, tuple(pairs), chunk_count)
-
-
-def _telling(terms: Sequence[Term], chunk_count: int, tuning: Tuning) -> list[Term]:
-    """The terms worth scoring: those that occur, without the very common ones when rarer ones remain."""
-    present = [term for term in terms if term.chunk_count]
-    if chunk_count <= tuning.common_above_chunks:
-        return present
-    rare = [term for term in present if term.chunk_count <= tuning.common_share * chunk_count]
-    return rare or present
-
-
-def _postings(part: Part, pairs: Integers | slice) -> tuple[Integers, NDArray[np.float32]]:
-    """The positions that hold a term, and how often each does."""
-    segment = part.segment
-    ordinals = segment.pair_ordinals[pairs]
-    if isinstance(pairs, slice):
-        starts, ends = segment.starts[pairs.start : pairs.stop], segment.starts[pairs.start + 1 : pairs.stop + 1]
-    else:
-        starts, ends = segment.starts[pairs], segment.starts[pairs + 1]
-    counts = ends - starts
-    base = segment.first_rows[ordinals] if part.first_positions is None else part.first_positions[ordinals]
-    places = expand(starts, counts)
-    return np.repeat(base, counts) + segment.chunks[places], segment.frequencies[places].astype(np.float32)
+def _impacts(part: Part, kinds: NDArray[np.uint16] | NDArray[np.uint32], mean_length: float, tuning: Tuning) -> Scores:
+    """What each posting adds for a gain of one: computed once per kind, or per posting where those are fewer."""
+    frequencies, lengths = part.segment.kind_frequencies, part.segment.kind_lengths
+    is_few = len(kinds) < len(frequencies)
+    if is_few:
+        frequencies, lengths = frequencies[kinds], lengths[kinds]
+    impacts: Scores = frequencies / (frequencies + tuning.k1 * (1 - tuning.b + tuning.b / mean_length * lengths))
+    return impacts if is_few else impacts[kinds]

@@ -10,9 +10,9 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
-from citewell.adapters.index.bm25 import TUNING, Tuning, lexical_scores
-from citewell.adapters.index.dense import exact_cosines, nearest
-from citewell.adapters.index.segment import Integers, Segment, build, kept, read
+from citewell.adapters.index.bm25 import TUNING, Scores, Tuning, lexical_scores
+from citewell.adapters.index.dense import exact_cosines, floor, nearest
+from citewell.adapters.index.segment import Integers, Segment, build, join, keep, read
 from citewell.adapters.index.view import Part, look
 from citewell.errors import EmbedderMismatch, LibraryBusy, LibraryError
 from citewell.ports import Candidate, Shelf, Vector
@@ -45,16 +45,6 @@ class Snapshot:
     generations: frozenset[int]
 
 
-@dataclass(frozen=True, slots=True)
-class Scored:
-    """One passage with both scores, sortable."""
-
-    generation: int
-    chunk_index: int
-    cosine: float
-    lexical_score: float
-
-
 class ExactIndex:
     """Candidates by exact cosine and BM25 from memory; threads may share one."""
 
@@ -76,11 +66,10 @@ class ExactIndex:
         lexical = lexical_scores(parts, terms, tuning=self._tuning)
         best = _best(lexical, limit)
         scored = [
-            passage
+            _score(part, np.union1d(dense, words), vector, scores)
             for part, dense, words, scores in zip(parts, near, best, lexical, strict=True)
-            for passage in _score(part, np.union1d(dense, words), vector, scores)
         ]
-        return _ranked(scored, limit)
+        return _ranked(*map(np.concatenate, zip(*scored, strict=True)), limit=limit)
 
     def size(self) -> Size:
         """What is in memory now."""
@@ -137,18 +126,16 @@ class ExactIndex:
     def _read(self, stamp: int) -> Snapshot | None:
         """A snapshot of what is current, or None when a document went while it was read."""
         current = frozenset(self._shelf.current())
-        held = self._snapshot.generations.union(*(segment.generations.tolist() for segment in self._snapshot.segments))
+        segments = [one for one in self._snapshot.segments if not current.isdisjoint(one.generations.tolist())]
+        held = self._snapshot.generations.union(*(segment.generations.tolist() for segment in segments))
         wanted = sorted(current - held)
-        fresh = [read(stored) for stored in self._shelf.load(wanted)] if wanted else []
-        if {int(piece.generations[0]) for piece in fresh} != set(wanted):
-            return None
-        segments = [
-            segment for segment in self._snapshot.segments if not current.isdisjoint(segment.generations.tolist())
-        ]
-        if fresh:
+        if wanted:
+            fresh = read(self._shelf.load(wanted))
+            if set(fresh.generations.tolist()) != set(wanted):
+                return None
             segments.append(build(fresh))
         if _is_loose(segments, current):
-            segments = [build(kept(segment, _alive(segment, current)) for segment in segments)]
+            segments = [build(join([keep(segment, _alive(segment, current)) for segment in segments]))]
         return Snapshot(stamp, tuple(segment for segment in segments if segment.rows), current)
 
 
@@ -181,47 +168,36 @@ def _checked(vector: Vector, parts: Sequence[Part]) -> Vector:
     return np.nan_to_num(np.ascontiguousarray(vector, dtype=np.float32), posinf=0.0, neginf=0.0)
 
 
-def _best(scores: Sequence[NDArray[np.float32]], limit: int) -> list[Integers]:
+def _best(scores: Sequence[Scores], limit: int) -> list[Integers]:
     """Positions, part by part, that hold at least the `limit` best scores above zero."""
-    positive = [np.flatnonzero(score > 0) for score in scores]
-    values = np.concatenate([score[places] for score, places in zip(scores, positive, strict=True)])
-    if len(values) <= limit:
-        return positive
-    floor = np.partition(values, -limit)[-limit]
-    return [places[score[places] >= floor] for score, places in zip(scores, positive, strict=True)]
+    least = floor(scores, limit)
+    return [np.flatnonzero(score >= least if least > 0 else score > 0) for score in scores]
 
 
-def _score(part: Part, positions: Integers, vector: Vector, lexical: NDArray[np.float32]) -> list[Scored]:
-    """Both scores of the passages at these positions."""
+def _score(
+    part: Part, positions: Integers, vector: Vector, lexical: Scores
+) -> tuple[Integers, Integers, Scores, Scores]:
+    """Generation, chunk and both scores of the passages at these positions."""
     rows = part.rows_at(positions)
     ordinals = part.segment.first_rows.searchsorted(rows, side="right") - 1
-    return [
-        Scored(*values)
-        for values in zip(
-            part.segment.generations[ordinals].tolist(),
-            (rows - part.segment.first_rows[ordinals]).tolist(),
-            exact_cosines(part, positions, vector).tolist(),
-            lexical[positions].tolist(),
-            strict=True,
-        )
-    ]
+    chunks = rows - part.segment.first_rows[ordinals]
+    return part.segment.generations[ordinals], chunks, exact_cosines(part, positions, vector), lexical[positions]
 
 
-def _ranked(scored: Sequence[Scored], limit: int) -> list[Candidate]:
+def _ranked(generations: Integers, chunks: Integers, cosines: Scores, scores: Scores, *, limit: int) -> list[Candidate]:
     """The first `limit` of both lists, the nearest first; equal scores stand in the order of the library."""
-    dense = sorted(scored, key=lambda one: (-one.cosine, one.generation, one.chunk_index))[:limit]
-    lexical = [one for one in scored if one.lexical_score > 0]
-    lexical = sorted(lexical, key=lambda one: (-one.lexical_score, one.generation, one.chunk_index))[:limit]
-    dense_ranks = {one: rank for rank, one in enumerate(dense, start=1)}
-    lexical_ranks = {one: rank for rank, one in enumerate(lexical, start=1)}
+    dense = np.lexsort((chunks, generations, -cosines))[:limit].tolist()
+    lexical = np.lexsort((chunks, generations, -scores))[: min(limit, int((scores > 0).sum()))].tolist()
+    dense_ranks = {place: rank for rank, place in enumerate(dense, start=1)}
+    lexical_ranks = {place: rank for rank, place in enumerate(lexical, start=1)}
     return [
         Candidate(
-            one.generation,
-            one.chunk_index,
-            one.cosine,
-            one.lexical_score,
-            dense_ranks.get(one),
-            lexical_ranks.get(one),
+            int(generations[place]),
+            int(chunks[place]),
+            float(cosines[place]),
+            float(scores[place]),
+            dense_ranks.get(place),
+            lexical_ranks.get(place),
         )
-        for one in dense_ranks | lexical_ranks
+        for place in dense_ranks | lexical_ranks
     ]

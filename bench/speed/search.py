@@ -1,0 +1,193 @@
+"""Search against a bare numpy product over the same vectors, measured in turn: `python bench/speed/search.py`.
+
+The library is synthetic: unit vectors in topics whose spectrum falls like a sentence encoder's, words by Zipf's law.
+Add `--sizes 1000000` for the large case: it takes about 6 GB and a few minutes.
+"""
+
+from __future__ import annotations
+
+import argparse
+import json
+import os
+import platform
+import resource
+import tempfile
+import time
+from collections.abc import Iterator, Sequence
+from pathlib import Path
+
+import numpy as np
+
+from citewell.adapters.index.exact import ExactIndex
+from citewell.ingest.postings import pack
+from citewell.ports import Stored, Vector, Vectors
+from citewell.types import Scope
+
+DIMENSIONS = 384
+CHUNKS_PER_DOCUMENT = 25
+WORDS_PER_CHUNK = 160
+VOCABULARY = 60_000
+DISTINCT_DOCUMENTS = 2_000
+"""Words repeat after this many documents, so that the large case is made in minutes; vectors never do."""
+
+LIMIT = 60
+RECALL_AT = 15
+QUESTION_WORDS = 7
+EVERYTHING = Scope.owner("all")
+ONE_PERCENT = Scope.owner("one percent")
+
+
+class SyntheticShelf:
+    """A library of made-up documents; vectors lie in a file, as they would in the real one."""
+
+    def __init__(self, chunk_count: int, folder: Path) -> None:
+        random = np.random.default_rng(chunk_count)
+        self.vectors = np.memmap(folder / f"{chunk_count}.f32", np.float32, "w+", shape=(chunk_count, DIMENSIONS))
+        self.starts = [*range(0, chunk_count, CHUNKS_PER_DOCUMENT), chunk_count]
+        _fill(self.vectors, random)
+        self.texts = [_words(random) for _ in range(min(DISTINCT_DOCUMENTS, len(self.starts) - 1))]
+        self.packed = [pack(text) for text in self.texts]
+        few = max(1, (len(self.starts) - 1) // 100)
+        self.few = sorted(random.choice(len(self.starts) - 1, few, replace=False).tolist())
+
+    def stamp(self) -> int:
+        return 1
+
+    def current(self) -> list[int]:
+        return list(range(len(self.starts) - 1))
+
+    def visible(self, scope: Scope) -> list[int]:
+        return self.current() if scope == EVERYTHING else self.few
+
+    def load(self, generations: Sequence[int]) -> Iterator[Stored]:
+        for generation in generations:
+            start, end = self.starts[generation], self.starts[generation + 1]
+            packed = self.packed[generation % len(self.packed)]
+            if end - start < CHUNKS_PER_DOCUMENT:
+                packed = pack(self.texts[generation % len(self.texts)][: end - start])
+            yield Stored(generation, self.vectors[start:end], packed)
+
+    def question(self, random: np.random.Generator) -> tuple[Vector, dict[str, float]]:
+        """A vector near a passage, and some of the words of that passage."""
+        row = int(random.integers(len(self.vectors)))
+        generation, chunk = row // CHUNKS_PER_DOCUMENT, row % CHUNKS_PER_DOCUMENT
+        words = random.choice(self.texts[generation % len(self.texts)][chunk], QUESTION_WORDS)
+        vector = self.vectors[row] + 0.7 * _directions(1, random)[0]
+        return (vector / np.linalg.norm(vector)).astype(np.float32), dict.fromkeys(words.tolist(), 1.0)
+
+
+def _directions(count: int, random: np.random.Generator) -> Vectors:
+    """Unit vectors whose spectrum falls slowly, as a sentence encoder's does."""
+    spread = ((np.arange(DIMENSIONS) + 12.0) ** -0.55).astype(np.float32)
+    rows = random.standard_normal((count, DIMENSIONS), dtype=np.float32) * spread
+    return rows / np.linalg.norm(rows, axis=1, keepdims=True)
+
+
+def _fill(vectors: Vectors, random: np.random.Generator) -> None:
+    """Chunks lie round their document, documents round their topic."""
+    topics = _directions(max(8, len(vectors) // 5_000), random)
+    for start in range(0, len(vectors), 50_000):
+        part = vectors[start : start + 50_000]
+        documents = -(-len(part) // CHUNKS_PER_DOCUMENT)
+        about = topics[random.integers(len(topics), size=documents)] + _directions(documents, random)
+        rows = np.repeat(about, CHUNKS_PER_DOCUMENT, axis=0)[: len(part)] + 1.2 * _directions(len(part), random)
+        part[:] = rows / np.linalg.norm(rows, axis=1, keepdims=True)
+
+
+def _words(random: np.random.Generator) -> list[list[str]]:
+    """The terms of one document: by Zipf's law, half of them from the few hundred words of its subject."""
+    shares = 1 / (np.arange(VOCABULARY) + 20.0)
+    subject = random.choice(VOCABULARY, 300, p=shares / shares.sum())
+    count = CHUNKS_PER_DOCUMENT * WORDS_PER_CHUNK
+    general = random.choice(VOCABULARY, count, p=shares / shares.sum())
+    drawn = np.where(random.random(count) < 0.5, general, subject[random.integers(300, size=count)])
+    words = [f"w{number}" for number in drawn.tolist()]
+    return [words[start : start + WORDS_PER_CHUNK] for start in range(0, count, WORDS_PER_CHUNK)]
+
+
+def measure(chunk_count: int, *, rounds: int, folder: Path) -> dict[str, float]:
+    """One row of the table."""
+    shelf = SyntheticShelf(chunk_count, folder)
+    random = np.random.default_rng(7)
+    questions = [shelf.question(random) for _ in range(rounds)]
+    before = _own_memory_mib()
+    index = ExactIndex(shelf)
+    began = time.perf_counter()
+    index.candidates(*questions[0], scope=EVERYTHING, limit=LIMIT)
+    cold_start_ms = 1000 * (time.perf_counter() - began)
+    memory_mib = _own_memory_mib() - before
+    matrix = np.array(shelf.vectors)
+    index.candidates(*questions[0], scope=ONE_PERCENT, limit=LIMIT)
+    walls: dict[str, list[float]] = {"product": [], "search": [], "filtered": []}
+    cpus: dict[str, list[float]] = {"product": [], "search": [], "filtered": []}
+    recalls = []
+    for vector, terms in questions:
+        for name, scope in (("product", None), ("search", EVERYTHING), ("filtered", ONE_PERCENT)):
+            wall, cpu = time.perf_counter(), time.process_time()
+            if scope is None:
+                products = matrix @ vector
+            else:
+                found = index.candidates(vector, terms, scope=scope, limit=LIMIT)
+            cpus[name].append(1000 * (time.process_time() - cpu))
+            walls[name].append(1000 * (time.perf_counter() - wall))
+            if name == "search":
+                best = set(np.argpartition(-products, RECALL_AT)[:RECALL_AT].tolist())
+                ours = {one.generation * CHUNKS_PER_DOCUMENT + one.chunk_index for one in found[:RECALL_AT]}
+                recalls.append(len(best & ours) / RECALL_AT)
+    row = {"chunks": chunk_count, "cold_start_ms": cold_start_ms, "memory_mib": memory_mib}
+    for name, times in walls.items():
+        row |= {f"{name}_p50_ms": _percentile(times, 50), f"{name}_p95_ms": _percentile(times, 95)}
+        row[f"{name}_cpu_p50_ms"] = _percentile(cpus[name], 50)
+    for name in ("search", "filtered"):
+        row[f"{name}_ratio"] = row[f"{name}_p50_ms"] / row["product_p50_ms"]
+        row[f"{name}_cpu_ratio"] = row[f"{name}_cpu_p50_ms"] / row["product_cpu_p50_ms"]
+    return row | {"recall_at_15": float(np.mean(recalls))}
+
+
+def _percentile(times: Sequence[float], percent: int) -> float:
+    return float(np.percentile(times, percent))
+
+
+def _own_memory_mib() -> float:
+    """Memory of this process that is not a mapped file."""
+    status = Path("/proc/self/status")
+    if status.exists():
+        return next(int(line.split()[1]) for line in status.read_text().splitlines() if "RssAnon" in line) / 1024
+    return resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 1024
+
+
+def main() -> None:
+    """Measure, print one table, write JSON."""
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("--sizes", default="1000,10000,83247", help="chunks in the library, by commas")
+    parser.add_argument("--rounds", type=int, default=40, help="questions per size")
+    parser.add_argument("--json", type=Path, help="write the numbers to this file")
+    options = parser.parse_args()
+    columns = {
+        "chunks": "{:,.0f}",
+        "product_p50_ms": "{:.2f}",
+        "search_p50_ms": "{:.2f}",
+        "search_p95_ms": "{:.2f}",
+        "search_ratio": "{:.2f}",
+        "search_cpu_ratio": "{:.2f}",
+        "filtered_p50_ms": "{:.2f}",
+        "filtered_p95_ms": "{:.2f}",
+        "filtered_ratio": "{:.3f}",
+        "recall_at_15": "{:.4f}",
+        "cold_start_ms": "{:.0f}",
+        "memory_mib": "{:.0f}",
+    }
+    print("  ".join(f"{name:>16}" for name in columns))
+    rows = []
+    for size in options.sizes.split(","):
+        with tempfile.TemporaryDirectory() as folder:
+            row = measure(int(size), rounds=options.rounds, folder=Path(folder))
+        rows.append(row)
+        print("  ".join(f"{form.format(row[name]):>16}" for name, form in columns.items()), flush=True)
+    if options.json:
+        machine = {"cpu": platform.machine(), "cores": os.cpu_count(), "numpy": np.__version__}
+        options.json.write_text(json.dumps({"machine": machine, "limit": LIMIT, "rows": rows}, indent=2) + "\n")
+
+
+if __name__ == "__main__":
+    main()
