@@ -1,0 +1,114 @@
+"""Adds a few words to a question: the other spelling, what an abbreviation means, the clinical name of a lay word."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator
+from dataclasses import dataclass
+from typing import Literal
+
+from citewell.clinical import Lexicon, Mention, Tag, fold
+from citewell.vocabulary.spelling import other_spelling
+
+Reason = Literal["spelling", "abbreviation", "lay word", "synonym"]
+
+MAX_ADDED = 12
+MAX_CHARACTERS = 4_000
+"""How much of a question is looked at; a longer one says enough by itself."""
+MAX_WORDS = 4
+"""A longer name is a description, whose many common words would find anything."""
+
+ORDER: tuple[Reason, ...] = ("spelling", "abbreviation", "lay word", "synonym")
+"""The surest first, for when there are too many."""
+
+REFUSED = frozenset(
+    "no not non without absent absence lack lacking never none negative free abnormal abnormality increased decreased".split()
+)
+"""A name with one of these says less, or the contrary, word by word; it is added to no question."""
+
+REASONS: dict[Tag, Reason] = {
+    "lay": "lay word",
+    "plain": "lay word",
+    "abbrev": "abbreviation",
+    "ambiguous": "abbreviation",
+}
+"""Why the clinical name is added for a name of each kind; for the others it is a synonym."""
+
+ADDED: frozenset[Tag] = frozenset({"exact", "drug", "plain", "abbrev"})
+"""Kinds of names that are added. A patient's own words lead to the clinical name, and not back."""
+
+_WORD = re.compile(r"[^\W\d_]+")
+
+
+@dataclass(frozen=True, slots=True)
+class Expansion:
+    """A phrase added to a question, why, and the span of the question that it stands for."""
+
+    phrase: str
+    reason: Reason
+    from_words: tuple[int, int]
+
+
+def expand(question: str, *, lexicon: Lexicon) -> tuple[Expansion, ...]:
+    """The phrases worth looking for besides the question's own words: few, and sure.
+
+    >>> [(added.phrase, added.reason) for added in expand("hemoptysis in COPD", lexicon=Lexicon.load())][:2]
+    [('haemoptysis', 'spelling'), ('chronic obstructive pulmonary disease', 'abbreviation')]
+    """
+    question = question[:MAX_CHARACTERS]
+    asked = {word.casefold() for word in _WORD.findall(question)}
+    found = [*_spellings(question), *_namings(question, lexicon)]
+    chosen: dict[str, Expansion] = {}
+    for added in sorted(found, key=lambda added: ORDER.index(added.reason)):
+        if len(chosen) < MAX_ADDED and _says_more(added, asked):
+            chosen.setdefault(added.phrase, added)
+    return tuple(chosen.values())
+
+
+def _says_more(added: Expansion, asked: set[str]) -> bool:
+    """Whether the phrase brings a word that the question does not have, and no negation."""
+    words = set(_WORD.findall(added.phrase.casefold()))
+    if added.reason != "spelling":
+        known = {fold(word) for word in asked}
+        return not words & REFUSED and not {fold(word) for word in words} <= known
+    return not words <= asked
+
+
+def _spellings(question: str) -> Iterator[Expansion]:
+    for match in _WORD.finditer(question):
+        other = other_spelling(match.group().casefold())
+        if other is not None:
+            yield Expansion(other, "spelling", match.span())
+
+
+def _namings(question: str, lexicon: Lexicon) -> Iterator[Expansion]:
+    """Other names of what the question names; where Citewell's own table knows it, the ontology is not asked."""
+    mentions = lexicon.find(question)
+    known = {mention.start for mention in mentions if mention.concept.curated}
+    for mention in mentions:
+        if not mention.concept.curated and (mention.start in known or mention.tag == "abbrev"):
+            continue
+        span = (mention.start, mention.end)
+        said = {fold(word) for word in _WORD.findall(question[mention.start : mention.end])}
+        for phrase, reason in _names(mention):
+            if said < {fold(word) for word in _WORD.findall(phrase)}:
+                continue  # A longer form of what was said, such as “type 2 diabetes mellitus”, is a narrower question.
+            yield Expansion(phrase, reason, span)
+            respelt = _respelt(phrase)
+            if respelt != phrase:
+                yield Expansion(respelt, reason, span)
+
+
+def _names(mention: Mention) -> Iterator[tuple[str, Reason]]:
+    """The names to add for a mention: the clinical name for another one, then those of the kinds that documents use."""
+    concept, tag = mention.concept, mention.tag
+    if tag != "name":
+        yield concept.name.casefold(), REASONS.get(tag, "synonym")
+    for name in concept.names[1:]:
+        if name.tag in ADDED and name.tag != tag and concept.curated and name.text.count(" ") < MAX_WORDS:
+            yield (name.text, "abbreviation") if name.tag == "abbrev" else (name.text.casefold(), "synonym")
+
+
+def _respelt(phrase: str) -> str:
+    """The phrase with each word in its other spelling."""
+    return _WORD.sub(lambda match: other_spelling(match.group()) or match.group(), phrase)
