@@ -1,0 +1,63 @@
+"""create_app: the pages and the API over one open library."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import AsyncIterator
+from contextlib import asynccontextmanager
+from pathlib import Path
+
+from fastapi import FastAPI
+from starlette.responses import Response
+from starlette.staticfiles import StaticFiles
+from starlette.types import Scope
+
+import citewell
+from citewell import web
+from citewell.api import errors
+from citewell.api.auth import Keys
+from citewell.api.guard import Guard
+from citewell.api.routes import documents, library_pages, search, search_pages, source_pages
+from citewell.api.site import Site
+from citewell.bootstrap import App
+
+STATIC = Path(web.__file__).parent / "static"
+
+
+class Assets(StaticFiles):
+    """Styles and scripts: kept by the browser, asked for again each time, so that an upgrade shows at once."""
+
+    async def get_response(self, path: str, scope: Scope) -> Response:
+        response = await super().get_response(path, scope)
+        response.headers["Cache-Control"] = "no-cache"
+        return response
+
+
+def create_app(app: App, *, token: str, host: str | None = None) -> FastAPI:
+    """The web site of an open library; whoever shows the token may use all of it."""
+    keys = Keys(token)
+    here = Site(app, keys)
+
+    @asynccontextmanager
+    async def lifespan(_site: FastAPI) -> AsyncIterator[None]:
+        # Pages open at once; loading the model goes on beside them.
+        loading = asyncio.create_task(asyncio.to_thread(here.start))
+        yield
+        await loading
+        await asyncio.to_thread(here.stop)
+
+    site = FastAPI(
+        title="Citewell",
+        version=citewell.__version__,
+        lifespan=lifespan,
+        docs_url=None,
+        redoc_url=None,
+        openapi_url="/api/v1/openapi.json",
+    )
+    site.state.site = here
+    for part in (search, documents, search_pages, source_pages, library_pages):
+        site.include_router(part.router)
+    site.mount("/static", Assets(directory=STATIC), name="static")
+    errors.install(site)
+    site.add_middleware(Guard, keys=keys, host=host or app.settings.host)
+    return site

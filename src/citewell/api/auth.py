@@ -1,0 +1,86 @@
+"""Who may come in: a token, a session made from it, and a proof that a form came from our own page."""
+
+from __future__ import annotations
+
+import hashlib
+import hmac
+import ipaddress
+from urllib.parse import urlsplit
+
+LOOPBACK_NAMES = frozenset({"localhost", "127.0.0.1", "::1"})
+WILDCARDS = frozenset({"0.0.0.0", "::"})  # noqa: S104 -- compared with, not bound to
+
+
+class Keys:
+    """All secrets of one server, derived from its token; every comparison takes the same time."""
+
+    def __init__(self, token: str) -> None:
+        if not token:
+            raise ValueError("a token is required")
+        self._token = token
+        self.session = self._derived("session")
+        """What the cookie holds: never the token itself."""
+        self.csrf = self._derived(f"csrf {self.session}")
+        self.cookie = f"citewell_{self._derived('cookie')[:8]}"
+        """Cookies know no ports: two servers on one machine must not share a name."""
+
+    def _derived(self, purpose: str) -> str:
+        return hmac.new(self._token.encode(), f"citewell {purpose}".encode(), hashlib.sha256).hexdigest()
+
+    def is_token(self, given: str | None) -> bool:
+        """Whether this is the token that was printed."""
+        return _equal(given, self._token)
+
+    def is_session(self, given: str | None) -> bool:
+        """Whether this is a session that the token opened."""
+        return _equal(given, self.session)
+
+    def is_csrf(self, given: str | None) -> bool:
+        """Whether a form was made by one of our own pages."""
+        return _equal(given, self.csrf)
+
+
+def _equal(given: str | None, expected: str) -> bool:
+    return given is not None and hmac.compare_digest(given.encode(), expected.encode())
+
+
+def is_own_host(header: str, bound: str) -> bool:
+    """Whether a Host header names this server; another name may be a web site that points its own name at us.
+
+    >>> is_own_host("127.0.0.1:8477", "127.0.0.1"), is_own_host("evil.example:8477", "127.0.0.1")
+    (True, False)
+    >>> is_own_host("192.0.2.7:8477", "0.0.0.0"), is_own_host("192.0.2.7:8477", "127.0.0.1")
+    (True, False)
+    """
+    try:
+        name = urlsplit(f"//{header}").hostname
+        port_is_number = urlsplit(f"//{header}").port is not None or not header.endswith(":")
+    except ValueError:
+        return False
+    if name is None or not port_is_number or set(header) & set("/?#@\\ \t"):
+        return False
+    if name in LOOPBACK_NAMES or name == bound.lower():
+        return True
+    # Bound to every address, we cannot know our names; a bare address at least is nobody's domain.
+    return bound in WILDCARDS and _is_address(name)
+
+
+def _is_address(name: str) -> bool:
+    try:
+        ipaddress.ip_address(name)
+    except ValueError:
+        return False
+    return True
+
+
+def is_same_origin(*, origin: str | None, fetch_site: str | None, host: str) -> bool:
+    """Whether a request that changes something was sent by a page of this server, or by no page at all.
+
+    >>> is_same_origin(origin="http://127.0.0.1:8477", fetch_site="same-origin", host="127.0.0.1:8477")
+    True
+    >>> is_same_origin(origin="http://127.0.0.1:3000", fetch_site=None, host="127.0.0.1:8477")
+    False
+    """
+    if fetch_site is not None and fetch_site not in ("same-origin", "none"):
+        return False
+    return origin is None or origin == f"http://{host}"

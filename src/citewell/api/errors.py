@@ -1,0 +1,139 @@
+"""One table from errors to HTTP: a problem (RFC 9457) for programs, a calm page for people."""
+
+from __future__ import annotations
+
+import logging
+import traceback
+import uuid
+from dataclasses import dataclass
+from http import HTTPStatus
+
+from fastapi import FastAPI, Request
+from fastapi.exceptions import RequestValidationError
+from fastapi.responses import JSONResponse, Response
+from starlette.exceptions import HTTPException
+
+from citewell import errors
+from citewell.web.pages import page
+
+log = logging.getLogger(__name__)
+
+PROBLEM = "application/problem+json"
+
+STATUS: dict[type[Exception], HTTPStatus] = {
+    errors.InputError: HTTPStatus.UNPROCESSABLE_ENTITY,
+    errors.UnsupportedFile: HTTPStatus.UNSUPPORTED_MEDIA_TYPE,
+    errors.TooLarge: HTTPStatus.REQUEST_ENTITY_TOO_LARGE,
+    errors.NotFound: HTTPStatus.NOT_FOUND,
+    errors.ScopeRefused: HTTPStatus.FORBIDDEN,
+    errors.EmbedderMismatch: HTTPStatus.CONFLICT,
+    errors.LibraryError: HTTPStatus.INTERNAL_SERVER_ERROR,
+    errors.LibraryBusy: HTTPStatus.SERVICE_UNAVAILABLE,
+    errors.DiskFull: HTTPStatus.INSUFFICIENT_STORAGE,
+    errors.LibraryReadOnly: HTTPStatus.INSUFFICIENT_STORAGE,
+    errors.Unavailable: HTTPStatus.SERVICE_UNAVAILABLE,
+    errors.MissingExtra: HTTPStatus.NOT_IMPLEMENTED,
+    errors.CitewellError: HTTPStatus.INTERNAL_SERVER_ERROR,
+}
+"""The nearest class in an error's family decides."""
+
+TITLES = {
+    HTTPStatus.BAD_REQUEST: "That request cannot be used",
+    HTTPStatus.UNAUTHORIZED: "Open the link that was printed",
+    HTTPStatus.FORBIDDEN: "That is not allowed",
+    HTTPStatus.NOT_FOUND: "Nothing is here",
+    HTTPStatus.METHOD_NOT_ALLOWED: "That cannot be done here",
+    HTTPStatus.CONFLICT: "The library has to be read again",
+    HTTPStatus.REQUEST_ENTITY_TOO_LARGE: "That is too large",
+    HTTPStatus.UNSUPPORTED_MEDIA_TYPE: "That type of file is not read",
+    HTTPStatus.MISDIRECTED_REQUEST: "Wrong address",
+    HTTPStatus.UNPROCESSABLE_ENTITY: "That cannot be used",
+    HTTPStatus.SERVICE_UNAVAILABLE: "Not available just now",
+    HTTPStatus.INSUFFICIENT_STORAGE: "Nothing could be written",
+}
+
+WHAT_TO_DO = {
+    HTTPStatus.NOT_FOUND: "This address leads nowhere. The document may have been deleted.",
+    HTTPStatus.METHOD_NOT_ALLOWED: "This address does not do that. Go back and try another way.",
+    HTTPStatus.BAD_REQUEST: "The request could not be understood. Go back and try again.",
+}
+
+
+@dataclass(frozen=True, slots=True)
+class Problem:
+    """What went wrong, for whoever asked."""
+
+    status: HTTPStatus
+    kind: str
+    detail: str
+
+    @property
+    def title(self) -> str:
+        return TITLES.get(self.status, "Something went wrong")
+
+
+NOT_OUR_FORM = Problem(
+    HTTPStatus.FORBIDDEN,
+    "NotOurForm",
+    "The form was not one of this server's own, or is too old. Load the page again and retry; nothing was done.",
+)
+
+
+class Refused(Exception):
+    """A request that goes no further, with what to tell its sender."""
+
+    def __init__(self, problem: Problem) -> None:
+        super().__init__(problem.kind)
+        self.problem = problem
+
+
+def problem_of(error: Exception) -> Problem:
+    """The problem that an error is; only our own errors speak, since others may quote a document."""
+    if isinstance(error, errors.CitewellError):
+        status = next(STATUS[kind] for kind in type(error).__mro__ if kind in STATUS)
+        return Problem(status, type(error).__name__, str(error))
+    if isinstance(error, Refused):
+        return error.problem
+    if isinstance(error, RequestValidationError):
+        wrong = ", ".join(dict.fromkeys(str(item["loc"][-1]) for item in error.errors()))
+        return Problem(HTTPStatus.UNPROCESSABLE_ENTITY, "InputError", f"Check these parts of the request: {wrong}.")
+    if isinstance(error, HTTPException):
+        status = HTTPStatus(error.status_code)
+        return Problem(status, status.phrase.replace(" ", ""), WHAT_TO_DO.get(status, status.phrase))
+    reference = _logged(error)
+    detail = f"Citewell failed unexpectedly; nothing was changed. Try again; the log has the reference {reference}."
+    return Problem(HTTPStatus.INTERNAL_SERVER_ERROR, "Unexpected", detail)
+
+
+def _logged(error: Exception) -> str:
+    """Note where an unexpected error came from, without its message, and give it a reference."""
+    reference = uuid.uuid4().hex[:8]
+    frames = traceback.extract_tb(error.__traceback__)[-8:]
+    places = " < ".join(f"{frame.filename.rpartition('/')[2]}:{frame.lineno}" for frame in reversed(frames))
+    log.error("unexpected %s (reference %s) at %s", type(error).__name__, reference, places)
+    return reference
+
+
+def answer(path: str, problem: Problem) -> Response:
+    """The problem as the asker can read it."""
+    if path.startswith("/api/"):
+        body = {
+            "type": "about:blank",
+            "title": problem.title,
+            "status": problem.status.value,
+            "detail": problem.detail,
+            "kind": problem.kind,
+        }
+        return JSONResponse(body, status_code=problem.status, media_type=PROBLEM)
+    template = "panel_error.html" if path.endswith("/panel") else "error.html"
+    return page(template, status=problem.status, problem=problem)
+
+
+def install(site: FastAPI) -> None:
+    """Answer every expected error of the site; the guard answers the unexpected ones."""
+
+    async def handle(request: Request, error: Exception) -> Response:
+        return answer(request.url.path, problem_of(error))
+
+    for kind in (errors.CitewellError, Refused, RequestValidationError, HTTPException):
+        site.add_exception_handler(kind, handle)

@@ -1,0 +1,80 @@
+"""Takes uploaded files to the queue, each on its own: one that is refused does not stop the others."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from fastapi import Request
+from starlette.concurrency import run_in_threadpool
+
+from citewell.api.site import Site
+from citewell.api.upload import Form, Received, received
+from citewell.errors import CitewellError, InputError
+from citewell.ingest.library import Added
+from citewell.types import Filing, Source
+
+ADDED_BY = "web"
+
+
+@dataclass(frozen=True, slots=True)
+class Turned:
+    """A file that was not taken in."""
+
+    name: str
+    error: CitewellError
+
+
+@dataclass(frozen=True, slots=True)
+class Taken:
+    """What became of the files of one upload."""
+
+    added: tuple[Added, ...]
+    refused: tuple[Turned, ...]
+
+
+async def take_in(request: Request, site: Site, *, replaces: str | None = None) -> Taken:
+    """Queue every file of an upload."""
+    limits = site.app.settings.limits
+    async with received(request, max_file_bytes=limits.max_bytes, keys=site.keys) as form:
+        if not form.files:
+            raise InputError("No file was chosen. Choose one or several, then add them.")
+        filing = _filing(form, replaces)
+        added, refused = [], []
+        for file in form.files:
+            outcome = await run_in_threadpool(_queued, file, site, filing)
+            if isinstance(outcome, Added):
+                added.append(outcome)
+            else:
+                refused.append(outcome)
+        return Taken(tuple(added), tuple(refused))
+
+
+def _queued(file: Received, site: Site, filing: Filing) -> Added | Turned:
+    if file.file is None or file.error is not None:
+        return Turned(file.name, file.error or InputError("The file did not arrive. Send it again."))
+    try:
+        return site.queue(Source(file.file.file.read(), file.name), filing)
+    except InputError as error:
+        return Turned(file.name, error)
+
+
+def _filing(form: Form, replaces: str | None) -> Filing:
+    """Where the files belong, as the form says; one that says nothing adds to what everyone may see."""
+    tags = _words(form.fields.get("tags", "")) or frozenset({"public"})
+    return Filing(
+        tags=tags,
+        journeys=_words(form.fields.get("journeys", "")),
+        subject=form.fields.get("subject", "").strip() or None,
+        title=form.fields.get("title", "").strip() or None if len(form.files) == 1 else None,
+        replaces=replaces or form.fields.get("replaces", "").strip() or None,
+        added_by=ADDED_BY,
+    )
+
+
+def _words(text: str) -> frozenset[str]:
+    """The words of a list that a person typed.
+
+    >>> sorted(_words("lung, referral  2024"))
+    ['2024', 'lung', 'referral']
+    """
+    return frozenset(text.replace(",", " ").split())

@@ -1,0 +1,126 @@
+"""/api/v1/documents: list, upload, follow, read and delete."""
+
+from __future__ import annotations
+
+from http import HTTPStatus
+from typing import Annotated, Any
+from urllib.parse import quote
+
+from fastapi import APIRouter, Query, Request, Response
+from fastapi.encoders import jsonable_encoder
+from fastapi.responses import JSONResponse
+
+from citewell.api.intake import take_in
+from citewell.api.shapes import box_json, entry_json
+from citewell.api.site import UNDER_WAY, Here, require_our_form
+from citewell.errors import InputError
+from citewell.types import State
+
+router = APIRouter(prefix="/api/v1/documents")
+
+IMAGE_WIDTHS_PX = (200, 2_400)
+PRIVATE = "private, max-age=600"
+MAX_TEXT_CHARACTERS = 200_000
+
+
+@router.get("")
+def list_documents(site: Here, under_way: bool = False, all_versions: bool = False) -> dict[str, Any]:  # noqa: FBT001, FBT002
+    """Documents, newest first: all that are in use, or only those still on their way."""
+    entries = site.app.entries()
+    if under_way:
+        entries = [entry for entry in entries if entry.state in UNDER_WAY]
+    elif not all_versions:
+        entries = [entry for entry in entries if entry.state is not State.SUPERSEDED]
+    return {"documents": [entry_json(entry, site.progress(entry)) for entry in entries]}
+
+
+@router.post("", status_code=HTTPStatus.ACCEPTED)
+async def upload(request: Request, site: Here) -> JSONResponse:
+    """Take in one or several files; a worker reads them."""
+    taken = await take_in(request, site)
+    if taken.refused and not taken.added:
+        raise taken.refused[0].error
+    body = {
+        "documents": [
+            {**entry_json(one.entry, site.progress(one.entry)), "was_there": one.was_there} for one in taken.added
+        ],
+        "refused": [
+            {"name": one.name, "kind": type(one.error).__name__, "detail": str(one.error)} for one in taken.refused
+        ],
+    }
+    return JSONResponse(jsonable_encoder(body), status_code=HTTPStatus.ACCEPTED)
+
+
+@router.get("/{document_id}")
+def one_document(site: Here, document_id: str) -> dict[str, Any]:
+    """One document version, with how far it has come."""
+    entry = site.entry(document_id)
+    return entry_json(entry, site.progress(entry))
+
+
+@router.delete("/{document_id}")
+def delete(request: Request, site: Here, document_id: str) -> dict[str, Any]:
+    """Erase all versions of a document."""
+    require_our_form(request, site)
+    return {"deleted": [entry.id for entry in site.app.delete(document_id)]}
+
+
+@router.get("/{document_id}/file")
+def original(site: Here, document_id: str) -> Response:
+    """The file as it came, always as a download and never as a page of this site."""
+    source = site.app.library.original(document_id, site.owner)
+    headers = {
+        "Content-Disposition": disposition(source.name),
+        "Content-Security-Policy": "default-src 'none'; sandbox; frame-ancestors 'none'",
+    }
+    return Response(source.data, media_type="application/octet-stream", headers=headers)
+
+
+def disposition(name: str) -> str:
+    """A Content-Disposition that every browser reads the same way.
+
+    >>> disposition('a"b;\\r\\nX: ü.pdf')
+    'attachment; filename="a_b___X_ _.pdf"; filename*=UTF-8\\'\\'a%22b%3B%0D%0AX%3A%20%C3%BC.pdf'
+    """
+    plain = "".join(letter if letter.isascii() and (letter.isalnum() or letter in " ._-") else "_" for letter in name)
+    return f"attachment; filename=\"{plain}\"; filename*=UTF-8''{quote(name, safe='')}"
+
+
+@router.get("/{document_id}/pages/{number}.png")
+def page_image(
+    site: Here,
+    document_id: str,
+    number: int,
+    width: Annotated[int, Query(ge=IMAGE_WIDTHS_PX[0], le=IMAGE_WIDTHS_PX[1])] = 1_200,
+) -> Response:
+    """A page of a PDF as an image."""
+    image = site.page_image(document_id, number, width_px=width)
+    return Response(image, media_type="image/png", headers={"Cache-Control": PRIVATE})
+
+
+@router.get("/{document_id}/text")
+def text(
+    site: Here, document_id: str, start: Annotated[int, Query(ge=0)] = 0, end: Annotated[int | None, Query(ge=0)] = None
+) -> dict[str, Any]:
+    """A part of the canonical text."""
+    document = site.opened(document_id).document
+    until = min(len(document.text), start + MAX_TEXT_CHARACTERS) if end is None else end
+    _check_span(start, until, len(document.text))
+    return {"start": start, "end": until, "length": len(document.text), "text": document.text[start:until]}
+
+
+@router.get("/{document_id}/boxes")
+def boxes(
+    site: Here, document_id: str, start: Annotated[int, Query(ge=0)], end: Annotated[int, Query(ge=0)]
+) -> dict[str, Any]:
+    """Where a span of the text stands on the pages, line by line; empty where that is not known."""
+    document = site.opened(document_id).document
+    _check_span(start, end, len(document.text))
+    return {"boxes": [box_json(box) for box in document.layout.boxes(start, end)]}
+
+
+def _check_span(start: int, end: int, length: int) -> None:
+    if not 0 <= start <= end <= length:
+        raise InputError(f"The text has {length:,} characters: start and end must lie within it, in this order.")
+    if end - start > MAX_TEXT_CHARACTERS:
+        raise InputError(f"Ask for at most {MAX_TEXT_CHARACTERS:,} characters at a time.")

@@ -1,0 +1,165 @@
+"""The library: a table of documents, upload, one page for each, delete."""
+
+from __future__ import annotations
+
+from http import HTTPStatus
+from typing import Annotated
+from urllib.parse import urlencode
+
+from fastapi import APIRouter, Form, Query, Request, Response
+from fastapi.responses import RedirectResponse
+from starlette.concurrency import run_in_threadpool
+
+from citewell.api.intake import ADDED_BY, Taken, take_in
+from citewell.api.site import UNDER_WAY, Here, Site, require_our_form
+from citewell.api.upload import MAX_FILES
+from citewell.errors import InputError, NotFound
+from citewell.samples import sample_files
+from citewell.types import Entry, Filing, Source, State
+from citewell.web.listing import PAGE_ROWS, Order, listed
+from citewell.web.pages import page
+from citewell.web.results import without_title
+
+router = APIRouter()
+
+Ids = Annotated[list[str] | None, Query(alias="id")]
+Csrf = Annotated[str, Form()]
+PASSAGES_SHOWN = 50
+ACCEPTED = ".pdf,.docx,.html,.htm,.xhtml,.xml,.nxml,.md,.markdown,.txt,.text"
+
+
+@router.get("/library")
+def library_page(
+    *,
+    site: Here,
+    wanted: Annotated[str, Query(alias="filter")] = "",
+    sort: Order = "added",
+    down: bool = True,
+    number: Annotated[int, Query(ge=1, alias="page")] = 1,
+    queued: Annotated[int, Query(ge=0)] = 0,
+    known: Annotated[int, Query(ge=0)] = 0,
+    refused: Annotated[int, Query(ge=0)] = 0,
+    deleted: Annotated[int, Query(ge=0)] = 0,
+) -> Response:
+    """All documents, and the way to add some."""
+    entries = [entry for entry in site.app.entries() if entry.state is not State.SUPERSEDED]
+    rows = listed(entries, wanted=wanted, order=sort, down=down)
+    first = (number - 1) * PAGE_ROWS
+    return page(
+        "library.html",
+        nav="library",
+        csrf=site.keys.csrf,
+        rows=[(entry, site.progress(entry)) for entry in rows[first : first + PAGE_ROWS]],
+        found=len(rows),
+        total=len(entries),
+        under_way=sum(entry.state in UNDER_WAY for entry in entries),
+        wanted=wanted,
+        sort=sort,
+        down=down,
+        number=number,
+        last=max(1, -(-len(rows) // PAGE_ROWS)),
+        news={"queued": queued, "known": known, "refused": refused, "deleted": deleted},
+        max_file_mb=site.app.settings.max_file_mb,
+        max_files=MAX_FILES,
+        accepted=ACCEPTED,
+    )
+
+
+@router.post("/library")
+async def add(request: Request, site: Here) -> Response:
+    """Take in the files of the form."""
+    return _thanked(await take_in(request, site))
+
+
+def _thanked(taken: Taken) -> Response:
+    if taken.refused and not taken.added:
+        raise taken.refused[0].error
+    known = sum(one.was_there for one in taken.added)
+    news = {"queued": len(taken.added) - known, "known": known, "refused": len(taken.refused)}
+    told = urlencode({name: count for name, count in news.items() if count})
+    return RedirectResponse(f"/library?{told}", status_code=HTTPStatus.SEE_OTHER)
+
+
+@router.post("/library/samples")
+def add_samples(request: Request, site: Here, csrf: Csrf = "") -> Response:
+    """Queue the documents that ship with Citewell."""
+    require_our_form(request, site, csrf)
+    filing = Filing(added_by=ADDED_BY)
+    added = [site.queue(Source(path.read_bytes(), path.name), filing) for path in sample_files()]
+    return _thanked(Taken(tuple(added), ()))
+
+
+@router.get("/documents/delete")
+def ask_delete(site: Here, ids: Ids = None) -> Response:
+    """Say what would go, before it goes."""
+    entries = _chosen(site, ids)
+    lineages = {entry.lineage for entry in entries}
+    family = [entry for entry in site.app.entries() if entry.lineage in lineages]
+    return page("delete.html", nav="library", csrf=site.keys.csrf, entries=entries, versions=len(family))
+
+
+def _chosen(site: Site, ids: list[str] | None) -> list[Entry]:
+    if not ids:
+        raise InputError("No document was chosen. Tick one or several in the library, then delete them.")
+    return [site.entry(document_id) for document_id in dict.fromkeys(ids)]
+
+
+@router.post("/documents/delete")
+def delete(
+    request: Request, site: Here, ids: Annotated[list[str] | None, Form(alias="id")] = None, csrf: Csrf = ""
+) -> Response:
+    """Erase documents with all their versions."""
+    require_our_form(request, site, csrf)
+    gone: set[str] = set()
+    for entry in _chosen(site, ids):
+        if entry.lineage not in gone:
+            site.app.delete(entry.id)
+            gone.add(entry.lineage)
+    return RedirectResponse(f"/library?deleted={len(gone)}", status_code=HTTPStatus.SEE_OTHER)
+
+
+@router.get("/documents/{document_id}")
+def document_page(site: Here, document_id: str, first: Annotated[int, Query(ge=0)] = 0) -> Response:
+    """What is known of a document, its versions and its passages."""
+    entry = site.entry(document_id)
+    versions = [one for one in site.app.entries() if one.lineage == entry.lineage]
+    try:
+        chunks = site.opened(document_id).chunks
+    except NotFound:
+        chunks = ()
+    return page(
+        "document.html",
+        nav="library",
+        csrf=site.keys.csrf,
+        entry=entry,
+        progress=site.progress(entry),
+        versions=sorted(versions, key=lambda one: -one.version),
+        chunks=[(chunk, without_title(chunk.section, entry.title)) for chunk in chunks[first : first + PASSAGES_SHOWN]],
+        first=first,
+        shown=PASSAGES_SHOWN,
+        total=len(chunks),
+        accepted=ACCEPTED,
+        max_file_mb=site.app.settings.max_file_mb,
+    )
+
+
+@router.get("/documents/{document_id}/row")
+def document_row(site: Here, document_id: str) -> Response:
+    """The document's row in the library, for a script that follows it."""
+    entry = site.entry(document_id)
+    return page("row.html", rows=[(entry, site.progress(entry))])
+
+
+@router.post("/documents/{document_id}/version")
+async def add_version(request: Request, site: Here, document_id: str) -> Response:
+    """Take in a file as the next version of a document."""
+    await run_in_threadpool(site.entry, document_id)
+    return _thanked(await take_in(request, site, replaces=document_id))
+
+
+@router.post("/documents/{document_id}/retry")
+def retry(request: Request, site: Here, document_id: str, csrf: Csrf = "") -> Response:
+    """Read a document again that could not be read."""
+    require_our_form(request, site, csrf)
+    site.retry(document_id)
+    return RedirectResponse("/library?queued=1", status_code=HTTPStatus.SEE_OTHER)

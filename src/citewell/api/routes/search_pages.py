@@ -1,0 +1,103 @@
+"""The search page."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Annotated, Any
+from urllib.parse import urlencode
+
+from fastapi import APIRouter, Query, Response
+
+from citewell.api.errors import problem_of
+from citewell.api.site import Here, Site, is_answering
+from citewell.errors import CitewellError
+from citewell.samples import EXAMPLE_QUESTIONS, sample_files
+from citewell.types import Entry, Scope
+from citewell.web.pages import page
+from citewell.web.results import added_phrases, shown
+
+router = APIRouter()
+
+LIMITS = (10, 25, 50)
+"""How many passages a page shows, step by step."""
+
+
+@dataclass(frozen=True, slots=True)
+class Narrowing:
+    """What a person may narrow a search by: only what some document carries."""
+
+    tags: tuple[str, ...]
+    journeys: tuple[str, ...]
+    subjects: tuple[str, ...]
+
+    @classmethod
+    def of(cls, entries: list[Entry]) -> Narrowing:
+        """The choices in a library; everyone sees what is public, so that is none."""
+        return cls(
+            tuple(sorted({tag for entry in entries for tag in entry.tags} - {"public"})),
+            tuple(sorted({journey for entry in entries for journey in entry.journeys})),
+            tuple(sorted({entry.subject for entry in entries if entry.subject})),
+        )
+
+
+@router.get("/")
+@router.get("/search")
+def search_page(
+    *,
+    site: Here,
+    q: str = "",
+    limit: Annotated[int, Query(ge=1, le=LIMITS[-1])] = LIMITS[0],
+    tag: Annotated[list[str] | None, Query()] = None,
+    journey: str = "",
+    subject: str = "",
+) -> Response:
+    """One box, and what was found."""
+    chosen = [one for one in tag or () if one]
+    scope = site.app.scope(tags=chosen or None, journey=journey or None, subject=subject or None)
+    entries = [entry for entry in site.app.entries() if is_answering(entry)]
+    values: dict[str, Any] = {
+        "nav": "search",
+        "question": q,
+        "chosen": {"tag": chosen, "journey": journey, "subject": subject},
+        "narrowing": Narrowing.of(entries),
+        "examples": _examples(entries),
+        "is_empty": not entries,
+        "documents": len(entries),
+        "passages": site.passages(scope),
+        "problem": None,
+        "results": None,
+    }
+    if q.strip():
+        values |= _found(site, q, scope, limit)
+        values["more"] = _more(values, limit, {"q": q, "tag": chosen, "journey": journey, "subject": subject})
+    return page("search.html", **values)
+
+
+def _found(site: Site, question: str, scope: Scope, limit: int) -> dict[str, Any]:
+    """What a search gives to the page: results, or a problem in the place where they would be."""
+    try:
+        results = site.search(question, scope, limit=limit)
+    except CitewellError as error:
+        return {"problem": problem_of(error), "results": None}
+    return {
+        "results": shown(question, results.hits, results.expansions),
+        "added": added_phrases(question, results.expansions),
+        "took_ms": results.took_ms,
+    }
+
+
+def _more(values: dict[str, Any], limit: int, asked: dict[str, object]) -> str | None:
+    """The address that shows more passages, when there may be some."""
+    results = values["results"]
+    longer = next((step for step in LIMITS if step > limit), None)
+    if not isinstance(results, list) or len(results) < limit or longer is None:
+        return None
+    told = {name: value for name, value in asked.items() if value}
+    return "/search?" + urlencode(told | {"limit": longer}, doseq=True)
+
+
+def _examples(entries: list[Entry]) -> list[str]:
+    """Questions that can be answered: those of the samples that are here."""
+    names = {entry.name for entry in entries}
+    here = {path.name for path in sample_files()} & names
+    return [question.text for question in EXAMPLE_QUESTIONS if question.file in here]

@@ -1,0 +1,49 @@
+"""Where the words of a result stand: a page of its own, and the same as a panel."""
+
+from __future__ import annotations
+
+from typing import Annotated, Literal
+
+from fastapi import APIRouter, Depends, Query, Response
+
+from citewell.api.site import Here
+from citewell.web.pages import page
+from citewell.web.results import without_title
+from citewell.web.source import Place, view
+
+router = APIRouter(prefix="/documents/{document_id}")
+
+Offset = Annotated[int | None, Query(ge=0)]
+
+
+def place_of(
+    chunk: Offset = None,
+    start: Offset = None,
+    end: Offset = None,
+    number: Annotated[int | None, Query(ge=1, alias="page")] = None,
+    form: Annotated[Literal["text", "page"], Query(alias="view")] = "page",
+) -> Place:
+    """The place that an address names."""
+    return Place(chunk, start, end, number, form == "text")
+
+
+Named = Annotated[Place, Depends(place_of)]
+
+
+@router.get("/source")
+def source_page(site: Here, document_id: str, place: Named) -> Response:
+    """The source on a page of its own."""
+    return _shown("source.html", site, document_id, place)
+
+
+@router.get("/panel")
+def source_panel(site: Here, document_id: str, place: Named) -> Response:
+    """The source as the right-hand panel shows it."""
+    return _shown("panel.html", site, document_id, place)
+
+
+def _shown(template: str, site: Here, document_id: str, place: Place) -> Response:
+    opened = site.opened(document_id)
+    found = view(opened.entry, opened.document, opened.chunks, place)
+    section = without_title(found.section, found.title)
+    return page(template, nav="search", view=found, section=section)

@@ -1,0 +1,89 @@
+"""Runs the site on this machine: a socket bound first, no access log, one token."""
+
+from __future__ import annotations
+
+import errno
+import os
+import secrets
+import socket
+from pathlib import Path
+
+import uvicorn
+
+from citewell.api.app import create_app
+from citewell.bootstrap import App
+from citewell.config import Settings
+from citewell.errors import InputError, LibraryReadOnly
+
+TOKEN_FILE = "web-token"  # noqa: S105 -- the name of a file
+TOKEN_BYTES = 32
+
+
+def token_for(settings: Settings) -> str:
+    """The token in the settings, or one that is made once and kept in the home, readable by its owner alone."""
+    if settings.token is not None and settings.token.get_secret_value():
+        return settings.token.get_secret_value()
+    path = settings.home / TOKEN_FILE
+    try:
+        return _kept(path) or _made(path)
+    except OSError as error:
+        raise LibraryReadOnly(
+            f"The web token cannot be kept in {settings.home} ({error.strerror}). Set CITEWELL_TOKEN, or choose "
+            "another folder with --home."
+        ) from error
+
+
+def _kept(path: Path) -> str | None:
+    try:
+        return path.read_text().strip() or None
+    except FileNotFoundError:
+        return None
+
+
+def _made(path: Path) -> str:
+    token = secrets.token_urlsafe(TOKEN_BYTES)
+    descriptor = os.open(path, os.O_WRONLY | os.O_CREAT | os.O_TRUNC, 0o600)
+    with os.fdopen(descriptor, "w") as file:
+        file.write(token)
+    return token
+
+
+def bind(host: str, port: int) -> socket.socket:
+    """A listening socket, so that port 0 has a number and a taken port is told before anything starts."""
+    family = socket.AF_INET6 if ":" in host else socket.AF_INET
+    bound = socket.socket(family, socket.SOCK_STREAM)
+    bound.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
+    try:
+        bound.bind((host, port))
+        bound.listen(128)
+    except OSError as error:
+        bound.close()
+        if error.errno == errno.EADDRINUSE:
+            raise InputError(
+                f"Port {port} is in use, perhaps by another `citewell serve`. Stop that one, or choose another with "
+                "--port (0 takes a free one)."
+            ) from error
+        raise InputError(f"{host}:{port} cannot be bound ({error.strerror}). Check --host and --port.") from error
+    return bound
+
+
+def server(app: App, bound: socket.socket, *, token: str) -> uvicorn.Server:
+    """A server for the site, ready to run on the socket."""
+    site = create_app(app, token=token, host=bound.getsockname()[0])
+    config = uvicorn.Config(
+        site,
+        # The access log would hold the words of every question.
+        access_log=False,
+        log_config=None,
+        server_header=False,
+        proxy_headers=False,
+        lifespan="on",
+        timeout_graceful_shutdown=5,
+    )
+    return uvicorn.Server(config)
+
+
+def run(app: App, bound: socket.socket, *, token: str) -> None:
+    """Serve until it is stopped."""
+    with bound:
+        server(app, bound, token=token).run(sockets=[bound])

@@ -1,0 +1,40 @@
+"""Renders the templates."""
+
+from __future__ import annotations
+
+from functools import lru_cache
+from http import HTTPStatus
+from typing import Any
+
+from fastapi.responses import HTMLResponse
+from jinja2 import Environment, PackageLoader, StrictUndefined
+
+from citewell.web import phrases
+
+
+@lru_cache(maxsize=1)
+def templates() -> Environment:
+    """The templates; everything is escaped and a missing value is an error."""
+    environment = Environment(
+        loader=PackageLoader("citewell.web"),
+        autoescape=True,
+        undefined=StrictUndefined,
+        trim_blocks=True,
+        lstrip_blocks=True,
+    )
+    environment.filters.update(
+        counted=phrases.counted,
+        day=phrases.day,
+        duration=phrases.duration,
+        kind=phrases.kind,
+        relevance_word=phrases.relevance_word,
+        size=phrases.size,
+        state_colour=phrases.state_colour,
+        state_word=phrases.state_word,
+    )
+    return environment
+
+
+def page(template: str, *, status: HTTPStatus = HTTPStatus.OK, **values: Any) -> HTMLResponse:
+    """A whole page, or the part of one that a script asked for."""
+    return HTMLResponse(templates().get_template(template).render(values), status_code=status)

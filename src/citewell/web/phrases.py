@@ -1,0 +1,135 @@
+"""How numbers, dates and states are said to a person."""
+
+from __future__ import annotations
+
+import math
+from datetime import date, datetime
+
+from citewell.ingest import sniff
+from citewell.ingest.read import Step
+from citewell.types import State
+
+RELEVANCE = ((0.5, "strong"), (0.25, "good"), (0.1, "fair"), (0.0, "weak"))
+"""From which relevance a match is called what."""
+
+STATES = {
+    State.PENDING: ("waiting", "wait"),
+    State.QUEUED: ("waiting", "wait"),
+    State.PROCESSING: ("being read", "busy"),
+    State.COMPLETED: ("ready", "good"),
+    State.FAILED: ("could not be read", "bad"),
+    State.SUPERSEDED: ("replaced", "wait"),
+    State.WITHDRAWN: ("withdrawn", "wait"),
+}
+"""What a person reads for a state, and the colour it has."""
+
+STAGES = {
+    "reading": "reading the file",
+    "cutting": "finding its passages",
+    "embedding": "learning its meaning",
+    "storing": "putting it on the shelf",
+}
+
+KINDS = {
+    sniff.PDF: "PDF",
+    sniff.DOCX: "Word",
+    sniff.HTML: "HTML",
+    sniff.MARKDOWN: "Markdown",
+    sniff.TEXT: "Text",
+    sniff.XML: "XML",
+    sniff.JATS: "Article XML",
+    sniff.CDA: "Patient record XML",
+}
+
+
+def relevance_word(relevance: float) -> str:
+    """What a relevance is called.
+
+    >>> relevance_word(0.86), relevance_word(0.1), relevance_word(float("nan"))
+    ('strong', 'weak', 'weak')
+    """
+    return next((word for least, word in RELEVANCE if relevance >= least), RELEVANCE[-1][1])
+
+
+def state_word(state: State) -> str:
+    """What a state is called."""
+    return STATES[state][0]
+
+
+def state_colour(state: State) -> str:
+    """The name of a state's colour."""
+    return STATES[state][1]
+
+
+def kind(media_type: str) -> str:
+    """What a type of file is called.
+
+    >>> kind("application/pdf"), kind("application/fhir+json"), kind("")
+    ('PDF', 'JSON', '')
+    """
+    if media_type in KINDS:
+        return KINDS[media_type]
+    return media_type.rpartition("+")[2].rpartition("/")[2].upper()
+
+
+def day(moment: datetime | date | None) -> str:
+    """A day as people write it, in this machine's time zone.
+
+    >>> day(date(2025, 3, 12))
+    '12 Mar 2025'
+    """
+    if moment is None:
+        return ""
+    local = moment.astimezone() if isinstance(moment, datetime) else moment
+    return f"{local.day} {local:%b %Y}"
+
+
+def size(count: int) -> str:
+    """A number of bytes in words.
+
+    >>> size(900), size(25_600), size(3_500_000)
+    ('1 KB', '25 KB', '3.3 MB')
+    """
+    if count < 1024 * 1024:
+        return f"{max(1, round(count / 1024)):,} KB"
+    return f"{count / 1024 / 1024:,.1f} MB"
+
+
+def counted(count: int, one: str, many: str | None = None) -> str:
+    """A number with its noun.
+
+    >>> counted(1, "page"), counted(12_431, "passage"), counted(2, "copy", "copies")
+    ('1 page', '12,431 passages', '2 copies')
+    """
+    return f"{count:,} {one if count == 1 else many or one + 's'}"
+
+
+def duration(seconds: float) -> str:
+    """A length of time, rounded the way one says it.
+
+    >>> [duration(seconds) for seconds in (0.4, 3.2, 48, 130, 5_000)]
+    ['1 s', '4 s', '50 s', '3 min', '1 h 24 min']
+    """
+    whole = max(1, math.ceil(seconds))
+    if whole < 10:
+        return f"{whole} s"
+    if whole < 60:
+        return f"{math.ceil(whole / 5) * 5} s"
+    minutes = math.ceil(whole / 60)
+    return f"{minutes} min" if minutes < 60 else f"{minutes // 60} h {minutes % 60} min"
+
+
+def stage(step: Step | None, time_left_s: float | None) -> str:
+    """How far a document has come, in words.
+
+    >>> stage(Step("embedding", 120, 400), 20.0)
+    'learning its meaning, 120 of 400 · about 20 s left'
+    >>> stage(None, None)
+    'waiting for its turn'
+    """
+    if step is None:
+        return "waiting for its turn"
+    words = STAGES[step.stage]
+    if step.total:
+        words += f", {step.done:,} of {step.total:,}"
+    return words if time_left_s is None else f"{words} · about {duration(time_left_s)} left"

@@ -1,0 +1,83 @@
+"""What the search page shows of each hit."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+from markupsafe import Markup
+
+from citewell.answer.expand import Expansion
+from citewell.answer.retrieve import matched_spans, weighted_terms
+from citewell.types import Hit
+from citewell.web.excerpt import best_within, excerpt
+from citewell.web.marks import best, marked, words
+from citewell.web.source import Place
+from citewell.words import stem, terms
+
+
+@dataclass(frozen=True, slots=True)
+class Result:
+    """A hit, ready to be shown."""
+
+    hit: Hit
+    section: tuple[str, ...]
+    excerpt: Markup
+    cut_before: bool
+    cut_after: bool
+    whole: Markup | None
+    """The whole passage, when the excerpt leaves some of it out."""
+    added: tuple[Added, ...]
+    """Words that were added to the question and stand in the passage."""
+    place: Place
+
+
+@dataclass(frozen=True, slots=True)
+class Added:
+    """A phrase that was added to the question, and the words it was added for."""
+
+    phrase: str
+    reason: str
+    given: str
+
+
+def added_phrases(question: str, expansions: Sequence[Expansion]) -> tuple[Added, ...]:
+    """What was added to the question, in words."""
+    question = " ".join(question.split())
+    return tuple(Added(one.phrase, one.reason, question[slice(*one.from_words)]) for one in expansions)
+
+
+def shown(question: str, hits: Sequence[Hit], expansions: Sequence[Expansion]) -> list[Result]:
+    """Hits as the page shows them, with the words that were looked for marked."""
+    wanted = weighted_terms(question, expansions)
+    added = added_phrases(question, expansions)
+    asked = set(terms(question))
+    return [_result(hit, wanted, [one for one in added if set(terms(one.phrase)) - asked]) for hit in hits]
+
+
+def _result(hit: Hit, wanted: dict[str, float], added: Sequence[Added]) -> Result:
+    held = {stem(word) for word in hit.why.matched_terms}
+    sentence = best_within(hit)
+    layers = best(sentence), words(matched_spans(hit.text, wanted))
+    start, end = excerpt(hit.text, sentence)
+    is_whole = (start, end) == (0, len(hit.text))
+    span = hit.why.best_sentence if sentence else None
+    return Result(
+        hit=hit,
+        section=without_title(hit.section, hit.document),
+        excerpt=marked(hit.text, *layers, start=start, end=end),
+        cut_before=start > 0,
+        cut_after=end < len(hit.text),
+        whole=None if is_whole else marked(hit.text, *layers),
+        added=tuple(one for one in added if held.issuperset(terms(one.phrase))),
+        place=Place(hit.chunk_index, *(span or (None, None))),
+    )
+
+
+def without_title(section: tuple[str, ...], title: str) -> tuple[str, ...]:
+    """The section path without the document's own title, which stands above it already.
+
+    >>> without_title(("Asthma", "Dose"), "Asthma")
+    ('Dose',)
+    """
+    return section[1:] if section[:1] == (title,) else section

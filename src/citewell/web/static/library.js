@@ -1,0 +1,175 @@
+// The library: files dropped or chosen are sent one by one, rows follow their documents, the filter filters as one types.
+
+import "./keys.js";
+import { followAll, show } from "./follow.js";
+
+document.documentElement.classList.add("has-script");
+
+const form = document.getElementById("upload");
+const uploads = document.getElementById("uploads");
+const news = document.getElementById("news");
+const table = () => document.querySelector(".documents tbody");
+const row = (id) => table().querySelector(`tr[data-id="${CSS.escape(id)}"]`);
+
+// ------------------------------------------------------------------------------------------------------- rows
+
+async function refresh(id) {
+  const response = await fetch(`/documents/${encodeURIComponent(id)}/row`, { credentials: "same-origin" });
+  const old = row(id);
+  if (!response.ok) return old?.remove();
+  const holder = document.createElement("template");
+  holder.innerHTML = await response.text();
+  const fresh = holder.content.querySelector("tr");
+  if (old) {
+    const tick = old.querySelector("input");
+    fresh.querySelector("input").checked = tick.checked;
+    old.replaceWith(fresh);
+  } else {
+    table().prepend(fresh);
+  }
+  document.getElementById("listing").hidden = false;
+  return fresh;
+}
+
+const underWay = () => [...table().querySelectorAll("tr[data-under-way]")].map((one) => one.dataset.id);
+let following = false;
+
+async function followRows() {
+  if (following) return;
+  following = true;
+  await followAll(
+    underWay,
+    async (found) => {
+      const place = row(found.document_id);
+      if (!place) return;
+      const words = place.querySelector(".state");
+      // A row that was waiting when the page came, and is being read now, is drawn anew.
+      if (found.state === "processing" && !words.classList.contains("busy")) return void refresh(found.document_id);
+      show(place, found.progress);
+    },
+    async (id) => {
+      const fresh = await refresh(id);
+      const title = fresh?.querySelector(".title a")?.textContent;
+      if (title) tell(`${title}: ${fresh.querySelector(".state").textContent}.`, fresh.querySelector(".state.bad") ? "bad" : "good");
+    },
+  );
+  following = false;
+}
+
+function tell(words, colour) {
+  const line = document.createElement("p");
+  line.className = `notice ${colour}`;
+  line.textContent = words;
+  while (news.children.length > 3) news.firstElementChild.remove();
+  news.append(line);
+}
+
+// ----------------------------------------------------------------------------------------------------- upload
+
+function line(file) {
+  const item = document.createElement("li");
+  const name = document.createElement("span");
+  const bar = document.createElement("progress");
+  name.textContent = file.name;
+  bar.max = 1;
+  bar.value = 0;
+  bar.setAttribute("aria-label", `Sending ${file.name}`);
+  item.append(name, bar);
+  uploads.append(item);
+  return { item, bar };
+}
+
+function refuse(item, words) {
+  item.querySelector("progress")?.remove();
+  const error = document.createElement("span");
+  error.className = "error";
+  error.setAttribute("role", "alert");
+  error.textContent = words;
+  item.append(error);
+}
+
+function send(file, fields, watch) {
+  return new Promise((resolve, reject) => {
+    const request = new XMLHttpRequest();
+    request.open("POST", "/api/v1/documents");
+    request.setRequestHeader("X-CSRF-Token", form.dataset.csrf);
+    request.upload.addEventListener("progress", (event) => watch(event.loaded / (event.total || 1)));
+    request.addEventListener("error", () => reject(new Error("The server does not answer. Is `citewell serve` still running?")));
+    request.addEventListener("load", () => {
+      const body = JSON.parse(request.responseText || "{}");
+      if (request.status === 202) resolve(body.documents[0]);
+      else reject(new Error(body.detail ?? "The file was not taken. Try again."));
+    });
+    const data = new FormData();
+    fields.forEach(([name, value]) => data.append(name, value));
+    data.append("files", file, file.name);
+    request.send(data);
+  });
+}
+
+async function add(files) {
+  const fields = ["tags", "journeys", "subject"].map((name) => [name, form.elements[name].value]);
+  const waiting = [...files].map((file) => ({ file, ...line(file) }));
+  for (const { file, item, bar } of waiting) {
+    if (file.size > Number(form.dataset.maxBytes)) {
+      refuse(item, `Larger than ${form.dataset.maxMb} MB, so it was not sent. Split it, or raise CITEWELL_MAX_FILE_MB.`);
+      continue;
+    }
+    try {
+      const found = await send(file, fields, (part) => { bar.value = part; });
+      item.remove();
+      if (found.was_there) tell(`${found.title} was here already, so nothing was done again.`, "wait");
+      await refresh(found.document_id);
+      document.querySelector(".empty")?.remove();
+      followRows();
+    } catch (error) {
+      refuse(item, error.message);
+    }
+  }
+}
+
+form.addEventListener("submit", (event) => {
+  event.preventDefault();
+  const chosen = form.elements.files;
+  if (!chosen.files.length) return chosen.click();
+  uploads.replaceChildren();
+  add(chosen.files);
+  chosen.value = "";
+});
+form.elements.files.addEventListener("change", () => form.requestSubmit());
+
+for (const kind of ["dragenter", "dragover"]) {
+  form.addEventListener(kind, (event) => {
+    event.preventDefault();
+    form.classList.add("is-over");
+  });
+}
+form.addEventListener("dragleave", (event) => {
+  if (!form.contains(event.relatedTarget)) form.classList.remove("is-over");
+});
+form.addEventListener("drop", (event) => {
+  event.preventDefault();
+  form.classList.remove("is-over");
+  uploads.replaceChildren();
+  add(event.dataTransfer.files);
+});
+
+// ----------------------------------------------------------------------------------------------------- filter
+
+const filter = document.querySelector(".filter");
+let typed = 0;
+
+filter.addEventListener("input", async () => {
+  const turn = ++typed;
+  await new Promise((resolve) => setTimeout(resolve, 150));
+  if (turn !== typed) return;
+  const address = `/library?${new URLSearchParams(new FormData(filter))}`;
+  const response = await fetch(address, { credentials: "same-origin" });
+  if (turn !== typed || !response.ok) return;
+  const found = new DOMParser().parseFromString(await response.text(), "text/html").getElementById("rows");
+  document.getElementById("rows").replaceWith(found);
+  history.replaceState(null, "", address);
+  followRows();
+});
+
+followRows();

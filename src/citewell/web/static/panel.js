@@ -1,0 +1,89 @@
+// The source panel: opens links that carry data-panel beside the page instead of instead of it.
+
+const panel = document.getElementById("source");
+let opener = null;
+let asked = 0;
+
+export const isOpen = () => panel?.classList.contains("is-open") ?? false;
+
+export function showMarked(root, behavior = "auto") {
+  const marked = root.querySelector("#marked");
+  marked?.scrollIntoView({ block: "center", behavior });
+}
+
+function select(link) {
+  const hit = link.closest(".hit");
+  if (!hit) return;
+  document.querySelectorAll(".hit.is-open").forEach((other) => other.classList.remove("is-open"));
+  hit.classList.add("is-open");
+}
+
+function closeButton() {
+  const button = document.createElement("button");
+  button.type = "button";
+  button.className = "close quiet";
+  button.setAttribute("aria-label", "Close the source (Escape)");
+  button.textContent = "×";
+  button.addEventListener("click", close);
+  return button;
+}
+
+function failed(address) {
+  const words = document.createElement("p");
+  words.className = "notice bad";
+  words.textContent = "The source could not be fetched: the server does not answer. Is `citewell serve` still running? ";
+  const again = document.createElement("a");
+  again.href = address;
+  again.dataset.panel = address;
+  again.textContent = "Try again";
+  words.append(again);
+  return words;
+}
+
+export async function open(link) {
+  const address = link.dataset.panel;
+  const turn = ++asked;
+  if (!panel.contains(link)) opener = link;
+  select(link);
+  panel.setAttribute("aria-busy", "true");
+  panel.classList.add("is-open");
+  let content;
+  try {
+    const response = await fetch(address, { credentials: "same-origin" });
+    content = document.createRange().createContextualFragment(await response.text());
+  } catch {
+    content = failed(address);
+  }
+  if (turn !== asked) return;
+  panel.replaceChildren(closeButton(), content);
+  panel.removeAttribute("aria-busy");
+  panel.scrollTop = 0;
+  showMarked(panel);
+  panel.querySelector(".source-title")?.focus({ preventScroll: true });
+}
+
+export function close() {
+  if (!isOpen()) return false;
+  asked += 1;
+  panel.classList.remove("is-open");
+  panel.removeAttribute("aria-busy");
+  const hint = document.createElement("p");
+  hint.className = "hint";
+  hint.textContent = "Open a passage to see its words in their place.";
+  panel.replaceChildren(hint);
+  document.querySelectorAll(".hit.is-open").forEach((hit) => hit.classList.remove("is-open"));
+  opener?.focus();
+  return true;
+}
+
+if (panel) {
+  document.addEventListener("click", (event) => {
+    const link = event.target.closest("a[data-panel]");
+    if (!link || event.defaultPrevented || event.button || event.metaKey || event.ctrlKey || event.shiftKey) return;
+    event.preventDefault();
+    open(link);
+  });
+  document.addEventListener("keydown", (event) => {
+    if (event.key === "Escape" && close()) event.preventDefault();
+  });
+}
