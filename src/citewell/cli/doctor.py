@@ -127,7 +127,9 @@ def _look_at_index(app: App) -> Check | str:
 
 def _look_at_vocabulary(app: App) -> Check | str:
     added = app.search("hemoptysis").expansions
-    return f"{len(app.lexicon)} concepts" if added else Check("vocabulary", "failed", "a known word is not expanded")
+    if not added:
+        return Check("vocabulary", "failed", "a known word is not expanded: install Citewell again")
+    return f"a known word has {len(added)} other names"
 
 
 def _look_at_queue(app: App) -> Check | str:
