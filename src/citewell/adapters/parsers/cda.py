@@ -104,7 +104,7 @@ class _HeaderLine(LineReader):
         label = LABELS.get(name)
         if text:
             self.write(f"{'; ' if self.inline.last else ''}{label} {text}" if label else text)
-        elif label and len(element):
+        elif name in ("guardian", "birthplace"):
             self.write(f"; {label}" if self.inline.last else label)
         return True
 

@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterable
-from typing import ClassVar, Protocol, cast
+from functools import lru_cache
+from typing import ClassVar, Protocol
 
 from lxml import etree
 
@@ -123,23 +124,29 @@ def _grouped(text: str) -> str:
 
 def local_name(element: etree._Element) -> str:
     """The name of an element without its namespace; nothing for comments, instructions and entities."""
-    tag = cast(object, element.tag)
+    tag: object = element.tag
     return tag.rpartition("}")[2] if isinstance(tag, str) else ""
 
 
 def child_named(element: etree._Element | None, *names: str) -> etree._Element | None:
     """The first child that has one of these names; None in None."""
-    return next((child for child in element if local_name(child) in names), None) if element is not None else None
+    return None if element is None else next(element.iterchildren(*_any_namespace(names)), None)
 
 
 def children_named(element: etree._Element | None, *names: str) -> list[etree._Element]:
     """All children that have one of these names; none in None."""
-    return [child for child in element if local_name(child) in names] if element is not None else []
+    return [] if element is None else list(element.iterchildren(*_any_namespace(names)))
 
 
 def descendants_named(element: etree._Element, *names: str) -> Iterable[etree._Element]:
     """All elements inside that have one of these names, in document order."""
-    return (inner for inner in element.iterdescendants() if local_name(inner) in names)
+    return element.iterdescendants(*_any_namespace(names))
+
+
+@lru_cache(maxsize=512)
+def _any_namespace(names: tuple[str, ...]) -> tuple[str, ...]:
+    """Names as lxml looks for them itself, which is several times faster than asking each element."""
+    return tuple(f"{{*}}{name}" for name in names)
 
 
 class Visitor(Protocol):

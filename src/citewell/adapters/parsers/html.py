@@ -274,7 +274,7 @@ def _metadata(root: etree._Element) -> Metadata:
     doi = named.get("citation_doi") or named.get("dc.identifier") or ""
     url = links.get("canonical") or named.get("og:url") or ""
     return Metadata(
-        language=root.get("lang") or root.get("{http://www.w3.org/XML/1998/namespace}lang") or None,
+        language=root.get("lang") or root.get("xml:lang") or None,
         publisher=named.get("citation_publisher") or named.get("dc.publisher") or named.get("og:site_name") or None,
         published=next((day for name in _PUBLISHED if (day := read_date(named.get(name, "")))), None),
         licence=links.get("license") or named.get("dc.rights") or None,

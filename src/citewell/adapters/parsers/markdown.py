@@ -126,7 +126,7 @@ class _Writer:
 
     def _line(self, content: str) -> str:
         """The words of a paragraph without their marks."""
-        if len(content) > MAX_INLINE_CHARACTERS:
+        if len(content) > MAX_INLINE_CHARACTERS or _is_mostly_marks(content):
             return " ".join(content.split())
         inlines = [Inline()]
         for token in self._inlines.parseInline(content)[0].children or ():
@@ -139,6 +139,12 @@ class _Writer:
         while len(inlines) > 1:
             inlines[-2].write(inlines.pop().take())
         return inlines[0].take()
+
+
+def _is_mostly_marks(content: str) -> bool:
+    """Whether a paragraph is made to keep the search for marks busy."""
+    marks = sum(map(content.count, "[]*_`<&!"))
+    return marks > 200 and marks > 0.2 * len(content)
 
 
 def _apply_tag(tag: str, inlines: list[Inline]) -> None:
