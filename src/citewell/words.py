@@ -16,7 +16,7 @@ ABBREVIATIONS = frozenset(
 )
 """Words after which a full stop does not end a sentence."""
 
-_END = re.compile(r"""[.!?]+["'”’)\]]*(?=\s)|\n{2,}|\n(?=\s*(?:[-•*▪◦–]|\(?[a-z0-9]{1,3}[.)])\s)""")
+_END = re.compile(r"""[.!?]+["'”’)\]]*(?:\s?\[[^\]\n]{1,40}\])*(?=\s)|\n{2,}|\n(?=\s*(?:[-•*▪◦–]|\(?[a-z0-9]{1,3}[.)])\s)""")
 _LAST_WORD = re.compile(r"([A-Za-z][A-Za-z.]*|[A-Za-z])$")
 _OPENS = re.compile(r"""\s*["'“‘(\[]*([^\W_])""")
 
@@ -30,6 +30,9 @@ def sentences(text: str, start: int = 0, end: int | None = None) -> list[tuple[i
     >>> text = "See Fig. 2 (Smith et al. 2010). J. Smith agreed."
     >>> [text[a:b] for a, b in sentences(text)]
     ['See Fig. 2 (Smith et al. 2010).', 'J. Smith agreed.']
+    >>> text = "Refer within 2 weeks. [2015, amended 2025] Do not wait.[3] Act."
+    >>> [text[a:b] for a, b in sentences(text)]
+    ['Refer within 2 weeks. [2015, amended 2025]', 'Do not wait.[3]', 'Act.']
     """
     end = len(text) if end is None else end
     found: list[tuple[int, int]] = []
