@@ -4,7 +4,9 @@ from __future__ import annotations
 
 import html
 import io
+import os
 import re
+from datetime import UTC, datetime
 from typing import Any
 
 from reportlab.lib import colors
@@ -36,6 +38,7 @@ TITLE = "Suspected serious causes of breathlessness and cough in adults"
 BODY = "Northvale Institute for Care Standards"
 CODE = "NV14"
 DATES = ("Published: 14 March 2024", "Last amended: 9 January 2026")
+AMENDED = datetime(2026, 1, 9, tzinfo=UTC)
 
 WIDTH, HEIGHT = A4
 MARGIN = 2.4 * cm
@@ -95,6 +98,7 @@ class _Guideline(BaseDocTemplate):
 
 def guideline_pdf(source: str) -> bytes:
     """The bytes of the PDF, the same each time: no clock, no compression that varies with the machine."""
+    os.environ["SOURCE_DATE_EPOCH"] = str(int(AMENDED.timestamp()))  # The date that reportlab writes into the file.
     out = io.BytesIO()
     document = _Guideline(
         out, pagesize=A4, title=TITLE, author=f"{BODY} (fictional)", subject=FICTION, lang="en-GB",

@@ -13,6 +13,7 @@ import pypdfium2
 import pytest
 from lxml import etree, html
 
+import citewell
 from citewell.samples import CHAPTER, EXAMPLE_QUESTIONS, GUIDELINE, LEAFLET, POLICY, ExampleQuestion, sample_files
 
 ROOT = Path(__file__).parents[2]
@@ -32,7 +33,7 @@ def sample(name: str) -> Path:
 
 
 def flat(text: str) -> str:
-    return re.sub(r"[ \t\r\n]+", " ", text)
+    return " ".join(text.split())
 
 
 def text_of(name: str, page: int | None) -> str:
@@ -98,3 +99,14 @@ def test_the_volumes_in_the_chapter_follow_from_the_weights() -> None:
     table = etree.parse(sample(CHAPTER)).xpath("//table-wrap[@id='t2']//tbody/tr")
     rows = [[float("".join(cell.itertext()).replace(",", "")) for cell in row] for row in table]
     assert [(total, each_stool) for _, total, _, each_stool in rows] == [(75 * row[0], 10 * row[0]) for row in rows]
+
+
+@pytest.mark.slow
+def test_the_first_hit_of_each_example_question_holds_the_words_that_answer_it(tmp_path: Path) -> None:
+    with citewell.open(tmp_path) as library:
+        for path in sample_files():
+            library.add(path)
+        first = {question.text: library.search(question.text).hits[0] for question in EXAMPLE_QUESTIONS}
+    assert [
+        question.text for question in EXAMPLE_QUESTIONS if question.words not in flat(first[question.text].text)
+    ] == []

@@ -24,28 +24,31 @@ class ExampleQuestion:
 
 EXAMPLE_QUESTIONS = (
     ExampleQuestion(
-        "coughing up blood, when to refer",
+        "unexplained hemoptysis in a 50 year old",
         GUIDELINE,
         "1.3 Suspected lung cancer",
         "unexplained haemoptysis urgently",
-        5,
+        page=5,
     ),
     ExampleQuestion(
-        "D-dimer threshold over 50", GUIDELINE, "1.2 Suspected pulmonary embolism", "multiply the age in years by 10", 5
+        "coughing up blood",
+        GUIDELINE,
+        "4 Terms used in this guideline",
+        "Coughing up blood from the airways or lungs.",
+        page=12,
     ),
     ExampleQuestion(
-        "swollen ankles and NT-proBNP 1,500", GUIDELINE, "1.4 Suspected heart failure", "400 to 2,000 ng/L", 6
+        "swollen ankles and NT-proBNP 1,500", GUIDELINE, "1.4 Suspected heart failure", "400 to 2,000 ng/L", page=6
     ),
     ExampleQuestion(
-        "pneumonia dose with penicillin allergy", GUIDELINE, "3 First doses for adults", "200 mg on day 1", 11
+        "pneumonia dose with penicillin allergy", GUIDELINE, "3 First doses for adults", "200 mg on day 1", page=11
     ),
     ExampleQuestion(
-        "how much ORS for a 12 kg child with diarrhea",
-        CHAPTER,
-        "Plan B: some dehydration",
-        "900\N{NO-BREAK SPACE}ml over 4 hours",
+        "how much ORS for a 12 kg child with diarrhea", CHAPTER, "Plan B: some dehydration", "needs 75 × 12 = 900 ml"
     ),
-    ExampleQuestion("loperamide in children", CHAPTER, "Medicines to avoid", "Do not give loperamide"),
+    ExampleQuestion(
+        "which medicines to avoid in a child with diarrhea", CHAPTER, "Medicines to avoid", "Do not give loperamide"
+    ),
     ExampleQuestion(
         "who needs heparin bridging for AF",
         POLICY,
@@ -53,10 +56,13 @@ EXAMPLE_QUESTIONS = (
         "Do not bridge patients with atrial fibrillation",
     ),
     ExampleQuestion(
-        "I forgot my blood thinner", LEAFLET, "If you miss a dose", "If you remember before midnight, take it."
+        "I missed a dose of my blood thinner",
+        LEAFLET,
+        "If you miss a dose",
+        "If you remember before midnight, take it.",
     ),
 )
-"""Short questions for an empty search page; the first hit of each should be in the file named."""
+"""For an empty search page: the first hit of each holds its words, where a space may be a no-break one."""
 
 
 def sample_files() -> list[Path]:
