@@ -15,6 +15,7 @@ BULLETS = "•▪◦‣●○■□➢➔►✓✔·∙⁃♦◆❖*–—-"
 _BULLET = re.compile(rf"^[{re.escape(BULLETS)}](?=\s|$)")
 _RULE_NUMBER = re.compile(r"^\d+(?:\.\d+){2,5}\.?(?=\s|$)")
 _ORDERED = re.compile(r"^(?:\(?(?:\d{1,3}|[a-zA-Z]|[ivxIVX]{1,5})[.)]|\d+\.\d+\.?)(?=\s|$)")
+_NOTE = re.compile(r"^(?:[†‡§¶]{1,3}|[⁰-⁹¹²³ᵃ-ᶻ]{1,3})\s*(?=\w)")
 MARKER = re.compile(rf"[{re.escape(BULLETS)}]|\d+(?:\.\d+)*[.)]?|\(?[a-zA-Z]{{1,4}}[.)]|[a-z\d]{{1,3}}")
 _NUMBERED_TITLE = re.compile(r"^\d+(?:\.\d+)*\.?\s+[^\W\d_]")
 _LEADER = re.compile(r"(?:\s?[.…_·]){4,}\s*(?=[\divxlc]+$|$)", re.IGNORECASE)
@@ -160,6 +161,8 @@ def _draft(lines: list[TextLine]) -> Draft:
     caption = _CAPTION.match(first)
     if caption and (caption.group("end") or lines[0].bold or not _ends_block(lines[-1])):
         kind = "caption"
+    elif _NOTE.match(first):
+        kind = "footnote"
     elif (
         _BULLET.match(first)
         or _LEADER.search(lines[-1].text)
@@ -178,8 +181,6 @@ def _runs_on(current: Sequence[TextLine], line: TextLine, edge: float, typograph
         return False
     if _LEADER.search(last.text) or (last.tabular and line.tabular) or starts_item(line, current):
         return False
-    if line.bold and last.bold and _NUMBERED_TITLE.match(line.text) and _could_have_fitted(last, line, edge):
-        return False
     is_item = bool(_BULLET.match(first.text) or _ORDERED.match(first.text))
     outdented = line.left < min(row.left for row in current) - 0.8 * line.size
     if is_item and len(current) == 1:
@@ -196,9 +197,13 @@ def _runs_on(current: Sequence[TextLine], line: TextLine, edge: float, typograph
 
 
 def starts_item(line: TextLine, above: Sequence[TextLine]) -> bool:
-    """Whether a line opens a list item or a numbered recommendation rather than happening to begin with a number."""
-    if _BULLET.match(line.text) or _RULE_NUMBER.match(line.text):
+    """Whether a line opens an item, a note or a numbered part rather than happening to begin with a number."""
+    if _BULLET.match(line.text) or _RULE_NUMBER.match(line.text) or _NOTE.match(line.text):
         return True
+    if _CAPTION.match(above[0].text):
+        return False
+    if line.bold and above[-1].bold and _NUMBERED_TITLE.match(line.text):
+        return abs(line.left - above[-1].left) < 2 * line.size
     if not _ORDERED.match(line.text):
         return False
     first, last = above[0], above[-1]

@@ -39,6 +39,15 @@ def clean(text: str) -> str:
     return "" if unicodedata.category(text) == "Cc" else text
 
 
+def takes_power(before: str) -> bool:
+    """Whether a raised number after these characters is a power or a charge rather than the mark of a note.
+
+    >>> takes_power("1.73 m"), takes_power("10"), takes_power("tablets")
+    (True, True, False)
+    """
+    return bool(_TAKES_POWER.search(before))
+
+
 def raised(characters: Sequence[str], *, before: str) -> list[str]:
     """Raised characters as superscripts, set off by a space where they mark a note rather than a power.
 
@@ -49,7 +58,7 @@ def raised(characters: Sequence[str], *, before: str) -> list[str]:
     if run in _ORDINALS or not run:
         return list(characters)
     written = [text.translate(_SUPERSCRIPTS) for text in characters]
-    set_off = before and not before[-1].isspace() and before[-1] not in "([" and not _TAKES_POWER.search(before)
+    set_off = before and not before[-1].isspace() and before[-1] not in "([" and not takes_power(before)
     if set_off and run[0].isalnum() and "".join(written) != run:
         written[0] = f" {written[0]}"
     return written

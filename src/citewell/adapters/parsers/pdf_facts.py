@@ -19,6 +19,12 @@ from citewell.types import Metadata
 MAX_BOOKMARKS = 5_000
 MAX_TITLE_CHARACTERS = 200
 _DATE = re.compile(r"^(?:D:)?(\d{4})(\d{2})?(\d{2})?")
+_ORGANISATION = re.compile(
+    r"\b(?:organi[sz]ation|institut\w*|agency|ministry|universit\w*|department|association|society|cent(?:re|er)|council"
+    r"|federation|college|foundation|hospital|press|service|group|committee|network|inc|ltd|gmbh|nhs|who|nice|fda|cdc)\b",
+    re.IGNORECASE,
+)
+"""Words that tell a publisher from the person who typed the file."""
 _LANGUAGE = re.compile(r"^[A-Za-z]{2,3}(?:-[A-Za-z0-9]{2,8})*$")
 _NOT_A_TITLE = re.compile(
     r"^(?:untitled|microsoft word\b.*|powerpoint presentation|document\d*|slide \d+|.*\.\w{2,5})$", re.IGNORECASE
@@ -40,9 +46,10 @@ def read_facts(document: pdfium.PdfDocument) -> Facts:
         values = document.get_metadata_dict()
         language = _language(document)
         outline = _outline(document)
+    author = _clean(values.get("Author", ""))
     metadata = Metadata(
         language=language,
-        publisher=_clean(values.get("Author", "")) or None,
+        publisher=author if _ORGANISATION.search(author) else None,
         published=_date(values.get("CreationDate", "")),
     )
     return Facts(_title(values.get("Title", "")), metadata, outline)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections import defaultdict
+from collections import Counter, defaultdict
 from collections.abc import Iterable, Iterator, Sequence
 from itertools import pairwise
 from typing import Any
@@ -17,9 +17,9 @@ MAX_EDGES = 600
 Cells = list[Rect]
 
 
-def find_grids(rules: Sequence[Rect], glyphs: Sequence[Rect]) -> list[Cells]:
+def find_grids(rules: Sequence[Rect], words: Sequence[Rect]) -> list[Cells]:
     """The cells of each ruled table, in a frame where text runs to the right; tables in one column are left out."""
-    edges = [_edge(rule) for rule in (*rules, *_implied_verticals(rules, glyphs))]
+    edges = [_edge(rule) for rule in (*rules, *_implied_verticals(rules, words), *_closing_levels(rules))]
     if len(edges) < 4:
         return []
     # Here and not above: reading a PDF without a single drawn line needs no table finder.
@@ -70,20 +70,74 @@ def _edge(rule: Rect) -> dict[str, Any]:
     }  # fmt: skip
 
 
-def _implied_verticals(rules: Sequence[Rect], glyphs: Sequence[Rect]) -> Iterator[Rect]:
+def _closing_levels(rules: Sequence[Rect]) -> Iterator[Rect]:
+    """Level lines that nobody drew: where a page cuts a table, its upright lines end together in the open."""
+    uprights = [rule for rule in rules if rule.height > rule.width and rule.height > 2 * SNAP]
+    levels = [rule for rule in rules if rule.width > rule.height]
+    for side in ("top", "bottom"):
+        ends: dict[int, list[Rect]] = defaultdict(list)
+        for upright in uprights:
+            ends[round(getattr(upright, side) / SNAP)].append(upright)
+        for group in ends.values():
+            places = distinct(upright.left for upright in group)
+            if len(places) < 3:
+                continue
+            height = getattr(group[0], side)
+            left, right = places[0], places[-1]
+            if not any(
+                abs(level.top - height) < 2 * SNAP and level.left < right and level.right > left for level in levels
+            ):
+                yield Rect(left, height, right, height)
+
+
+def distinct(values: Iterable[float]) -> list[float]:
+    """The values in order, those nearer than SNAP as one.
+
+    >>> distinct([10.0, 40.0, 11.5])
+    [10.0, 40.0]
+    """
+    places: list[float] = []
+    for value in sorted(values):
+        if not places or value - places[-1] > SNAP:
+            places.append(value)
+    return places
+
+
+def _implied_verticals(rules: Sequence[Rect], words: Sequence[Rect]) -> Iterator[Rect]:
     """Upright lines that nobody drew: where level lines are drawn cell by cell, their ends show the columns."""
+    uprights = [rule for rule in rules if rule.height > rule.width]
     for stack in _stacks(rules):
+        meant = _meant_places(stack, uprights)
         for above, below in pairwise(stack):
             top, bottom = above[0].top, below[0].bottom
-            between = [glyph for glyph in glyphs if top < (glyph.top + glyph.bottom) / 2 < bottom]
+            between = [word for word in words if top < (word.top + word.bottom) / 2 < bottom]
             inner = [
-                piece.left
-                for piece in above[1:]
-                if any(abs(piece.left - other.left) < SNAP for other in below[1:])
-                and not any(glyph.left + 1 < piece.left < glyph.right - 1 for glyph in between)
+                place
+                for place in _shared_joints(above, below)
+                if round(place / SNAP) not in meant
+                and not any(word.left + 1 < place < word.right - 1 for word in between)
             ]
             for place in (above[0].left, *inner, above[-1].right) if inner else ():
                 yield Rect(place, top, place, bottom)
+
+
+def _shared_joints(above: list[Rect], below: list[Rect]) -> list[float]:
+    """Where both of two levels pass from one piece to the next."""
+    return [piece.left for piece in above[1:] if any(abs(piece.left - other.left) < SNAP for other in below[1:])]
+
+
+def _meant_places(stack: list[list[Rect]], uprights: Sequence[Rect]) -> set[int]:
+    """Places where upright lines are drawn in most rows: there, a missing piece is a cell across columns."""
+    rows: Counter[int] = Counter()
+    drawn: Counter[int] = Counter()
+    for above, below in pairwise(stack):
+        middle = (above[0].top + below[0].bottom) / 2
+        for place in _shared_joints(above, below):
+            rows[round(place / SNAP)] += 1
+            drawn[round(place / SNAP)] += any(
+                abs(upright.left - place) < SNAP and upright.top < middle < upright.bottom for upright in uprights
+            )
+    return {place for place, count in rows.items() if drawn[place] >= 0.5 * count}
 
 
 def _stacks(rules: Sequence[Rect]) -> list[list[list[Rect]]]:

@@ -4,11 +4,14 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass, field, replace
+from difflib import SequenceMatcher
+from itertools import pairwise
 
+from citewell.adapters.parsers.pdf_banners import Banner, cells_below, find_banners
 from citewell.adapters.parsers.pdf_furniture import without_furniture
 from citewell.adapters.parsers.pdf_geometry import Rect, Turn
 from citewell.adapters.parsers.pdf_grids import Cells, find_grids, outline
-from citewell.adapters.parsers.pdf_lines import TextLine, reading_turn, text_lines
+from citewell.adapters.parsers.pdf_lines import TextLine, reading_turn, text_lines, word_boxes
 from citewell.adapters.parsers.pdf_read import Gap, Glyph, Sheet
 from citewell.adapters.parsers.pdf_tables import Table, build_table
 
@@ -19,8 +22,13 @@ class LaidOut:
 
     number: int
     paper: Rect
+    reading: Turn
+    free: list[Glyph | Gap]
+    """Glyphs outside tables."""
     lines: list[TextLine] = field(default_factory=list)
     tables: list[Table] = field(default_factory=list)
+    banners: list[Banner] = field(default_factory=list)
+    """Coloured headers whose table is still to be built."""
 
 
 def laid_out(sheets: Sequence[Sheet]) -> list[LaidOut]:
@@ -29,29 +37,83 @@ def laid_out(sheets: Sequence[Sheet]) -> list[LaidOut]:
     kept = without_furniture(
         [page.lines for page in pages],
         [page.paper for page in pages],
-        [[table.box for table in page.tables] for page in pages],
+        [[*(table.box for table in page.tables), *(banner.box for banner in page.banners)] for page in pages],
     )
-    for page, lines in zip(pages, kept, strict=True):
+    for page, sheet, lines in zip(pages, sheets, kept, strict=True):
+        furniture = [line.box for line in page.lines if not any(line is other for other in lines)]
         page.lines = lines
+        if page.banners:
+            _lay_banner_tables(page, sheet, furniture)
+    for page, following in pairwise(pages):
+        _drop_repeated_line(page, following)
     return pages
 
 
+def _drop_repeated_line(page: LaidOut, following: LaidOut) -> None:
+    """Drop the last line of a page where the next begins with it: some writers set a line on the cut twice."""
+    if not page.lines or not following.lines:
+        return
+    last = max(page.lines, key=lambda line: line.box.bottom)
+    first = min(following.lines, key=lambda line: line.box.top)
+    at_cut = last.box.bottom > 0.93 * page.paper.height and first.box.top < 0.07 * following.paper.height
+    is_same_place = last.size == first.size and abs(last.left - first.left) < 3 and len(last.text) > 20
+    # A raised or lowered character may have stayed on one side of the cut, so the words need not be quite the same.
+    if at_cut and is_same_place and SequenceMatcher(None, last.text, first.text).ratio() > 0.93:
+        page.lines.remove(last)
+
+
 def _page(sheet: Sheet) -> LaidOut:
+    """The page with its ruled tables; headers of tables without lines are noted for later."""
     reading = reading_turn(sheet)
-    page = LaidOut(sheet.number, reading.rect(Rect(0, 0, sheet.width, sheet.height)))
-    free = sheet.glyphs
+    page = LaidOut(sheet.number, reading.rect(Rect(0, 0, sheet.width, sheet.height)), reading, sheet.glyphs)
     shades = [reading.rect(area) for area in sheet.shapes.fills]
     rules = [reading.rect(rule) for rule in sheet.shapes.rules]
-    boxes = [reading.rect(glyph.box) for glyph in free if isinstance(glyph, Glyph)] if rules else []
-    for cells in find_grids(rules, boxes):
-        inside, outside = _parted(free, cells, reading)
-        table = build_table(cells, inside, sheet, reading, shades)
-        if table:
-            page.tables.append(table)
-            free = outside
-    dots = [reading.rect(dot) for dot in sheet.shapes.dots]
-    page.lines = [_bulleted(line, dots) for line in text_lines(replace(sheet, glyphs=free), reading)]
+    words = word_boxes(sheet, reading) if rules or shades else []
+    for cells in find_grids(rules, words):
+        _lay_table(page, sheet, cells, shades)
+    taken = [table.box for table in page.tables]
+    open_shades = [shade for shade in shades if not any(box.holds(*_middle(shade)) for box in taken)]
+    page.banners = find_banners(open_shades, words)
+    _lay_lines(page, sheet)
     return page
+
+
+def _lay_table(page: LaidOut, sheet: Sheet, cells: Cells, shades: Sequence[Rect]) -> None:
+    """Take the glyphs in the cells out of the page and make them a table, if they are one."""
+    inside, outside = _parted(page.free, cells, page.reading)
+    table = build_table(cells, inside, sheet, page.reading, shades)
+    if table:
+        page.tables.append(table)
+        page.free = outside
+
+
+def _lay_lines(page: LaidOut, sheet: Sheet) -> None:
+    """Set the glyphs outside tables into lines; those of table headers wait for their table."""
+    dots = [page.reading.rect(dot) for dot in sheet.shapes.dots]
+    heads = [banner.box for banner in page.banners]
+    lines = text_lines(replace(sheet, glyphs=page.free), page.reading)
+    page.lines = [_bulleted(line, dots) for line in lines if not any(box.holds(*_middle(line.box)) for box in heads)]
+
+
+def _lay_banner_tables(page: LaidOut, sheet: Sheet, furniture: Sequence[Rect]) -> None:
+    """Build the tables under coloured headers, now that the furniture of the page is known."""
+    words = [
+        word for word in word_boxes(sheet, page.reading) if not any(box.holds(*_middle(word)) for box in furniture)
+    ]
+    shades = [page.reading.rect(area) for area in sheet.shapes.fills]
+    tops = sorted([banner.box.top for banner in page.banners] + [table.box.top for table in page.tables])
+    for banner in page.banners:
+        floor = next((top for top in tops if top > banner.box.bottom), page.paper.bottom)
+        cells = cells_below(banner, shades, words, floor)
+        if cells:
+            _lay_table(page, sheet, cells, [banner.box, *banner.tiles])
+    page.banners = []
+    _lay_lines(page, sheet)
+    page.lines = [line for line in page.lines if not any(box.holds(*_middle(line.box)) for box in furniture)]
+
+
+def _middle(area: Rect) -> tuple[float, float]:
+    return (area.left + area.right) / 2, (area.top + area.bottom) / 2
 
 
 def _bulleted(line: TextLine, dots: Sequence[Rect]) -> TextLine:

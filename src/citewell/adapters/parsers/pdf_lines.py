@@ -6,7 +6,7 @@ from collections import Counter
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 
-from citewell.adapters.parsers.pdf_characters import clean, raised
+from citewell.adapters.parsers.pdf_characters import clean, raised, takes_power
 from citewell.adapters.parsers.pdf_geometry import Direction, Rect, Turn
 from citewell.adapters.parsers.pdf_read import Gap, Glyph, Sheet
 
@@ -14,7 +14,7 @@ WORD_GAP = 0.25
 """Of the type size: two glyphs further apart belong to two words, even without a space in the file."""
 KERNING = 0.04
 """Of the type size: a space that pdfium saw in less than this is a kerned pair, not a space."""
-INDEX_GAP = 0.12
+INDEX_GAP = 0.25
 """The same between two sizes of type, as in B₁₂."""
 SEGMENT_GAP = 1.2
 """Of the type size: a wider gap may be the one between two columns."""
@@ -78,6 +78,14 @@ def reading_turn(sheet: Sheet) -> Turn:
     directions = Counter(glyph.style.direction for glyph in sheet.glyphs if isinstance(glyph, Glyph))
     main: Direction = directions.most_common(1)[0][0] if directions else "right"
     return Turn(main, sheet.width, sheet.height)
+
+
+def word_boxes(sheet: Sheet, reading: Turn) -> list[Rect]:
+    """Where the words of a page stand, those that run in the reading direction."""
+    return [
+        Rect(word.left, word.glyphs[0].box.top, word.right, word.glyphs[0].box.bottom)
+        for word in _words(sheet.glyphs, reading)
+    ]
 
 
 def text_lines(sheet: Sheet, reading: Turn) -> list[TextLine]:
@@ -153,7 +161,7 @@ def _row_of(word: _Word, rows: list[list[_Word]]) -> list[_Word] | None:
             best, best_distance = row, distance
         elif word.size < 0.85 * head.size and distance <= 0.5 * head.size:
             nearest = min(max(other.left - word.right, word.left - other.right) for other in row)
-            if nearest < 0.6 * head.size:
+            if nearest < 1.5 * head.size:
                 best, best_distance = row, distance
     return best
 
@@ -180,7 +188,7 @@ def _set_line(words: Sequence[_Word], turn: Turn, reading: Turn, page: int) -> T
     lefts: list[float] = []
     rights: list[float] = []
     for word in words:
-        if text:
+        if text and not _is_index(word, base, size, "".join(text[-12:]), rights[-1]):
             text.append(" ")
             lefts.append(rights[-1])
             rights.append(max(rights[-1], word.left))
@@ -205,6 +213,12 @@ def _set_line(words: Sequence[_Word], turn: Turn, reading: Turn, page: int) -> T
     )  # fmt: skip
 
 
+def _is_index(word: _Word, base: float, size: float, before: str, reach: float) -> bool:
+    """Whether a word is the raised number of the unit or number before it, set a little apart."""
+    is_raised = word.size < 0.85 * size and word.base < base - 0.15 * size
+    return is_raised and word.left - reach < 0.4 * size and word.glyphs[0].text.isdigit() and takes_power(before)
+
+
 def _characters(glyphs: list[Glyph], base: float, size: float, *, after: str) -> Iterator[tuple[str, Glyph]]:
     """The clean characters of a word; raised ones are written as superscripts, which keeps 10⁹ from reading 109."""
     is_raised = [glyph.style.size < 0.85 * size and glyph.base < base - 0.15 * size for glyph in glyphs]
@@ -214,7 +228,7 @@ def _characters(glyphs: list[Glyph], base: float, size: float, *, after: str) ->
         end = start
         while end < len(glyphs) and is_raised[end] == is_raised[start]:
             end += 1
-        written = [clean(glyph.text) for glyph in glyphs[start:end]]
+        written = ["".join(map(clean, glyph.text)) for glyph in glyphs[start:end]]
         if is_raised[start]:
             written = raised(written, before=before)
         for text, glyph in zip(written, glyphs[start:end], strict=True):

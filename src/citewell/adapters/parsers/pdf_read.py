@@ -104,6 +104,7 @@ def _collect_glyphs(raw: pdfium_c.FPDF_TEXTPAGE, count: int, frame: Frame, sheet
     runs: dict[int, tuple[Style, float, bool]] = {}
     area = pdfium_c.FS_RECTF()
     glyphs, width, height = sheet.glyphs, sheet.width, sheet.height
+    last_key = 0
     for index in range(count):
         code = pdfium_c.FPDFText_GetUnicode(raw, index)
         if code in _WHITE:
@@ -121,7 +122,13 @@ def _collect_glyphs(raw: pdfium_c.FPDF_TEXTPAGE, count: int, frame: Frame, sheet
         if not (-1 < box.left + box.right < 2 * width + 1 and -1 < box.top + box.bottom < 2 * height + 1):
             continue
         sheet.unmapped += unmapped
-        glyphs.append(Glyph(_character(code), box, base, style))
+        last = glyphs[-1] if glyphs else None
+        if isinstance(last, Glyph) and last.box == box and key == last_key:
+            # A ligature: pdfium gives each of its letters the box of the whole.
+            glyphs[-1] = last._replace(text=last.text + _character(code))
+        else:
+            glyphs.append(Glyph(_character(code), box, base, style))
+        last_key = key
 
 
 def _character(code: int) -> str:

@@ -7,7 +7,7 @@ from dataclasses import dataclass, field
 from citewell.adapters.parsers.pdf_blocks import Draft, Passage
 from citewell.adapters.parsers.pdf_tables import Cell, Table
 
-MAX_GROUP_CHARACTERS = 160
+MAX_GROUP_CHARACTERS = 300
 MAX_REPEATED_CHARACTERS = 240
 _SAME_EDGE = 6.0
 
@@ -52,6 +52,8 @@ def table_rows(table: Table, before: Table | None) -> list[Draft]:
             continue
         if not any(cell.first_row == index for cell in cells):
             continue
+        if len(cells) == 1 and table.spans_all(cells[0]):
+            running.group = None
         parts = _row_parts(table, cells, running)
         if parts:
             drafts.append(_draft(table, parts))
@@ -118,6 +120,9 @@ def _row_parts(table: Table, cells: list[Cell], running: _Running) -> Parts:
 def _names(cell: Cell, table: Table, running: _Running) -> Parts:
     """The names of the columns that a cell covers, from the widest to the narrowest."""
     if table.spans_all(cell):
+        return []
+    if running.group and cell.first_column == 0 and running.group.last_column < table.column_count - 1:
+        # A title in the first column takes the place of that column's name.
         return []
     over = [
         name

@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass, field, replace
 
 from citewell.adapters.parsers.pdf_blocks import merged_rows
 from citewell.adapters.parsers.pdf_geometry import Rect, Turn
-from citewell.adapters.parsers.pdf_grids import Cells, outline
+from citewell.adapters.parsers.pdf_grids import Cells, distinct, outline
 from citewell.adapters.parsers.pdf_lines import TextLine, text_lines
 from citewell.adapters.parsers.pdf_read import Gap, Glyph, Sheet
 
@@ -57,7 +57,9 @@ class Table:
 
     def row(self, index: int) -> list[Cell]:
         """The cells with text that stand in a row or reach into it from above, from left to right."""
-        return [cell for cell in self.cells if cell.first_row <= index <= cell.last_row and cell.lines]
+        cells = [cell for cell in self.cells if cell.first_row <= index <= cell.last_row and cell.lines]
+        # A cell across columns stands below the single ones, so it is read after them.
+        return sorted(cells, key=lambda cell: (cell.last_column, -cell.first_column))
 
     def spans_all(self, cell: Cell) -> bool:
         """Whether a cell goes across the whole table."""
@@ -68,7 +70,7 @@ def build_table(
     boxes: Cells, glyphs_of: Sequence[list[Glyph | Gap]], sheet: Sheet, reading: Turn, shades: Sequence[Rect]
 ) -> Table | None:
     """The table of these cells, or None where too few of them hold text for it to be one."""
-    edges = _distinct([side for box in boxes for side in (box.left, box.right)])
+    edges = distinct([side for box in boxes for side in (box.left, box.right)])
     levels = _row_tops(boxes, edges)
     cells: list[Cell] = []
     for box, glyphs in sorted(zip(boxes, glyphs_of, strict=True), key=lambda pair: (pair[0].left, pair[0].top)):
@@ -98,13 +100,16 @@ def build_table(
 def _header_rows(table: Table, shaded: set[int]) -> frozenset[int]:
     """The rows that name the columns: bold above others that are not, or shaded above one that is not."""
     names: list[int] = []
+    leading = next((index for index in range(table.row_count) if index not in shaded), table.row_count)
+    shaded = set(range(leading)) if leading <= MAX_HEADER_ROWS else set()
     filled = [index for index in range(table.row_count) if any(cell.first_row == index for cell in table.row(index))]
     for index in filled[:-1]:
         cells = [cell for cell in table.row(index) if cell.first_row == index]
         if len(cells) == 1 and table.spans_all(cells[0]) and not names:
             continue
         is_short = all(len(cell.text) <= MAX_HEADER_CHARACTERS for cell in cells)
-        is_set_off = all(cell.is_bold for cell in cells) or (index in shaded and index + 1 not in shaded)
+        mostly_bold = sum(cell.is_bold for cell in cells) >= 0.6 * len(cells)
+        is_set_off = mostly_bold or index in shaded
         spans_all = any(table.spans_all(cell) for cell in cells)
         if not (is_short and is_set_off) or spans_all or len(names) == MAX_HEADER_ROWS:
             break
@@ -139,7 +144,7 @@ def _shaded_rows(boxes: Cells, levels: Sequence[float], shades: Sequence[Rect]) 
 
 def _row_tops(boxes: Cells, edges: Sequence[float]) -> list[float]:
     """Where rows begin: at levels where cells over at least half of the columns begin."""
-    levels = _distinct([box.top for box in boxes])
+    levels = distinct([box.top for box in boxes])
     begun = [0] * len(levels)
     for box in boxes:
         begun[_index(levels, box.top)] += max(1, _index(edges, box.right) - _index(edges, box.left))
@@ -152,14 +157,6 @@ def _same_place(cell: Cell, other: Cell) -> bool:
         other.last_column,
         other.first_row,
     )
-
-
-def _distinct(values: Iterable[float]) -> list[float]:
-    kept: list[float] = []
-    for value in sorted(values):
-        if not kept or value - kept[-1] > _NEAR:
-            kept.append(value)
-    return kept
 
 
 def _index(edges: Sequence[float], value: float) -> int:
