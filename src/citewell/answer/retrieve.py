@@ -18,7 +18,7 @@ from citewell.words import STOP_WORDS, stem, terms, word_spans
 
 MAX_QUESTION_CHARACTERS = 4_000
 EXPANSION_WEIGHT = 0.5
-"""How much a word that was added to the question counts beside one that the person typed."""
+"""How much a phrase that was added to the question counts beside one word that the person typed."""
 MIN_CANDIDATES = 100
 
 
@@ -65,8 +65,9 @@ def weighted_terms(question: str, expansions: Sequence[Expansion]) -> dict[str, 
     """The index terms to look for, and what each counts."""
     weights = dict.fromkeys(terms(question), 1.0)
     for expansion in expansions:
-        for term in terms(expansion.phrase):
-            weights.setdefault(term, EXPANSION_WEIGHT)
+        added = [term for term in terms(expansion.phrase) if len(term) > 1]
+        for term in added:
+            weights.setdefault(term, EXPANSION_WEIGHT / len(added))
     return weights
 
 
