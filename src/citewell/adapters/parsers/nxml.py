@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import dataclass, field
 from pathlib import PurePosixPath
 from typing import cast
 
@@ -49,7 +50,9 @@ SECTIONS = {
 CAPTIONED = frozenset("fig table-wrap supplementary-material media chem-struct-wrap graphic fig-group".split())
 FLOATS = CAPTIONED | {"table-wrap-group"}
 FOOTNOTES = frozenset("fn table-wrap-foot corresp".split())
-SPLITTING = frozenset("boxed-text code def-list disp-quote list p preformat ref table verse-group".split())
+CONTAINERS = FLOATS | FOOTNOTES | frozenset("boxed-text def-list disp-quote list list-item verse-group".split())
+"""Elements that hold paragraphs of their own, also when they stand inside one."""
+SPLITTING = CONTAINERS | frozenset("code def-item p preformat ref table".split())
 SKIPPED = frozenset("journal-meta toc permissions".split())
 SENTENCE_ENDS = ".:;?!"
 LIST_NUMBERS = {"order", "arabic", "alpha-lower", "alpha-upper", "roman-lower", "roman-upper"}
@@ -79,6 +82,14 @@ class JatsParser:
         )
 
 
+@dataclass(slots=True)
+class _Frame:
+    """One element that holds paragraphs: how many are open in it, and what waits for their end."""
+
+    paragraphs: int = 0
+    deferred: list[etree._Element] = field(default_factory=list)
+
+
 class _JatsReader(BlockReader, JatsLineReader):
     """Cuts an article into blocks."""
 
@@ -87,8 +98,7 @@ class _JatsReader(BlockReader, JatsLineReader):
         self._levels: list[int] = []
         """The heading level of each open section; a section without a title keeps that of the one round it."""
         self._lists: list[tuple[str, int]] = []
-        self._paragraphs = 0
-        self._deferred: list[etree._Element] = []
+        self._frames = [_Frame()]
 
     # ------------------------------------------------------------------------------------------------------ walking
 
@@ -98,7 +108,7 @@ class _JatsReader(BlockReader, JatsLineReader):
             return False
         if self.in_script:
             return super().enter(element)
-        if self._paragraphs and self._defer(element, name):
+        if self._frames[-1].paragraphs and self._defer(element, name):
             return False
         if not self._is_block(element, name):
             return super().enter(element)
@@ -128,18 +138,20 @@ class _JatsReader(BlockReader, JatsLineReader):
             if level > (self._levels[-1] if self._levels else 0):
                 self.flow.close(level)
         elif name == "p":
-            self._paragraphs -= 1
+            self._frames[-1].paragraphs -= 1
             self._write_deferred()
-        elif name == "list":
+        if name in CONTAINERS:
+            self._frames.pop()
+        if name == "list":
             self._lists.pop()
         elif self._kind_inside(name):
             self.close()
 
     def _is_block(self, element: etree._Element, name: str) -> bool:
-        if name in SPLITTING or name in SECTIONS or name in FLOATS or name in FOOTNOTES or name in METAS:
+        if name in SPLITTING or name in SECTIONS or name in METAS:
             return True
         # Anything else, such as a formula, is part of the sentence when it stands in a paragraph.
-        return not self._paragraphs and self.is_apart(name) and not _is_inside_formula(element)
+        return not self._frames[-1].paragraphs and self.is_apart(name) and not _is_inside_formula(element)
 
     # ------------------------------------------------------------------------------------------------------- blocks
 
@@ -186,6 +198,8 @@ class _JatsReader(BlockReader, JatsLineReader):
         kind = self._kind_inside(name)
         if kind:
             self.open(kind)
+        if name in CONTAINERS:
+            self._frames.append(_Frame())
         if name in CAPTIONED or name == "boxed-text":
             label, caption = line(child_named(element, "label")), line(child_named(element, "caption", "title"))
             text = f"{label}{'' if label[-1:] in '.:' else '.'} {caption}" if label and caption else label or caption
@@ -195,7 +209,7 @@ class _JatsReader(BlockReader, JatsLineReader):
         elif name == "list-item":
             self.mark(line(child_named(element, "label")) or self._next_marker())
         elif name == "p":
-            self._paragraphs += 1
+            self._frames[-1].paragraphs += 1
         elif name == "fn" and (label := line(child_named(element, "label"))):
             self.mark(label)
 
@@ -224,13 +238,14 @@ class _JatsReader(BlockReader, JatsLineReader):
             self.inline.superscript(label, following="")
         elif name not in FLOATS or not self.inline.last or self.inline.last in SENTENCE_ENDS:
             return False
-        self._deferred.append(element)
+        self._frames[-1].deferred.append(element)
         return True
 
     def _write_deferred(self) -> None:
-        if self._paragraphs:
+        frame = self._frames[-1]
+        if frame.paragraphs:
             return
-        deferred, self._deferred = self._deferred, []
+        deferred, frame.deferred = frame.deferred, []
         for element in deferred:
             walk(element, self)
             self.flush()

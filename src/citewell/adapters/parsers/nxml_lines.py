@@ -7,13 +7,14 @@ import re
 from lxml import etree
 
 from citewell.adapters.parsers.flow import (
-    Inline,
+    MATHS,
     LineReader,
     child_named,
     descendants_named,
     local_name,
     read_line,
 )
+from citewell.adapters.parsers.inline import Inline
 
 INLINE = frozenset(
     """abbrev bold chem-struct email ext-link fixed-case hr inline-formula inline-graphic italic milestone-end
@@ -22,7 +23,6 @@ INLINE = frozenset(
 )
 """Elements that may be part of a word; all others stand apart from it."""
 SKIPPED = frozenset("object-id processing-meta annotation annotation-xml".split())
-MATHML = "{http://www.w3.org/1998/Math/MathML}"
 ALTERNATIVES = ("math", "textual-form", "table", "tex-math", "code", "preformat")
 """Of several forms of one thing, the first of these is read."""
 NOTE_REFERENCES = frozenset({"bibr", "fn", "table-fn"})
@@ -42,7 +42,7 @@ class JatsLineReader(LineReader):
         self._chosen: list[etree._Element | None] = []
 
     def is_apart(self, name: str) -> bool:
-        return name not in INLINE
+        return name not in INLINE and name not in MATHS
 
     def is_citation(self, superscript: etree._Element) -> bool:
         parent = superscript.getparent()
