@@ -9,19 +9,21 @@ import time
 from collections import OrderedDict
 from collections.abc import Callable, Hashable
 from dataclasses import dataclass
-from typing import Annotated, TypeVar
+from typing import Annotated, Any, TypeVar
 
 from fastapi import Depends, Request
+from fastapi.responses import HTMLResponse
 
 from citewell.api.auth import Keys
 from citewell.api.errors import NOT_OUR_FORM, Refused
 from citewell.api.guard import CSRF_NEEDED
 from citewell.api.progress import Progress, Stopwatch
 from citewell.bootstrap import App, Results
-from citewell.errors import CitewellError, InputError
+from citewell.errors import InputError
 from citewell.ingest.library import Added
 from citewell.ingest.worker import Worker
 from citewell.types import Chunk, Document, Entry, Filing, Scope, Source, State
+from citewell.web.pages import page
 
 log = logging.getLogger(__name__)
 
@@ -86,7 +88,7 @@ class Site:
         try:
             self.worker()
             self.search("fever", self.owner, limit=1)
-        except CitewellError as error:
+        except Exception as error:
             # The page that needs the missing part says what to do; the others work.
             log.warning("not ready: %s", type(error).__name__)
         else:
@@ -106,6 +108,10 @@ class Site:
                 worker.start()
                 self._worker = worker
             return self._worker
+
+    def page(self, template: str, **values: Any) -> HTMLResponse:
+        """A page of this site; one that runs on the built-in model alone says so."""
+        return page(template, csrf=self.keys.csrf, is_local=self.app.settings.embedder == "minilm", **values)
 
     # --------------------------------------------------------------------------------------------- reading
 

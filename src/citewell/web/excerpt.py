@@ -5,8 +5,9 @@ from __future__ import annotations
 from citewell.types import Hit
 from citewell.words import sentences
 
-MAX_CHARACTERS = 420
+MAX_CHARACTERS = 360
 """About five lines: enough to judge a result, short enough to see the next one."""
+MIN_LAST_CHARACTERS = 25
 
 
 def best_within(hit: Hit) -> tuple[int, int] | None:
@@ -37,10 +38,23 @@ def excerpt(text: str, centre: tuple[int, int] | None, *, limit: int = MAX_CHARA
     while True:
         if last + 1 < len(spans) and spans[last + 1][1] - spans[first][0] <= limit:
             last += 1
-        elif first > 0 and spans[last][1] - spans[first - 1][0] <= limit:
+        elif (
+            first > 0
+            and spans[last][1] - spans[first - 1][0] <= limit
+            and _leads_in(text, *spans[first - 1 : first + 1])
+        ):
             first -= 1
         else:
-            return spans[first][0], _cut(text, spans[first][0], spans[last][1], 2 * limit)
+            break
+    # A heading or a list mark that ends the excerpt says nothing without what it opens.
+    while last > middle and last + 1 < len(spans) and spans[last][1] - spans[last][0] < MIN_LAST_CHARACTERS:
+        last -= 1
+    return spans[first][0], _cut(text, spans[first][0], spans[last][1], 2 * limit)
+
+
+def _leads_in(text: str, before: tuple[int, int], sentence: tuple[int, int]) -> bool:
+    """Whether a sentence belongs to the next one: in the same paragraph, or as the line that opens a list."""
+    return "\n\n" not in text[before[1] : sentence[0]] or text[before[1] - 1] == ":"
 
 
 def _cut(text: str, start: int, end: int, limit: int) -> int:

@@ -37,4 +37,4 @@ def templates() -> Environment:
 
 def page(template: str, *, status: HTTPStatus = HTTPStatus.OK, **values: Any) -> HTMLResponse:
     """A whole page, or the part of one that a script asked for."""
-    return HTMLResponse(templates().get_template(template).render(values), status_code=status)
+    return HTMLResponse(templates().get_template(template).render({"is_local": False} | values), status_code=status)

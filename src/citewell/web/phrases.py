@@ -45,7 +45,7 @@ KINDS = {
 def relevance_word(relevance: float) -> str:
     """What a relevance is called.
 
-    >>> relevance_word(0.86), relevance_word(0.1), relevance_word(float("nan"))
+    >>> relevance_word(0.86), relevance_word(0.05), relevance_word(float("nan"))
     ('strong', 'weak', 'weak')
     """
     return next((word for least, word in RELEVANCE if relevance >= least), RELEVANCE[-1][1])

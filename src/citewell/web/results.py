@@ -65,19 +65,25 @@ def _result(hit: Hit, wanted: dict[str, float], added: Sequence[Added]) -> Resul
     return Result(
         hit=hit,
         section=without_title(hit.section, hit.document),
-        excerpt=marked(hit.text, *layers, start=start, end=end),
+        excerpt=_tight(marked(hit.text, *layers, start=start, end=end)),
         cut_before=start > 0,
         cut_after=end < len(hit.text),
-        whole=None if is_whole else marked(hit.text, *layers),
+        whole=None if is_whole else _tight(marked(hit.text, *layers)),
         added=tuple(one for one in added if held.issuperset(terms(one.phrase))),
         place=Place(hit.chunk_index, *(span or (None, None))),
     )
 
 
-def without_title(section: tuple[str, ...], title: str) -> tuple[str, ...]:
-    """The section path without the document's own title, which stands above it already.
+def _tight(html: Markup) -> Markup:
+    """The same with one line break between paragraphs, not two: a result is a glance, not a page."""
+    return html.replace("\n\n", "\n")
 
-    >>> without_title(("Asthma", "Dose"), "Asthma")
+
+def without_title(section: tuple[str, ...], title: str) -> tuple[str, ...]:
+    """The section path without the document's own title, which stands above it already, numbered or not.
+
+    >>> without_title(("3 Asthma", "Dose"), "Asthma")
     ('Dose',)
     """
-    return section[1:] if section[:1] == (title,) else section
+    is_title = bool(section) and section[0].casefold().lstrip("0123456789. ") == title.casefold().lstrip("0123456789. ")
+    return section[1:] if is_title else section

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Sequence
 from dataclasses import dataclass
 
@@ -27,7 +28,8 @@ def grid(text: str, rows: Sequence[Block]) -> Grid | None:
     >>> found.names, [[span and text[slice(*span)] for span in row] for row in found.rows]
     (('Drug', 'Dose', 'Note'), [['A', '5 mg', None], ['B', '2 mg', 'slow']])
     """
-    cells = [_named(text, row) for row in rows]
+    shared = _shared_names(text, rows)
+    cells = [_named(text, row, shared) for row in rows]
     if any(not row for row in cells):
         return None
     names = max((tuple(name for name, _ in row) for row in cells), key=len)
@@ -38,14 +40,32 @@ def grid(text: str, rows: Sequence[Block]) -> Grid | None:
     return Grid(names, tuple(rows_placed)) if len(rows_placed) == len(placed) else None
 
 
-def _named(text: str, row: Block) -> list[tuple[str, Span]]:
+def _shared_names(text: str, rows: Sequence[Block]) -> set[str]:
+    """What at least half of the rows may call a column; a name may hold a colon itself."""
+    counts: Counter[str] = Counter()
+    for row in rows:
+        counts.update({name for piece in text[row.start : row.end].split("; ") for name in _names(piece)})
+    return {name for name, count in counts.items() if 2 * count >= len(rows)}
+
+
+def _names(piece: str) -> list[str]:
+    """All that could be the name in “name: value”, shortest first.
+
+    >>> _names("Plan B: total (ml): 300")
+    ['Plan B', 'Plan B: total (ml)']
+    """
+    parts = piece.split(": ")
+    return [": ".join(parts[:count]) for count in range(1, len(parts))]
+
+
+def _named(text: str, row: Block, shared: set[str]) -> list[tuple[str, Span]]:
     """The values of a row by name; a piece without a name belongs to the value before it."""
     found: list[tuple[str, Span]] = []
     position = row.start
     for piece in text[row.start : row.end].split("; "):
         end = position + len(piece)
-        name, colon, _ = piece.partition(": ")
-        if colon:
+        name = next((name for name in reversed(_names(piece)) if name in shared), None)
+        if name is not None:
             found.append((name, (position + len(name) + 2, end)))
         elif not found:
             return []

@@ -17,7 +17,6 @@ from citewell.errors import InputError, NotFound
 from citewell.samples import sample_files
 from citewell.types import Entry, Filing, Source, State
 from citewell.web.listing import PAGE_ROWS, Order, listed
-from citewell.web.pages import page
 from citewell.web.results import without_title
 
 router = APIRouter()
@@ -45,10 +44,9 @@ def library_page(
     entries = [entry for entry in site.app.entries() if entry.state is not State.SUPERSEDED]
     rows = listed(entries, wanted=wanted, order=sort, down=down)
     first = (number - 1) * PAGE_ROWS
-    return page(
+    return site.page(
         "library.html",
         nav="library",
-        csrf=site.keys.csrf,
         rows=[(entry, site.progress(entry)) for entry in rows[first : first + PAGE_ROWS]],
         found=len(rows),
         total=len(entries),
@@ -95,7 +93,7 @@ def ask_delete(site: Here, ids: Ids = None) -> Response:
     entries = _chosen(site, ids)
     lineages = {entry.lineage for entry in entries}
     family = [entry for entry in site.app.entries() if entry.lineage in lineages]
-    return page("delete.html", nav="library", csrf=site.keys.csrf, entries=entries, versions=len(family))
+    return site.page("delete.html", nav="library", entries=entries, versions=len(family))
 
 
 def _chosen(site: Site, ids: list[str] | None) -> list[Entry]:
@@ -127,10 +125,9 @@ def document_page(site: Here, document_id: str, first: Annotated[int, Query(ge=0
         chunks = site.opened(document_id).chunks
     except NotFound:
         chunks = ()
-    return page(
+    return site.page(
         "document.html",
         nav="library",
-        csrf=site.keys.csrf,
         entry=entry,
         progress=site.progress(entry),
         versions=sorted(versions, key=lambda one: -one.version),
@@ -147,7 +144,7 @@ def document_page(site: Here, document_id: str, first: Annotated[int, Query(ge=0
 def document_row(site: Here, document_id: str) -> Response:
     """The document's row in the library, for a script that follows it."""
     entry = site.entry(document_id)
-    return page("row.html", rows=[(entry, site.progress(entry))])
+    return site.page("row.html", rows=[(entry, site.progress(entry))])
 
 
 @router.post("/documents/{document_id}/version")

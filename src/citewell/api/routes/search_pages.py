@@ -13,7 +13,6 @@ from citewell.api.site import Here, Site, is_answering
 from citewell.errors import CitewellError
 from citewell.samples import EXAMPLE_QUESTIONS, sample_files
 from citewell.types import Entry, Scope
-from citewell.web.pages import page
 from citewell.web.results import added_phrases, shown
 
 router = APIRouter()
@@ -70,7 +69,7 @@ def search_page(
     if q.strip():
         values |= _found(site, q, scope, limit)
         values["more"] = _more(values, limit, {"q": q, "tag": chosen, "journey": journey, "subject": subject})
-    return page("search.html", **values)
+    return site.page("search.html", **values)
 
 
 def _found(site: Site, question: str, scope: Scope, limit: int) -> dict[str, Any]:

@@ -7,7 +7,6 @@ from typing import Annotated, Literal
 from fastapi import APIRouter, Depends, Query, Response
 
 from citewell.api.site import Here
-from citewell.web.pages import page
 from citewell.web.results import without_title
 from citewell.web.source import Place, view
 
@@ -46,4 +45,4 @@ def _shown(template: str, site: Here, document_id: str, place: Place) -> Respons
     opened = site.opened(document_id)
     found = view(opened.entry, opened.document, opened.chunks, place)
     section = without_title(found.section, found.title)
-    return page(template, nav="search", view=found, section=section)
+    return site.page(template, nav="search", view=found, section=section, place=place.query)

@@ -6,9 +6,13 @@ let asked = 0;
 
 export const isOpen = () => panel?.classList.contains("is-open") ?? false;
 
-export function showMarked(root, behavior = "auto") {
-  const marked = root.querySelector("#marked");
-  marked?.scrollIntoView({ block: "center", behavior });
+// Only the panel scrolls: the page must not move under the reader's eyes.
+function showMarked() {
+  const marked = panel.querySelector("#marked");
+  if (!marked) return;
+  const place = marked.getBoundingClientRect();
+  const frame = panel.getBoundingClientRect();
+  panel.scrollTop += place.top + place.height / 2 - frame.top - frame.height / 2;
 }
 
 function select(link) {
@@ -55,10 +59,11 @@ export async function open(link) {
     content = failed(address);
   }
   if (turn !== asked) return;
-  panel.replaceChildren(closeButton(), content);
+  panel.replaceChildren(content);
+  (panel.querySelector(".source-bar") ?? panel).prepend(closeButton());
   panel.removeAttribute("aria-busy");
   panel.scrollTop = 0;
-  showMarked(panel);
+  showMarked();
   panel.querySelector(".source-title")?.focus({ preventScroll: true });
 }
 
