@@ -23,7 +23,6 @@ from citewell.adapters.parsers.flow import (
     BlockReader,
     Flow,
     child_named,
-    children_named,
     descendants_named,
     local_name,
     walk,
@@ -102,7 +101,10 @@ class _DocxReader(BlockReader, DocxLineReader):
         return True
 
     def leave(self, element: etree._Element) -> None:
-        if local_name(element) != "p" or self.in_script:
+        name = local_name(element)
+        if name == "tbl" and not self.in_script:
+            self.close()
+        if name != "p" or self.in_script:
             super().leave(element)
             return
         style = self._styles_open.pop()
@@ -157,7 +159,11 @@ class _DocxReader(BlockReader, DocxLineReader):
     def _enter_table(self, table: etree._Element) -> bool:
         """Write a table as rows; True when it is only a frame round ordinary text."""
         rows = _rows(table)
-        if all(len(children_named(row, "tc")) <= 1 for row in rows) or table in self._frames:
+        if table in self._frames:
+            self.open(self.kind)
+            return True
+        if all(len(_cells_of(row)) <= 1 for row in rows):
+            self.open("box")
             return True
         cells = [self._cells(row) for row in rows]
         merged = _merge_down(cells)

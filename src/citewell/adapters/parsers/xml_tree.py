@@ -64,10 +64,10 @@ def _damaged(error: etree.XMLSyntaxError) -> InputError:
             "The XML uses entities that are not defined in it, lie outside it or grow without end. "
             "Save it with its entities resolved and add that."
         )
-    if "huge" in message.lower() or "too long" in message.lower():
-        return TooLarge("The XML holds a single piece of text that is too long to be read. Split it and add the parts.")
     if "depth" in message:
         return DamagedFile("The XML nests its elements too deeply to be read. Check how it was made.")
+    if "huge" in message.lower() or "too long" in message.lower():
+        return TooLarge("The XML holds a single piece of text that is too long to be read. Split it and add the parts.")
     return DamagedFile(
         f"The XML is broken at line {error.lineno}: it is cut short or malformed. Download or export it again."
     )
