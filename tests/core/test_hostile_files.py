@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import struct
 import zipfile
+from collections.abc import Mapping
 from io import BytesIO
 from pathlib import Path
 
@@ -25,7 +26,7 @@ def read(data: bytes | str, name: str = "file", limits: Limits | None = None) ->
     return parse(Source(data, name), parsers=all_parsers(), limits=limits or Limits())
 
 
-def word_file(entries: dict[str, str | bytes], *, compression: int = zipfile.ZIP_DEFLATED) -> bytes:
+def word_file(entries: Mapping[str, str | bytes], *, compression: int = zipfile.ZIP_DEFLATED) -> bytes:
     stream = BytesIO()
     with zipfile.ZipFile(stream, "w", compression) as package:
         for name, content in entries.items():
@@ -175,6 +176,12 @@ def test_mis_encoded_xml_is_read_with_a_note_or_refused() -> None:
     )
     assert isinstance(refusal(b"<?xml version='1.0' encoding='klingon'?><a>x</a>"), DamagedFile)
     assert isinstance(refusal(b"<article><body><p>a\0b</p></body></article>"), UnsupportedFile)
+
+
+def test_a_prefix_that_is_not_declared_costs_nothing() -> None:
+    body = '<p xml:id="1">See <ext-link xlink:href="x">there</ext-link>: <mml:math><mml:mi>x</mml:mi></mml:math></p>'
+    assert read(f"<article><body>{body}</body></article>").text == "See there: x"
+    assert isinstance(refusal(f"<article><body>{body}</article>"), DamagedFile)
 
 
 def test_spans_in_a_table_cannot_make_a_small_file_huge() -> None:

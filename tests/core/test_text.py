@@ -140,6 +140,11 @@ def test_markdown_keeps_its_structure() -> None:
     ]
 
 
+def test_html_between_markdown_is_read_without_its_tags() -> None:
+    text = "# x\n\n<details>\n<summary>Who?</summary>\n\nAll **staff**.\n\n</details>\n\n<!-- note -->\n\nEnd."
+    assert read(text, "a.md").text == "x\n\nWho?\n\nAll staff.\n\nEnd."
+
+
 def test_a_rule_at_the_top_is_no_front_matter() -> None:
     assert read("---\n\nWords here.\n\n---\n", "a.md").text == "Words here."
 

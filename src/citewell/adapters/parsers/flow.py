@@ -26,7 +26,10 @@ class Flow(Canonical):
 def local_name(element: etree._Element) -> str:
     """The name of an element without its namespace; nothing for comments, instructions and entities."""
     tag: object = element.tag
-    return tag.rpartition("}")[2] if isinstance(tag, str) else ""
+    if not isinstance(tag, str):
+        return ""
+    # A prefix stays in the name where the file forgot to declare it.
+    return tag.rpartition("}")[2].rpartition(":")[2]
 
 
 def child_named(element: etree._Element | None, *names: str) -> etree._Element | None:

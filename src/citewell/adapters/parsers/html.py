@@ -86,7 +86,8 @@ def tree(text: str) -> etree._Element:
     root = etree.fromstring(clean(text).encode("utf-8", errors="ignore"), parser)
     if any(entry.type_name == "ERR_RESOURCE_LIMIT" for entry in parser.error_log):
         raise DamagedFile("The page nests its parts too deeply to be read whole. Save it again as PDF and add that.")
-    return root
+    # There is no root in a page of nothing but comments or closing tags.
+    return root if root is not None else etree.Element("html")
 
 
 def write_blocks(root: etree._Element, flow: Flow, *, outer_level: int = 0) -> None:

@@ -11,6 +11,7 @@ from citewell.errors import DamagedFile, InputError, TooLarge
 from citewell.ingest.decode import decode
 
 ENCODING_ERRORS = (etree.ErrorTypes.ERR_INVALID_ENCODING, etree.ErrorTypes.ERR_INVALID_CHAR)
+HARMLESS_ERRORS = frozenset({"NS_ERR_UNDEFINED_NAMESPACE", "DTD_XMLID_VALUE"})
 _PREDEFINED = frozenset({"lt", "gt", "amp", "quot", "apos"})
 _REFERENCE = re.compile(rb"&([A-Za-z][A-Za-z0-9]{1,31});")
 _DECLARATION = re.compile(r"\A\s*<\?xml[^>]*\?>")
@@ -20,18 +21,29 @@ def read_tree(data: bytes) -> tuple[etree._Element, str | None]:
     """The root of an XML file, and a note when its encoding had to be guessed."""
     data = _spell_out_entities(data)
     try:
-        return etree.fromstring(data, _parser()), None
+        return _tree(data), None
     except etree.XMLSyntaxError as error:
         if getattr(error, "code", None) not in ENCODING_ERRORS:
             raise _damaged(error) from error
     text, note = decode(data)
     try:
-        return etree.fromstring(_DECLARATION.sub("", text).encode(), _parser()), note
+        return _tree(_DECLARATION.sub("", text).encode()), note
     except etree.XMLSyntaxError as error:
         raise _damaged(error) from error
 
 
-def _parser() -> etree.XMLParser:
+def _tree(data: bytes) -> etree._Element:
+    parser = _parser()
+    try:
+        return etree.fromstring(data, parser)
+    except etree.XMLSyntaxError:
+        # A prefix that is not declared or an odd identifier costs no text; anything else might.
+        if any(entry.type_name not in HARMLESS_ERRORS for entry in parser.error_log):
+            raise
+        return etree.fromstring(data, _parser(recover=True))
+
+
+def _parser(*, recover: bool = False) -> etree.XMLParser:
     return etree.XMLParser(
         resolve_entities="internal",  # type: ignore[arg-type]
         load_dtd=False,
@@ -40,6 +52,7 @@ def _parser() -> etree.XMLParser:
         huge_tree=False,
         remove_comments=True,
         remove_pis=True,
+        recover=recover,
     )
 
 
