@@ -178,6 +178,10 @@ def test_mis_encoded_xml_is_read_with_a_note_or_refused() -> None:
     assert isinstance(refusal(b"<article><body><p>a\0b</p></body></article>"), UnsupportedFile)
 
 
+def test_a_bare_ampersand_is_told_with_its_line() -> None:
+    assert "broken at line 2" in str(refusal("<article><body>\n<p>salt & water</p></body></article>"))
+
+
 def test_a_prefix_that_is_not_declared_costs_nothing() -> None:
     body = '<p xml:id="1">See <ext-link xlink:href="x">there</ext-link>: <mml:math><mml:mi>x</mml:mi></mml:math></p>'
     assert read(f"<article><body>{body}</body></article>").text == "See there: x"

@@ -36,6 +36,7 @@ NAMESPACED = b'<article xmlns="https://jats.nlm.nih.gov/ns/archiving/1.3/"><fron
         (b"<article class='post'><h1>News</h1></article>", "a.xml", "text/html"),
         (b'<?xml version="1.0"?><ClinicalDocument xmlns="urn:hl7-org:v3"/>', "a.html", "application/cda+xml"),
         (b"<html><p>x", "a.xml", "text/html"),
+        (b"<!DOCTYPE NETSCAPE-Bookmark-file-1><META><DL><DT>x", "a", "text/html"),
         (b"<!doctype HTML>\n<title>x</title>", "a.txt", "text/html"),
         (b'<?xml version="1.0"?><html xmlns="http://www.w3.org/1999/xhtml"/>', "a", "text/html"),
         (b"<div>Take with food.</div>", "a.txt", "text/html"),

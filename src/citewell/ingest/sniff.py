@@ -159,7 +159,7 @@ def _sniff_text(text: str, name: str) -> str:
         return CDA
     if tag in JATS_ROOTS and JATS_SIGNS.search(text, position, position + _HEAD_CHARACTERS):
         return JATS
-    if doctype or text.lstrip("\ufeff \t\r\n").startswith("<?xml"):
+    if text.lstrip("\ufeff \t\r\n").startswith("<?xml") or (doctype and tag.lower() not in HTML_TAGS):
         return XML
     return _sniff_loose_text(text, root, is_named_markdown=name.endswith((".md", ".markdown")))
 

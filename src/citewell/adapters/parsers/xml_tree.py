@@ -72,7 +72,7 @@ def _spell_out_entities(data: bytes) -> bytes:
 
 def _damaged(error: etree.XMLSyntaxError) -> InputError:
     message = str(error)
-    if "entity" in message.lower():
+    if "entity" in message.lower() and "no name" not in message:
         return DamagedFile(
             "The XML uses entities that are not defined in it, lie outside it or grow without end. "
             "Save it with its entities resolved and add that."
