@@ -7,13 +7,11 @@ from dataclasses import dataclass
 from itertools import pairwise
 
 from citewell.adapters.parsers.pdf_geometry import Rect
-from citewell.adapters.parsers.pdf_grids import Cells, distinct, outline
+from citewell.adapters.parsers.pdf_grids import MIN_PADDING, Cells, distinct, outline
 
 TOUCH = 2.0
 """Points: tiles nearer than this are side by side."""
 MIN_TILES = 3
-MIN_PADDING = 4.0
-"""Points: words nearer than this across the edge of a column are running text, not two cells."""
 LARGEST_GAP = 40.0
 """Points without a word: the table has ended."""
 
@@ -28,6 +26,10 @@ class Banner:
     @property
     def box(self) -> Rect:
         return outline(self.tiles)
+
+    def at(self, top: float) -> Banner:
+        """The same columns under an unseen header, for the part of a table on the next page."""
+        return Banner([Rect(self.edges[0], top, self.edges[-1], top)], self.edges)
 
 
 def find_banners(fills: Sequence[Rect], words: Sequence[Rect]) -> list[Banner]:
@@ -67,7 +69,7 @@ def cells_below(banner: Banner, fills: Sequence[Rect], words: Sequence[Rect], fl
         return []
     bottom = max(word.bottom for line in body for word in line) + 1
     tops = _row_tops(body, banner.edges, bridges, head.bottom)
-    cells = list(banner.tiles)
+    cells = [tile for tile in banner.tiles if tile.height > 0]
     for top, end in pairwise([*tops, max([bottom, *(fill.bottom for fill in bridges if fill.top < bottom)])]):
         cells += _row_cells(top, end, banner.edges, bridges)
     return cells

@@ -11,7 +11,7 @@ from dataclasses import dataclass, field, replace
 from citewell.adapters.parsers.pdf_lines import TextLine
 from citewell.types import BlockKind
 
-BULLETS = "•▪◦‣●○■□➢➔►✓✔·∙⁃♦◆❖*–—-"
+BULLETS = "•▪◦‣●○■□➢➔►✓✔·∙⁃♦◆❖»›*–—-"
 _BULLET = re.compile(rf"^[{re.escape(BULLETS)}](?=\s|$)")
 _RULE_NUMBER = re.compile(r"^\d+(?:\.\d+){2,5}\.?(?=\s|$)")
 _ORDERED = re.compile(r"^(?:\(?(?:\d{1,3}|[a-zA-Z]|[ivxIVX]{1,5})[.)]|\d+\.\d+\.?)(?=\s|$)")

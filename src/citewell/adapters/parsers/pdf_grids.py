@@ -11,6 +11,8 @@ from citewell.adapters.parsers.pdf_geometry import Rect
 
 SNAP = 3.0
 """Points: lines nearer than this are one line."""
+MIN_PADDING = 4.0
+"""Points: words nearer than this across the edge of a column are running text, not two cells."""
 MAX_EDGES = 600
 """Joining lines takes time that grows with the square of their number; a page with more is a drawing."""
 
@@ -19,7 +21,7 @@ Cells = list[Rect]
 
 def find_grids(rules: Sequence[Rect], words: Sequence[Rect]) -> list[Cells]:
     """The cells of each ruled table, in a frame where text runs to the right; tables in one column are left out."""
-    edges = [_edge(rule) for rule in (*rules, *_implied_verticals(rules, words), *_closing_levels(rules))]
+    edges = [_edge(rule) for rule in (*rules, *_implied_edges(rules, words), *_closing_levels(rules))]
     if len(edges) < 4:
         return []
     # Here and not above: reading a PDF without a single drawn line needs no table finder.
@@ -103,27 +105,45 @@ def distinct(values: Iterable[float]) -> list[float]:
     return places
 
 
-def _implied_verticals(rules: Sequence[Rect], words: Sequence[Rect]) -> Iterator[Rect]:
-    """Upright lines that nobody drew: where level lines are drawn cell by cell, their ends show the columns."""
+def _implied_edges(rules: Sequence[Rect], words: Sequence[Rect]) -> Iterator[Rect]:
+    """Edges that nobody drew: where level lines are drawn cell by cell, their ends show the columns."""
     uprights = [rule for rule in rules if rule.height > rule.width]
     for stack in _stacks(rules):
+        left, right = stack[0][0].left, stack[0][-1].right
         meant = _meant_places(stack, uprights)
+        implied = False
         for above, below in pairwise(stack):
             top, bottom = above[0].top, below[0].bottom
             between = [word for word in words if top < (word.top + word.bottom) / 2 < bottom]
             inner = [
                 place
-                for place in _shared_joints(above, below)
-                if round(place / SNAP) not in meant
-                and not any(word.left + 1 < place < word.right - 1 for word in between)
+                for place in _shared_joints(above, below, left)
+                if round(place / SNAP) not in meant and not _runs_across(place, between)
             ]
-            for place in (above[0].left, *inner, above[-1].right) if inner else ():
+            implied = implied or bool(inner)
+            for place in (left, *inner, right) if inner else ():
                 yield Rect(place, top, place, bottom)
+        last = stack[-1]
+        if implied and last[0].left - left > SNAP:
+            # The page cut a cell that goes down along several rows.
+            yield Rect(left, last[0].top, last[0].left, last[0].top)
 
 
-def _shared_joints(above: list[Rect], below: list[Rect]) -> list[float]:
-    """Where both of two levels pass from one piece to the next."""
-    return [piece.left for piece in above[1:] if any(abs(piece.left - other.left) < SNAP for other in below[1:])]
+def _runs_across(place: float, words: Sequence[Rect]) -> bool:
+    """Whether a line of text passes over a place without the gap that parts two cells."""
+    left = [word for word in words if word.left < place - 1 and word.right > place - MIN_PADDING]
+    right = [word for word in words if word.right > place + 1 and word.left < place + MIN_PADDING]
+    return any(
+        first is second or (abs(first.bottom - second.bottom) < 2 and second.left - first.right < MIN_PADDING)
+        for first in left
+        for second in right
+    )
+
+
+def _shared_joints(above: list[Rect], below: list[Rect], left: float) -> list[float]:
+    """Where both of two levels pass from one piece to the next, or begin inside the table."""
+    inner = [piece.left for piece in above if piece.left - left > SNAP]
+    return [place for place in inner if any(abs(place - other.left) < SNAP for other in below)]
 
 
 def _meant_places(stack: list[list[Rect]], uprights: Sequence[Rect]) -> set[int]:
@@ -132,7 +152,7 @@ def _meant_places(stack: list[list[Rect]], uprights: Sequence[Rect]) -> set[int]
     drawn: Counter[int] = Counter()
     for above, below in pairwise(stack):
         middle = (above[0].top + below[0].bottom) / 2
-        for place in _shared_joints(above, below):
+        for place in _shared_joints(above, below, stack[0][0].left):
             rows[round(place / SNAP)] += 1
             drawn[round(place / SNAP)] += any(
                 abs(upright.left - place) < SNAP and upright.top < middle < upright.bottom for upright in uprights
@@ -149,16 +169,20 @@ def _stacks(rules: Sequence[Rect]) -> list[list[list[Rect]]]:
     stacks: list[list[list[Rect]]] = []
     for key in sorted(levels):
         for chain in _chains(levels[key]):
-            for stack in stacks:
-                above = stack[-1]
-                same_ends = abs(above[0].left - chain[0].left) < SNAP and abs(above[-1].right - chain[-1].right) < SNAP
-                if same_ends:
-                    if chain[0].top - above[0].top > SNAP:
-                        stack.append(chain)
-                    break
-            else:
+            stack = next((stack for stack in stacks if _belongs(chain, stack)), None)
+            if stack is None:
                 stacks.append([chain])
+            elif chain[0].top - stack[-1][0].top > SNAP:
+                stack.append(chain)
     return [stack for stack in stacks if len(stack) > 1 and any(len(level) > 1 for level in stack)]
+
+
+def _belongs(chain: list[Rect], stack: list[list[Rect]]) -> bool:
+    """Whether a level ends where the stack ends, and begins where it begins or at one of its columns."""
+    above = stack[-1]
+    places = [stack[0][0].left, *(piece.left for piece in (*stack[0], *above))] if len(chain) > 1 else [above[0].left]
+    begins = any(abs(place - chain[0].left) < SNAP for place in places)
+    return begins and abs(stack[0][-1].right - chain[-1].right) < SNAP
 
 
 def _chains(level: Sequence[Rect]) -> list[list[Rect]]:

@@ -39,11 +39,13 @@ def laid_out(sheets: Sequence[Sheet]) -> list[LaidOut]:
         [page.paper for page in pages],
         [[*(table.box for table in page.tables), *(banner.box for banner in page.banners)] for page in pages],
     )
+    cut: Banner | None = None
     for page, sheet, lines in zip(pages, sheets, kept, strict=True):
         furniture = [line.box for line in page.lines if not any(line is other for other in lines)]
         page.lines = lines
-        if page.banners:
-            _lay_banner_tables(page, sheet, furniture)
+        if cut and page.lines:
+            page.banners.insert(0, cut.at(min(line.box.top for line in page.lines) - 1))
+        cut = _lay_banner_tables(page, sheet, furniture) if page.banners else None
     for page, following in pairwise(pages):
         _drop_repeated_line(page, following)
     return pages
@@ -78,13 +80,14 @@ def _page(sheet: Sheet) -> LaidOut:
     return page
 
 
-def _lay_table(page: LaidOut, sheet: Sheet, cells: Cells, shades: Sequence[Rect]) -> None:
+def _lay_table(page: LaidOut, sheet: Sheet, cells: Cells, shades: Sequence[Rect]) -> Table | None:
     """Take the glyphs in the cells out of the page and make them a table, if they are one."""
     inside, outside = _parted(page.free, cells, page.reading)
     table = build_table(cells, inside, sheet, page.reading, shades)
     if table:
         page.tables.append(table)
         page.free = outside
+    return table
 
 
 def _lay_lines(page: LaidOut, sheet: Sheet) -> None:
@@ -95,21 +98,25 @@ def _lay_lines(page: LaidOut, sheet: Sheet) -> None:
     page.lines = [_bulleted(line, dots) for line in lines if not any(box.holds(*_middle(line.box)) for box in heads)]
 
 
-def _lay_banner_tables(page: LaidOut, sheet: Sheet, furniture: Sequence[Rect]) -> None:
-    """Build the tables under coloured headers, now that the furniture of the page is known."""
+def _lay_banner_tables(page: LaidOut, sheet: Sheet, furniture: Sequence[Rect]) -> Banner | None:
+    """Build the tables under coloured headers, now that furniture is known; the last one, if the page may cut it."""
     words = [
         word for word in word_boxes(sheet, page.reading) if not any(box.holds(*_middle(word)) for box in furniture)
     ]
     shades = [page.reading.rect(area) for area in sheet.shapes.fills]
     tops = sorted([banner.box.top for banner in page.banners] + [table.box.top for table in page.tables])
+    lowest: tuple[Banner, Table] | None = None
     for banner in page.banners:
         floor = next((top for top in tops if top > banner.box.bottom), page.paper.bottom)
         cells = cells_below(banner, shades, words, floor)
-        if cells:
-            _lay_table(page, sheet, cells, [banner.box, *banner.tiles])
+        if cells and (table := _lay_table(page, sheet, cells, [banner.box, *banner.tiles])):
+            lowest = banner, table
     page.banners = []
     _lay_lines(page, sheet)
     page.lines = [line for line in page.lines if not any(box.holds(*_middle(line.box)) for box in furniture)]
+    if lowest and not any(line.box.top > lowest[1].box.bottom for line in page.lines):
+        return lowest[0]
+    return None
 
 
 def _middle(area: Rect) -> tuple[float, float]:

@@ -12,10 +12,12 @@ from citewell.adapters.parsers.pdf_read import Gap, Glyph, Sheet
 
 WORD_GAP = 0.25
 """Of the type size: two glyphs further apart belong to two words, even without a space in the file."""
-KERNING = 0.04
-"""Of the type size: a space that pdfium saw in less than this is a kerned pair, not a space."""
-INDEX_GAP = 0.25
-"""The same between two sizes of type, as in B₁₂."""
+INDEX_SIZE = 0.85
+"""Of the type size: smaller characters off the base line are raised or lowered ones."""
+INDEX_GAP, AFTER_INDEX_GAP = 0.25, 0.08
+"""Of the type size: pdfium sees a gap before and after a raised or lowered character, as in B₁₂; less is none."""
+LARGEST_STEP = 2.2
+"""Two sizes of type that differ by more than this factor never share a word or a base line."""
 SEGMENT_GAP = 1.2
 """Of the type size: a wider gap may be the one between two columns."""
 
@@ -123,14 +125,15 @@ def _words(glyphs: Iterable[Glyph | Gap], turn: Turn) -> Iterator[_Word]:
 
 def _breaks(last: Glyph, glyph: Glyph, gap: Gap | None) -> bool:
     """Whether a word ends between two neighbours of the file."""
-    size = max(last.style.size, glyph.style.size)
+    small, large = sorted((last.style.size, glyph.style.size))
     distance = glyph.box.left - last.box.right
-    if abs(glyph.base - last.base) > 0.6 * size or distance > WORD_GAP * size or distance < -0.6 * size:
+    if abs(glyph.base - last.base) > 0.6 * large or distance > WORD_GAP * large or distance < -0.6 * large:
         return True
-    if gap is None or not gap.generated:
-        return gap is not None
-    # pdfium also sees a gap where a raised or lowered glyph of a formula begins.
-    return distance >= (INDEX_GAP if last.style.size != glyph.style.size else KERNING) * size
+    if gap is None or not gap.generated or small * LARGEST_STEP < large:
+        return gap is not None or small * LARGEST_STEP < large
+    if small >= INDEX_SIZE * large:
+        return True
+    return distance >= (INDEX_GAP if glyph.style.size < last.style.size else AFTER_INDEX_GAP) * large
 
 
 def _rows(words: Iterable[_Word]) -> list[list[_Word]]:
@@ -155,11 +158,11 @@ def _row_of(word: _Word, rows: list[list[_Word]]) -> list[_Word] | None:
     for row in rows:
         head = row[0]
         distance = abs(word.base - head.base)
-        if distance >= best_distance:
+        if distance >= best_distance or max(word.size, head.size) > LARGEST_STEP * min(word.size, head.size):
             continue
         if distance <= 0.22 * min(word.size, head.size):
             best, best_distance = row, distance
-        elif word.size < 0.85 * head.size and distance <= 0.5 * head.size:
+        elif word.size < INDEX_SIZE * head.size and distance <= 0.5 * head.size:
             nearest = min(max(other.left - word.right, word.left - other.right) for other in row)
             if nearest < 1.5 * head.size:
                 best, best_distance = row, distance
@@ -215,13 +218,13 @@ def _set_line(words: Sequence[_Word], turn: Turn, reading: Turn, page: int) -> T
 
 def _is_index(word: _Word, base: float, size: float, before: str, reach: float) -> bool:
     """Whether a word is the raised number of the unit or number before it, set a little apart."""
-    is_raised = word.size < 0.85 * size and word.base < base - 0.15 * size
+    is_raised = word.size < INDEX_SIZE * size and word.base < base - 0.15 * size
     return is_raised and word.left - reach < 0.4 * size and word.glyphs[0].text.isdigit() and takes_power(before)
 
 
 def _characters(glyphs: list[Glyph], base: float, size: float, *, after: str) -> Iterator[tuple[str, Glyph]]:
     """The clean characters of a word; raised ones are written as superscripts, which keeps 10⁹ from reading 109."""
-    is_raised = [glyph.style.size < 0.85 * size and glyph.base < base - 0.15 * size for glyph in glyphs]
+    is_raised = [glyph.style.size < INDEX_SIZE * size and glyph.base < base - 0.15 * size for glyph in glyphs]
     before = after
     start = 0
     while start < len(glyphs):

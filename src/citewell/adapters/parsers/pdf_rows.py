@@ -69,9 +69,10 @@ def table_rows(table: Table, before: Table | None) -> list[Draft]:
 
 
 def same_columns(before: Table, table: Table) -> bool:
-    """Whether two tables have their columns at the same places."""
+    """Whether two tables have columns of the same widths; left and right pages may have different margins."""
+    shift = table.edges[0] - before.edges[0]
     return before.column_count == table.column_count and all(
-        abs(first - second) <= _SAME_EDGE for first, second in zip(before.edges, table.edges, strict=True)
+        abs(first + shift - second) <= _SAME_EDGE for first, second in zip(before.edges, table.edges, strict=True)
     )
 
 
@@ -121,7 +122,7 @@ def _names(cell: Cell, table: Table, running: _Running) -> Parts:
     """The names of the columns that a cell covers, from the widest to the narrowest."""
     if table.spans_all(cell):
         return []
-    if running.group and cell.first_column == 0 and running.group.last_column < table.column_count - 1:
+    if running.group and cell.first_column == 0 and running.group.last_column == 0:
         # A title in the first column takes the place of that column's name.
         return []
     over = [

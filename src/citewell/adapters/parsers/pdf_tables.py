@@ -111,9 +111,10 @@ def _header_rows(table: Table, shaded: set[int]) -> frozenset[int]:
         mostly_bold = sum(cell.is_bold for cell in cells) >= 0.6 * len(cells)
         is_set_off = mostly_bold or index in shaded
         spans_all = any(table.spans_all(cell) for cell in cells)
+        named = {column for cell in table.row(index) for column in range(cell.first_column, cell.last_column + 1)}
         if not (is_short and is_set_off) or spans_all or len(names) == MAX_HEADER_ROWS:
             break
-        if len(cells) == 1 and cells[0].first_column == 0 and table.column_count > 1 and not names:
+        if len(named - {0}) < 0.5 * (table.column_count - 1) or (names and len(table.row(index)) == 1):
             break
         names.append(index)
     if not names and _first_row_names(table, filled):
