@@ -7,7 +7,7 @@ import threading
 from collections import Counter
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import numpy as np
 import pytest
@@ -127,15 +127,20 @@ def expected(
     ]
     mean = sum(len(passage) for _, _, passage, _ in chunks) / max(len(chunks), 1)
     present = {term: sum(term in passage for _, _, passage, _ in chunks) for term in terms}
-    lexical = {}
+    rarity = {
+        term: weight * math.log(1 + (len(chunks) - present[term] + 0.5) / (present[term] + 0.5))
+        for term, weight in terms.items()
+    }
+    lexical, coverage = {}, {}
     for generation, place, passage, _ in chunks:
         score = 0.0
-        for term, weight in terms.items():
-            rarity = math.log(1 + (len(chunks) - present[term] + 0.5) / (present[term] + 0.5))
+        for term in terms:
             frequency = Counter(passage)[term]
             damping = TUNING.k1 * (1 - TUNING.b + TUNING.b * len(passage) / max(mean, 1.0))
-            score += weight * rarity * (TUNING.k1 + 1) * frequency / (frequency + damping)
+            score += rarity[term] * (TUNING.k1 + 1) * frequency / (frequency + damping)
         lexical[generation, place] = score
+        held = sum(rarity[term] for term in terms if term in passage)
+        coverage[generation, place] = held / sum(rarity.values()) if terms else 0.0
     cosine = {(generation, place): float(row @ vector) for generation, place, _, row in chunks}
     dense_order = sorted(cosine, key=lambda key: (-cosine[key], key))[:limit]
     lexical_order = sorted((key for key in lexical if lexical[key] > 0), key=lambda key: (-lexical[key], key))[:limit]
@@ -146,6 +151,7 @@ def expected(
             lexical[key],
             dense_order.index(key) + 1 if key in dense_order else None,
             lexical_order.index(key) + 1 if key in lexical_order else None,
+            coverage[key],
         )
         for key in dict.fromkeys(dense_order + lexical_order)
     ]
@@ -157,7 +163,8 @@ def assert_same(found: Sequence[Candidate], wanted: Sequence[Candidate]) -> None
         (one.generation, one.chunk_index, one.dense_rank, one.lexical_rank) for one in wanted
     ]
     assert [one.cosine for one in found] == pytest.approx([one.cosine for one in wanted], abs=1e-6)
-    assert [one.lexical_score for one in found] == pytest.approx([one.lexical_score for one in wanted], rel=1e-5)
+    assert [one.lexical_score for one in found] == pytest.approx([one.lexical_score for one in wanted])
+    assert [one.coverage for one in found] == pytest.approx([one.coverage for one in wanted])
 
 
 WORDS = ["dose", "renal", "fever", "adult", "child", "stroke", "sepsis", "statin"]
@@ -267,8 +274,14 @@ class TestCommonTerms:
     def test_are_left_out_when_a_rarer_term_remains(self, open_index: Open, shelf: MemoryShelf) -> None:
         index = open_index(shelf)
         both = index.candidates(unit(1), weights("patient statin"), scope=HERE, limit=2000)
-        assert both == index.candidates(unit(1), weights("statin"), scope=HERE, limit=2000)
+        rarer = index.candidates(unit(1), weights("statin"), scope=HERE, limit=2000)
+        assert [replace(one, coverage=0.0) for one in both] == [replace(one, coverage=0.0) for one in rarer]
         assert sum(one.lexical_rank is not None for one in both) == 11
+
+    def test_count_as_covered_all_the_same(self, open_index: Open, shelf: MemoryShelf) -> None:
+        found = open_index(shelf).candidates(unit(1), weights("patient statin"), scope=HERE, limit=2000)
+        assert {one.coverage == pytest.approx(1.0) for one in found if one.lexical_rank} == {True}
+        assert all(0 < one.coverage < 0.1 for one in found if not one.lexical_rank)
 
     def test_are_kept_when_there_is_nothing_rarer(self, open_index: Open, shelf: MemoryShelf) -> None:
         found = open_index(shelf).candidates(unit(1), weights("patient unheard"), scope=HERE, limit=2000)
@@ -330,18 +343,50 @@ class TestScope:
                 index.candidates(vector, question, scope=HERE, limit=limit)
         wanted = open_index(alone).candidates(vector, question, scope=HERE, limit=limit)
         found = index.candidates(vector, question, scope=HERE, limit=limit)
-        assert [renumbered(one, places[one.generation]) for one in found] == wanted
+        assert [replace(one, generation=places[one.generation]) for one in found] == wanted
 
 
-def renumbered(candidate: Candidate, generation: int) -> Candidate:
-    return Candidate(
-        generation,
-        candidate.chunk_index,
-        candidate.cosine,
-        candidate.lexical_score,
-        candidate.dense_rank,
-        candidate.lexical_rank,
-    )
+class TestManyRows:
+    """Large libraries may be searched in two passes; what is found must not differ."""
+
+    COUNT, WIDTH = 21_000, 64
+
+    @pytest.fixture(params=["clustered", "isotropic", "all alike", "spiky"])
+    def shelf(self, request: pytest.FixtureRequest) -> MemoryShelf:
+        random = np.random.default_rng(3)
+        noise = random.standard_normal((self.COUNT, self.WIDTH))
+        rows = {
+            "clustered": noise + 3 * np.repeat(random.standard_normal((30, self.WIDTH)), 700, axis=0),
+            "isotropic": noise,
+            "all alike": np.ones((self.COUNT, self.WIDTH)),
+            "spiky": np.where(noise > 2.5, 100.0, 0.01 * noise),
+        }[request.param]
+        vectors = (rows / np.linalg.norm(rows, axis=1, keepdims=True)).astype(np.float32)
+        return MemoryShelf(
+            *(
+                Document([["dose"]] * 1000, vectors[first : first + 1000])
+                for first in range(0, self.COUNT - 1000, 1000)
+            ),
+            Document([["renal"]] * 1000, vectors[-1000:], tags=frozenset({"ward"})),
+        )
+
+    @pytest.mark.parametrize("scope", [HERE, Scope("here", frozenset(), None, None)])
+    def test_are_all_looked_at(self, open_index: Open, shelf: MemoryShelf, scope: Scope) -> None:
+        random = np.random.default_rng(4)
+        index = open_index(shelf)
+        seen = [(generation, shelf.documents[generation].vectors) for generation in sorted(shelf.visible(scope))]
+        for _ in range(4):
+            vector = random.standard_normal(self.WIDTH).astype(np.float32)
+            vector /= np.float32(np.linalg.norm(vector))
+            cosines = [
+                (-round(cosine, 6), generation, chunk)
+                for generation, vectors in seen
+                for chunk, cosine in enumerate((vectors.astype(np.float64) @ vector).tolist())
+            ]
+            found = index.candidates(vector, {}, scope=scope, limit=50)
+            assert [-round(one.cosine, 6) for one in found] == [cosine for cosine, _, _ in sorted(cosines)[:50]]
+            again = index.candidates(vector, {}, scope=scope, limit=50)
+            assert found == again
 
 
 class TestRefresh:

@@ -8,7 +8,7 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
-from citewell.adapters.index.segment import Integers, expand
+from citewell.adapters.index.segment import Integers, Segment, expand
 from citewell.adapters.index.view import HIDDEN, Part
 from citewell.words import term_key
 
@@ -43,8 +43,31 @@ class Places:
     """Its number of postings."""
 
 
-def lexical_scores(parts: Sequence[Part], terms: Mapping[str, float], *, tuning: Tuning) -> list[Scores]:
-    """The score of every visible position, part by part."""
+@dataclass(frozen=True, slots=True)
+class Matches:
+    """How the terms of a question match what is visible."""
+
+    scores: list[Scores]
+    """BM25 at every visible position, part by part."""
+    keys: NDArray[np.uint64]
+    shares: Scores
+    """How much of the question each term is, by weight and rarity in the scope; one in all."""
+
+    def coverage(self, segment: Segment, rows: Integers) -> Scores:
+        """The part of the question that each of these rows holds, very common terms included."""
+        covered = np.zeros(len(rows))
+        first, last = segment.pairs(self.keys)
+        starts, ends = segment.pair_postings[first].tolist(), segment.pair_postings[last].tolist()
+        for start, end, share in zip(starts, ends, self.shares.tolist(), strict=True):
+            if start < end:
+                holders = segment.posting_rows[start:end]
+                places = holders.searchsorted(rows.astype(np.int32))
+                covered += share * (holders.take(places, mode="clip") == rows)
+        return covered
+
+
+def match(parts: Sequence[Part], terms: Mapping[str, float], *, tuning: Tuning) -> Matches:
+    """Score every visible position, with the statistics of what is visible."""
     weighed = {term: weight for term, weight in terms.items() if weight > 0}
     keys = np.fromiter(map(term_key, weighed), dtype=np.uint64, count=len(weighed))
     weights = np.fromiter(weighed.values(), dtype=np.float64, count=len(weighed))
@@ -54,9 +77,10 @@ def lexical_scores(parts: Sequence[Part], terms: Mapping[str, float], *, tuning:
     present = np.zeros(len(keys))
     for found in places:
         present += np.bincount(found.terms, weights=found.counts, minlength=len(keys))
-    rarity = np.log1p((chunk_count - present + 0.5) / (present + 0.5))
-    gains = weights * rarity * (tuning.k1 + 1) * _telling(present, chunk_count, tuning)
-    return [_score(part, found, gains, mean_length, tuning) for part, found in zip(parts, places, strict=True)]
+    weights *= np.log1p((chunk_count - present + 0.5) / (present + 0.5))
+    gains = weights * (tuning.k1 + 1) * _telling(present, chunk_count, tuning)
+    scores = [_score(part, found, gains, mean_length, tuning) for part, found in zip(parts, places, strict=True)]
+    return Matches(scores, keys, weights / max(float(weights.sum()), 1e-9))
 
 
 def _telling(present: Scores, chunk_count: int, tuning: Tuning) -> NDArray[np.bool_]:
@@ -73,10 +97,13 @@ def _find(part: Part, keys: NDArray[np.uint64]) -> Places:
     if part.shifts is None:
         postings = segment.pair_postings[first]
         return Places(np.arange(len(keys)), first, postings, segment.pair_postings[last] - postings)
-    terms = np.repeat(np.arange(len(keys)), last - first)
-    pairs = expand(first, last - first)
-    seen = np.flatnonzero(part.shifts[segment.pair_ordinals[pairs]] != HIDDEN)
-    terms, pairs = terms[seen], pairs[seen]
+    ordinals = np.concatenate(
+        [segment.pair_ordinals[:0], *map(segment.pair_ordinals.__getitem__, map(slice, first, last))]
+    )
+    seen = np.flatnonzero(part.shifts[ordinals] != HIDDEN)
+    ends = np.cumsum(last - first)
+    terms = ends.searchsorted(seen, side="right")
+    pairs = seen + (last - ends)[terms]
     postings = segment.pair_postings[pairs]
     return Places(terms, pairs, postings, segment.pair_postings[pairs + 1] - postings)
 

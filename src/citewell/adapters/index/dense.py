@@ -1,18 +1,27 @@
-"""The nearest rows by cosine: a fast pass over everything visible, then exact scores for the best."""
+"""The nearest rows by cosine: a fast pass over what is visible, then exact scores for the few that may be nearest."""
 
 from __future__ import annotations
 
 from collections.abc import Sequence
+from typing import TypeAlias
 
 import numpy as np
 from numpy.typing import NDArray
 
-from citewell.adapters.index.segment import Integers, expand
+from citewell.adapters.index.segment import Integers, Segment, expand
 from citewell.adapters.index.view import Part
 from citewell.ports import Vector
 
+Numbers: TypeAlias = NDArray[np.float32] | NDArray[np.float64]
+
 ROWS_PER_SLICE = 8
 """Runs of at least this many rows on average are scored in place; shorter ones are gathered first."""
+
+ROUGH_SHARE = 0.25
+"""The rough pass goes over whole segments: it pays where at least this share of one is visible."""
+
+MAX_SURVIVING_SHARE = 1 / 16
+"""Where bounds leave more rows than this, all are scored: that is faster than gathering so many."""
 
 ROUNDING = 1e-5
 """More than float32 products of unit vectors can be off by; rows this near to the last place are scored exactly."""
@@ -21,21 +30,29 @@ _BLOCK = 64
 
 
 def nearest(parts: Sequence[Part], vector: Vector, *, limit: int) -> list[Integers]:
-    """Positions, part by part, that hold at least the `limit` nearest of all parts together."""
-    scores = [_products(part, vector) for part in parts]
-    least = floor(scores, limit) - 2 * ROUNDING
-    return [np.flatnonzero(score >= least) for score in scores]
+    """Positions, part by part, that hold the `limit` nearest of all parts together, and few others."""
+    bounds = [_bounds(part, vector) for part in parts]
+    # The rows with the best bounds are scored: the last of the best `limit` among them is no nearer than the one
+    # that is sought, so that a row whose bound is below it cannot be among the nearest.
+    known = [
+        _products(part, vector) if bound is None else _products(part, vector, _highest(bound, 2 * limit))
+        for part, bound in zip(parts, bounds, strict=True)
+    ]
+    least = floor(known, limit) - 2 * ROUNDING
+    return [
+        np.flatnonzero(scores >= least) if bound is None else _survivors(part, vector, bound, least)
+        for part, bound, scores in zip(parts, bounds, known, strict=True)
+    ]
 
 
-def exact_cosines(part: Part, positions: Integers, vector: Vector) -> NDArray[np.float64]:
+def exact_cosines(segment: Segment, rows: Integers, vector: Vector) -> NDArray[np.float64]:
     """Cosines that do not depend on what else is in the index: each row is summed alone, in double precision."""
-    rows = part.segment.matrix[part.rows_at(positions)].astype(np.float64)
-    rows *= vector
-    cosines: NDArray[np.float64] = rows.sum(axis=1)
+    vectors = segment.matrix.take(rows, axis=0).astype(np.float64)
+    cosines: NDArray[np.float64] = np.einsum("ij,j->i", vectors, vector.astype(np.float64))
     return cosines
 
 
-def floor(scores: Sequence[NDArray[np.float32] | NDArray[np.float64]], limit: int) -> float:
+def floor(scores: Sequence[Numbers], limit: int) -> float:
     """A score that at least `limit` of all reach, and not many more: the best of each block are compared, not all.
 
     >>> floor([np.arange(1024.0), np.arange(10.0)], 2)
@@ -49,20 +66,50 @@ def floor(scores: Sequence[NDArray[np.float32] | NDArray[np.float64]], limit: in
     return float(np.partition(best, -limit)[-limit]) if len(best) >= limit else -np.inf
 
 
-def _block_best(scores: NDArray[np.float32] | NDArray[np.float64]) -> NDArray[np.float32] | NDArray[np.float64]:
+def _block_best(scores: Numbers) -> Numbers:
     """The best score of every block, and the scores that fill none."""
     whole = len(scores) - len(scores) % _BLOCK
     return np.concatenate((scores[:whole].reshape(-1, _BLOCK).max(axis=1), scores[whole:]))
 
 
-def _products(part: Part, vector: Vector) -> NDArray[np.float32]:
-    """The product of every visible row with the vector."""
+def _highest(bounds: Numbers, count: int) -> Integers:
+    """The positions of the `count` highest bounds."""
+    positions = np.flatnonzero(bounds >= floor([bounds], count))
+    if len(positions) > count:
+        positions = positions[np.argpartition(bounds[positions], -count)[-count:]]
+    return positions
+
+
+def _survivors(part: Part, vector: Vector, bounds: Numbers, least: float) -> Integers:
+    """The positions that score at least so much; only those whose bound reaches it are scored."""
+    positions = np.flatnonzero(bounds >= least)
+    if len(positions) > MAX_SURVIVING_SHARE * part.rows:
+        return np.flatnonzero(_products(part, vector) >= least)
+    return positions[_products(part, vector, positions) >= least]
+
+
+def _bounds(part: Part, vector: Vector) -> Numbers | None:
+    """A bound on the score at every position, where the segment has a rough copy and enough of it is visible."""
+    segment = part.segment
+    if segment.rough is None or part.rows < ROUGH_SHARE * segment.rows:
+        return None
+    rough = segment.rough.get()
+    if rough is None:
+        return None
+    bounds = rough.bounds(vector)
+    return bounds if part.shifts is None else bounds[expand(part.run_rows, np.diff(part.run_positions))]
+
+
+def _products(part: Part, vector: Vector, positions: Integers | None = None) -> NDArray[np.float32]:
+    """The product with the row at every position, or at these."""
     matrix = part.segment.matrix
+    if positions is not None:
+        return matrix.take(part.rows_at(positions), axis=0) @ vector
     if part.shifts is None:
         return matrix @ vector
     sizes = np.diff(part.run_positions)
     if part.rows < ROWS_PER_SLICE * len(sizes):
-        return matrix[expand(part.run_rows, sizes)] @ vector
+        return matrix.take(expand(part.run_rows, sizes), axis=0) @ vector
     products = np.empty(part.rows, dtype=np.float32)
     position = 0
     for row, size in zip(part.run_rows.tolist(), sizes.tolist(), strict=True):

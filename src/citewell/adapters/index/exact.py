@@ -10,7 +10,7 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
-from citewell.adapters.index.bm25 import TUNING, Scores, Tuning, lexical_scores
+from citewell.adapters.index.bm25 import TUNING, Matches, Scores, Tuning, match
 from citewell.adapters.index.dense import exact_cosines, floor, nearest
 from citewell.adapters.index.segment import Integers, Segment, build, join, keep, read
 from citewell.adapters.index.view import Part, look
@@ -63,13 +63,13 @@ class ExactIndex:
             return []
         vector = _checked(vector, parts)
         near = nearest(parts, vector, limit=limit)
-        lexical = lexical_scores(parts, terms, tuning=self._tuning)
-        best = _best(lexical, limit)
-        scored = [
-            _score(part, np.union1d(dense, words), vector, scores)
-            for part, dense, words, scores in zip(parts, near, best, lexical, strict=True)
+        matches = match(parts, terms, tuning=self._tuning)
+        best = _best(matches.scores, limit)
+        passages = [
+            _passages(part, _union(dense, lexical), vector, matches, scores)
+            for part, dense, lexical, scores in zip(parts, near, best, matches.scores, strict=True)
         ]
-        return _ranked(*map(np.concatenate, zip(*scored, strict=True)), limit=limit)
+        return _ranked(*map(np.concatenate, zip(*passages, strict=True)), limit=limit)
 
     def size(self) -> Size:
         """What is in memory now."""
@@ -165,7 +165,8 @@ def _checked(vector: Vector, parts: Sequence[Part]) -> Vector:
             f"{' and '.join(map(str, sorted(dimensions)))}: they come from different embedders. Run `citewell reindex` "
             "to embed every document with the one in the settings."
         )
-    return np.nan_to_num(np.ascontiguousarray(vector, dtype=np.float32), posinf=0.0, neginf=0.0)
+    vector = np.ascontiguousarray(vector, dtype=np.float32)
+    return vector if np.isfinite(vector).all() else np.zeros_like(vector)
 
 
 def _best(scores: Sequence[Scores], limit: int) -> list[Integers]:
@@ -174,30 +175,47 @@ def _best(scores: Sequence[Scores], limit: int) -> list[Integers]:
     return [np.flatnonzero(score >= least if least > 0 else score > 0) for score in scores]
 
 
-def _score(
-    part: Part, positions: Integers, vector: Vector, lexical: Scores
-) -> tuple[Integers, Integers, Scores, Scores]:
-    """Generation, chunk and both scores of the passages at these positions."""
+def _passages(
+    part: Part, positions: Integers, vector: Vector, matches: Matches, scores: Scores
+) -> tuple[Integers, Integers, Scores, Scores, Scores]:
+    """Generation, chunk index, cosine, BM25 and coverage of the passages at these positions."""
     rows = part.rows_at(positions)
-    ordinals = part.segment.first_rows.searchsorted(rows, side="right") - 1
-    chunks = rows - part.segment.first_rows[ordinals]
-    return part.segment.generations[ordinals], chunks, exact_cosines(part, positions, vector), lexical[positions]
+    segment = part.segment
+    ordinals = segment.first_rows.searchsorted(rows, side="right") - 1
+    return (
+        segment.generations[ordinals],
+        rows - segment.first_rows[ordinals],
+        exact_cosines(segment, rows, vector),
+        scores[positions],
+        matches.coverage(segment, rows),
+    )
 
 
-def _ranked(generations: Integers, chunks: Integers, cosines: Scores, scores: Scores, *, limit: int) -> list[Candidate]:
+def _union(first: Integers, second: Integers) -> Integers:
+    """What is in either, once."""
+    both = np.concatenate((first, second))
+    both.sort()
+    return both[np.flatnonzero(np.diff(both, prepend=-1))]
+
+
+def _ranked(
+    generations: Integers, chunks: Integers, cosines: Scores, scores: Scores, coverages: Scores, *, limit: int
+) -> list[Candidate]:
     """The first `limit` of both lists, the nearest first; equal scores stand in the order of the library."""
     dense = np.lexsort((chunks, generations, -cosines))[:limit].tolist()
-    lexical = np.lexsort((chunks, generations, -scores))[: min(limit, int((scores > 0).sum()))].tolist()
+    lexical = np.lexsort((chunks, generations, -scores))[: min(limit, np.count_nonzero(scores > 0))].tolist()
     dense_ranks = {place: rank for rank, place in enumerate(dense, start=1)}
     lexical_ranks = {place: rank for rank, place in enumerate(lexical, start=1)}
-    return [
-        Candidate(
-            int(generations[place]),
-            int(chunks[place]),
-            float(cosines[place]),
-            float(scores[place]),
-            dense_ranks.get(place),
-            lexical_ranks.get(place),
+    order = list(dense_ranks | lexical_ranks)
+    return list(
+        map(
+            Candidate,
+            generations[order].tolist(),
+            chunks[order].tolist(),
+            cosines[order].tolist(),
+            scores[order].tolist(),
+            map(dense_ranks.get, order),
+            map(lexical_ranks.get, order),
+            coverages[order].tolist(),
         )
-        for place in dense_ranks | lexical_ranks
-    ]
+    )

@@ -8,6 +8,7 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
+from citewell.adapters.index.rough import BLOCK, MAX_ROWS, LazyRough
 from citewell.errors import EmbedderMismatch, LibraryError
 from citewell.ingest.postings import unpack
 from citewell.ports import Stored, Vectors
@@ -16,6 +17,9 @@ Integers = NDArray[np.int64]
 
 MAX_LENGTH = 0xFFFF
 """A chunk of more terms counts as this long."""
+
+ROUGH_ROWS = 20_000
+"""From this many rows on, two passes take less time than one."""
 
 _BLOCK_PAIRS = 1 << 20
 """Postings are put in order this many pairs at a time, to bound the memory that it takes."""
@@ -46,6 +50,8 @@ class Segment:
     """BM25 sees of a posting how often the term stands in a row of which length: one kind for each such pair."""
     kind_frequencies: NDArray[np.float64]
     kind_lengths: NDArray[np.float64]
+    rough: LazyRough | None
+    """A first pass over the matrix, where that is large enough to gain by it."""
 
     @property
     def rows(self) -> int:
@@ -53,8 +59,11 @@ class Segment:
 
     @property
     def bytes(self) -> int:
-        """Memory held by the arrays."""
-        return sum(getattr(self, name).nbytes for name in self.__slots__)
+        """Memory held."""
+        arrays = (getattr(self, name) for name in self.__slots__)
+        return sum(one.nbytes for one in arrays if isinstance(one, np.ndarray)) + (
+            self.rough.bytes if self.rough else 0
+        )
 
     def pairs(self, keys: NDArray[np.uint64]) -> tuple[Integers, Integers]:
         """For each term, its first pair and the one after its last."""
@@ -183,11 +192,12 @@ def build(piece: Piece) -> Segment:
         frequencies[out] = piece.frequencies[places]
     first_rows = starts(piece.row_counts)
     kinds, kind_frequencies, kind_lengths = _kinds(frequencies, posting_rows, piece.lengths)
+    matrix = _finite(piece.matrix)
     return Segment(
         piece.generations,
         first_rows,
         starts(piece.lengths)[first_rows],
-        _finite(piece.matrix),
+        matrix,
         piece.lengths,
         keys[opens],
         np.append(opens, len(keys)),
@@ -197,6 +207,7 @@ def build(piece: Piece) -> Segment:
         kinds,
         kind_frequencies,
         kind_lengths,
+        LazyRough(matrix) if ROUGH_ROWS <= len(matrix) <= MAX_ROWS and matrix.shape[1] % BLOCK == 0 else None,
     )
 
 
