@@ -300,3 +300,47 @@ def test_a_style_or_a_note_that_refers_to_itself_ends() -> None:
     body = BODY.replace("<w:p>", '<w:p><w:pPr><w:pStyle w:val="A"/></w:pPr>')
     entries = {"word/document.xml": body, "word/_rels/document.xml.rels": relations, "word/styles.xml": styles}
     assert read(word_file(entries)).text == "Words."
+
+
+# ------------------------------------------------------------------------------------------------- nothing is lost
+
+
+def trees(names: list[str]) -> st.SearchStrategy[str]:
+    """Elements nested anyhow, with a word wherever text can stand."""
+    return st.recursive(
+        st.just("@"),
+        lambda inner: st.tuples(st.sampled_from(names), st.lists(inner, min_size=1, max_size=4)).map(
+            lambda part: f"@<{part[0]}>@{'@'.join(part[1])}@</{part[0]}>@"
+        ),
+        max_leaves=12,
+    )
+
+
+def numbered_words(markup: str) -> tuple[str, list[str]]:
+    pieces = markup.split("@")
+    words = [f" q{number}q " for number in range(len(pieces) - 1)]
+    text = "".join(piece + word for piece, word in zip(pieces, [*words, ""], strict=True))
+    return text, [word.strip() for word in words]
+
+
+JATS_NAMES = """p sec title list list-item table-wrap table thead tbody tr td th fig caption label fn boxed-text
+italic sup sub xref disp-quote def-list def-item term def ref-list ref mixed-citation element-citation name disp-formula code app
+ack table-wrap-foot supplementary-material named-content unknown-thing""".split()
+HTML_NAMES = """p div h1 h2 h5 ul ol li table thead tbody tr td th caption dl dt dd blockquote pre aside figure
+figcaption section b i sup sub span a details summary center unknown-thing""".split()
+
+
+@settings(max_examples=100, deadline=None)
+@given(trees(JATS_NAMES))
+def test_no_word_is_lost_however_an_article_is_nested(markup: str) -> None:
+    text, words = numbered_words(markup)
+    found = read(f"<article><body><p>start</p>{text}</body></article>").text
+    assert [word for word in words if word not in found] == []
+
+
+@settings(max_examples=100, deadline=None)
+@given(trees(HTML_NAMES))
+def test_no_word_is_lost_however_a_page_is_nested(markup: str) -> None:
+    text, words = numbered_words(markup)
+    found = read(f"<html><body><p>start</p>{text}<p>end</p></body></html>").text
+    assert [word for word in words if word not in found] == []

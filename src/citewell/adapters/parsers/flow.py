@@ -53,6 +53,27 @@ def _any_namespace(names: tuple[str, ...]) -> tuple[str, ...]:
     return tuple(f"{{*}}{name}" for name in names)
 
 
+def has_own_text(element: etree._Element) -> bool:
+    """Whether words or punctuation stand between the children of an element."""
+    return bool((element.text or "").strip()) or any((child.tail or "").strip() for child in element)
+
+
+def holds_only(element: etree._Element, structure: frozenset[str], leaves: frozenset[str]) -> bool:
+    """Whether an element is built of these alone: structure without own text, down to leaves with any content."""
+    open_elements = [element]
+    while open_elements:
+        outer = open_elements.pop()
+        if has_own_text(outer):
+            return False
+        for child in outer:
+            name = local_name(child)
+            if name in structure:
+                open_elements.append(child)
+            elif name and name not in leaves:
+                return False
+    return True
+
+
 class Visitor(Protocol):
     """What a walk calls."""
 

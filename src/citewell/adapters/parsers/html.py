@@ -16,6 +16,7 @@ from citewell.adapters.parsers.flow import (
     child_named,
     children_named,
     descendants_named,
+    holds_only,
     local_name,
     read_line,
     walk,
@@ -36,6 +37,8 @@ BLOCKS = frozenset(
     caption ul hr""".split()
 )
 APART = BLOCKS | frozenset(HEADINGS) | {"br", "wbr", "img"}
+TABLE_STRUCTURE = frozenset("thead tbody tfoot tr colgroup".split())
+TABLE_CELLS = frozenset("td th col caption script style template".split())
 _HIDING_STYLE = re.compile(r"display\s*:\s*none|visibility\s*:\s*hidden", re.IGNORECASE)
 _META_CHARSET = re.compile(rb"""<meta[^>]{0,200}?charset\s*=\s*["']?\s*([\w.:-]{1,40})""", re.IGNORECASE)
 _PUBLISHED = (
@@ -178,7 +181,10 @@ class _PageReader(BlockReader):
 
     def _write_definitions(self, element: etree._Element) -> bool:
         """A term and its description make one block, so that each can be read on its own."""
-        if any(local_name(inner) in (*HEADINGS, "table", "ul", "ol", "dl") for inner in element.iterdescendants()):
+        has_blocks = any(
+            local_name(inner) in (*HEADINGS, "table", "ul", "ol", "dl") for inner in element.iterdescendants()
+        )
+        if has_blocks or not holds_only(element, frozenset({"div"}), frozenset({"dt", "dd"})):
             return True
         term = ""
         for inner in descendants_named(element, "dt", "dd"):
@@ -197,7 +203,7 @@ class _PageReader(BlockReader):
 
 def _is_layout(table: etree._Element) -> bool:
     """Whether a table only arranges the page: its cells are read as ordinary blocks."""
-    if table.get("role") in ("presentation", "none"):
+    if table.get("role") in ("presentation", "none") or not holds_only(table, TABLE_STRUCTURE, TABLE_CELLS):
         return True
     if any(local_name(inner) in (*HEADINGS, "table") for inner in table.iterdescendants()):
         return True
@@ -249,7 +255,8 @@ def _main_part(root: etree._Element) -> tuple[etree._Element, bool]:
         if len(candidates) == 1 and not _is_hidden(candidates[0]):
             part = read_line(candidates[0], _HtmlLine())
             whole = read_line(root, _HtmlLine())
-            if len(part) >= 200 or len(part) >= 0.5 * len(whole):
+            # A main part that holds little of the page is a slogan or a mistake.
+            if len(part) >= max(200, 0.25 * len(whole)):
                 return candidates[0], len(part) < len(whole)
     return root, False
 

@@ -15,6 +15,7 @@ from citewell.adapters.parsers.flow import (
     child_named,
     children_named,
     descendants_named,
+    holds_only,
     local_name,
     walk,
 )
@@ -53,6 +54,8 @@ FOOTNOTES = frozenset("fn table-wrap-foot corresp".split())
 CONTAINERS = FLOATS | FOOTNOTES | frozenset("boxed-text def-list disp-quote list list-item verse-group".split())
 """Elements that hold paragraphs of their own, also when they stand inside one."""
 SPLITTING = CONTAINERS | frozenset("code def-item p preformat ref table".split())
+TABLE_STRUCTURE = frozenset("thead tbody tfoot tr tgroup row colgroup".split())
+TABLE_CELLS = frozenset("td th entry col colspec hr".split())
 SKIPPED = frozenset("journal-meta toc permissions".split())
 SENTENCE_ENDS = ".:;?!"
 LIST_NUMBERS = {"order", "arabic", "alpha-lower", "alpha-upper", "roman-lower", "roman-upper"}
@@ -177,7 +180,7 @@ class _JatsReader(BlockReader, JatsLineReader):
 
     def _write_whole(self, element: etree._Element, name: str) -> bool:
         """Write an element that is one block, or a table; False for any other."""
-        if name == "table":
+        if name == "table" and holds_only(element, TABLE_STRUCTURE, TABLE_CELLS):
             rows, header_rows = _rows(element)
             for text in table_lines(rows, header_rows=header_rows):
                 self.flow.add("table_row", text)
@@ -185,7 +188,7 @@ class _JatsReader(BlockReader, JatsLineReader):
             self.flow.add("footnote", reference_line(element))
         elif name in ("preformat", "code"):
             self.flow.add("code", clean("".join(str(text) for text in element.itertext())).strip("\n"))
-        elif name == "def-item":
+        elif name == "def-item" and holds_only(element, frozenset(), frozenset({"term", "def"})) and len(element) <= 2:
             term, definition = line(child_named(element, "term")), line(child_named(element, "def"))
             self.flow.add(
                 "list_item", f"{term.rstrip(' :')}: {definition}" if term and definition else term or definition
@@ -257,11 +260,12 @@ def _is_read_by_parent(element: etree._Element, name: str) -> bool:
     if parent is None or name not in ("title", "label", "caption", "subtitle"):
         return False
     outer = local_name(parent)
-    if outer in SECTIONS:
-        return name in ("title", "label")
+    if name == "label":
+        labelled = outer in SECTIONS or outer in CAPTIONED or outer in ("boxed-text", "list-item", "fn")
+        return labelled and outer not in ROOTS_WITH_META and element is child_named(parent, "label")
     if outer in CAPTIONED or outer == "boxed-text":
-        return name == "label" or element is child_named(parent, "caption", "title")
-    return name == "label" and outer in ("list-item", "fn")
+        return element is child_named(parent, "caption", "title")
+    return outer in SECTIONS and outer not in ROOTS_WITH_META and element is child_named(parent, "title")
 
 
 def _is_inside_formula(element: etree._Element) -> bool:

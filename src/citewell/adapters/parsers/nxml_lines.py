@@ -11,6 +11,7 @@ from citewell.adapters.parsers.flow import (
     LineReader,
     child_named,
     descendants_named,
+    has_own_text,
     local_name,
     read_line,
 )
@@ -99,12 +100,14 @@ def line(element: etree._Element | None) -> str:
 
 def reference_line(reference: etree._Element) -> str:
     """One entry of a reference list; separators are added where the file has none."""
+    if has_own_text(reference):
+        return line(reference)
     parts = [line(child_named(reference, "label"))]
     for child in reference:
         name = local_name(child)
         if name == "citation-alternatives":
             child = next((form for form in child if local_name(form) in CITATIONS), child)  # noqa: PLW2901
-        if name in CITATIONS and not _has_own_text(child):
+        if name in CITATIONS and not has_own_text(child):
             parts.append(_assembled(child))
         elif name and name != "label":
             parts.append(line(child))
@@ -123,7 +126,7 @@ def _assembled(citation: etree._Element) -> str:
         if names:
             parts.append(", ".join(names))
             names = []
-        if name == "person-group" and not _has_own_text(child):
+        if name == "person-group" and not has_own_text(child):
             people = (line(person) or ("et al." if local_name(person) == "etal" else "") for person in child)
             parts.append(", ".join(person for person in people if person))
         elif name == "lpage" and parts and has_pages:
@@ -134,11 +137,6 @@ def _assembled(citation: etree._Element) -> str:
             parts.append(line(child))
     parts.append(", ".join(names))
     return ". ".join(part.rstrip(".") for part in parts if part)
-
-
-def _has_own_text(element: etree._Element) -> bool:
-    """Whether words or punctuation stand between the child elements."""
-    return bool((element.text or "").strip()) or any((child.tail or "").strip() for child in element)
 
 
 def _points_to_reference(element: etree._Element) -> bool:

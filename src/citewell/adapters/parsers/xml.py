@@ -7,7 +7,7 @@ from pathlib import PurePosixPath
 
 from lxml import etree
 
-from citewell.adapters.parsers.flow import Flow, LineReader, child_named, local_name, read_line, walk
+from citewell.adapters.parsers.flow import Flow, LineReader, child_named, has_own_text, local_name, read_line, walk
 from citewell.adapters.parsers.xml_tree import read_tree
 from citewell.types import Document, Limits, Metadata, Source
 
@@ -65,7 +65,7 @@ class _XmlReader:
                 "table_row", f"{_words(local_name(element))}: {'; '.join(value for value in values if value)}"
             )
             return False
-        if not len(element) or _has_own_text(element):
+        if not len(element) or has_own_text(element):
             if not self._titles or element is not self._titles[-1]:
                 self.flow.add("paragraph", _labelled(element))
             return False
@@ -112,17 +112,13 @@ def _is_record(element: etree._Element) -> bool:
     """Whether an element holds nothing but several short named values."""
     return (
         len(element) > 1
-        and not _has_own_text(element)
+        and not has_own_text(element)
         and child_named(element, *TITLES) is None
         and all(
             not len(child) and len(child.text or "") <= MAX_VALUE_CHARACTERS and local_name(child).lower() not in PROSE
             for child in element
         )
     )
-
-
-def _has_own_text(element: etree._Element) -> bool:
-    return bool((element.text or "").strip()) or any((child.tail or "").strip() for child in element)
 
 
 def _attributes(element: etree._Element) -> str:
