@@ -125,11 +125,23 @@ class Reading:
 
 
 @dataclass(frozen=True, slots=True)
-class Passage:
-    """The sentences of a candidate: where they are and their vectors."""
+class Sentences:
+    """The sentences of several passages, laid one after another; passages without any are left out."""
 
-    spans: tuple[tuple[int, int], ...]
-    vectors: Vectors
+    keys: tuple[tuple[int, int], ...]
+    """(generation, chunk index) of each passage."""
+    starts: NDArray[np.int64]
+    """Where the sentences of each passage begin; one more than keys."""
+    spans: NDArray[np.uint32]
+    """Offsets of each sentence in its document's text."""
+    codes: NDArray[np.int8]
+    scales: NDArray[np.float32]
+    """A sentence's vector is its code times its scale."""
+
+    def similarities(self, vector: Vector) -> NDArray[np.float32]:
+        """The cosine of every sentence with a unit vector."""
+        products: NDArray[np.float32] = self.codes.astype(np.float32) @ vector
+        return products * self.scales
 
 
 class Library(Shelf, Protocol):
@@ -191,8 +203,8 @@ class Library(Shelf, Protocol):
         """Remove all versions of a document for good; says which they were."""
         ...
 
-    def sentences(self, candidates: Sequence[Candidate]) -> dict[tuple[int, int], Passage]:
-        """Sentence offsets and vectors by (generation, chunk index); what is shown goes through `hits`."""
+    def sentences(self, candidates: Sequence[Candidate]) -> Sentences:
+        """Sentence offsets and vectors of candidates; what is shown goes through `hits`."""
         ...
 
     def hits(self, found: Sequence[Ranked], scope: Scope) -> list[Hit]:

@@ -12,7 +12,7 @@ from citewell.answer.fuse import fuse, relevance
 from citewell.answer.rank import CONTROLS, Controls, rank
 from citewell.clinical import Lexicon
 from citewell.errors import EmbedderMismatch, InputError
-from citewell.ports import Candidate, Embedder, Index, Library, Passage, Ranked, Vector
+from citewell.ports import Candidate, Embedder, Index, Library, Ranked, Sentences, Vector
 from citewell.types import Hit, Scope, Why
 from citewell.words import STOP_WORDS, stem, terms, word_spans
 
@@ -20,6 +20,7 @@ MAX_QUESTION_CHARACTERS = 4_000
 EXPANSION_WEIGHT = 0.5
 """How much a phrase that was added to the question counts beside one word that the person typed."""
 MIN_CANDIDATES = 100
+NO_SENTENCE: tuple[tuple[int, int] | None, float] = (None, 0.0)
 
 
 @dataclass(frozen=True, slots=True)
@@ -54,9 +55,10 @@ def retrieve(question: str, *, scope: Scope, search: Search, limit: int = 10, co
     vector = search.embedder.embed([question])[0]
     wanted = max(controls.candidates(limit), MIN_CANDIDATES)
     candidates = search.index.candidates(vector, weights, scope=scope, limit=wanted)
-    passages = search.library.sentences(candidates)
-    ranked = _fused(candidates, passages, vector)[:wanted]
-    hits = search.library.hits(ranked, scope)
+    if not candidates:
+        return Found((), expansions)
+    ranked = _fused(candidates, search.library.sentences(candidates), vector)
+    hits = search.library.hits(ranked[: controls.candidates(limit)], scope)
     explained = [_with_terms(hit, weights) for hit in rank(hits, limit=limit, controls=controls)]
     return Found(tuple(explained), expansions)
 
@@ -80,30 +82,32 @@ def _checked(question: str) -> str:
     return question
 
 
-def _fused(candidates: Sequence[Candidate], passages: dict[tuple[int, int], Passage], vector: Vector) -> list[Ranked]:
-    """Candidates with their final scores, best first; those that vanished meanwhile are left out."""
-    present = [one for one in candidates if (one.generation, one.chunk_index) in passages]
-    if not present:
-        return []
-    sentences = [_best_sentence(passages[one.generation, one.chunk_index], vector) for one in present]
-    cosines = [one.cosine for one in present]
-    nearest = [similarity for _, similarity in sentences]
-    scores = fuse(cosines, nearest, [one.lexical_score for one in present])
-    probabilities = relevance(cosines, nearest, [one.coverage for one in present])
+def _fused(candidates: Sequence[Candidate], sentences: Sentences, vector: Vector) -> list[Ranked]:
+    """Candidates with their final scores, best first."""
+    nearest = _nearest_sentences(sentences, vector)
+    best = [nearest.get((one.generation, one.chunk_index), NO_SENTENCE) for one in candidates]
+    similarities = [similarity for _, similarity in best]
+    cosines = [one.cosine for one in candidates]
+    scores = fuse(cosines, similarities, [one.lexical_score for one in candidates])
+    probabilities = relevance(cosines, similarities, [one.coverage for one in candidates])
     ranked = [
         Ranked(one, float(score), float(probability), Why(one.dense_rank, one.lexical_rank, (), span))
-        for one, score, probability, (span, _) in zip(present, scores, probabilities, sentences, strict=True)
+        for one, score, probability, (span, _) in zip(candidates, scores, probabilities, best, strict=True)
     ]
     return sorted(ranked, key=lambda item: (-item.rank_score, item.candidate.generation, item.candidate.chunk_index))
 
 
-def _best_sentence(passage: Passage, vector: Vector) -> tuple[tuple[int, int] | None, float]:
-    """The sentence nearest to the question, and how near."""
-    if not passage.spans:
-        return None, 0.0
-    similarities = passage.vectors @ vector
-    best = int(np.argmax(similarities))
-    return passage.spans[best], float(similarities[best])
+def _nearest_sentences(sentences: Sentences, vector: Vector) -> dict[tuple[int, int], tuple[tuple[int, int], float]]:
+    """The sentence of each passage nearest to the question, and how near."""
+    if not sentences.keys:
+        return {}
+    similarities = sentences.similarities(vector)
+    found = {}
+    for key, first, last in zip(sentences.keys, sentences.starts, sentences.starts[1:], strict=False):
+        best = int(first) + int(np.argmax(similarities[first:last]))
+        start, end = sentences.spans[best].tolist()
+        found[key] = (start, end), float(similarities[best])
+    return found
 
 
 def _with_terms(hit: Hit, weights: dict[str, float]) -> Hit:

@@ -11,10 +11,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from citewell.errors import LibraryError
-from citewell.ports import Vectors
+from citewell.ports import Sentences, Vectors
 from citewell.types import Block, Layout, Line, Page
-
-Int8Vectors = NDArray[np.int8]
 
 DAMAGED = "A stored document is damaged. Run `citewell verify` to see which, then add the file again."
 
@@ -87,15 +85,24 @@ def pack_sentences(vectors: Vectors) -> bytes:
     return bytes(scales.tobytes() + codes.tobytes())
 
 
-def unpack_sentences(data: bytes, rows: int) -> Vectors:
-    """The vectors that `pack_sentences` wrote, as float32."""
-    if rows == 0:
-        return np.zeros((0, 0), np.float32)
-    scales = np.frombuffer(data[: 4 * rows], "<f4")
-    codes: Int8Vectors = np.frombuffer(data[4 * rows :], np.int8).reshape(rows, -1)
-    vectors: Vectors = codes.astype(np.float32)
-    vectors *= scales[:, None]
-    return vectors
+def unpack_sentences(rows: Sequence[tuple[int, int, bytes, bytes]]) -> Sentences:
+    """What `pack_spans` and `pack_sentences` wrote for several passages: generation, chunk index, both blobs."""
+    rows = [row for row in rows if row[2]]
+    counts = [len(offsets) // 8 for _, _, offsets, _ in rows]
+    starts = np.zeros(len(rows) + 1, np.int64)
+    np.cumsum(counts, out=starts[1:])
+    scales = b"".join(vectors[: 4 * count] for (_, _, _, vectors), count in zip(rows, counts, strict=True))
+    codes = b"".join(vectors[4 * count :] for (_, _, _, vectors), count in zip(rows, counts, strict=True))
+    total = int(starts[-1])
+    if total and len(codes) % total:
+        raise LibraryError(DAMAGED)
+    return Sentences(
+        keys=tuple((generation, chunk_index) for generation, chunk_index, _, _ in rows),
+        starts=starts,
+        spans=np.frombuffer(b"".join(offsets for _, _, offsets, _ in rows), "<u4").reshape(-1, 2),
+        codes=np.frombuffer(codes, np.int8).reshape(total, -1) if total else np.zeros((0, 0), np.int8),
+        scales=np.frombuffer(scales, "<f4"),
+    )
 
 
 def pack_spans(spans: Sequence[tuple[int, int]]) -> bytes:

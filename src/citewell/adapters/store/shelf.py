@@ -2,23 +2,25 @@
 
 from __future__ import annotations
 
+import json
 from collections.abc import Iterator, Sequence
 from pathlib import Path
 from typing import Any, TypeVar
 
-from sqlalchemy import Connection, Engine, Row, Select, insert, select, tuple_, update
+from sqlalchemy import Column, Connection, Engine, Row, insert, select, update
 
 from citewell.adapters.store import codec
 from citewell.adapters.store.access import searchable, visible
 from citewell.adapters.store.engine import reading
 from citewell.adapters.store.schema import chunks, document_tags, documents, generations
 from citewell.adapters.store.schema import library as facts
-from citewell.ports import Candidate, Passage, Ranked, Stored
+from citewell.ports import Candidate, Ranked, Sentences, Stored
 from citewell.types import Hit, Scope
 
 T = TypeVar("T")
 
 BATCH = 400
+HIT_COLUMNS = tuple(chunks.c[name] for name in ("generation", "chunk_index", "start", "end", "page", "section", "text"))
 
 
 class SqlShelf:
@@ -59,27 +61,36 @@ class SqlShelf:
                         vectors = codec.unpack_vectors(row.vectors, row.chunk_count)
                         yield Stored(row.id, vectors, row.postings)
 
-    def sentences(self, candidates: Sequence[Candidate]) -> dict[tuple[int, int], Passage]:
-        """Sentence offsets and vectors by (generation, chunk index)."""
+    def sentences(self, candidates: Sequence[Candidate]) -> Sentences:
+        """Sentence offsets and vectors of candidates; what is shown goes through `hits`."""
         columns = (chunks.c.generation, chunks.c.chunk_index, chunks.c.sentence_offsets, chunks.c.sentence_vectors)
-        found = {}
         with reading(self.engine, self.path) as connection:
-            for row in _rows_of(connection, select(*columns), candidates):
-                spans = codec.unpack_spans(row.sentence_offsets)
-                vectors = codec.unpack_sentences(row.sentence_vectors, len(spans))
-                found[row.generation, row.chunk_index] = Passage(spans, vectors)
-        return found
+            rows = [tuple(row) for row in _rows_of(connection, columns, candidates)]
+        return codec.unpack_sentences(rows)
 
     def hits(self, found: Sequence[Ranked], scope: Scope) -> list[Hit]:
         """Full hits, in the order given; what vanished meanwhile is left out."""
-        columns = (chunks, documents.c.id.label("document_id"), documents.c.title, documents.c.version)
-        query = select(*columns).join(documents, documents.c.generation == chunks.c.generation).where(visible(scope))
         with reading(self.engine, self.path) as connection:
-            rows = _rows_of(connection, query, [item.candidate for item in found])
-            by_key = {(row.generation, row.chunk_index): row for row in rows}
-            tags = self._tags(connection, {row.document_id for row in by_key.values()})
-        keyed = ((item, by_key.get((item.candidate.generation, item.candidate.chunk_index))) for item in found)
-        return [_hit(item, row, tags.get(row.document_id, ())) for item, row in keyed if row is not None]
+            by_key = {
+                (row.generation, row.chunk_index): row
+                for row in _rows_of(connection, HIT_COLUMNS, [item.candidate for item in found])
+            }
+            documents_seen = self._documents(connection, {generation for generation, _ in by_key}, scope)
+            tags = self._tags(connection, {row.id for row in documents_seen.values()})
+        shown = []
+        for item in found:
+            key = (item.candidate.generation, item.candidate.chunk_index)
+            if key in by_key and key[0] in documents_seen:
+                document = documents_seen[key[0]]
+                shown.append(_hit(item, by_key[key], document, tags.get(document.id, ())))
+        return shown
+
+    @staticmethod
+    def _documents(connection: Connection, wanted: set[int], scope: Scope) -> dict[int, Any]:
+        """The documents of these generations that the scope may see."""
+        columns = (documents.c.generation, documents.c.id, documents.c.title, documents.c.version)
+        query = select(*columns).where(documents.c.generation.in_(wanted), visible(scope))
+        return {row.generation: row for row in connection.execute(query)}
 
     @staticmethod
     def _tags(connection: Connection, ids: set[str]) -> dict[str, tuple[str, ...]]:
@@ -102,17 +113,17 @@ class SqlShelf:
             connection.execute(update(facts).where(facts.c.key == "stamp").values(value=str(stamp + 1)))
 
 
-def _hit(item: Ranked, row: Row[Any], tags: tuple[str, ...]) -> Hit:
+def _hit(item: Ranked, row: Row[Any], document: Row[Any], tags: tuple[str, ...]) -> Hit:
     return Hit(
-        document_id=row.document_id,
-        document=row.title,
-        version=row.version,
+        document_id=document.id,
+        document=document.title,
+        version=document.version,
         chunk_index=row.chunk_index,
         start=row.start,
         end=row.end,
         text=row.text,
         page=row.page,
-        section=tuple(row.section),
+        section=tuple(json.loads(row.section)),
         tags=tags,
         raw_cosine=item.candidate.cosine,
         rank_score=item.rank_score,
@@ -121,12 +132,17 @@ def _hit(item: Ranked, row: Row[Any], tags: tuple[str, ...]) -> Hit:
     )
 
 
-def _rows_of(connection: Connection, query: Select[Any], candidates: Sequence[Candidate]) -> Iterator[Row[Any]]:
-    """The rows of `chunks` that the candidates name."""
-    key = tuple_(chunks.c.generation, chunks.c.chunk_index)
+def _rows_of(
+    connection: Connection, columns: Sequence[Column[Any]], candidates: Sequence[Candidate]
+) -> Iterator[Row[Any]]:
+    """The rows of `chunks` that the candidates name; keys are numbers, so they may stand in the text."""
+    names = ", ".join(f'chunks."{column.name}"' for column in columns)
     for batch in _batches(candidates):
-        wanted = [(candidate.generation, candidate.chunk_index) for candidate in batch]
-        yield from connection.execute(query.where(key.in_(wanted)))
+        keys = ", ".join(f"({int(one.generation)}, {int(one.chunk_index)})" for one in batch)
+        yield from connection.exec_driver_sql(
+            f"WITH wanted (generation, chunk_index) AS (VALUES {keys}) SELECT {names} FROM wanted "
+            "JOIN chunks ON chunks.generation = wanted.generation AND chunks.chunk_index = wanted.chunk_index"
+        )
 
 
 def _batches(items: Sequence[T]) -> Iterator[Sequence[T]]:
