@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import errno
+import logging
 import os
 import secrets
 import socket
@@ -70,9 +71,10 @@ def bind(host: str, port: int) -> socket.socket:
 def server(app: App, bound: socket.socket, *, token: str) -> uvicorn.Server:
     """A server for the site, ready to run on the socket."""
     site = create_app(app, token=token, host=bound.getsockname()[0])
+    # The access log would hold the words of every question, whatever handlers a logging setup gives it.
+    logging.getLogger("uvicorn.access").disabled = True
     config = uvicorn.Config(
         site,
-        # The access log would hold the words of every question.
         access_log=False,
         log_config=None,
         server_header=False,

@@ -8,7 +8,6 @@ from urllib.parse import urlencode
 
 from fastapi import APIRouter, Form, Query, Request, Response
 from fastapi.responses import RedirectResponse
-from starlette.concurrency import run_in_threadpool
 
 from citewell.api.intake import ADDED_BY, Taken, take_in
 from citewell.api.site import UNDER_WAY, Here, Site, require_our_form
@@ -150,7 +149,6 @@ def document_row(site: Here, document_id: str) -> Response:
 @router.post("/documents/{document_id}/version")
 async def add_version(request: Request, site: Here, document_id: str) -> Response:
     """Take in a file as the next version of a document."""
-    await run_in_threadpool(site.entry, document_id)
     return _thanked(await take_in(request, site, replaces=document_id))
 
 

@@ -1,0 +1,99 @@
+"""Errors are told in one way, and nothing is told that should stay inside."""
+
+from __future__ import annotations
+
+import logging
+
+import httpx
+import pytest
+
+from citewell import errors
+from citewell.api.errors import STATUS, problem_of
+from citewell.bootstrap import App
+
+BEARER = {"Authorization": "Bearer a-token-for-tests"}
+SECRET = "Mrs Example has an INR of 9"
+
+
+def family(kind: type[Exception]) -> list[type[Exception]]:
+    return [kind, *(member for child in kind.__subclasses__() for member in family(child))]
+
+
+@pytest.mark.parametrize("kind", family(errors.CitewellError))
+def test_every_error_of_ours_has_a_status_and_keeps_its_words(kind: type[Exception]) -> None:
+    problem = problem_of(kind("Do this next."))
+    assert problem.status in STATUS.values()
+    assert (problem.kind, problem.detail) == (kind.__name__, "Do this next.")
+
+
+@pytest.mark.parametrize("path", ["/", "/library", "/api/v1/documents"])
+def test_an_unexpected_error_tells_a_reference_and_nothing_else(
+    empty: httpx.Client, path: str, monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
+) -> None:
+    def broken(*_args: object) -> None:
+        raise RuntimeError(SECRET)
+
+    monkeypatch.setattr(App, "entries", broken)
+    with caplog.at_level(logging.DEBUG):
+        answer = empty.get(path, headers=BEARER)
+    assert answer.status_code == 500
+    assert "reference" in answer.text
+    assert answer.headers["cache-control"] == "no-store"
+    for told in (answer.text, caplog.text):
+        assert SECRET not in told
+        assert "Traceback" not in told
+    assert "unexpected RuntimeError" in caplog.text
+
+
+def test_a_request_that_cannot_be_used_is_not_repeated_in_the_answer(empty: httpx.Client) -> None:
+    answer = empty.get("/api/v1/search", params={"q": SECRET, "limit": "Mrs Example"}, headers=BEARER)
+    assert answer.status_code == 422
+    assert answer.json() == {
+        "type": "about:blank",
+        "title": "That cannot be used",
+        "status": 422,
+        "detail": "Check these parts of the request: limit.",
+        "kind": "InputError",
+    }
+
+
+@pytest.mark.parametrize(
+    "path",
+    [
+        "/api/v1/documents/unknown",
+        "/api/v1/documents/unknown/file",
+        "/api/v1/documents/unknown/pages/1.png",
+        "/api/v1/documents/unknown/text",
+        "/api/v1/documents/unknown/boxes?start=0&end=1",
+        "/api/v1/nothing",
+        "/documents/unknown",
+        "/documents/unknown/source?chunk=0",
+        "/documents/unknown/panel",
+        "/documents/unknown/row",
+        "/documents/delete?id=unknown",
+        "/nowhere",
+        "/documents/%00",
+        "/documents/%E0%80",
+    ],
+)
+def test_what_is_not_there_is_not_found(empty: httpx.Client, path: str) -> None:
+    answer = empty.get(path, headers=BEARER)
+    is_api = path.startswith("/api/")
+    assert answer.status_code == 404
+    assert answer.headers["content-type"] == ("application/problem+json" if is_api else "text/html; charset=utf-8")
+    assert "unknown" not in answer.text
+
+
+def test_a_method_that_is_not_there_is_told(empty: httpx.Client) -> None:
+    assert empty.put("/api/v1/documents", headers=BEARER).json()["kind"] == "MethodNotAllowed"
+
+
+def test_health_answers_anyone_with_one_word(empty: httpx.Client) -> None:
+    assert empty.get("/api/v1/health").json() == {"status": "ok"}
+
+
+def test_the_empty_library_says_what_to_do_first(empty: httpx.Client) -> None:
+    assert "Add documents" in empty.get("/", headers=BEARER).text
+    page = empty.get("/library", headers=BEARER).text
+    assert "Nothing is here yet" in page
+    assert "Add the samples" in page

@@ -1,0 +1,171 @@
+"""Uploads: limits are kept while bytes arrive, names are cleaned, one bad file does not stop the others."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from pathlib import Path
+
+import httpx
+import pytest
+from starlette.testclient import TestClient
+
+import citewell
+from citewell.api.app import create_app
+from citewell.api.intake import Turned
+from citewell.api.site import Site
+from citewell.bootstrap import build
+from citewell.config import Settings
+from citewell.ingest.library import Added
+from citewell.types import Filing, Scope, Source
+
+BEARER = {"Authorization": "Bearer a-token-for-tests"}
+MIB = 1024 * 1024
+
+
+@pytest.fixture
+def small(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[httpx.Client]:
+    """A site that takes files of up to 1 MiB and queues them for a worker that is not there."""
+
+    def queue(site: Site, source: Source, filing: Filing) -> Added:
+        return Added(site.app.library.enqueue(source, filing=filing, scope=site.owner), was_there=False)
+
+    monkeypatch.setattr(Site, "queue", queue)
+    with build(Settings(home=tmp_path, max_file_mb=1)) as app:
+        yield TestClient(create_app(app, token="a-token-for-tests"), base_url="http://127.0.0.1", headers=BEARER)
+
+
+def files(*pairs: tuple[str, bytes]) -> list[tuple[str, tuple[str, bytes]]]:
+    return [("files", pair) for pair in pairs]
+
+
+def test_a_file_is_queued_under_its_bare_name(small: httpx.Client) -> None:
+    answer = small.post("/api/v1/documents", files=files(("../../etc/pass\\word.txt", b"words")))
+    assert answer.status_code == 202
+    (entry,) = answer.json()["documents"]
+    assert {key: entry[key] for key in ("name", "title", "state", "size_bytes", "added_by", "was_there")} == {
+        "name": "word.txt",
+        "title": "word.txt",
+        "state": "queued",
+        "size_bytes": 5,
+        "added_by": "web",
+        "was_there": False,
+    }
+    assert entry["progress"]["words"] == "waiting for its turn"
+
+
+def test_a_file_of_just_the_limit_is_taken_and_one_byte_more_is_not(small: httpx.Client) -> None:
+    assert small.post("/api/v1/documents", files=files(("a.txt", b"x" * MIB))).status_code == 202
+    answer = small.post("/api/v1/documents", files=files(("a.txt", b"x" * (MIB + 1))))
+    assert (answer.status_code, answer.json()["kind"]) == (413, "TooLarge")
+    assert "1 MiB" in answer.json()["detail"]
+
+
+def test_a_file_that_is_too_large_does_not_stop_the_others(small: httpx.Client) -> None:
+    sent = files(("first.txt", b"one"), ("large.txt", b"x" * (2 * MIB)), ("last.txt", b"three"))
+    body = small.post("/api/v1/documents", files=sent).json()
+    assert [(entry["name"], entry["size_bytes"]) for entry in body["documents"]] == [("first.txt", 3), ("last.txt", 5)]
+    assert [(one["name"], one["kind"]) for one in body["refused"]] == [("large.txt", "TooLarge")]
+
+
+def test_a_request_that_says_it_is_huge_is_refused_before_it_is_read(small: httpx.Client) -> None:
+    headers = {"Content-Type": "multipart/form-data; boundary=x", "Content-Length": str(1024 * MIB)}
+    answer = small.post("/api/v1/documents", content=b"--x", headers=headers)
+    assert (answer.status_code, answer.json()["kind"]) == (413, "TooLarge")
+
+
+def test_a_stream_that_does_not_end_is_refused_while_it_is_read(small: httpx.Client) -> None:
+    sent = 0
+
+    def endless() -> Iterator[bytes]:
+        nonlocal sent
+        yield b'--x\r\nContent-Disposition: form-data; name="files"; filename="a.txt"\r\n\r\n'
+        for _ in range(64):
+            sent += MIB
+            yield b"x" * MIB
+
+    headers = {"Content-Type": "multipart/form-data; boundary=x"}
+    answer = small.post("/api/v1/documents", content=endless(), headers=headers)
+    assert (answer.status_code, answer.json()["kind"]) == (413, "TooLarge")
+
+
+@pytest.mark.parametrize(
+    ("content", "kind"),
+    [
+        (b"", "multipart/form-data; boundary=x"),
+        (b"--x\r\nnonsense", "multipart/form-data; boundary=x"),
+        (b"--x", "multipart/form-data"),
+        (b"{}", "application/json"),
+    ],
+)
+def test_a_body_that_is_no_form_is_told(small: httpx.Client, content: bytes, kind: str) -> None:
+    answer = small.post("/api/v1/documents", content=content, headers={"Content-Type": kind})
+    assert (answer.status_code, answer.json()["kind"]) == (422, "InputError")
+
+
+def test_more_files_than_are_taken_at_once_are_told(small: httpx.Client) -> None:
+    answer = small.post("/api/v1/documents", files=files(*[(f"{at}.txt", b"x") for at in range(101)]))
+    assert (answer.status_code, "100 files" in answer.json()["detail"]) == (422, True)
+    assert small.get("/api/v1/documents").json() == {"documents": []}
+
+
+def test_a_form_without_a_file_says_so(small: httpx.Client) -> None:
+    answer = small.post("/library", data={"tags": "x"}, files={"files": ("", b"")})
+    assert (answer.status_code, "No file was chosen" in answer.text) == (422, True)
+
+
+def test_tags_journeys_and_person_go_with_the_file(small: httpx.Client) -> None:
+    fields = {"tags": "lung, nurses", "journeys": "copd", "subject": "p-1", "title": "Mine"}
+    (entry,) = small.post("/api/v1/documents", data=fields, files=files(("a.txt", b"x"))).json()["documents"]
+    assert {key: entry[key] for key in ("tags", "journeys", "subject", "title")} == {
+        "tags": ["lung", "nurses"],
+        "journeys": ["copd"],
+        "subject": "p-1",
+        "title": "Mine",
+    }
+
+
+def test_the_sign_for_all_is_no_tag(small: httpx.Client) -> None:
+    answer = small.post("/api/v1/documents", data={"tags": "*"}, files=files(("a.txt", b"x")))
+    assert (answer.status_code, answer.json()["kind"]) == (403, "ScopeRefused")
+
+
+def test_a_form_of_our_own_page_is_taken_and_leads_back(small: httpx.Client) -> None:
+    import re
+
+    del small.headers["Authorization"]
+    small.get("/?token=a-token-for-tests")
+    found = re.search(r'name="csrf" value="(\w+)"', small.get("/library").text)
+    assert found is not None
+    answer = small.post(
+        "/library",
+        data={"csrf": found.group(1)},
+        files=files(("a.txt", b"one"), ("b.txt", b"two")),
+        headers={"Origin": "http://127.0.0.1", "Sec-Fetch-Site": "same-origin"},
+        follow_redirects=False,
+    )
+    assert (answer.status_code, answer.headers["location"]) == (303, "/library?queued=2")
+    assert "2 documents will be read now" in small.get("/library?queued=2").text
+
+
+def test_turned_away_files_keep_their_reason() -> None:
+    from citewell.api.upload import over_limit
+
+    assert "100 MiB" in str(Turned("a", over_limit(100 * MIB)).error)
+
+
+def test_the_same_bytes_twice_are_queued_once(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    class Idle:
+        def nudge(self) -> None:
+            pass
+
+    monkeypatch.setattr(Site, "worker", lambda _site: Idle())
+    from citewell.api.auth import Keys
+
+    with citewell.open(tmp_path) as app:
+        site = Site(app, Keys("x"))
+        first = site.queue(Source(b"same", "a.txt"), Filing())
+        again = site.queue(Source(b"same", "b.txt"), Filing())
+        other_person = site.queue(Source(b"same", "b.txt"), Filing(subject="p-1"))
+        assert (first.was_there, again.was_there, again.entry) == (False, True, first.entry)
+        assert other_person.was_there is False
+        assert len(app.entries(Scope.owner("local"))) == 2
