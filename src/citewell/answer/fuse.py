@@ -1,4 +1,4 @@
-"""One score per candidate from three views of it: the passage, its best sentence, its words."""
+"""One score per candidate from what its passage, its best sentence, its words and its neighbours say."""
 
 from __future__ import annotations
 
@@ -7,26 +7,43 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
+from citewell.ports import Vectors
+
 Scores = NDArray[np.float64]
 """One number per candidate."""
 
 
 @dataclass(frozen=True, slots=True)
 class Weights:
-    """How much each view counts in the order."""
+    """How much each view counts in the order.
+
+    Chosen on SciFact's 809 train claims (docs/retrieval-notes.md): nDCG@10 0.764, nested cross-validation 0.761 to
+    0.764; a mix within 0.05 of this one is within 0.004 of it. Cosines are taken as they are, not stretched over the
+    candidates at hand, so that ten passages are ordered as they would be among ten thousand.
+    """
 
     passage: float = 0.25
-    sentence: float = 0.20
-    lexical: float = 0.55
+    sentence: float = 0.35
+    words: float = 0.40
+    support: float = 0.40
+    """Likeness to the best candidates: 0.758 without it."""
+    seeds: int = 5
+    """The best candidates that lend support."""
+    sharpness: float = 25.0
+    """How fast a seed's say falls with its distance from the first: at 0.1 behind, to a twelfth."""
 
 
 @dataclass(frozen=True, slots=True)
 class Calibration:
-    """A logistic curve on scores that mean the same in every search."""
+    """A logistic curve on two numbers that mean the same in every search.
 
-    bias: float = -6.0
-    cosine: float = 8.0
-    coverage: float = 3.0
+    Fitted on the first hit of the same claims, each asked twice: of all abstracts, and of those that it does not cite,
+    where no hit is right. Cross-validated: expected calibration error 0.026, area under the curve 0.80.
+    """
+
+    bias: float = -5.57
+    cosine: float = 2.84
+    coverage: float = 4.87
 
 
 WEIGHTS = Weights()
@@ -34,45 +51,62 @@ CALIBRATION = Calibration()
 
 
 def fuse(
-    cosines: ArrayLike, sentence_cosines: ArrayLike, lexical_scores: ArrayLike, *, weights: Weights = WEIGHTS
+    cosines: ArrayLike,
+    sentence_cosines: ArrayLike,
+    lexical_scores: ArrayLike,
+    coverages: ArrayLike | None = None,
+    centroids: Vectors | None = None,
 ) -> Scores:
-    """The rank score of each candidate, in [0, 1]; comparable within one search only.
+    """The rank score of each candidate; comparable within one search only.
 
-    >>> fuse([0.7, 0.3, 0.5], [0.8, 0.2, 0.5], [12.0, 0.0, 6.0]).round(2).tolist()
-    [1.0, 0.0, 0.5]
+    A coverage is the part of the question's words, weighted by rarity, that the passage holds; without coverages the
+    best passage by words counts as holding all. A centroid is the mean of a passage's sentence vectors, of unit length;
+    without centroids no candidate supports another.
+
+    >>> fuse([0.7, 0.3, 0.5], [0.8, 0.2, 0.5], [12.0, 0.0, 6.0], [0.9, 0.0, 0.5]).round(3).tolist()
+    [0.815, 0.145, 0.48]
     """
-    views = (
-        (weights.passage, _spread(cosines)),
-        (weights.sentence, _spread(sentence_cosines)),
-        (weights.lexical, _spread(lexical_scores)),
+    scores = (
+        WEIGHTS.passage * _clean(cosines)
+        + WEIGHTS.sentence * _clean(sentence_cosines)
+        + WEIGHTS.words * _words(_clean(lexical_scores), coverages)
     )
-    return sum((weight * view for weight, view in views), start=np.zeros(np.size(cosines)))
+    return scores if centroids is None else scores + WEIGHTS.support * _support(scores, centroids)
 
 
-def relevance(
-    cosines: ArrayLike, sentence_cosines: ArrayLike, coverages: ArrayLike, *, calibration: Calibration = CALIBRATION
-) -> Scores:
+def relevance(cosines: ArrayLike, sentence_cosines: ArrayLike, coverages: ArrayLike) -> Scores:
     """The probability that each candidate is about the question; comparable between searches.
 
-    A coverage is the part of the question's words, weighted by rarity, that the passage holds.
-
     >>> relevance([0.7, 0.1], [0.8, 0.1], [0.9, 0.0]).round(2).tolist()
-    [0.96, 0.01]
+    [0.75, 0.01]
     """
     nearest = np.fmax(_clean(cosines), _clean(sentence_cosines))
-    odds = calibration.bias + calibration.cosine * nearest + calibration.coverage * _clean(coverages)
+    odds = CALIBRATION.bias + CALIBRATION.cosine * nearest + CALIBRATION.coverage * _clean(coverages)
     return np.asarray(1.0 / (1.0 + np.exp(-odds)), dtype=np.float64)
+
+
+def _words(lexical_scores: Scores, coverages: ArrayLike | None) -> Scores:
+    """BM25 against the best candidate's, which counts as much as the part of the question that it holds.
+
+    BM25 has no fixed upper end, and a passage that is best for want of others must not count as a full match.
+    """
+    best = int(np.argmax(lexical_scores)) if lexical_scores.size else 0
+    if not lexical_scores.size or lexical_scores[best] <= 0:
+        return np.zeros_like(lexical_scores)
+    held = 1.0 if coverages is None else float(np.clip(_clean(coverages)[best], 0.0, 1.0))
+    return np.asarray(held * lexical_scores / lexical_scores[best], dtype=np.float64)
+
+
+def _support(scores: Scores, centroids: Vectors) -> Scores:
+    """The cosine of each candidate with the best ones, weighted by how good those are."""
+    if not scores.size:
+        return scores
+    seeds = np.argsort(-scores, kind="stable")[: WEIGHTS.seeds]
+    says = np.exp(WEIGHTS.sharpness * (scores[seeds] - scores[seeds[0]]))
+    centre = (says / says.sum()) @ _clean(centroids)[seeds]
+    return np.asarray(_clean(centroids) @ centre, dtype=np.float64)
 
 
 def _clean(values: ArrayLike) -> Scores:
     """Floats, with nothing (0) in place of what is not a number."""
-    return np.nan_to_num(np.asarray(values, dtype=np.float64), nan=0.0)
-
-
-def _spread(values: ArrayLike) -> Scores:
-    """The values moved to [0, 1]; all alike says nothing, so 0."""
-    numbers = _clean(values)
-    if numbers.size == 0:
-        return numbers
-    low, high = numbers.min(), numbers.max()
-    return (numbers - low) / (high - low) if high > low else np.zeros_like(numbers)
+    return np.nan_to_num(np.asarray(values, dtype=np.float64), nan=0.0, posinf=0.0, neginf=0.0)
