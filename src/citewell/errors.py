@@ -17,7 +17,14 @@ CitewellError
 │   └── SchemaTooNew         written by a newer Citewell
 ├── Unavailable              a part that should answer does not
 │   ├── ModelFilesMissing    the embedding model is not installed or not the one expected
-│   └── EmbedderUnavailable  a remote embedder failed
+│   ├── EmbedderUnavailable  a remote embedder failed
+│   └── ModelError           a language model failed
+│       ├── ModelConnection  its server cannot be reached
+│       ├── ModelTimeout     it took too long
+│       ├── ModelNotAllowed  it is not on the list of allowed models
+│       ├── ModelUnavailable the server does not have it
+│       └── ModelReply       its reply was cut, empty or malformed
+├── BudgetExceeded           rules and reply leave no room in the model's window
 └── MissingExtra             an optional package is not installed
 """
 
@@ -96,3 +103,31 @@ class EmbedderUnavailable(Unavailable):
 
 class MissingExtra(CitewellError):
     """An optional package is not installed."""
+
+
+class ModelError(Unavailable):
+    """A language model failed."""
+
+
+class ModelConnection(ModelError):
+    """The model's server cannot be reached."""
+
+
+class ModelTimeout(ModelError):
+    """The model took too long."""
+
+
+class ModelNotAllowed(ModelError):
+    """The model is not on the list of allowed ones."""
+
+
+class ModelUnavailable(ModelError):
+    """The server does not have the model."""
+
+
+class ModelReply(ModelError):
+    """The model's reply was cut, empty or malformed."""
+
+
+class BudgetExceeded(CitewellError):
+    """Rules and reply leave no room in the model's window."""

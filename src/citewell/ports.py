@@ -9,7 +9,7 @@ from typing import Protocol
 import numpy as np
 from numpy.typing import NDArray
 
-from citewell.types import Chunk, Chunking, Document, Entry, Filing, Hit, Limits, Scope, Source, Why
+from citewell.types import Chunk, Chunking, Document, Entry, Filing, Hit, Limits, Message, Scope, Source, Why
 
 Vectors = NDArray[np.float32]
 """One unit row per text."""
@@ -52,6 +52,61 @@ class Embedder(Protocol):
 
     def embed(self, texts: Sequence[str], *, progress: Progress | None = None) -> Vectors:
         """One unit vector per text, in the order given."""
+        ...
+
+
+@dataclass(frozen=True, slots=True)
+class Prompt:
+    """What a model is asked: rules, turns and the question with its evidence, and how long the reply may be."""
+
+    system: str
+    messages: tuple[Message, ...]
+    """History, oldest first; the last one is the question with its evidence."""
+    max_reply_tokens: int
+    context_window: int
+    """Tokens that the whole exchange may take; always sent to servers that would cut silently."""
+    schema: Mapping[str, object] | None = None
+    """A JSON schema that the reply must follow, where structured output is wanted."""
+
+
+@dataclass(frozen=True, slots=True)
+class ModelInfo:
+    """A model that a server offers."""
+
+    name: str
+    context_window: int | None = None
+    digest: str | None = None
+    size_bytes: int | None = None
+
+
+class Model(Protocol):
+    """Writes replies, piece by piece."""
+
+    @property
+    def name(self) -> str: ...
+
+    def stream(self, prompt: Prompt) -> Iterator[str]:
+        """Pieces of the reply as they come; raises a ModelError when it cannot go on."""
+        ...
+
+    def count(self, text: str) -> int:
+        """Tokens of a text, as this model or a stand-in tokenizer counts them."""
+        ...
+
+
+class ModelServer(Protocol):
+    """What a vendor's server can tell of its models."""
+
+    def models(self) -> list[ModelInfo]:
+        """The models that are there now."""
+        ...
+
+    def check(self, name: str) -> ModelInfo:
+        """The model of exactly this name and tag; ModelUnavailable says how to get one that is not there."""
+        ...
+
+    def pull(self, name: str, progress: Progress) -> None:
+        """Fetch a model, where the server can."""
         ...
 
 

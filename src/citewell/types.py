@@ -5,7 +5,6 @@ from __future__ import annotations
 import uuid
 from array import array
 from bisect import bisect_right
-from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
 from datetime import date, datetime
 from enum import StrEnum
@@ -329,6 +328,76 @@ class Hit:
         return source_id(self.document_id, self.chunk_index)
 
 
-def spans_text(text: str, spans: Sequence[tuple[int, int]]) -> Iterator[str]:
-    """The words of each span."""
-    return (text[start:end] for start, end in spans)
+# -------------------------------------------------------------------------------------------------------- answering
+
+
+@dataclass(frozen=True, slots=True)
+class Message:
+    """One turn of a conversation."""
+
+    role: Literal["user", "assistant"]
+    text: str
+
+
+@dataclass(frozen=True, slots=True)
+class Evidence:
+    """A passage as the model sees it: a number, and the part of its text that fits."""
+
+    number: int
+    hit: Hit
+    start: int
+    end: int
+    is_suspicious: bool = False
+    """The text reads like an instruction to the model."""
+
+    @property
+    def text(self) -> str:
+        return self.hit.text[self.start - self.hit.start : self.end - self.hit.start]
+
+    @property
+    def alias(self) -> str:
+        return f"S{self.number}"
+
+
+@dataclass(frozen=True, slots=True)
+class Context:
+    """What fits into the window: the history, newest last, and the best evidence."""
+
+    evidence: tuple[Evidence, ...]
+    history: tuple[Message, ...] = ()
+    left_out: int = 0
+    """Passages that were found but not shown to the model."""
+    tokens: int = 0
+
+
+class Verdict(StrEnum):
+    """What the cited words say of a sentence."""
+
+    SUPPORTED = "supported"
+    PARTLY = "partly"
+    CONTRADICTED = "contradicted"
+    NOT_FOUND = "not_found"
+
+
+@dataclass(frozen=True, slots=True)
+class Span:
+    """Words of a document that a sentence may rest on."""
+
+    source_id: str
+    start: int
+    end: int
+    text: str
+    """Exactly the document's words from `start` to `end`."""
+
+
+@dataclass(frozen=True, slots=True)
+class Check:
+    """What became of checking one sentence."""
+
+    verdict: Verdict
+    reasons: tuple[str, ...]
+    """Plain words, such as “50 mg is not in the source, which says 5 mg”."""
+    span: Span | None
+    """The words that decided."""
+    support: float
+    """How well the words carry the sentence, in [0, 1]."""
