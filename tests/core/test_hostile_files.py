@@ -324,8 +324,8 @@ def numbered_words(markup: str) -> tuple[str, list[str]]:
 
 
 JATS_NAMES = """p sec title list list-item table-wrap table thead tbody tr td th fig caption label fn boxed-text
-italic sup sub xref disp-quote def-list def-item term def ref-list ref mixed-citation element-citation name disp-formula code app
-ack table-wrap-foot supplementary-material named-content unknown-thing""".split()
+italic sup sub xref disp-quote def-list def-item term def ref-list ref mixed-citation element-citation name app ack code
+disp-formula table-wrap-foot supplementary-material named-content unknown-thing""".split()
 HTML_NAMES = """p div h1 h2 h5 ul ol li table thead tbody tr td th caption dl dt dd blockquote pre aside figure
 figcaption section b i sup sub span a details summary center unknown-thing""".split()
 

@@ -7,6 +7,7 @@ from pathlib import PurePosixPath
 
 from lxml import etree
 
+from citewell.adapters.parsers.dates import read_date
 from citewell.adapters.parsers.flow import (
     BULLETS,
     BlockReader,
@@ -19,8 +20,7 @@ from citewell.adapters.parsers.flow import (
     read_line,
     walk,
 )
-from citewell.adapters.parsers.html import read_date
-from citewell.adapters.parsers.tables import Cell, guess_header_rows, table_lines
+from citewell.adapters.parsers.markup_tables import is_regular, markup_lines
 from citewell.adapters.parsers.xml_tree import read_tree
 from citewell.types import Document, Limits, Metadata, Source
 
@@ -207,7 +207,7 @@ class _NarrativeReader(BlockReader):
             self._level += 1
             title = read_line(child_named(element, "title"), _NarrativeLine())
             self.flow.heading(title, level=self._level)
-        elif name == "table":
+        elif name == "table" and is_regular(element):
             self._write_table(element)
             return False
         elif name == "list":
@@ -239,22 +239,7 @@ class _NarrativeReader(BlockReader):
         return f"{number}."
 
     def _write_table(self, table: etree._Element) -> None:
-        self.flow.add("caption", read_line(child_named(table, "caption"), _NarrativeLine()))
-        header: list[list[Cell]] = []
-        body: list[list[Cell]] = []
-        for row in descendants_named(table, "tr"):
-            parent = row.getparent()
-            in_head = parent is not None and local_name(parent) == "thead"
-            cells = [
-                Cell(read_line(cell, _NarrativeLine()), columns=_span(cell, "colspan"), rows=_span(cell, "rowspan"))
-                for cell in children_named(row, "td", "th")
-            ]
-            (header if in_head else body).append(cells)
-        header_rows = len(header) or guess_header_rows(body)
-        for line in table_lines(header + body, header_rows=header_rows):
+        for caption in children_named(table, "caption"):
+            self.flow.add("caption", read_line(caption, _NarrativeLine()))
+        for line in markup_lines(table, lambda cell: read_line(cell, _NarrativeLine())):
             self.flow.add("table_row", line)
-
-
-def _span(cell: etree._Element, attribute: str) -> int:
-    value = cell.get(attribute) or "1"
-    return int(value) if re.fullmatch(r"[1-9]\d{0,8}", value) else 1

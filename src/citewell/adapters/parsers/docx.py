@@ -7,6 +7,7 @@ from pathlib import PurePosixPath
 
 from lxml import etree
 
+from citewell.adapters.parsers.dates import read_date
 from citewell.adapters.parsers.docx_lines import DocxLineReader, Notes, Parts
 from citewell.adapters.parsers.docx_package import Package
 from citewell.adapters.parsers.docx_styles import (
@@ -27,7 +28,6 @@ from citewell.adapters.parsers.flow import (
     local_name,
     walk,
 )
-from citewell.adapters.parsers.html import read_date
 from citewell.adapters.parsers.tables import Cell, guess_header_rows, table_lines
 from citewell.types import Document, Limits, Metadata, Source
 

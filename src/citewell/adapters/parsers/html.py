@@ -3,17 +3,16 @@
 from __future__ import annotations
 
 import re
-from datetime import date
 from pathlib import PurePosixPath
 
 from lxml import etree
 
+from citewell.adapters.parsers.dates import read_date
 from citewell.adapters.parsers.flow import (
     BULLETS,
     BlockReader,
     Flow,
     LineReader,
-    child_named,
     children_named,
     descendants_named,
     holds_only,
@@ -21,7 +20,7 @@ from citewell.adapters.parsers.flow import (
     read_line,
     walk,
 )
-from citewell.adapters.parsers.tables import Cell, guess_header_rows, table_lines
+from citewell.adapters.parsers.markup_tables import is_regular, markup_lines
 from citewell.errors import DamagedFile
 from citewell.ingest.decode import BOMS, clean, decode
 from citewell.types import Document, Limits, Metadata, Source
@@ -37,8 +36,6 @@ BLOCKS = frozenset(
     caption ul hr""".split()
 )
 APART = BLOCKS | frozenset(HEADINGS) | {"br", "wbr", "img"}
-TABLE_STRUCTURE = frozenset("thead tbody tfoot tr colgroup".split())
-TABLE_CELLS = frozenset("td th col caption script style template".split())
 _HIDING_STYLE = re.compile(r"display\s*:\s*none|visibility\s*:\s*hidden", re.IGNORECASE)
 _META_CHARSET = re.compile(rb"""<meta[^>]{0,200}?charset\s*=\s*["']?\s*([\w.:-]{1,40})""", re.IGNORECASE)
 _PUBLISHED = (
@@ -203,7 +200,7 @@ class _PageReader(BlockReader):
 
 def _is_layout(table: etree._Element) -> bool:
     """Whether a table only arranges the page: its cells are read as ordinary blocks."""
-    if table.get("role") in ("presentation", "none") or not holds_only(table, TABLE_STRUCTURE, TABLE_CELLS):
+    if table.get("role") in ("presentation", "none") or not is_regular(table):
         return True
     if any(local_name(inner) in (*HEADINGS, "table") for inner in table.iterdescendants()):
         return True
@@ -211,35 +208,10 @@ def _is_layout(table: etree._Element) -> bool:
 
 
 def _write_table(table: etree._Element, flow: Flow) -> None:
-    flow.add("caption", read_line(child_named(table, "caption"), _HtmlLine()))
-    header: list[list[Cell]] = []
-    body: list[list[Cell]] = []
-    marked = True
-    for row in descendants_named(table, "tr"):
-        if _is_hidden(row):
-            continue
-        cells = children_named(row, "td", "th")
-        parent = row.getparent()
-        in_head = parent is not None and local_name(parent) == "thead"
-        # Leading rows made of header cells alone are headers even outside a thead.
-        marked = marked and all(local_name(cell) == "th" for cell in cells)
-        is_header = in_head or (marked and not body and len(cells) > 1)
-        (header if is_header else body).append([_cell(cell) for cell in cells])
-    header_rows = len(header) or guess_header_rows(body)
-    for line in table_lines(header + body, header_rows=header_rows):
+    for caption in children_named(table, "caption"):
+        flow.add("caption", read_line(caption, _HtmlLine()))
+    for line in markup_lines(table, lambda cell: read_line(cell, _HtmlLine())):
         flow.add("table_row", line)
-
-
-def _cell(element: etree._Element) -> Cell:
-    return Cell(read_line(element, _HtmlLine()), columns=_span(element, "colspan"), rows=_span(element, "rowspan"))
-
-
-def _span(element: etree._Element, attribute: str) -> int:
-    value = (element.get(attribute) or "1").strip()
-    if not re.fullmatch(r"\d{1,9}", value):
-        return 1
-    # A row span of 0 means “to the end of the table”.
-    return int(value) or (10**9 if attribute == "rowspan" else 1)
 
 
 def _main_part(root: etree._Element) -> tuple[etree._Element, bool]:
@@ -289,19 +261,3 @@ def _metadata(root: etree._Element) -> Metadata:
         source_url=url if url.startswith(("https://", "http://")) else None,
         identifiers=(("doi", doi.removeprefix("doi:").strip()),) if re.match(r"(?:doi:)?\s*10\.", doi) else (),
     )
-
-
-def read_date(text: str) -> date | None:
-    """The day in an ISO-like date; the first of the month or year when no more is said.
-
-    >>> read_date("2024-05-17T10:00:00Z"), read_date("2024/05"), read_date("soon")
-    (datetime.date(2024, 5, 17), datetime.date(2024, 5, 1), None)
-    """
-    match = re.match(r"\s*(\d{4})(?:[-/.](\d{1,2})(?:[-/.](\d{1,2}))?)?(?!\d)", text)
-    if not match:
-        return None
-    year, month, day = (int(part or 1) for part in match.groups())
-    try:
-        return date(year, month, day)
-    except ValueError:
-        return None

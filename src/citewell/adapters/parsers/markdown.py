@@ -8,8 +8,9 @@ from pathlib import PurePosixPath
 from markdown_it import MarkdownIt
 from markdown_it.token import Token
 
+from citewell.adapters.parsers.dates import read_date
 from citewell.adapters.parsers.flow import BULLETS, Flow
-from citewell.adapters.parsers.html import read_date, tree, write_blocks
+from citewell.adapters.parsers.html import tree, write_blocks
 from citewell.adapters.parsers.inline import Inline
 from citewell.adapters.parsers.tables import Cell, table_lines
 from citewell.errors import DamagedFile

@@ -14,15 +14,14 @@ from citewell.adapters.parsers.flow import (
     Flow,
     child_named,
     children_named,
-    descendants_named,
     holds_only,
     local_name,
     walk,
 )
+from citewell.adapters.parsers.markup_tables import is_regular, markup_lines
 from citewell.adapters.parsers.numerals import letters, roman
 from citewell.adapters.parsers.nxml_front import METAS, ROOTS_WITH_META, front_lines, metadata_of, title_of
 from citewell.adapters.parsers.nxml_lines import JatsLineReader, line, reference_line
-from citewell.adapters.parsers.tables import Cell, guess_header_rows, table_lines
 from citewell.adapters.parsers.xml_tree import read_tree
 from citewell.ingest.decode import clean
 from citewell.types import BlockKind, Document, Limits, Source
@@ -54,8 +53,6 @@ FOOTNOTES = frozenset("fn table-wrap-foot corresp".split())
 CONTAINERS = FLOATS | FOOTNOTES | frozenset("boxed-text def-list disp-quote list list-item verse-group".split())
 """Elements that hold paragraphs of their own, also when they stand inside one."""
 SPLITTING = CONTAINERS | frozenset("code def-item p preformat ref table".split())
-TABLE_STRUCTURE = frozenset("thead tbody tfoot tr tgroup row colgroup".split())
-TABLE_CELLS = frozenset("td th entry col colspec hr".split())
 SKIPPED = frozenset("journal-meta toc permissions".split())
 SENTENCE_ENDS = ".:;?!"
 LIST_NUMBERS = {"order", "arabic", "alpha-lower", "alpha-upper", "roman-lower", "roman-upper"}
@@ -180,9 +177,10 @@ class _JatsReader(BlockReader, JatsLineReader):
 
     def _write_whole(self, element: etree._Element, name: str) -> bool:
         """Write an element that is one block, or a table; False for any other."""
-        if name == "table" and holds_only(element, TABLE_STRUCTURE, TABLE_CELLS):
-            rows, header_rows = _rows(element)
-            for text in table_lines(rows, header_rows=header_rows):
+        if name == "table" and is_regular(element):
+            for caption in children_named(element, "caption"):
+                self.flow.add("caption", line(caption))
+            for text in markup_lines(element, line):
                 self.flow.add("table_row", text)
         elif name == "ref":
             self.flow.add("footnote", reference_line(element))
@@ -270,32 +268,6 @@ def _is_read_by_parent(element: etree._Element, name: str) -> bool:
 
 def _is_inside_formula(element: etree._Element) -> bool:
     return any(local_name(outer) in ("disp-formula", "inline-formula", "math") for outer in element.iterancestors())
-
-
-def _rows(table: etree._Element) -> tuple[list[list[Cell]], int]:
-    """All rows in reading order, and how many of them are headers; HTML and CALS tables alike."""
-    header: list[list[Cell]] = []
-    body: list[list[Cell]] = []
-    columns = {column.get("colname"): place for place, column in enumerate(descendants_named(table, "colspec"))}
-    for row in descendants_named(table, "tr", "row"):
-        cells = children_named(row, "td", "th", "entry")
-        parent = row.getparent()
-        in_head = parent is not None and local_name(parent) == "thead"
-        all_headers = not body and len(cells) > 1 and all(local_name(cell) == "th" for cell in cells)
-        (header if in_head or all_headers else body).append([_cell(cell, columns) for cell in cells])
-    return header + body, len(header) or guess_header_rows(body)
-
-
-def _cell(element: etree._Element, columns: dict[str | None, int]) -> Cell:
-    first, last = columns.get(element.get("namest")), columns.get(element.get("nameend"))
-    width = last - first + 1 if first is not None and last is not None else _count(element.get("colspan"))
-    rows = _count(element.get("morerows")) + 1 if element.get("morerows") else _count(element.get("rowspan"))
-    return Cell(line(element), columns=width, rows=rows)
-
-
-def _count(value: str | None) -> int:
-    value = (value or "1").strip()
-    return int(value) if value.isascii() and value.isdigit() and len(value) < 9 else 1
 
 
 def _numeral(number: int, kind: str) -> str:
