@@ -29,6 +29,23 @@ class Settings(BaseSettings):
     embedder_url: str | None = Field(default=None, description="Address of the remote embedder.")
     embedder_key: SecretStr | None = Field(default=None, description="Key for the remote embedder.")
 
+    model: str = Field(
+        default="extractive",
+        description="Who writes: `extractive` (verbatim sentences, no model), or `ollama:NAME`, `openai:NAME`, "
+        "`anthropic:NAME`, `google:NAME`.",
+    )
+    model_url: str | None = Field(default=None, description="Address of the model's server.")
+    model_key: SecretStr | None = Field(default=None, description="Key for the model's server.")
+    model_timeout_s: float | None = Field(default=None, gt=0, description="Longest that one reply may take.")
+    allowed_models: tuple[str, ...] = Field(
+        default=(), description='Models allowed besides the built-in list, as a JSON list of "name=window/reply".'
+    )
+    admin_email: str | None = Field(default=None, description="Who gets questions that have no owner.")
+    confidence_threshold: float = Field(default=0.6, ge=0, le=1, description="Below this a question is routed.")
+    context_chunks: int = Field(default=5, ge=1, le=50, description="Passages that an answer may rest on.")
+    max_context_tokens: int = Field(default=3_000, ge=200, description="Most tokens of evidence in a prompt.")
+    max_history_tokens: int = Field(default=1_000, ge=0, description="Most tokens of conversation in a prompt.")
+
     max_file_mb: int = Field(default=100, ge=1, description="Largest file that is read, in MiB.")
     max_pages: int = Field(default=1_500, ge=1, description="Most pages that one PDF may have.")
     max_characters: int = Field(default=20_000_000, ge=1, description="Most characters that one document may have.")

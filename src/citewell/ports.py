@@ -9,7 +9,7 @@ from typing import Protocol
 import numpy as np
 from numpy.typing import NDArray
 
-from citewell.types import Chunk, Chunking, Document, Entry, Filing, Hit, Limits, Message, Scope, Source, Why
+from citewell.types import Chunk, Chunking, Context, Document, Entry, Filing, Hit, Limits, Message, Scope, Source, Why
 
 Vectors = NDArray[np.float32]
 """One unit row per text."""
@@ -91,6 +91,35 @@ class Model(Protocol):
 
     def count(self, text: str) -> int:
         """Tokens of a text, as this model or a stand-in tokenizer counts them."""
+        ...
+
+
+class Writer(Protocol):
+    """Writes an answer from evidence; a model behind a prompt, or verbatim sentences without one."""
+
+    @property
+    def name(self) -> str: ...
+
+    @property
+    def window(self) -> int:
+        """Tokens that rules, history, evidence, question and reply may take together."""
+        ...
+
+    @property
+    def reply(self) -> int:
+        """Tokens kept free for the reply."""
+        ...
+
+    def count(self, text: str) -> int:
+        """Tokens of a text."""
+        ...
+
+    def write(self, question: str, context: Context, *, rules: str) -> Iterator[str]:
+        """The answer piece by piece, each sentence followed by marks such as [S1]; nothing when the evidence has none."""
+        ...
+
+    def rate(self, question: str, context: Context, answer: str) -> float | None:
+        """The writer's own estimate, in [0, 1], of how well the evidence carries the answer; None without one."""
         ...
 
 

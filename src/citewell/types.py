@@ -401,3 +401,100 @@ class Check:
     """The words that decided."""
     support: float
     """How well the words carry the sentence, in [0, 1]."""
+
+
+@dataclass(frozen=True, slots=True)
+class Citation:
+    """The exact words that a sentence rests on."""
+
+    n: int
+    source_id: str
+    document_id: str
+    document: str
+    version: int
+    chunk_index: int
+    page: int | None
+    section: tuple[str, ...]
+    start: int
+    end: int
+    quote: str
+    relevance: float
+
+
+@dataclass(frozen=True, slots=True)
+class Claim:
+    """One sentence of an answer, checked."""
+
+    text: str
+    check: Check
+    citations: tuple[int, ...]
+    """Numbers of the citations it rests on."""
+    is_shown: bool
+
+
+@dataclass(frozen=True, slots=True)
+class Confidence:
+    """How far an answer can be trusted, in [0, 1]; a view may show it otherwise."""
+
+    overall: float
+    retrieval: float
+    coverage: float
+    llm: float | None
+    """The model's own estimate; None where it gave none, and the other signals stand in."""
+    calibrated: float
+    """The probability that the shown sentences are supported."""
+
+
+@dataclass(frozen=True, slots=True)
+class Cite:
+    """Every shown sentence is supported."""
+
+
+@dataclass(frozen=True, slots=True)
+class Qualify:
+    """Shown with a reservation."""
+
+    reason: str
+
+
+@dataclass(frozen=True, slots=True)
+class Route:
+    """Handed to a person."""
+
+    tag: str
+    owner_id: str | None
+    owner_email: str | None
+    reason: str
+    is_fallback: bool
+    """No owner was found: it goes to the administrator."""
+
+
+@dataclass(frozen=True, slots=True)
+class Refuse:
+    """Not answered, and nobody is asked."""
+
+    reason: str
+
+
+Action = Cite | Qualify | Route | Refuse
+
+
+@dataclass(frozen=True, slots=True)
+class Answer:
+    """What a question got. Only `answer.finish` makes one."""
+
+    id: str
+    question: str
+    action: Action
+    text: str
+    """What is shown: sentences with their citation marks, or why there are none."""
+    claims: tuple[Claim, ...]
+    citations: tuple[Citation, ...]
+    confidence: Confidence
+    model: str
+    prompt_hash: str
+    evidence: tuple[Evidence, ...]
+    left_out: int
+    dropped_citations: int
+    """Marks of the model that named nothing it had been shown."""
+    took_ms: float

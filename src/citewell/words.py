@@ -96,8 +96,10 @@ def terms(text: str) -> list[str]:
 
     >>> terms("The patient's tumours were treated.")
     ['patient', 's', 'tumour', 'treat']
+    >>> terms("H_2O")  # a subscript, as parsers write it
+    ['h2o']
     """
-    return [stem(word) for word in _WORD.findall(text.casefold()) if word not in STOP_WORDS]
+    return [stem(word) for word in _WORD.findall(text.casefold().replace("_", "")) if word not in STOP_WORDS]
 
 
 @lru_cache(maxsize=200_000)

@@ -1,0 +1,83 @@
+"""Reads the marks by which a model says what it rests on; only what it was shown counts."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+from citewell.types import Citation, Evidence
+
+_UUID = r"[0-9a-f]{8}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{12}"
+MARK = re.compile(
+    r"\s*\[(?P<body>(?:\s*(?:"
+    rf"SourceId\s*:\s*{_UUID}:\d+|{_UUID}:\d+"
+    rf"|Doc(?:\s+ID)?\s*:\s*{_UUID}(?:\s*,\s*Date\s*:\s*[^\],;]*)?"
+    r"|Sources?\s+\d+|S\s?\d+|\d{1,3}"
+    r")\s*[,;]?\s*(?:and\s+)?)+)\]",
+    re.IGNORECASE,
+)
+"""A mark in any of the grammars: [S1], [S1, S2], [SourceId: uuid:0, uuid:1], [Doc: uuid, Date: d], [Source 1], [1]."""
+
+BROKEN = re.compile(r"\s*\[\s*(?:SourceId|Doc(?:\s+ID)?|Source|S\d)\b[^\]\n]{0,120}\]", re.IGNORECASE)
+"""A mark that means to cite but names nothing in any grammar."""
+
+_ITEM = re.compile(
+    rf"(?P<source>{_UUID}:\d+)|Doc(?:\s+ID)?\s*:\s*(?P<document>{_UUID})(?:\s*,\s*Date\s*:\s*[^\],;]*)?"
+    r"|(?:Sources?\s+|S\s?)?(?P<number>\d{1,3})",
+    re.IGNORECASE,
+)
+
+
+@dataclass(frozen=True, slots=True)
+class Marked:
+    """A sentence without its marks, the evidence numbers they named, and how many named nothing."""
+
+    text: str
+    cited: tuple[int, ...]
+    dropped: int
+
+
+def cite(sentence: str, evidence: Sequence[Evidence]) -> Marked:
+    """Read and remove the marks of a sentence.
+
+    >>> cite("Take it with water [S2].", [])
+    Marked(text='Take it with water.', cited=(), dropped=1)
+    """
+    cited: list[int] = []
+    dropped = 0
+    for mark in MARK.finditer(sentence):
+        for item in _ITEM.finditer(mark["body"]):
+            found = _named(item, evidence)
+            dropped += not found
+            cited += [number for number in found if number not in cited]
+    text = MARK.sub("", sentence)
+    dropped += len(BROKEN.findall(text))
+    return Marked(BROKEN.sub("", text).strip(), tuple(cited), dropped)
+
+
+def _named(item: re.Match[str], evidence: Sequence[Evidence]) -> list[int]:
+    """The numbers of the evidence that one item of a mark names."""
+    if item["source"]:
+        return [one.number for one in evidence if one.hit.source_id == item["source"].lower()]
+    if item["document"]:
+        return [one.number for one in evidence if one.hit.document_id == item["document"].lower()]
+    return [one.number for one in evidence if one.number == int(item["number"])]
+
+
+STYLES = ("n", "alias", "source_id", "source", "doc")
+
+
+def mark(citation: Citation, style: str = "n") -> str:
+    """A citation in one of the grammars.
+
+    `n` is [1], `alias` [S1], `source_id` [SourceId: uuid:0], `source` [Source 1], `doc` [Doc: uuid].
+    """
+    forms = {
+        "n": f"[{citation.n}]",
+        "alias": f"[S{citation.n}]",
+        "source_id": f"[SourceId: {citation.source_id}]",
+        "source": f"[Source {citation.n}]",
+        "doc": f"[Doc: {citation.document_id}]",
+    }
+    return forms[style]
