@@ -17,10 +17,11 @@ class Controls:
 
     min_cosine: float = 0.3
     """A passage nearer than this to the question is kept."""
-    min_relevance: float = 0.1
+    min_relevance: float = 0.05
     """So is one whose relevance reaches this: a code found word for word, one good sentence in a long passage.
 
-    On SciFact's train claims the two together keep 98.9 % of the cited abstracts among the first ten.
+    On SciFact's train claims the two together keep 99.5 % of the cited abstracts among the first ten (97.5 % by the
+    cosine alone) and 5 % of abstracts taken at random.
     """
     duplicate_jaccard: float = 0.9
     """Two passages that share more than this part of their words are one."""
