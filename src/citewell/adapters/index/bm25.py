@@ -12,6 +12,9 @@ from citewell.adapters.index.segment import Integers, Segment, expand
 from citewell.adapters.index.view import HIDDEN, Part
 from citewell.words import term_key
 
+SEARCH_COST = 10
+"""Looking up a generation among the pairs of a term takes as long as going through this many of them."""
+
 Scores = NDArray[np.float64]
 
 
@@ -55,14 +58,13 @@ class Matches:
 
     def coverage(self, segment: Segment, rows: Integers) -> Scores:
         """The part of the question that each of these rows holds, very common terms included."""
-        covered = np.zeros(len(rows))
+        covered, wanted = np.zeros(len(rows)), rows.astype(segment.posting_rows.dtype)
         first, last = segment.pairs(self.keys)
         starts, ends = segment.pair_postings[first].tolist(), segment.pair_postings[last].tolist()
         for start, end, share in zip(starts, ends, self.shares.tolist(), strict=True):
             if start < end:
                 holders = segment.posting_rows[start:end]
-                places = holders.searchsorted(rows.astype(np.int32))
-                covered += share * (holders.take(places, mode="clip") == rows)
+                covered += share * (holders.take(holders.searchsorted(wanted), mode="clip") == wanted)
         return covered
 
 
@@ -97,15 +99,24 @@ def _find(part: Part, keys: NDArray[np.uint64]) -> Places:
     if part.shifts is None:
         postings = segment.pair_postings[first]
         return Places(np.arange(len(keys)), first, postings, segment.pair_postings[last] - postings)
-    ordinals = np.concatenate(
-        [segment.pair_ordinals[:0], *map(segment.pair_ordinals.__getitem__, map(slice, first, last))]
-    )
-    seen = np.flatnonzero(part.shifts[ordinals] != HIDDEN)
-    ends = np.cumsum(last - first)
-    terms = ends.searchsorted(seen, side="right")
-    pairs = seen + (last - ends)[terms]
+    seen = [_visible_pairs(part, *ends) for ends in zip(first.tolist(), last.tolist(), strict=True)]
+    pairs = np.concatenate([first[:0], *seen])
+    terms = np.repeat(np.arange(len(keys)), [len(one) for one in seen])
     postings = segment.pair_postings[pairs]
     return Places(terms, pairs, postings, segment.pair_postings[pairs + 1] - postings)
+
+
+def _visible_pairs(part: Part, first: int, last: int) -> Integers:
+    """The pairs of one term whose generation is visible."""
+    assert part.shifts is not None
+    ordinals = part.segment.pair_ordinals[first:last]
+    if len(ordinals) > SEARCH_COST * len(part.ordinals):
+        places = ordinals.searchsorted(part.ordinals)
+        seen = places[ordinals.take(places, mode="clip") == part.ordinals]
+    else:
+        seen = np.flatnonzero(part.shifts[ordinals] != HIDDEN)
+    seen += first
+    return seen
 
 
 def _score(part: Part, places: Places, gains: Scores, mean_length: float, tuning: Tuning) -> Scores:
@@ -128,11 +139,12 @@ def _score(part: Part, places: Places, gains: Scores, mean_length: float, tuning
     return scores
 
 
-def _impacts(part: Part, kinds: NDArray[np.uint16] | NDArray[np.uint32], mean_length: float, tuning: Tuning) -> Scores:
+def _impacts(part: Part, kinds: NDArray[np.unsignedinteger], mean_length: float, tuning: Tuning) -> Scores:
     """What each posting adds for a gain of one: computed once per kind, or per posting where those are fewer."""
-    frequencies, lengths = part.segment.kind_frequencies, part.segment.kind_lengths
-    is_few = len(kinds) < len(frequencies)
-    if is_few:
-        frequencies, lengths = frequencies[kinds], lengths[kinds]
+    segment = part.segment
+    is_few = len(kinds) <= segment.max_kind
+    computed = kinds if is_few else np.arange(segment.max_kind + 1)
+    frequencies = (computed & ((1 << segment.frequency_bits) - 1)).astype(np.float64)
+    lengths = (computed >> segment.frequency_bits).astype(np.float64)
     impacts: Scores = frequencies / (frequencies + tuning.k1 * (1 - tuning.b + tuning.b / mean_length * lengths))
-    return impacts if is_few else impacts[kinds]
+    return impacts if is_few else impacts.take(kinds)

@@ -110,9 +110,5 @@ def _products(part: Part, vector: Vector, positions: Integers | None = None) -> 
     sizes = np.diff(part.run_positions)
     if part.rows < ROWS_PER_SLICE * len(sizes):
         return matrix.take(expand(part.run_rows, sizes), axis=0) @ vector
-    products = np.empty(part.rows, dtype=np.float32)
-    position = 0
-    for row, size in zip(part.run_rows.tolist(), sizes.tolist(), strict=True):
-        np.matmul(matrix[row : row + size], vector, out=products[position : position + size])
-        position += size
-    return products
+    runs = zip(part.run_rows.tolist(), (part.run_rows + sizes).tolist(), strict=True)
+    return np.concatenate([matrix[first:end].dot(vector) for first, end in runs])

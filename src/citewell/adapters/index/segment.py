@@ -21,8 +21,8 @@ MAX_LENGTH = 0xFFFF
 ROUGH_ROWS = 20_000
 """From this many rows on, two passes take less time than one."""
 
-_BLOCK_PAIRS = 1 << 20
-"""Postings are put in order this many pairs at a time, to bound the memory that it takes."""
+_BLOCK_PAIRS = 1 << 17
+"""Postings are put in order this many pairs at a time, so that memory on the way is small and used again."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -46,10 +46,10 @@ class Segment:
     pair_ordinals: NDArray[np.int32]
     pair_postings: Integers
     posting_rows: NDArray[np.int32]
-    posting_kinds: NDArray[np.uint16] | NDArray[np.uint32]
-    """BM25 sees of a posting how often the term stands in a row of which length: one kind for each such pair."""
-    kind_frequencies: NDArray[np.float64]
-    kind_lengths: NDArray[np.float64]
+    posting_kinds: NDArray[np.unsignedinteger]
+    """What BM25 sees of a posting: the length of the row, and in the last bits how often the term stands in it."""
+    frequency_bits: int
+    max_kind: int
     rough: LazyRough | None
     """A first pass over the matrix, where that is large enough to gain by it."""
 
@@ -139,7 +139,6 @@ def keep(segment: Segment, alive: NDArray[np.bool_]) -> Piece:
     keys = np.repeat(segment.term_keys, np.diff(segment.term_pairs))
     new_rows = np.cumsum(rows, dtype=np.int32) - 1
     new_ordinals = np.cumsum(alive) - 1
-    frequencies = segment.kind_frequencies.astype(np.uint8)
     return Piece(
         segment.generations[alive],
         row_counts[alive],
@@ -149,7 +148,7 @@ def keep(segment: Segment, alive: NDArray[np.bool_]) -> Piece:
         new_ordinals[segment.pair_ordinals[pairs]],
         pair_counts[pairs],
         new_rows[segment.posting_rows[postings]],
-        frequencies[segment.posting_kinds[postings]],
+        (segment.posting_kinds[postings] & ((1 << segment.frequency_bits) - 1)).astype(np.uint8),
     )
 
 
@@ -182,16 +181,21 @@ def build(piece: Piece) -> Segment:
     keys = piece.pair_keys[order]
     opens = np.flatnonzero(np.concatenate(([True], keys[1:] != keys[:-1]))) if len(keys) else np.zeros(0, np.int64)
     pair_counts = piece.pair_counts[order]
-    posting_rows, frequencies = np.empty_like(piece.posting_rows), np.empty_like(piece.frequencies)
+    frequency_bits = int(piece.frequencies.max(initial=1)).bit_length()
+    max_kind = (int(piece.lengths.max(initial=0)) + 1 << frequency_bits) - 1
+    posting_rows = np.empty_like(piece.posting_rows)
+    posting_kinds: NDArray[np.unsignedinteger] = np.empty(
+        len(posting_rows), dtype=np.uint16 if max_kind <= 0xFFFF else np.uint32
+    )
+    lengths = piece.lengths.astype(posting_kinds.dtype) << frequency_bits
     old, new = starts(piece.pair_counts), starts(pair_counts)
     for first in range(0, len(order), _BLOCK_PAIRS):
         block = slice(first, min(first + _BLOCK_PAIRS, len(order)))
         places = expand(old[order[block]], pair_counts[block])
         out = slice(new[block.start], new[block.stop])
-        posting_rows[out] = piece.posting_rows[places]
-        frequencies[out] = piece.frequencies[places]
+        rows = posting_rows[out] = piece.posting_rows.take(places)
+        np.bitwise_or(lengths.take(rows), piece.frequencies.take(places), out=posting_kinds[out])
     first_rows = starts(piece.row_counts)
-    kinds, kind_frequencies, kind_lengths = _kinds(frequencies, posting_rows, piece.lengths)
     matrix = _finite(piece.matrix)
     return Segment(
         piece.generations,
@@ -204,9 +208,9 @@ def build(piece: Piece) -> Segment:
         piece.pair_ordinals[order].astype(np.int32),
         new,
         posting_rows,
-        kinds,
-        kind_frequencies,
-        kind_lengths,
+        posting_kinds,
+        frequency_bits,
+        max_kind,
         LazyRough(matrix) if ROUGH_ROWS <= len(matrix) <= MAX_ROWS and matrix.shape[1] % BLOCK == 0 else None,
     )
 
@@ -265,20 +269,6 @@ def _with_room(matrix: Vectors, rows: int, width: int) -> Vectors:
     if rows > len(matrix):
         matrix.resize((max(rows, len(matrix) * 3 // 2), width), refcheck=False)
     return matrix
-
-
-def _kinds(
-    frequencies: NDArray[np.uint8], rows: NDArray[np.int32], lengths: NDArray[np.uint16]
-) -> tuple[NDArray[np.uint16] | NDArray[np.uint32], NDArray[np.float64], NDArray[np.float64]]:
-    """The kind of every posting, and what each kind is."""
-    mixed = lengths.astype(np.uint32)[rows] << np.uint32(8)
-    mixed |= frequencies
-    present = np.zeros(int(mixed.max(initial=0)) + 1, dtype=bool)
-    present[mixed] = True
-    found = np.flatnonzero(present)
-    numbers = np.cumsum(present, dtype=np.uint32) - np.uint32(1)
-    kinds = (numbers.astype(np.uint16) if len(found) <= 1 << 16 else numbers)[mixed]
-    return kinds, (found & 0xFF).astype(np.float64), (found >> 8).astype(np.float64)
 
 
 def _finite(matrix: Vectors) -> Vectors:

@@ -6,6 +6,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 import numpy as np
+from numpy.typing import NDArray
 
 from citewell.adapters.index.segment import Integers, Segment, starts
 
@@ -23,6 +24,8 @@ class Part:
     """First row of each run of visible rows."""
     run_positions: Integers
     """First position of each run; one more than runs: the last is `rows`."""
+    ordinals: NDArray[np.int32]
+    """The visible generations."""
     shifts: Integers | None
     """Row less position, for each generation, or HIDDEN; None where every generation is visible."""
 
@@ -59,5 +62,6 @@ def _part(segment: Segment, ordinals: Integers) -> Part:
         int((segment.first_terms[ordinals + 1] - segment.first_terms[ordinals]).sum()),
         firsts[opens],
         np.append(positions[opens], positions[-1]),
+        ordinals.astype(np.int32),
         shifts,
     )
