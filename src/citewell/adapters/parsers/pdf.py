@@ -7,6 +7,7 @@ from collections.abc import Iterator, Sequence
 
 import pypdfium2 as pdfium
 
+from citewell.adapters.parsers.ocr import Ocr
 from citewell.adapters.parsers.pdf_blocks import Draft, Typography, folded_title, gathered, merged_rows
 from citewell.adapters.parsers.pdf_columns import columns
 from citewell.adapters.parsers.pdf_compose import Composer, Vocabulary
@@ -17,23 +18,32 @@ from citewell.adapters.parsers.pdf_image import PDFIUM_LOCK, opened
 from citewell.adapters.parsers.pdf_layout import LaidOut, laid_out
 from citewell.adapters.parsers.pdf_lines import TextLine
 from citewell.adapters.parsers.pdf_read import Sheet, read_sheet
-from citewell.adapters.parsers.pdf_rows import table_rows
+from citewell.adapters.parsers.pdf_rows import Running, table_rows
+from citewell.adapters.parsers.pdf_scans import named_pages, read_scans
 from citewell.adapters.parsers.pdf_tables import Table
-from citewell.errors import EmptyFile, TooLarge
+from citewell.errors import DamagedFile, EmptyFile, TooLarge
 from citewell.types import Document, Layout, Limits, Page, Source
+
+END_BYTES = 64 * 1024
+"""The mark that ends a PDF stands in its last part; some servers add a little after it."""
 
 
 class PdfParser:
-    """Reads PDF files."""
+    """Reads PDF files; pages that are pictures of text by OCR, where that extra is installed."""
+
+    def __init__(self) -> None:
+        self._ocr = Ocr()
 
     def parse(self, source: Source, *, media_type: str, limits: Limits) -> Document:
         """The document, or an InputError that says what to do."""
         with opened(source.data) as document:
+            _check_end(source.data)
             sheets = _sheets(document, limits)
+            notes = read_scans(document, sheets, self._ocr)
             facts = read_facts(document)
         pages = laid_out(sheets)
         if not any(page.lines or page.tables for page in pages):
-            raise EmptyFile("The PDF has no text to read.")
+            raise EmptyFile("The PDF has no text: its pages are blank. Check that it is the right file.")
         drafts = _drafts(pages, facts)
         composer = Composer(Vocabulary(line for draft in drafts for line in draft.lines))
         for draft in drafts:
@@ -45,7 +55,19 @@ class PdfParser:
             blocks=tuple(composer.canonical.blocks),
             layout=Layout(_page_spans(sheets, composer), tuple(composer.lines)),
             metadata=facts.metadata,
+            notes=(*notes, *_size_notes(sheets)),
         )
+
+
+def _check_end(data: bytes) -> None:
+    """Refuse a file that was cut off: pdfium would mend it and leave out the pages that are gone."""
+    if b"startxref" not in data[-END_BYTES:]:
+        raise DamagedFile("The PDF ends too early: it was cut off. Download or export it again.")
+
+
+def _size_notes(sheets: Sequence[Sheet]) -> list[str]:
+    numbers = [sheet.number for sheet in sheets if not sheet.width or not sheet.height]
+    return [f"{named_pages(numbers)} not read: a page without a size."] if numbers else []
 
 
 def _sheets(document: pdfium.PdfDocument, limits: Limits) -> list[Sheet]:
@@ -69,15 +91,15 @@ def _drafts(pages: Sequence[LaidOut], facts: Facts) -> list[Draft]:
     for bookmark in facts.outline:
         titles[bookmark.page].add(folded_title(bookmark.title))
     drafts: list[Draft] = []
-    before: Table | None = None
+    before: Running | None = None
     for page in pages:
         on_page: list[Draft] = []
         items: list[TextLine | Table] = [*page.lines, *page.tables]
         for group in columns(items):
             for run in _runs(group):
                 if isinstance(run, Table):
-                    on_page += table_rows(run, before)
-                    before = run
+                    rows, before = table_rows(run, before)
+                    on_page += rows
                 else:
                     on_page += gathered(merged_rows(run), typography, titles[page.number] - {""})
                     before = None
@@ -91,7 +113,9 @@ def _drafts(pages: Sequence[LaidOut], facts: Facts) -> list[Draft]:
 def _runs(group: Sequence[TextLine | Table]) -> Iterator[list[TextLine] | Table]:
     """Lines between tables, and the tables, from the top down."""
     lines: list[TextLine] = []
-    for item in sorted(group, key=lambda item: item.box.top if isinstance(item, Table) else item.box.bottom):
+    for item in sorted(
+        group, key=lambda item: item.box.top if isinstance(item, Table) else (item.box.top + item.box.bottom) / 2
+    ):
         if isinstance(item, Table):
             if lines:
                 yield lines

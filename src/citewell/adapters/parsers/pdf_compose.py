@@ -18,6 +18,7 @@ _WORD = re.compile(r"[^\W\d_]+(?:['’][^\W\d_]+)*")
 _COMPOUND = re.compile(r"[^\W\d_]+(?:-[^\W\d_]+)+")
 _TAIL = re.compile(r"([^\W\d_]+)[-\xad]$")
 _HEAD = re.compile(r"^[^\W\d_]+")
+SOFT_HYPHEN = "\xad"
 _LEADERS = re.compile(r"(?:\s?[.…_·]){4,}\s*")
 _NO_SPACE = re.compile(r"(?:[^\s]/|\d[–−-]|https?://\S+[-./_=&?%])$")
 
@@ -95,47 +96,44 @@ class Composer:
 
     def _joint(self, row: TextLine, following: TextLine | None) -> tuple[TextLine, str]:
         """The line as it is kept and what stands between it and the next."""
-        row = without(row, _LEADERS, "\xad")
+        row = cleaned(row)
+        if row.text.endswith(SOFT_HYPHEN):
+            return picked(row, range(len(row.text) - 1)), ""
         if following is None:
             return row, ""
         tail, head = _TAIL.search(row.text), _HEAD.match(following.text)
         if tail and head:
-            if row.text.endswith("\xad"):
-                return shortened(row, 1), ""
             if head.group()[0].islower() and not self._vocabulary.keeps_hyphen(tail.group(1), head.group()):
-                return shortened(row, 1), ""
+                return picked(row, range(len(row.text) - 1)), ""
             return row, ""
         if row.text.endswith("-") and not row.text.endswith(" -") and following.text[:1].isalnum():
             return row, ""
         return row, "" if _NO_SPACE.search(row.text) else " "
 
 
-def shortened(row: TextLine, count: int) -> TextLine:
-    """The line without its last characters."""
-    return picked(row, range(len(row.text) - count))
-
-
-def without(row: TextLine, leaders: re.Pattern[str], soft_hyphen: str) -> TextLine:
-    """The line without dot leaders, and without soft hyphens before its end."""
-    if soft_hyphen not in row.text and not leaders.search(row.text):
+def cleaned(row: TextLine) -> TextLine:
+    """The line with one space for a row of dots, and without soft hyphens before its end."""
+    if SOFT_HYPHEN not in row.text and not _LEADERS.search(row.text):
         return row
-    kept = list(range(len(row.text)))
-    for match in reversed(list(leaders.finditer(row.text))):
-        # One of the dots' places becomes the space that parts the title from its page number.
-        del kept[match.start() + 1 : match.end()]
     text = list(row.text)
-    for match in leaders.finditer(row.text):
-        text[match.start()] = " "
-    kept = [place for place in kept if text[place] != soft_hyphen or place == len(text) - 1]
-    return picked(row, kept, text="".join(text))
+    for match in _LEADERS.finditer(row.text):
+        text[match.start() : match.end()] = [" "] + [""] * (match.end() - match.start() - 1)
+    kept: list[int] = []
+    for place, character in enumerate(text):
+        is_soft = character == SOFT_HYPHEN and place < len(text) - 1
+        doubles = character == " " and (not kept or text[kept[-1]] == " ")
+        if character and not is_soft and not doubles:
+            kept.append(place)
+    while kept and text[kept[-1]] == " ":
+        kept.pop()
+    return replace(picked(row, kept), text="".join(text[place] for place in kept))
 
 
-def picked(row: TextLine, places: Sequence[int], text: str | None = None) -> TextLine:
+def picked(row: TextLine, places: Sequence[int]) -> TextLine:
     """The line with only the characters at these places."""
-    source = row.text if text is None else text
     return replace(
         row,
-        text="".join(source[place] for place in places),
+        text="".join(row.text[place] for place in places),
         lefts=tuple(row.lefts[place] for place in places),
         rights=tuple(row.rights[place] for place in places),
     )

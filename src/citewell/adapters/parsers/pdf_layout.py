@@ -39,6 +39,9 @@ def laid_out(sheets: Sequence[Sheet]) -> list[LaidOut]:
         [page.paper for page in pages],
         [[*(table.box for table in page.tables), *(banner.box for banner in page.banners)] for page in pages],
     )
+    if not any(kept) and not any(page.tables for page in pages):
+        # A file in which every line repeats has no running heads: it has repeated text.
+        kept = [page.lines for page in pages]
     cut: Banner | None = None
     for page, sheet, lines in zip(pages, sheets, kept, strict=True):
         furniture = [line.box for line in page.lines if not any(line is other for other in lines)]

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 
 from citewell.adapters.parsers.pdf_blocks import Draft, Passage
 from citewell.adapters.parsers.pdf_tables import Cell, Table
@@ -15,9 +15,10 @@ Parts = list[Passage | str]
 
 
 @dataclass(slots=True)
-class _Running:
-    """What holds for the rows below: names of columns, the group, the first cell."""
+class Running:
+    """What holds for the rows below: names of columns, the group, and the first cell of a row cut by the page."""
 
+    table: Table
     headers: list[Cell] = field(default_factory=list)
     group: Cell | None = None
     label: Cell | None = None
@@ -31,41 +32,50 @@ class _Running:
         return Passage(cell.lines, placed=is_first)
 
 
-def table_rows(table: Table, before: Table | None) -> list[Draft]:
-    """One block per row; `before` is the part of the same table on the page before."""
-    running = _Running()
-    continues = before is not None and same_columns(before, table)
-    if before is not None and continues:
-        running = _carried(before)
+def table_rows(table: Table, before: Running | None) -> tuple[list[Draft], Running]:
+    """One block per row, and what holds for the part on the next page; `before` is that of the page before."""
+    if before is not None and same_columns(before.table, table):
+        running = replace(before, table=table)
+    else:
+        running = Running(table)
     own_headers = [cell for cell in table.cells if cell.first_row in table.header_rows and cell.lines]
     if own_headers:
         running.headers = own_headers
     drafts: list[Draft] = []
+    last: list[Cell] = []
     for index in range(table.row_count):
-        if index in table.header_rows:
-            continue
         cells = table.row(index)
-        if _is_group(table, cells, index):
-            if running.group and id(running.group) not in running.printed:
-                drafts.append(_draft(table, [running.write(running.group)]))
-            running.group = cells[0]
+        if index in table.header_rows or not any(cell.first_row == index for cell in cells):
             continue
-        if not any(cell.first_row == index for cell in cells):
+        if _is_group(table, cells, index):
+            drafts += _unwritten_group(running)
+            running.group = cells[0]
             continue
         if len(cells) == 1 and table.spans_all(cells[0]):
             running.group = None
-        parts = _row_parts(table, cells, running)
-        if parts:
-            drafts.append(_draft(table, parts))
-    if running.group and id(running.group) not in running.printed:
-        drafts.append(_draft(table, [running.write(running.group)]))
-    unused = [cell for cell in own_headers if id(cell) not in running.printed]
+        drafts.append(_draft(table, _row_parts(cells, running)))
+        last = cells
+    drafts += _unwritten_group(running)
+    _place_unused(drafts, [cell for cell in own_headers if id(cell) not in running.printed], table)
+    if last:
+        running.label = last[0] if last[0].first_column == 0 else running.label
+    return drafts, running
+
+
+def _unwritten_group(running: Running) -> list[Draft]:
+    """A title without rows below it is a row of its own."""
+    group = running.group
+    if group is None or id(group) in running.printed:
+        return []
+    return [_draft(running.table, [running.write(group)])]
+
+
+def _place_unused(drafts: list[Draft], unused: list[Cell], table: Table) -> None:
+    """Keep names over columns that are empty throughout with the first row, so that no word is lost."""
     if unused and drafts:
-        # A name over a column that is empty throughout: it stays with the first row, so that no word is lost.
         drafts[0].parts[:0] = [part for cell in unused for part in (Passage(cell.lines), "; ")]
     elif unused:
         drafts.append(_draft(table, _separated([[Passage(cell.lines)] for cell in unused])))
-    return drafts
 
 
 def same_columns(before: Table, table: Table) -> bool:
@@ -76,23 +86,9 @@ def same_columns(before: Table, table: Table) -> bool:
     )
 
 
-def _carried(before: Table) -> _Running:
-    """What the part on the page before leaves to this one."""
-    running = _Running([cell for cell in before.cells if cell.first_row in before.header_rows and cell.lines])
-    for index in range(before.row_count):
-        cells = before.row(index)
-        if index in before.header_rows or not cells:
-            continue
-        if _is_group(before, cells, index):
-            running.group = cells[0]
-        elif cells[0].first_column == 0:
-            running.label = cells[0]
-    running.printed = {id(cell) for cell in before.cells}
-    return running
-
-
-def _row_parts(table: Table, cells: list[Cell], running: _Running) -> Parts:
+def _row_parts(cells: list[Cell], running: Running) -> Parts:
     values: list[Parts] = []
+    table = running.table
     if running.group:
         values.append([running.write(running.group)])
     if cells[0].first_column > 0 and running.label is not None and len(cells) < table.column_count:
@@ -108,7 +104,7 @@ def _row_parts(table: Table, cells: list[Cell], running: _Running) -> Parts:
         if key_value and cell is cells[0]:
             values.append([*value, " " if cell.text.endswith(":") else ": "])
             continue
-        names = _names(cell, table, running)
+        names = _names(cell, running)
         if names:
             value = [*names, " " if _ends_in_colon(names) else ": ", *value]
         if key_value:
@@ -118,9 +114,9 @@ def _row_parts(table: Table, cells: list[Cell], running: _Running) -> Parts:
     return _separated(values)
 
 
-def _names(cell: Cell, table: Table, running: _Running) -> Parts:
+def _names(cell: Cell, running: Running) -> Parts:
     """The names of the columns that a cell covers, from the widest to the narrowest."""
-    if table.spans_all(cell):
+    if running.table.spans_all(cell):
         return []
     if running.group and cell.first_column == 0 and running.group.last_column == 0:
         # A title in the first column takes the place of that column's name.
