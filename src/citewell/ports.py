@@ -115,7 +115,7 @@ class Writer(Protocol):
         ...
 
     def write(self, question: str, context: Context, *, rules: str) -> Iterator[str]:
-        """The answer piece by piece, each sentence followed by marks such as [S1]; nothing when the evidence has none."""
+        """The answer piece by piece, each sentence followed by marks such as [S1]; nothing without an answer."""
         ...
 
     def rate(self, question: str, context: Context, answer: str) -> float | None:

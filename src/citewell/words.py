@@ -10,13 +10,16 @@ from functools import lru_cache
 import Stemmer
 
 ABBREVIATIONS = frozenset(
-    """e.g i.e etc vs cf al approx ca no nos fig figs eq eqs ref refs sec ch vol pp ed eds dr mr mrs ms prof st inc ltd dept
-    univ jan feb mar apr jun jul aug sep sept oct nov dec hr hrs min mins wk wks yr yrs b.d t.d.s q.d.s o.d p.o i.v i.m s.c
-    resp viz suppl tab spp sp subsp var incl excl max""".split()
+    """e.g i.e etc vs cf al approx ca no nos fig figs eq eqs ref refs sec ch vol pp ed eds dr mr mrs ms prof st inc ltd
+    dept univ jan feb mar apr jun jul aug sep sept oct nov dec hr hrs min mins wk wks yr yrs b.d t.d.s q.d.s o.d p.o i.v
+    i.m s.c resp viz suppl tab spp sp subsp var incl excl max""".split()
 )
 """Words after which a full stop does not end a sentence."""
 
-_END = re.compile(r"""[.!?]+["'”’)\]]*(?:\s?\[[^\]\n]{1,40}\])*(?=\s)|\n{2,}|\n(?=\s*(?:[-•*▪◦–]|\(?[a-z0-9]{1,3}[.)])\s)""")
+_END = re.compile(
+    r"""[.!?]+["'”’)\]]*(?:\s?\[[^\]\n]{1,40}\])*(?=\s)"""
+    r"""|\n{2,}|\n(?=\s*(?:[-•*▪◦–]|\(?[a-z0-9]{1,3}[.)])\s)"""
+)
 _LAST_WORD = re.compile(r"([A-Za-z][A-Za-z.]*|[A-Za-z])$")
 _OPENS = re.compile(r"""\s*["'“‘(\[]*([^\W_])""")
 
@@ -73,8 +76,8 @@ def _append_stripped(found: list[tuple[int, int]], text: str, begin: int, end: i
 # ------------------------------------------------------------------------------------------------- words for search
 
 STOP_WORDS = frozenset(
-    """a an and are as at be but by for from had has have he her his i if in into is it its of on or our she so such that
-    the their then there these they this to was we were what when which who will with you your""".split()
+    """a an and are as at be but by for from had has have he her his i if in into is it its of on or our she so such
+    that the their then there these they this to was we were what when which who will with you your""".split()
 )
 """Words that no search weighs. “No”, “not” and “without” stay: they carry meaning in clinical text."""
 

@@ -1,0 +1,248 @@
+"""The gate: cites, checks and scores a draft sentence by sentence. Only this module makes an Answer."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from dataclasses import dataclass, field, replace
+
+from citewell.answer.cite import cite
+from citewell.answer.score import coverage, overall
+from citewell.answer.stream import Done, Event, Replace, Sentence, whole_sentences
+from citewell.types import (
+    Action,
+    Answer,
+    Check,
+    Citation,
+    Cite,
+    Claim,
+    Confidence,
+    Context,
+    Evidence,
+    Qualify,
+    Refuse,
+    Route,
+    Span,
+    Verdict,
+)
+
+ABSTENTION = re.compile(
+    r"\b(?:do(?:es)? not|don['’]t|doesn['’]t|cannot|can['’]t|no)\b.{0,40}"
+    r"\b(?:enough|sufficient|any|relevant)?\s*(?:information|evidence|context|documents?)\b",
+    re.IGNORECASE,
+)
+"""A sentence by which a model says that it cannot answer."""
+
+Verify = Callable[[str, Sequence[Span]], Check]
+"""Checks one sentence against the words it cites."""
+
+
+@dataclass(frozen=True, slots=True)
+class Policy:
+    """What an assistant shows and when it hands over; a table to be reviewed."""
+
+    threshold: float = 0.6
+    shown: frozenset[Verdict] = frozenset({Verdict.SUPPORTED, Verdict.PARTLY})
+    min_relevance: float = 0.3
+    """Evidence whose best passage is less relevant than this carries no answer."""
+
+
+@dataclass(frozen=True, slots=True)
+class Asked:
+    """All that the gate must know of a question."""
+
+    id: str
+    question: str
+    context: Context
+    model: str
+    prompt_hash: str
+    policy: Policy
+
+
+@dataclass(slots=True)
+class Gate:
+    """One draft on its way to becoming an answer."""
+
+    asked: Asked
+    verify: Verify
+    claims: list[Claim] = field(default_factory=list)
+    citations: list[Citation] = field(default_factory=list)
+    dropped: int = 0
+    abstained: bool = False
+
+    def take(self, raw: str) -> Sentence | None:
+        """Cite and check one sentence of the draft."""
+        marked = cite(raw, self.asked.context.evidence)
+        self.dropped += marked.dropped
+        if not marked.text:
+            return None
+        if not marked.cited and ABSTENTION.search(marked.text):
+            self.abstained = True
+            return None
+        cited = [one for one in self.asked.context.evidence if one.number in marked.cited]
+        check = self.verify(marked.text, [_span(one) for one in cited])
+        is_shown = bool(cited) and check.verdict in self.asked.policy.shown
+        numbers = self._cite(check, cited) if is_shown else ()
+        claim = Claim(marked.text, check, numbers, is_shown)
+        self.claims.append(claim)
+        return Sentence(len(self.claims) - 1, claim, tuple(c for c in self.citations if c.n in numbers))
+
+    def _cite(self, check: Check, cited: Sequence[Evidence]) -> tuple[int, ...]:
+        """Number the words that decided; a citation is made only of what the sentence cites."""
+        span = check.span
+        if span is None:
+            return ()
+        known = next((c for c in self.citations if (c.source_id, c.start, c.end) == _place(span)), None)
+        if known is not None:
+            return (known.n,)
+        hit = next(one.hit for one in cited if one.hit.source_id == span.source_id)
+        citation = Citation(
+            n=len(self.citations) + 1,
+            source_id=span.source_id,
+            document_id=hit.document_id,
+            document=hit.document,
+            version=hit.version,
+            chunk_index=hit.chunk_index,
+            page=hit.page,
+            section=hit.section,
+            start=span.start,
+            end=span.end,
+            quote=span.text,
+            relevance=hit.relevance,
+        )
+        self.citations.append(citation)
+        return (citation.n,)
+
+
+def _span(evidence: Evidence) -> Span:
+    return Span(evidence.hit.source_id, evidence.start, evidence.end, evidence.text)
+
+
+def _place(span: Span) -> tuple[str, int, int]:
+    return span.source_id, span.start, span.end
+
+
+@dataclass(frozen=True, slots=True)
+class Judge:
+    """What the end of an answer asks of others: the writer's estimate, a calibrated one, and who gets it if routed."""
+
+    rate: Callable[[str], float | None]
+    calibrate: Callable[[Sequence[Claim], Context], float]
+    route: Callable[[str], Route]
+    took_ms: Callable[[], float]
+
+
+def finish(pieces: Iterable[str], asked: Asked, *, verify: Verify, judge: Judge) -> Iterator[Event]:
+    """Let a draft through sentence by sentence; the last event holds the answer."""
+    gate = Gate(asked, verify)
+    for raw in whole_sentences(pieces):
+        if (event := gate.take(raw)) is not None:
+            yield event
+    shown = [claim for claim in gate.claims if claim.is_shown]
+    confidence = _confidence(shown, asked.context, judge)
+    action = _decide(gate, shown, confidence, judge)
+    claims = gate.claims
+    if isinstance(action, Route | Refuse):
+        claims = [replace(claim, is_shown=False) for claim in gate.claims]
+        for index, (before, after) in enumerate(zip(gate.claims, claims, strict=True)):
+            if before.is_shown:
+                yield Replace(index, after)
+    yield Done(_answer(asked, action, claims, gate, confidence, judge))
+
+
+def abstain(asked: Asked, reason: str, *, judge: Judge) -> Answer:
+    """The answer when there is no evidence: nothing is written, a person is asked."""
+    nothing = Confidence(0.0, 0.0, 0.0, None, 0.0)
+    return _answer(asked, judge.route(reason), [], Gate(asked, _unchecked), nothing, judge)
+
+
+def refuse(asked: Asked, reason: str, *, judge: Judge) -> Answer:
+    """The answer to a question that is not answered at all."""
+    nothing = Confidence(0.0, 0.0, 0.0, None, 0.0)
+    return _answer(asked, Refuse(reason), [], Gate(asked, _unchecked), nothing, judge)
+
+
+def _unchecked(_sentence: str, _spans: Sequence[Span]) -> Check:
+    raise AssertionError("an answer without sentences checks none")
+
+
+def _confidence(shown: Sequence[Claim], context: Context, judge: Judge) -> Confidence:
+    if not context.evidence:
+        return Confidence(0.0, 0.0, 0.0, None, 0.0)
+    text = " ".join(claim.text for claim in shown)
+    similarities = [min(1.0, max(0.0, one.hit.raw_cosine)) for one in context.evidence]
+    covered = coverage(text, "\n".join(one.text for one in context.evidence))
+    rating = judge.rate(text) if shown else None
+    return Confidence(
+        overall=overall(similarities, covered, rating) if shown else 0.0,
+        retrieval=sum(similarities) / len(similarities),
+        coverage=covered,
+        llm=rating,
+        calibrated=judge.calibrate(shown, context) if shown else 0.0,
+    )
+
+
+def _decide(gate: Gate, shown: Sequence[Claim], confidence: Confidence, judge: Judge) -> Action:
+    """What becomes of a draft; without a shown, cited sentence it never becomes an answer."""
+    best = max((one.hit.relevance for one in gate.asked.context.evidence), default=0.0)
+    if gate.abstained and not shown:
+        return judge.route("The documents do not answer it")
+    if not shown:
+        return judge.route(
+            "No sentence of the draft was found in the documents" if gate.claims else "Nothing answers it"
+        )
+    if best < gate.asked.policy.min_relevance:
+        return judge.route("No relevant documents found")
+    if confidence.overall < gate.asked.policy.threshold:
+        return judge.route(f"Low confidence: {confidence.overall:.0%}")
+    withheld = len(gate.claims) - len(shown)
+    partly = sum(claim.check.verdict == Verdict.PARTLY for claim in shown)
+    if withheld or partly or gate.abstained:
+        return Qualify(_reservation(withheld, partly, abstained=gate.abstained))
+    return Cite()
+
+
+def _reservation(withheld: int, partly: int, *, abstained: bool) -> str:
+    """Why an answer is shown with a reservation.
+
+    >>> _reservation(1, 2, abstained=False)
+    '1 sentence withheld: not found in the sources; 2 sentences only partly supported'
+    """
+    parts = []
+    if withheld:
+        parts.append(f"{withheld} sentence{'s' * (withheld > 1)} withheld: not found in the sources")
+    if partly:
+        parts.append(f"{partly} sentence{'s' * (partly > 1)} only partly supported")
+    if abstained:
+        parts.append("the documents answer only a part")
+    return "; ".join(parts)
+
+
+def _answer(
+    asked: Asked, action: Action, claims: Sequence[Claim], gate: Gate, confidence: Confidence, judge: Judge
+) -> Answer:
+    return Answer(
+        id=asked.id,
+        question=asked.question,
+        action=action,
+        text=_text(action, claims),
+        claims=tuple(claims),
+        citations=tuple(gate.citations) if any(claim.is_shown for claim in claims) else (),
+        confidence=confidence,
+        model=asked.model,
+        prompt_hash=asked.prompt_hash,
+        evidence=asked.context.evidence,
+        left_out=asked.context.left_out,
+        dropped_citations=gate.dropped,
+        took_ms=judge.took_ms(),
+    )
+
+
+def _text(action: Action, claims: Sequence[Claim]) -> str:
+    if isinstance(action, Route):
+        person = action.owner_email or "an administrator"
+        return f"The documents do not answer this well enough ({action.reason}). It was passed on to {person}."
+    if isinstance(action, Refuse):
+        return action.reason
+    shown = (claim for claim in claims if claim.is_shown)
+    return " ".join(claim.text + "".join(f" [{n}]" for n in claim.citations) for claim in shown)

@@ -1,0 +1,72 @@
+"""What happens while a question is answered, as typed events; the command line, the API and the page all read these."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator
+from dataclasses import dataclass
+from typing import Literal
+
+from citewell.types import Answer, Citation, Claim
+from citewell.words import sentences
+
+
+@dataclass(frozen=True, slots=True)
+class Working:
+    """A stage has begun; `count` is how many passages it looks at."""
+
+    stage: Literal["searching", "reading", "writing", "checking"]
+    count: int = 0
+
+
+@dataclass(frozen=True, slots=True)
+class Sentence:
+    """A sentence was checked: shown with its citations, or withheld."""
+
+    index: int
+    claim: Claim
+    citations: tuple[Citation, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class Replace:
+    """A sentence that was shown must be taken back or shown otherwise: a later check overturned it."""
+
+    index: int
+    claim: Claim
+
+
+@dataclass(frozen=True, slots=True)
+class Done:
+    """The whole answer."""
+
+    answer: Answer
+
+
+@dataclass(frozen=True, slots=True)
+class Failed:
+    """It cannot go on; the message says what to do, and nothing is lost."""
+
+    kind: str
+    message: str
+
+
+Event = Working | Sentence | Replace | Done | Failed
+
+
+def whole_sentences(pieces: Iterable[str]) -> Iterator[str]:
+    """Sentences of a text that comes in pieces, each as soon as it can have no more marks.
+
+    >>> list(whole_sentences(["Take it. [S", "1] Then", " rest.", " [S2]"]))
+    ['Take it. [S1]', 'Then rest. [S2]']
+    """
+    waiting = ""
+    for piece in pieces:
+        waiting += piece
+        spans = sentences(waiting)
+        if len(spans) > 1 and waiting[spans[-1][0]] == "[":
+            spans.pop()  # a mark that belongs to the sentence before it may still be coming
+        for start, end in spans[:-1]:
+            yield waiting[start:end]
+        if len(spans) > 1:
+            waiting = waiting[spans[-1][0] :]
+    yield from (waiting[start:end] for start, end in sentences(waiting))
