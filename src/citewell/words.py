@@ -17,7 +17,7 @@ ABBREVIATIONS = frozenset(
 """Words after which a full stop does not end a sentence."""
 
 _END = re.compile(
-    r"""[.!?]+["'”’)\]]*(?:\s?\[[^\]\n]{1,40}\])*(?=\s)"""
+    r"""[.!?]+["'”’)\]]*(?:\s?\[[^\]\n]{1,40}\])*(?=\s|$)"""
     r"""|\n{2,}|\n(?=\s*(?:[-•*▪◦–]|\(?[a-z0-9]{1,3}[.)])\s)"""
 )
 _LAST_WORD = re.compile(r"([A-Za-z][A-Za-z.]*|[A-Za-z])$")

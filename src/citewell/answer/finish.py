@@ -33,6 +33,8 @@ ABSTENTION = re.compile(
 )
 """A sentence by which a model says that it cannot answer."""
 
+NOTHING = Confidence(overall=0.0, retrieval=0.0, coverage=0.0, llm=None, calibrated=0.0)
+
 Verify = Callable[[str, Sequence[Span]], Check]
 """Checks one sentence against the words it cites."""
 
@@ -147,19 +149,17 @@ def finish(pieces: Iterable[str], asked: Asked, *, verify: Verify, judge: Judge)
         for index, (before, after) in enumerate(zip(gate.claims, claims, strict=True)):
             if before.is_shown:
                 yield Replace(index, after)
-    yield Done(_answer(asked, action, claims, gate, confidence, judge))
+    yield Done(_answer(gate, action, claims, confidence=confidence, judge=judge))
 
 
 def abstain(asked: Asked, reason: str, *, judge: Judge) -> Answer:
     """The answer when there is no evidence: nothing is written, a person is asked."""
-    nothing = Confidence(0.0, 0.0, 0.0, None, 0.0)
-    return _answer(asked, judge.route(reason), [], Gate(asked, _unchecked), nothing, judge)
+    return _answer(Gate(asked, _unchecked), judge.route(reason), [], confidence=NOTHING, judge=judge)
 
 
 def refuse(asked: Asked, reason: str, *, judge: Judge) -> Answer:
     """The answer to a question that is not answered at all."""
-    nothing = Confidence(0.0, 0.0, 0.0, None, 0.0)
-    return _answer(asked, Refuse(reason), [], Gate(asked, _unchecked), nothing, judge)
+    return _answer(Gate(asked, _unchecked), Refuse(reason), [], confidence=NOTHING, judge=judge)
 
 
 def _unchecked(_sentence: str, _spans: Sequence[Span]) -> Check:
@@ -168,7 +168,7 @@ def _unchecked(_sentence: str, _spans: Sequence[Span]) -> Check:
 
 def _confidence(shown: Sequence[Claim], context: Context, judge: Judge) -> Confidence:
     if not context.evidence:
-        return Confidence(0.0, 0.0, 0.0, None, 0.0)
+        return NOTHING
     text = " ".join(claim.text for claim in shown)
     similarities = [min(1.0, max(0.0, one.hit.raw_cosine)) for one in context.evidence]
     covered = coverage(text, "\n".join(one.text for one in context.evidence))
@@ -218,9 +218,8 @@ def _reservation(withheld: int, partly: int, *, abstained: bool) -> str:
     return "; ".join(parts)
 
 
-def _answer(
-    asked: Asked, action: Action, claims: Sequence[Claim], gate: Gate, confidence: Confidence, judge: Judge
-) -> Answer:
+def _answer(gate: Gate, action: Action, claims: Sequence[Claim], *, confidence: Confidence, judge: Judge) -> Answer:
+    asked = gate.asked
     return Answer(
         id=asked.id,
         question=asked.question,
