@@ -40,9 +40,9 @@ class Places:
     terms: Integers
     """The number of the term of each pair."""
     pairs: Integers
-    postings: Integers
+    postings: NDArray[np.integer]
     """The first posting of each pair."""
-    counts: Integers
+    counts: NDArray[np.integer]
     """Its number of postings."""
 
 
@@ -115,8 +115,8 @@ def _visible_pairs(part: Part, first: int, last: int) -> Integers:
         seen = places[ordinals.take(places, mode="clip") == part.ordinals]
     else:
         seen = np.flatnonzero(part.shifts[ordinals] != HIDDEN)
-    seen += first
-    return seen
+    pairs: Integers = seen + first
+    return pairs
 
 
 def _score(part: Part, places: Places, gains: Scores, mean_length: float, tuning: Tuning) -> Scores:

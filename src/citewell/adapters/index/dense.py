@@ -3,16 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import TypeAlias
 
 import numpy as np
 from numpy.typing import NDArray
 
+from citewell.adapters.index.heights import Heights, floor
 from citewell.adapters.index.segment import Integers, Segment, expand
 from citewell.adapters.index.view import Part
 from citewell.ports import Vector
-
-Numbers: TypeAlias = NDArray[np.float32] | NDArray[np.float64]
 
 ROWS_PER_SLICE = 8
 """Runs of at least this many rows on average are scored in place; shorter ones are gathered first."""
@@ -26,8 +24,6 @@ MAX_SURVIVING_SHARE = 1 / 16
 ROUNDING = 1e-5
 """More than float32 products of unit vectors can be off by; rows this near to the last place are scored exactly."""
 
-_BLOCK = 64
-
 
 def nearest(parts: Sequence[Part], vector: Vector, *, limit: int) -> list[Integers]:
     """Positions, part by part, that hold the `limit` nearest of all parts together, and few others."""
@@ -35,12 +31,12 @@ def nearest(parts: Sequence[Part], vector: Vector, *, limit: int) -> list[Intege
     # The rows with the best bounds are scored: the last of the best `limit` among them is no nearer than the one
     # that is sought, so that a row whose bound is below it cannot be among the nearest.
     known = [
-        _products(part, vector) if bound is None else _products(part, vector, _highest(bound, 2 * limit))
+        Heights(_products(part, vector, bound.highest(2 * limit) if bound else None))
         for part, bound in zip(parts, bounds, strict=True)
     ]
     least = floor(known, limit) - 2 * ROUNDING
     return [
-        np.flatnonzero(scores >= least) if bound is None else _survivors(part, vector, bound, least)
+        _survivors(part, vector, bound, least) if bound else scores.reaching(least)
         for part, bound, scores in zip(parts, bounds, known, strict=True)
     ]
 
@@ -52,52 +48,26 @@ def exact_cosines(segment: Segment, rows: Integers, vector: Vector) -> NDArray[n
     return cosines
 
 
-def floor(scores: Sequence[Numbers], limit: int) -> float:
-    """A score that at least `limit` of all reach, and not many more: the best of each block are compared, not all.
-
-    >>> floor([np.arange(1024.0), np.arange(10.0)], 2)
-    959.0
-    >>> floor([np.arange(3.0)], 5)
-    -inf
-    """
-    best = np.concatenate([_block_best(score) for score in scores])
-    if len(best) < limit:
-        best = np.concatenate(scores)
-    return float(np.partition(best, -limit)[-limit]) if len(best) >= limit else -np.inf
-
-
-def _block_best(scores: Numbers) -> Numbers:
-    """The best score of every block, and the scores that fill none."""
-    whole = len(scores) - len(scores) % _BLOCK
-    return np.concatenate((scores[:whole].reshape(-1, _BLOCK).max(axis=1), scores[whole:]))
-
-
-def _highest(bounds: Numbers, count: int) -> Integers:
-    """The positions of the `count` highest bounds."""
-    positions = np.flatnonzero(bounds >= floor([bounds], count))
-    if len(positions) > count:
-        positions = positions[np.argpartition(bounds[positions], -count)[-count:]]
-    return positions
-
-
-def _survivors(part: Part, vector: Vector, bounds: Numbers, least: float) -> Integers:
+def _survivors(part: Part, vector: Vector, bounds: Heights, least: float) -> Integers:
     """The positions that score at least so much; only those whose bound reaches it are scored."""
-    positions = np.flatnonzero(bounds >= least)
+    positions = bounds.reaching(least)
     if len(positions) > MAX_SURVIVING_SHARE * part.rows:
         return np.flatnonzero(_products(part, vector) >= least)
     return positions[_products(part, vector, positions) >= least]
 
 
-def _bounds(part: Part, vector: Vector) -> Numbers | None:
+def _bounds(part: Part, vector: Vector) -> Heights | None:
     """A bound on the score at every position, where the segment has a rough copy and enough of it is visible."""
     segment = part.segment
-    if segment.rough is None or part.rows < ROUGH_SHARE * segment.rows:
+    if segment.rough is None or part.rows < ROUGH_SHARE * segment.rows or vector @ vector > 1.001:
         return None
     rough = segment.rough.get()
     if rough is None:
         return None
     bounds = rough.bounds(vector)
-    return bounds if part.shifts is None else bounds[expand(part.run_rows, np.diff(part.run_positions))]
+    if part.shifts is not None:
+        bounds = bounds[expand(part.run_rows, np.diff(part.run_positions))]
+    return Heights(bounds)
 
 
 def _products(part: Part, vector: Vector, positions: Integers | None = None) -> NDArray[np.float32]:

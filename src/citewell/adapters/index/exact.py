@@ -11,7 +11,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from citewell.adapters.index.bm25 import TUNING, Matches, Scores, Tuning, match
-from citewell.adapters.index.dense import exact_cosines, floor, nearest
+from citewell.adapters.index.dense import exact_cosines, nearest
+from citewell.adapters.index.heights import Heights, floor
 from citewell.adapters.index.segment import Integers, Segment, build, join, keep, read
 from citewell.adapters.index.view import Part, look
 from citewell.errors import EmbedderMismatch, LibraryBusy, LibraryError
@@ -21,6 +22,9 @@ from citewell.types import Scope
 MAX_SEGMENTS = 8
 MAX_LOOSE_SHARE = 0.2
 """Share of rows outside the first segment, or dead in it, above which all segments are merged into one."""
+
+SMALLEST = float(np.finfo(np.float64).tiny)
+"""The least score above zero."""
 
 MAX_VIEWS = 256
 MAX_ATTEMPTS = 20
@@ -171,8 +175,9 @@ def _checked(vector: Vector, parts: Sequence[Part]) -> Vector:
 
 def _best(scores: Sequence[Scores], limit: int) -> list[Integers]:
     """Positions, part by part, that hold at least the `limit` best scores above zero."""
-    least = floor(scores, limit)
-    return [np.flatnonzero(score >= least if least > 0 else score > 0) for score in scores]
+    heights = [Heights(score) for score in scores]
+    least = max(floor(heights, limit), SMALLEST)
+    return [one.reaching(least) for one in heights]
 
 
 def _passages(

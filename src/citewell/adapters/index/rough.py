@@ -34,8 +34,8 @@ class Rough:
 
     def __init__(self, matrix: Vectors) -> None:
         self._rows, self._width = len(matrix), int(matrix.shape[1])
-        codes, scales, self._losses, self._longest = _rounded(matrix)
-        self._session = _session(codes, scales)
+        codes, scales, losses, self._longest = _rounded(matrix)
+        self._session = _session(codes, scales, losses)
         probe = np.ones(self._width, dtype=np.float32) / np.float32(np.sqrt(self._width))
         self.is_sound = bool((self.bounds(probe) >= matrix @ probe).all())
         """Whether the processor's kernel keeps the promise; one that does not is not to be used."""
@@ -43,15 +43,13 @@ class Rough:
     @property
     def bytes(self) -> int:
         """Memory held."""
-        return int(self._losses.nbytes) + self._rows * (self._width // 2 + 4 * self._width // BLOCK)
+        return self._rows * (self._width // 2 + 4 * self._width // BLOCK + 4)
 
     def bounds(self, vector: Vector) -> Bounds:
-        """For each row, a number that its product with the vector does not exceed."""
-        length = float(np.linalg.norm(vector))
+        """For each row, a number that its product with the vector, of length one or less, does not exceed."""
         # The kernel rounds the vector as well, to 8 bits a block; twice that error allows for other ways of rounding.
-        off = 2 * self._longest * np.sqrt(self._width) * float(np.abs(vector).max()) / 254 + _SLACK * length
+        off = 2 * self._longest * np.sqrt(self._width) * float(np.abs(vector).max()) / 254 + _SLACK
         found: Bounds = self._session.run(None, {"vector": vector[np.newaxis]})[0][0]
-        found += self._losses * np.float32(length)
         found += np.float32(off)
         return found
 
@@ -104,8 +102,8 @@ def _rounded(matrix: Vectors) -> tuple[NDArray[np.uint8], Vectors, Bounds, float
     return codes, scales, losses, longest + float(losses.max())
 
 
-def _session(codes: NDArray[np.uint8], scales: Vectors) -> Any:
-    """An inference session of one operator: the product of the rounded rows with a vector."""
+def _session(codes: NDArray[np.uint8], scales: Vectors, losses: Bounds) -> Any:
+    """An inference session of one operator: the product of the rounded rows with a vector, and what they lost added."""
     import onnx.helper as make
     import onnxruntime
     from onnx import TensorProto
@@ -113,7 +111,7 @@ def _session(codes: NDArray[np.uint8], scales: Vectors) -> Any:
     rows, blocks, _ = codes.shape
     product = make.make_node(
         "MatMulNBits",
-        ["vector", "codes", "scales"],
+        ["vector", "codes", "scales", "", "", "losses"],
         ["products"],
         domain="com.microsoft",
         K=blocks * BLOCK,
@@ -130,6 +128,7 @@ def _session(codes: NDArray[np.uint8], scales: Vectors) -> Any:
         [
             make.make_tensor("codes", TensorProto.UINT8, codes.shape, codes.tobytes(), raw=True),
             make.make_tensor("scales", TensorProto.FLOAT, [scales.size], scales.tobytes(), raw=True),
+            make.make_tensor("losses", TensorProto.FLOAT, [rows], losses.tobytes(), raw=True),
         ],
     )
     imports = [make.make_opsetid("", 17), make.make_opsetid("com.microsoft", 1)]

@@ -44,7 +44,7 @@ class Segment:
     term_keys: NDArray[np.uint64]
     term_pairs: Integers
     pair_ordinals: NDArray[np.int32]
-    pair_postings: Integers
+    pair_postings: NDArray[np.integer]
     posting_rows: NDArray[np.int32]
     posting_kinds: NDArray[np.unsignedinteger]
     """What BM25 sees of a posting: the length of the row, and in the last bits how often the term stands in it."""
@@ -84,8 +84,8 @@ class Piece:
     matrix: Vectors
     lengths: NDArray[np.uint16]
     pair_keys: NDArray[np.uint64]
-    pair_ordinals: Integers
-    pair_counts: Integers
+    pair_ordinals: NDArray[np.int32]
+    pair_counts: NDArray[np.integer]
     posting_rows: NDArray[np.int32]
     frequencies: NDArray[np.uint8]
 
@@ -114,7 +114,7 @@ def read(stored: Iterable[Stored]) -> Piece:
             "A document's vectors and search words do not agree. Run `citewell verify` to find it and "
             "`citewell reindex` to write them again."
         )
-    ordinals = np.repeat(np.arange(len(counts)), postings.term_counts)
+    ordinals = np.repeat(np.arange(len(counts), dtype=np.int32), postings.term_counts)
     first_rows = np.repeat(starts(row_counts)[ordinals].astype(np.int32), postings.counts)
     return Piece(
         np.array(generations, dtype=np.int64),
@@ -123,7 +123,7 @@ def read(stored: Iterable[Stored]) -> Piece:
         np.minimum(postings.lengths, MAX_LENGTH).astype(np.uint16),
         postings.keys,
         ordinals,
-        postings.counts.astype(np.int64),
+        postings.counts,
         np.add(first_rows, postings.chunks, out=first_rows, casting="unsafe"),
         postings.frequencies,
     )
@@ -137,8 +137,8 @@ def keep(segment: Segment, alive: NDArray[np.bool_]) -> Piece:
     pair_counts = np.diff(segment.pair_postings)
     postings = np.repeat(pairs, pair_counts)
     keys = np.repeat(segment.term_keys, np.diff(segment.term_pairs))
-    new_rows = np.cumsum(rows, dtype=np.int32) - 1
-    new_ordinals = np.cumsum(alive) - 1
+    new_rows = np.cumsum(rows, dtype=np.int32) - np.int32(1)
+    new_ordinals = np.cumsum(alive, dtype=np.int32) - np.int32(1)
     return Piece(
         segment.generations[alive],
         row_counts[alive],
@@ -168,7 +168,7 @@ def join(pieces: Sequence[Piece]) -> Piece:
         np.concatenate([piece.matrix for piece in filled]),
         np.concatenate([piece.lengths for piece in filled]),
         np.concatenate([piece.pair_keys for piece in filled]),
-        np.concatenate([piece.pair_ordinals + first for piece, first in zip(filled, ordinals, strict=False)]),
+        np.concatenate([piece.pair_ordinals + np.int32(first) for piece, first in zip(filled, ordinals, strict=False)]),
         np.concatenate([piece.pair_counts for piece in filled]),
         np.concatenate([piece.posting_rows + np.int32(first) for piece, first in zip(filled, rows, strict=False)]),
         np.concatenate([piece.frequencies for piece in filled]),
@@ -205,8 +205,8 @@ def build(piece: Piece) -> Segment:
         piece.lengths,
         keys[opens],
         np.append(opens, len(keys)),
-        piece.pair_ordinals[order].astype(np.int32),
-        new,
+        piece.pair_ordinals[order],
+        new.astype(np.int32) if len(posting_rows) <= np.iinfo(np.int32).max else new,
         posting_rows,
         posting_kinds,
         frequency_bits,
@@ -235,7 +235,7 @@ def sorting(keys: NDArray[np.uint64]) -> Integers:
     return order
 
 
-def expand(firsts: Integers, counts: Integers) -> Integers:
+def expand(firsts: NDArray[np.integer], counts: NDArray[np.integer]) -> Integers:
     """The numbers `first`, `first + 1`, … of every run, one run after another.
 
     >>> expand(np.array([5, 0]), np.array([2, 3])).tolist()
