@@ -13,7 +13,7 @@ from sqlalchemy.exc import DatabaseError, DBAPIError
 
 from citewell.errors import DiskFull, LibraryBusy, LibraryError, LibraryReadOnly, SchemaTooNew
 
-SCHEMA_VERSION = "0001"
+SCHEMA_VERSION = "0002"
 BUSY_TIMEOUT_MS = 30_000
 
 READ_ONLY = "The library in {place} cannot be written: check the folder's permissions, or choose another with --home."

@@ -134,10 +134,12 @@ class SqlLibrary(SqlShelf):
         generation = rows.insert_generation(connection, document_id, reading)
         row = connection.execute(select(documents).where(documents.c.id == document_id)).one()
         older = and_(documents.c.lineage == row.lineage, documents.c.id != document_id, documents.c.is_current)
-        connection.execute(update(documents).where(older).values(is_current=False, state=State.SUPERSEDED.value))
-        columns = rows.read_columns(reading, filing) | {"generation": generation, "is_current": True}
+        stamp = self._touch(connection)
+        retired = {"is_current": False, "state": State.SUPERSEDED.value, "current_until": stamp}
+        connection.execute(update(documents).where(older).values(**retired))
+        columns = rows.read_columns(reading, filing)
+        columns |= {"generation": generation, "is_current": True, "current_from": stamp}
         connection.execute(update(documents).where(documents.c.id == document_id).values(**columns))
-        self._touch(connection)
 
     def _check_embedder(self, connection: Connection, fingerprint: str) -> None:
         known = self._fact(connection, "embedder")

@@ -66,6 +66,8 @@ documents = Table(
     Column("chunk_overlap", Integer, nullable=False),
     Column("chunk_unit", String(16), nullable=False),
     Column("generation", Integer),
+    Column("current_from", Integer),
+    Column("current_until", Integer),
     Column("added_at", DateTime, nullable=False),
     Column("added_by", String(64)),
     Column("processed_at", DateTime),
@@ -75,6 +77,8 @@ documents = Table(
     Index("ix_documents_generation", "generation"),
     Index("ix_documents_state", "state"),
 )
+
+"""`current_from` and `current_until` are stamps: which version answered at any moment can be told later."""
 
 originals = Table(
     "originals",
@@ -134,3 +138,115 @@ chunks = Table(
     Column("sentence_offsets", LargeBinary, nullable=False),
     Column("sentence_vectors", LargeBinary, nullable=False),
 )
+
+# ---------------------------------------------------------------------------------------- people and conversations
+
+users = Table(
+    "users",
+    metadata,
+    Column("id", String(36), primary_key=True),
+    Column("tenant", String(64), nullable=False),
+    Column("email", String(255), nullable=False),
+    Column("name", String(255), nullable=False),
+    Column("role", String(16), nullable=False),
+    Column("password_hash", Text),
+    Column("is_active", Boolean, nullable=False),
+    Column("made_at", DateTime, nullable=False),
+    UniqueConstraint("tenant", "email"),
+)
+
+user_tags = Table(
+    "user_tags",
+    metadata,
+    Column("user_id", ForeignKey("users.id", ondelete="CASCADE"), primary_key=True),
+    Column("tag", String(64), primary_key=True),
+)
+
+tags = Table(
+    "tags",
+    metadata,
+    Column("tenant", String(64), primary_key=True),
+    Column("name", String(64), primary_key=True),
+    Column("owner_id", ForeignKey("users.id", ondelete="SET NULL")),
+)
+"""Who answers questions about documents with this tag."""
+
+sessions = Table(
+    "sessions",
+    metadata,
+    Column("token_hash", String(64), primary_key=True),
+    Column("user_id", ForeignKey("users.id", ondelete="CASCADE"), nullable=False, index=True),
+    Column("made_at", DateTime, nullable=False),
+    Column("ends_at", DateTime, nullable=False),
+)
+
+api_keys = Table(
+    "api_keys",
+    metadata,
+    Column("id", String(36), primary_key=True),
+    Column("user_id", ForeignKey("users.id", ondelete="CASCADE"), nullable=False, index=True),
+    Column("name", String(255), nullable=False),
+    Column("key_hash", String(64), nullable=False, unique=True),
+    Column("made_at", DateTime, nullable=False),
+    Column("used_at", DateTime),
+)
+
+conversations = Table(
+    "conversations",
+    metadata,
+    Column("id", String(36), primary_key=True),
+    Column("tenant", String(64), nullable=False),
+    Column("user_id", String(36), nullable=False),
+    Column("assistant", String(16), nullable=False),
+    Column("title", LargeBinary, nullable=False),
+    Column("made_at", DateTime, nullable=False),
+    Column("changed_at", DateTime, nullable=False),
+    Index("ix_conversations_owner", "tenant", "user_id"),
+)
+
+messages = Table(
+    "messages",
+    metadata,
+    Column("conversation_id", ForeignKey("conversations.id", ondelete="CASCADE"), primary_key=True),
+    Column("position", Integer, primary_key=True),
+    Column("role", String(16), nullable=False),
+    Column("text", LargeBinary, nullable=False),
+    Column("answer_id", String(36)),
+    Column("made_at", DateTime, nullable=False),
+)
+
+answers = Table(
+    "answers",
+    metadata,
+    Column("position", Integer, primary_key=True),
+    Column("id", String(36), nullable=False, unique=True),
+    Column("tenant", String(64), nullable=False),
+    Column("user_id", String(36), nullable=False),
+    Column("made_at", DateTime, nullable=False),
+    Column("question_hash", String(64), nullable=False),
+    Column("record", LargeBinary, nullable=False),
+    Column("previous_hash", String(64), nullable=False),
+    Column("hash", String(64), nullable=False),
+    sqlite_autoincrement=True,
+)
+"""The audit log: each record is sealed, and its hash covers the one before it."""
+
+routed = Table(
+    "routed",
+    metadata,
+    Column("id", String(36), primary_key=True),
+    Column("tenant", String(64), nullable=False),
+    Column("answer_id", String(36), nullable=False),
+    Column("asked_by", String(36), nullable=False),
+    Column("tag", String(64), nullable=False),
+    Column("owner_id", String(36)),
+    Column("reason", Text, nullable=False),
+    Column("is_fallback", Boolean, nullable=False),
+    Column("state", String(16), nullable=False),
+    Column("reply", LargeBinary),
+    Column("replied_by", String(36)),
+    Column("made_at", DateTime, nullable=False),
+    Column("replied_at", DateTime),
+    Index("ix_routed_owner", "tenant", "owner_id", "state"),
+)
+"""Questions handed to a person."""

@@ -7,7 +7,7 @@ from collections.abc import Iterator, Sequence
 from pathlib import Path
 from typing import Any, TypeVar
 
-from sqlalchemy import Column, Connection, Engine, Row, insert, select, update
+from sqlalchemy import Column, ColumnElement, Connection, Engine, Row, and_, insert, or_, select, true, update
 
 from citewell.adapters.store import codec
 from citewell.adapters.store.access import searchable, visible
@@ -104,13 +104,49 @@ class SqlShelf:
     def _fact(connection: Connection, key: str) -> str | None:
         return connection.execute(select(facts.c.value).where(facts.c.key == key)).scalar()
 
-    def _touch(self, connection: Connection) -> None:
-        """Let every index know that something changed."""
-        stamp = int(self._fact(connection, "stamp") or 0)
-        if stamp == 0:
+    def _touch(self, connection: Connection) -> int:
+        """Let every index know that something changed; the new stamp."""
+        stamp = int(self._fact(connection, "stamp") or 0) + 1
+        if stamp == 1:
             connection.execute(insert(facts).values(key="stamp", value="1"))
         else:
-            connection.execute(update(facts).where(facts.c.key == "stamp").values(value=str(stamp + 1)))
+            connection.execute(update(facts).where(facts.c.key == "stamp").values(value=str(stamp)))
+        return stamp
+
+    def at(self, stamp: int) -> PastShelf:
+        """What was current at an earlier stamp."""
+        return PastShelf(self, stamp)
+
+
+class PastShelf:
+    """The versions that answered at an earlier moment, as far as they are still kept."""
+
+    def __init__(self, shelf: SqlShelf, stamp: int) -> None:
+        self._shelf = shelf
+        self._stamp = stamp
+
+    def stamp(self) -> int:
+        """The moment, which does not change."""
+        return self._stamp
+
+    def current(self) -> list[int]:
+        """The generations that were current then."""
+        return self._generations(true())
+
+    def visible(self, scope: Scope) -> list[int]:
+        """Those that the scope may see now."""
+        return self._generations(visible(scope))
+
+    def load(self, generations_wanted: Sequence[int]) -> Iterator[Stored]:
+        """Vectors and postings of these generations."""
+        return self._shelf.load(generations_wanted)
+
+    def _generations(self, condition: ColumnElement[bool]) -> list[int]:
+        lasted = or_(documents.c.current_until.is_(None), documents.c.current_until > self._stamp)
+        then = and_(documents.c.generation.is_not(None), documents.c.current_from <= self._stamp, lasted)
+        query = select(documents.c.generation).where(then, condition).order_by(documents.c.generation)
+        with reading(self._shelf.engine, self._shelf.path) as connection:
+            return list(connection.execute(query).scalars())
 
 
 def _hit(item: Ranked, row: Row[Any], document: Row[Any], tags: tuple[str, ...]) -> Hit:

@@ -1,0 +1,247 @@
+"""Users, their tags and roles, their passwords, sessions and keys, and who owns a tag."""
+
+from __future__ import annotations
+
+import re
+import secrets
+import uuid
+from collections.abc import Iterable
+from dataclasses import dataclass
+from datetime import timedelta
+from enum import StrEnum
+from pathlib import Path
+from typing import Any
+
+from argon2 import PasswordHasher
+from argon2.exceptions import VerificationError
+from sqlalchemy import Connection, Engine, Row, Select, delete, insert, select, update
+
+from citewell.adapters.store.engine import reading, writing
+from citewell.adapters.store.rows import hashed, now
+from citewell.adapters.store.schema import api_keys, sessions, tags, user_tags, users
+from citewell.errors import InputError, NotFound, ScopeRefused
+
+SESSION_HOURS = 12
+MIN_PASSWORD_CHARACTERS = 10
+KEY_PREFIX = "cw_"
+RESERVED_TAGS = frozenset({"public", "system"})
+_TAG = re.compile(r"[a-z0-9](?:[a-z0-9]|-(?!-)){0,62}[a-z0-9]|[a-z0-9]")
+_EMAIL = re.compile(r"[^@\s]{1,64}@[^@\s]{1,190}")
+
+
+class Role(StrEnum):
+    """What a user may do: read, ask, add documents, or everything."""
+
+    READER = "reader"
+    MEMBER = "member"
+    EDITOR = "editor"
+    ADMIN = "admin"
+
+
+@dataclass(frozen=True, slots=True)
+class User:
+    """A person who may sign in."""
+
+    id: str
+    tenant: str
+    email: str
+    name: str
+    role: Role
+    tags: frozenset[str]
+    is_active: bool
+
+
+def checked_tags(names: Iterable[str], *, by_admin: bool) -> frozenset[str]:
+    """Tags as they are stored; at least one, well formed, and reserved ones only from an admin.
+
+    >>> sorted(checked_tags(["HR", "hr", "ward-5"], by_admin=False))
+    ['hr', 'ward-5']
+    """
+    found = frozenset(name.strip().lower() for name in names)
+    for name in sorted(found):
+        if not _TAG.fullmatch(name):
+            raise InputError(f"“{name[:64]}” is no tag: use up to 64 letters a–z, digits and single hyphens inside.")
+    if not found:
+        raise InputError("At least one tag is needed.")
+    if not by_admin and found & RESERVED_TAGS:
+        raise ScopeRefused(f"Only an administrator may use {' and '.join(sorted(found & RESERVED_TAGS))}.")
+    return found
+
+
+class SqlPeople:
+    """Users of all tenants; every call names one."""
+
+    def __init__(self, engine: Engine, path: Path) -> None:
+        self._engine, self._path = engine, path
+        self._hasher = PasswordHasher()
+
+    # ------------------------------------------------------------------------------------------------------ users
+
+    def add(
+        self, *, tenant: str, email: str, name: str, role: Role, tags: Iterable[str], password: str | None = None
+    ) -> User:
+        """A new user."""
+        if not _EMAIL.fullmatch(email):
+            raise InputError("That is no e-mail address.")
+        row = {
+            "id": str(uuid.uuid4()),
+            "tenant": tenant,
+            "email": email.lower(),
+            "name": name or email,
+            "role": role.value,
+            "password_hash": self._hashed(password) if password else None,
+            "is_active": True,
+            "made_at": now(),
+        }
+        mine = sorted({tag.strip().lower() for tag in tags})
+        with writing(self._engine, self._path) as connection:
+            if connection.execute(self._query(tenant).where(users.c.email == email.lower())).first():
+                raise InputError("There is a user with this e-mail address already.")
+            connection.execute(insert(users).values(**row))
+            if mine:
+                connection.execute(insert(user_tags), [{"user_id": row["id"], "tag": tag} for tag in mine])
+            return self._user(connection, self._query(tenant).where(users.c.id == row["id"]))
+
+    def change(
+        self,
+        user_id: str,
+        *,
+        tenant: str,
+        role: Role | None = None,
+        tags: Iterable[str] | None = None,
+        is_active: bool | None = None,
+        password: str | None = None,
+    ) -> User:
+        """Change a user; a new password or a deactivation ends all of their sessions."""
+        values: dict[str, Any] = {}
+        if role is not None:
+            values["role"] = role.value
+        if is_active is not None:
+            values["is_active"] = is_active
+        if password is not None:
+            values["password_hash"] = self._hashed(password)
+        one = self._query(tenant).where(users.c.id == user_id)
+        with writing(self._engine, self._path) as connection:
+            self._user(connection, one)
+            if values:
+                connection.execute(update(users).where(users.c.id == user_id).values(**values))
+            if tags is not None:
+                connection.execute(delete(user_tags).where(user_tags.c.user_id == user_id))
+                for tag in sorted({tag.strip().lower() for tag in tags}):
+                    connection.execute(insert(user_tags).values(user_id=user_id, tag=tag))
+            if password is not None or is_active is False:
+                connection.execute(delete(sessions).where(sessions.c.user_id == user_id))
+            return self._user(connection, one)
+
+    def user(self, user_id: str, *, tenant: str) -> User:
+        """One user of a tenant."""
+        with reading(self._engine, self._path) as connection:
+            return self._user(connection, self._query(tenant).where(users.c.id == user_id))
+
+    def all(self, *, tenant: str) -> list[User]:
+        """The users of a tenant, by e-mail."""
+        with reading(self._engine, self._path) as connection:
+            rows = connection.execute(self._query(tenant).order_by(users.c.email)).all()
+            return [self._made(connection, row) for row in rows]
+
+    # ---------------------------------------------------------------------------------------------------- signing in
+
+    def sign_in(self, *, tenant: str, email: str, password: str) -> tuple[User, str] | None:
+        """The user and a new session's token, or None; as slow for a user who does not exist."""
+        query = self._query(tenant).where(users.c.email == email.lower())
+        with reading(self._engine, self._path) as connection:
+            row = connection.execute(query).first()
+        known = row.password_hash if row is not None and row.is_active else None
+        if not self._matches(known, password) or row is None:
+            return None
+        token = secrets.token_urlsafe(32)
+        with writing(self._engine, self._path) as connection:
+            connection.execute(delete(sessions).where(sessions.c.ends_at < now()))
+            ends_at = now() + timedelta(hours=SESSION_HOURS)
+            made = {"token_hash": hashed(token), "user_id": row.id, "made_at": now(), "ends_at": ends_at}
+            connection.execute(insert(sessions).values(**made))
+            return self._made(connection, row), token
+
+    def by_session(self, token: str) -> User | None:
+        """Who holds this session, while it lasts."""
+        held = select(sessions.c.user_id).where(sessions.c.token_hash == hashed(token), sessions.c.ends_at > now())
+        return self._active(select(users).where(users.c.id.in_(held)))
+
+    def sign_out(self, token: str) -> None:
+        """End a session."""
+        with writing(self._engine, self._path) as connection:
+            connection.execute(delete(sessions).where(sessions.c.token_hash == hashed(token)))
+
+    def add_key(self, user_id: str, *, tenant: str, name: str) -> tuple[str, str]:
+        """A key for programs: its id, and the key itself, which is told only once."""
+        self.user(user_id, tenant=tenant)
+        key_id, key = str(uuid.uuid4()), KEY_PREFIX + secrets.token_urlsafe(32)
+        row = {"id": key_id, "user_id": user_id, "name": name, "key_hash": hashed(key), "made_at": now()}
+        with writing(self._engine, self._path) as connection:
+            connection.execute(insert(api_keys).values(**row))
+        return key_id, key
+
+    def by_key(self, key: str) -> User | None:
+        """Who holds this key."""
+        return self._active(select(users).join(api_keys).where(api_keys.c.key_hash == hashed(key)))
+
+    def remove_key(self, key_id: str, *, user_id: str) -> None:
+        """Make a key worthless."""
+        mine = (api_keys.c.id == key_id) & (api_keys.c.user_id == user_id)
+        with writing(self._engine, self._path) as connection:
+            if connection.execute(delete(api_keys).where(mine)).rowcount == 0:
+                raise NotFound("There is no such key.")
+
+    # ------------------------------------------------------------------------------------------------------- owners
+
+    def set_owner(self, tag: str, *, tenant: str, owner_id: str | None) -> None:
+        """Say who answers questions about a tag: a user of the same tenant, or nobody."""
+        (name,) = checked_tags([tag], by_admin=True)
+        if owner_id is not None:
+            self.user(owner_id, tenant=tenant)
+        with writing(self._engine, self._path) as connection:
+            connection.execute(delete(tags).where(tags.c.tenant == tenant, tags.c.name == name))
+            connection.execute(insert(tags).values(tenant=tenant, name=name, owner_id=owner_id))
+
+    def owner_of(self, tag: str, *, tenant: str) -> User | None:
+        """Who answers questions about a tag, in this tenant."""
+        owner = select(tags.c.owner_id).where(tags.c.tenant == tenant, tags.c.name == tag)
+        return self._active(select(users).where(users.c.tenant == tenant, users.c.id.in_(owner)))
+
+    # -------------------------------------------------------------------------------------------------------- inside
+
+    @staticmethod
+    def _query(tenant: str) -> Select[Any]:
+        return select(users).where(users.c.tenant == tenant)
+
+    def _user(self, connection: Connection, query: Select[Any]) -> User:
+        row = connection.execute(query).first()
+        if row is None:
+            raise NotFound("There is no such user.")
+        return self._made(connection, row)
+
+    def _active(self, query: Select[Any]) -> User | None:
+        with reading(self._engine, self._path) as connection:
+            row = connection.execute(query.where(users.c.is_active)).first()
+            return None if row is None else self._made(connection, row)
+
+    @staticmethod
+    def _made(connection: Connection, row: Row[Any]) -> User:
+        held = connection.execute(select(user_tags.c.tag).where(user_tags.c.user_id == row.id)).scalars()
+        return User(row.id, row.tenant, row.email, row.name, Role(row.role), frozenset(held), row.is_active)
+
+    def _hashed(self, password: str) -> str:
+        if len(password) < MIN_PASSWORD_CHARACTERS:
+            raise InputError(f"A password needs at least {MIN_PASSWORD_CHARACTERS} characters.")
+        return self._hasher.hash(password)
+
+    def _matches(self, known: str | None, password: str) -> bool:
+        """Whether the password is right; an unknown user costs the same time."""
+        try:
+            return self._hasher.verify(known or _STAND_IN, password) and known is not None
+        except VerificationError:
+            return False
+
+
+_STAND_IN = "$argon2id$v=19$m=65536,t=3,p=4$AAAAAAAAAAAAAAAAAAAAAA$AAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAA"
+"""A hash that no password has, checked where there is no user."""

@@ -1,0 +1,64 @@
+"""Seals the words of questions and answers with a key that is kept beside the library, readable by its owner alone."""
+
+from __future__ import annotations
+
+import os
+from pathlib import Path
+
+from cryptography.exceptions import InvalidTag
+from cryptography.hazmat.primitives.ciphers.aead import AESGCM
+
+from citewell.errors import LibraryError, LibraryReadOnly
+
+KEY_FILE = "seal.key"
+KEY_BITS = 256
+NONCE_BYTES = 12
+
+
+class Seal:
+    """AES-GCM; what a text is about is sealed with it, so that no record can stand in for another."""
+
+    def __init__(self, key: bytes) -> None:
+        self._cipher = AESGCM(key)
+
+    @classmethod
+    def of(cls, home: Path) -> Seal:
+        """The seal of a library, made once."""
+        path = home / KEY_FILE
+        try:
+            if not path.exists():
+                _write(path, AESGCM.generate_key(KEY_BITS))
+            return cls(path.read_bytes())
+        except OSError as error:
+            raise LibraryReadOnly(
+                f"The key of the audit log cannot be kept in {home} ({error.strerror}). Check the folder's permissions."
+            ) from error
+
+    def close(self, text: str, *, about: str) -> bytes:
+        """The text, unreadable without the key."""
+        nonce = os.urandom(NONCE_BYTES)
+        return nonce + self._cipher.encrypt(nonce, text.encode(), about.encode())
+
+    def open(self, sealed: bytes, *, about: str) -> str:
+        """The text again."""
+        try:
+            return self._cipher.decrypt(sealed[:NONCE_BYTES], sealed[NONCE_BYTES:], about.encode()).decode()
+        except InvalidTag as error:
+            raise LibraryError(
+                f"A sealed record cannot be opened: it was changed, or {KEY_FILE} is not the key it was sealed with."
+            ) from error
+
+
+def _write(path: Path, key: bytes) -> None:
+    """Write the key whole or not at all; the first of two writers wins."""
+    draft = path.with_suffix(f".{os.getpid()}")
+    descriptor = os.open(draft, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o600)
+    with os.fdopen(descriptor, "wb") as file:
+        file.write(key)
+        os.fsync(file.fileno())
+    try:
+        os.link(draft, path)
+    except FileExistsError:
+        pass
+    finally:
+        draft.unlink()
