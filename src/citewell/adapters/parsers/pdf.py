@@ -13,7 +13,7 @@ from citewell.adapters.parsers.pdf_columns import columns
 from citewell.adapters.parsers.pdf_compose import Composer, Vocabulary
 from citewell.adapters.parsers.pdf_facts import Facts, chosen_title, read_facts
 from citewell.adapters.parsers.pdf_flow import mark_footnotes, run_on
-from citewell.adapters.parsers.pdf_headings import mark_headings
+from citewell.adapters.parsers.pdf_headings import mark_contents, mark_headings, with_chapter_numbers
 from citewell.adapters.parsers.pdf_image import PDFIUM_LOCK, opened
 from citewell.adapters.parsers.pdf_layout import LaidOut, laid_out
 from citewell.adapters.parsers.pdf_lines import TextLine
@@ -105,8 +105,9 @@ def _drafts(pages: Sequence[LaidOut], facts: Facts) -> list[Draft]:
                     before = None
         on_page = [draft for draft in on_page if any(letter.isalnum() for letter in draft.text)]
         mark_footnotes(on_page, typography)
-        drafts += on_page
-    mark_headings(drafts, typography, facts.outline)
+        mark_contents(on_page)
+        drafts += with_chapter_numbers(on_page, typography)
+    mark_headings(drafts, typography, facts.outline, facts.title)
     return run_on(drafts)
 
 

@@ -8,7 +8,7 @@ from collections import Counter, defaultdict
 from collections.abc import Container, Iterable, Sequence
 from dataclasses import dataclass, field, replace
 
-from citewell.adapters.parsers.pdf_lines import TextLine
+from citewell.adapters.parsers.pdf_lines import LARGEST_STEP, TextLine
 from citewell.types import BlockKind
 
 BULLETS = "•▪◦‣●○■□➢➔►✓✔·∙⁃♦◆❖»›*–—-"
@@ -46,6 +46,8 @@ class Draft:
     page: int
     parts: list[Passage | str] = field(default_factory=list)
     level: int | None = None
+    in_contents: bool = False
+    """It is an entry of a table of contents."""
     opens_column: bool = False
     """It is the first of its column, and may run on from the column or page before."""
 
@@ -91,12 +93,19 @@ def merged_rows(items: Sequence[TextLine]) -> list[TextLine]:
     """Pieces of one column that share a base line, joined from left to right; rows from top to bottom."""
     rows: list[list[TextLine]] = []
     for item in sorted(items, key=lambda item: item.base):
-        last = rows[-1] if rows else None
-        if last and abs(item.base - last[0].base) <= 0.3 * min(item.size, last[0].size):
-            last.append(item)
-        else:
+        row = next((row for row in reversed(rows[-3:]) if _shares_row(item, row[0])), None)
+        if row is None:
             rows.append([item])
-    return [joined(sorted(row, key=lambda item: item.left)) for row in rows]
+        else:
+            row.append(item)
+    lines = [joined(sorted(row, key=lambda item: item.left)) for row in rows]
+    # By the tops of the letters: the large number of a chapter is read before the title that ends beside its foot.
+    return sorted(lines, key=lambda line: line.base - 0.8 * line.size)
+
+
+def _shares_row(item: TextLine, other: TextLine) -> bool:
+    small, large = sorted((item.size, other.size))
+    return abs(item.base - other.base) <= 0.3 * small and large <= LARGEST_STEP * small
 
 
 def joined(pieces: Sequence[TextLine]) -> TextLine:
@@ -217,8 +226,8 @@ def _could_have_fitted(last: TextLine, line: TextLine, edge: float) -> bool:
 
 
 def _opens_block(line: TextLine) -> bool:
-    opening = line.text.lstrip("\"'“‘([")[:1]
-    return not opening.islower()
+    opening = line.text.lstrip("\"'“‘")[:1]
+    return not opening.islower() and opening not in "(["
 
 
 def _ends_block(line: TextLine) -> bool:

@@ -97,12 +97,12 @@ def _are_columns(lefts: Sequence[Item], rights: Sequence[Item], bounds: Rect, cr
     beside_right = [item for item in rights if top <= item.box.bottom and item.box.top <= bottom]
     if len(beside_left) < MIN_LINES or len(beside_right) < MIN_LINES or crossing > 2 * len(lefts) + 2 * len(rights):
         return False
-    width_left, width_right = _typical_width(beside_left), _typical_width(beside_right)
     turns = _turns(beside_left, beside_right)
     if turns <= max(2, 0.15 * (len(beside_left) + len(beside_right))):
         # The file itself goes down one side before the other: columns, unless one side is only labels.
-        return min(width_left, width_right) >= 0.12 * bounds.width
-    return min(width_left, width_right) >= 0.33 * bounds.width and min(len(beside_left), len(beside_right)) >= 5
+        return min(_extent(beside_left), _extent(beside_right)) >= 0.12 * bounds.width
+    narrowest = min(_typical_width(beside_left), _typical_width(beside_right))
+    return narrowest >= 0.33 * bounds.width and min(len(beside_left), len(beside_right)) >= 5
 
 
 def _turns(lefts: Sequence[Item], rights: Sequence[Item]) -> int:
@@ -113,6 +113,10 @@ def _turns(lefts: Sequence[Item], rights: Sequence[Item]) -> int:
 
 def _typical_width(items: Sequence[Item]) -> float:
     return median(item.box.width for item in items)
+
+
+def _extent(items: Sequence[Item]) -> float:
+    return max(item.box.right for item in items) - min(item.box.left for item in items)
 
 
 def _top(items: Sequence[Item]) -> float:
