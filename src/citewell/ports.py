@@ -123,6 +123,24 @@ class Writer(Protocol):
         ...
 
 
+class Person(Protocol):
+    """Someone who may be asked."""
+
+    @property
+    def id(self) -> str: ...
+
+    @property
+    def email(self) -> str: ...
+
+
+class Owners(Protocol):
+    """Who knows about a tag."""
+
+    def owner_of(self, tag: str, *, tenant: str) -> Person | None:
+        """The owner of a tag in this tenant, if it has one."""
+        ...
+
+
 class ModelServer(Protocol):
     """What a vendor's server can tell of its models."""
 

@@ -1,0 +1,51 @@
+"""A language model as a writer: renders the prompt, streams the reply, asks for its own estimate."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from citewell.answer.assemble import render
+from citewell.answer.score import self_rating
+from citewell.errors import ModelError
+from citewell.ports import Model, Prompt
+from citewell.prompts import Template
+from citewell.types import Context, Message
+
+RATING_TOKENS = 16
+
+
+class ModelWriter:
+    """Writes with a model behind a server."""
+
+    def __init__(self, model: Model, *, window: int, reply: int, rating: Template) -> None:
+        self._model, self._window, self._reply, self._rating = model, window, reply, rating
+
+    @property
+    def name(self) -> str:
+        return self._model.name
+
+    @property
+    def window(self) -> int:
+        return self._window
+
+    @property
+    def reply(self) -> int:
+        return self._reply
+
+    def count(self, text: str) -> int:
+        """Tokens of a text."""
+        return self._model.count(text)
+
+    def write(self, question: str, context: Context, *, rules: str) -> Iterator[str]:
+        """The reply, piece by piece."""
+        asked = Message("user", render(context.evidence, question))
+        return self._model.stream(Prompt(rules, (*context.history, asked), self._reply, self._window))
+
+    def rate(self, question: str, context: Context, answer: str) -> float | None:
+        """The model's own estimate; None when it gives none that can be read, or fails."""
+        told = self._rating.filled(evidence=render(context.evidence, question), answer=answer)
+        prompt = Prompt("", (Message("user", told),), RATING_TOKENS, self._window)
+        try:
+            return self_rating("".join(self._model.stream(prompt)))
+        except ModelError:
+            return None

@@ -1,0 +1,28 @@
+"""Finds the person who should answer when the documents do not."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Sequence
+
+from citewell.ports import Owners
+from citewell.types import EVERY, Hit, Route, Scope
+
+UNROUTED = frozenset({"public", "system"})
+"""Tags that say nothing about who knows."""
+
+
+def route(reason: str, hits: Sequence[Hit], *, scope: Scope, owners: Owners, admin_email: str | None) -> Route:
+    """The owner of the tag that most of the passages carry and the asker holds, else the administrator.
+
+    Of tags that occur equally often the one of the better passage wins, then the alphabet.
+    """
+    held = {tag for hit in hits for tag in hit.tags} if EVERY in scope.tags else scope.tags
+    counts = Counter(tag for hit in hits for tag in hit.tags if tag in held and tag not in UNROUTED)
+    first = {tag: rank for rank, hit in reversed(list(enumerate(hits))) for tag in hit.tags}
+    for tag in sorted(counts, key=lambda tag: (-counts[tag], first[tag], tag))[:1]:
+        owner = owners.owner_of(tag, tenant=scope.tenant)
+        if owner is not None:
+            return Route(tag, owner.id, owner.email, reason, is_fallback=False)
+        return Route(tag, None, admin_email, f"{reason}; no owner for tag “{tag}”", is_fallback=True)
+    return Route("system", None, admin_email, reason, is_fallback=True)
