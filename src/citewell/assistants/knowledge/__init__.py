@@ -5,7 +5,7 @@ from __future__ import annotations
 import time
 import uuid
 from collections.abc import Callable, Iterator, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 
 from citewell.answer.assemble import Budget, assemble
@@ -46,8 +46,8 @@ class Knowledge:
     calibrate: Callable[[Sequence[Claim], Context], float]
     owners: Owners
     admin_email: str | None
-    policy: Policy = Policy()
-    limits: Limits = Limits()
+    policy: Policy = field(default_factory=Policy)
+    limits: Limits = field(default_factory=Limits)
 
     def ask(self, question: str, *, scope: Scope, history: Sequence[Message] = ()) -> Iterator[Event]:
         """Answer one question, sentence by sentence; the last event holds the answer."""

@@ -1,0 +1,57 @@
+"""Marks in every grammar are read; what was never shown is dropped and counted."""
+
+from __future__ import annotations
+
+import pytest
+
+from citewell.answer.cite import Marked, cite
+from tests.core.answers import DOCUMENT, OTHER, evidence
+
+SHOWN = evidence("Take 5 mg.", "Take it with water.", "Not for children.")
+
+
+@pytest.mark.parametrize(
+    ("sentence", "cited"),
+    [
+        ("Take it. [S1]", (1,)),
+        ("Take it [S2].", (2,)),
+        ("Take it. [S1, S3]", (1, 3)),
+        ("Take it. [S1][S2]", (1, 2)),
+        ("Take it. [S1; S2 and S3]", (1, 2, 3)),
+        ("Take it. [s 2]", (2,)),
+        (f"Take it. [SourceId: {DOCUMENT}:1]", (2,)),
+        (f"Take it. [SourceId: {DOCUMENT.upper()}:1]", (2,)),
+        (f"Take it. [SourceId: {DOCUMENT}:0, {DOCUMENT}:2]", (1, 3)),
+        (f"Take it. [Doc: {DOCUMENT}, Date: 2025-03-12]", (1, 2, 3)),
+        (f"Take it. [Doc ID: {DOCUMENT}]", (1, 2, 3)),
+        ("Take it. [Source 3]", (3,)),
+        ("Take it. [2]", (2,)),
+        ("Take it. [1, 2]", (1, 2)),
+        ("Take it.", ()),
+    ],
+)
+def test_extract_citations_valid(sentence: str, cited: tuple[int, ...]) -> None:
+    marked = cite(sentence, SHOWN)
+    assert marked == Marked("Take it.", cited, 0)
+
+
+@pytest.mark.parametrize(
+    ("sentence", "text"),
+    [
+        ("Take it. [SourceId: not-a-uuid]", "Take it."),
+        (f"Take it. [SourceId: {'-' * 36}:0]", "Take it."),
+        ("Take it. [Doc: nothing]", "Take it."),
+    ],
+)
+def test_extract_citations_invalid_format(sentence: str, text: str) -> None:
+    assert cite(sentence, SHOWN) == Marked(text, (), 1)
+
+
+@pytest.mark.parametrize("mark", ["[S9]", "[17]", "[Source 4]", f"[SourceId: {OTHER}:0]", f"[Doc: {OTHER}]"])
+def test_extract_citations_unknown_id(mark: str) -> None:
+    assert cite(f"Take it. {mark}", SHOWN) == Marked("Take it.", (), 1)
+
+
+@pytest.mark.parametrize("words", ["Hb [g/L] is low.", "See [Appendix A].", "The range [5 mg to 10 mg] is usual."])
+def test_other_brackets_are_words(words: str) -> None:
+    assert cite(words, SHOWN) == Marked(words, (), 0)

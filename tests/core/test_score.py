@@ -1,0 +1,56 @@
+"""The hybrid score, exactly as written."""
+
+from __future__ import annotations
+
+import pytest
+
+from citewell.answer.score import coverage, overall, self_rating
+
+
+def test_calculate_coverage() -> None:
+    assert coverage("iron tablets help anaemia", "Iron helps. Tablets treat anaemia.") == 3 / 4
+
+
+def test_calculate_coverage_empty_answer() -> None:
+    assert coverage("", "Iron helps.") == 0.0
+    assert coverage("it is the", "Iron helps.") == 0.0
+
+
+def test_calculate_confidence_zero_results() -> None:
+    assert overall([], 1.0, 1.0) == 0.0
+
+
+@pytest.mark.parametrize(
+    ("similarities", "covered", "rating", "expected"),
+    [
+        ([0.8, 0.6], 0.5, 0.9, 0.68),
+        ([1.0], 1.0, 1.0, 1.0),
+        ([0.6], 0.6, 0.6, 0.6),
+        ([0.599999999], 0.6, 0.6, 0.6),
+        ([0.59], 0.6, 0.6, 0.59),
+        ([-0.5], 0.0, 0.0, 0.0),
+        ([0.7], 1.0, None, 0.87),
+        ([1.0], 1.0, None, 0.9),
+    ],
+)
+def test_calculate_confidence_hybrid(
+    similarities: list[float], covered: float, rating: float | None, expected: float
+) -> None:
+    assert overall(similarities, covered, rating) == expected
+
+
+@pytest.mark.parametrize(
+    ("reply", "rating"),
+    [("85", 0.85), (" 85. ", 0.85), ("85/100", 0.85), ("85 out of 100", 0.85), ("<think>is it 20?</think>\n70", 0.7)]
+    + [
+        ("0", 0.0),
+        ("100", 1.0),
+        ("", None),
+        ("high", None),
+        ("between 60 and 80", None),
+        ("0.85", None),
+        ("850", None),
+    ],
+)
+def test_a_models_own_estimate_is_read_strictly(reply: str, rating: float | None) -> None:
+    assert self_rating(reply) == rating
