@@ -1,0 +1,166 @@
+"""Models of an Ollama server, through its official client."""
+
+from __future__ import annotations
+
+import re
+import time
+from collections.abc import Iterator
+from typing import TYPE_CHECKING, Any
+
+from citewell.adapters.llm.counting import least_tokens
+from citewell.adapters.llm.failures import Endpoint
+from citewell.adapters.llm.limits import ModelLimits, exact
+from citewell.adapters.llm.patience import Patience
+from citewell.adapters.llm.remote import CONNECT_S, TEMPERATURE, End, Items, RemoteModel, RemoteServer, Sleep, is_local
+from citewell.errors import BudgetExceeded, MissingExtra, ModelReply
+from citewell.ports import ModelInfo, Progress, Prompt
+
+if TYPE_CHECKING:
+    import ollama
+
+URL = "http://127.0.0.1:11434"
+KEEP_ALIVE = "10m"
+"""How long the server keeps the model in memory after a reply."""
+
+
+def _endpoint(url: str) -> Endpoint:
+    return Endpoint(
+        vendor="Ollama",
+        url=url,
+        start="Start it with `ollama serve`, or set CITEWELL_MODEL_URL.",
+        fetch="Fetch it with `ollama pull {name}`, or `citewell models pull {name}`.",
+    )
+
+
+def _client(url: str, key: str | None, timeout_s: float) -> Any:
+    try:
+        import httpx
+        import ollama
+    except ImportError as error:
+        raise MissingExtra(
+            "Ollama's client is not installed. Install it with `pip install 'citewell[ollama]'`."
+        ) from error
+    return ollama.Client(
+        host=url,
+        headers={"Authorization": f"Bearer {key}"} if key else None,
+        timeout=httpx.Timeout(timeout_s, connect=CONNECT_S),
+        trust_env=not is_local(url),
+    )
+
+
+class OllamaModel(RemoteModel):
+    """A model of an Ollama server; window and reply length are sent with every prompt, as it cuts silently."""
+
+    vendor = "ollama"
+
+    def __init__(
+        self,
+        model: str,
+        *,
+        limits: ModelLimits,
+        url: str | None = None,
+        key: str | None = None,
+        patience: Patience | None = None,
+        sleep: Sleep = time.sleep,
+    ) -> None:
+        url = url or URL
+        super().__init__(model, limits=limits, endpoint=_endpoint(url), patience=patience, sleep=sleep)
+        self._client = _client(url, key, self.patience.total_s)
+
+    def close(self) -> None:
+        """Let go of connections."""
+        self._client.close()
+
+    def _ask(self, prompt: Prompt) -> Items:
+        parts: Iterator[ollama.ChatResponse] = self._client.chat(
+            model=exact(self.model),
+            messages=[
+                {"role": "system", "content": prompt.system},
+                *({"role": one.role, "content": one.text} for one in prompt.messages),
+            ],
+            stream=True,
+            format=dict(prompt.schema) if prompt.schema is not None else None,
+            options={
+                "num_ctx": prompt.context_window,
+                "num_predict": prompt.max_reply_tokens,
+                "temperature": TEMPERATURE,
+            },
+            keep_alive=KEEP_ALIVE,
+        )
+        for part in parts:
+            yield part.message.content or ""
+            if part.done:
+                self._check_whole(prompt, part.prompt_eval_count)
+                yield End("length" if part.done_reason == "length" else "stop")
+                return
+
+    def _check_whole(self, prompt: Prompt, counted: int | None) -> None:
+        """Refuse the reply to a prompt that the server cut; it tells of none that it has in its cache."""
+        if counted is None:
+            return
+        least = least_tokens(" ".join((prompt.system, *(one.text for one in prompt.messages))))
+        if counted < least or counted >= prompt.context_window:
+            raise BudgetExceeded(
+                f"Ollama cut the prompt: it read {counted} tokens, at least {least} were sent, and the window has "
+                f"{prompt.context_window}. Lower CITEWELL_MAX_CONTEXT_TOKENS, or choose a model with a larger window."
+            )
+        self._learn(prompt, counted)
+
+    def _detail(self, error: Exception) -> str | None:
+        return _reason(error)
+
+
+class OllamaServer(RemoteServer):
+    """The models that an Ollama server has, and how to fetch others."""
+
+    def __init__(self, *, url: str | None = None, key: str | None = None, timeout_s: float = 30.0) -> None:
+        super().__init__(_endpoint(url or URL))
+        self._client = _client(url or URL, key, timeout_s)
+
+    def check(self, name: str) -> ModelInfo:
+        """The model of exactly this name and tag."""
+        for one in self.models():
+            if exact(one.name) == exact(name):
+                return one
+        raise self.endpoint.unavailable(exact(name))
+
+    def pull(self, name: str, progress: Progress) -> None:
+        """Fetch a model; `progress` is told bytes of the layer that is coming."""
+        status = ""
+        try:
+            for step in self._client.pull(exact(name), stream=True):
+                status = step.status or ""
+                if step.total:
+                    progress(step.completed or 0, step.total)
+        except Exception as error:
+            raise self._failure(error, exact(name)) from None
+        if status != "success":
+            raise ModelReply(f"Fetching {name} broke off. Run the same command again; what came is kept.")
+
+    def close(self) -> None:
+        """Let go of connections."""
+        self._client.close()
+
+    def _list(self) -> list[ModelInfo]:
+        return [
+            ModelInfo(one.model, context_window=self._window(one.model), digest=one.digest, size_bytes=one.size)
+            for one in self._client.list().models
+            if one.model
+        ]
+
+    def _window(self, name: str) -> int | None:
+        """The window that the model was made for, where the server tells it."""
+        details = self._client.show(name).modelinfo or {}
+        return next((value for key, value in details.items() if key.endswith(".context_length")), None)
+
+    def _detail(self, error: Exception) -> str | None:
+        return _reason(error)
+
+
+def _reason(error: Exception) -> str | None:
+    """The server's reason, in its own words: Ollama's errors tell of models and memory, never of a prompt.
+
+    A page that a proxy sent in its stead is no reason.
+    """
+    reason = getattr(error, "error", None)
+    return reason.strip() if isinstance(reason, str) and not re.search(r"[<\n]", reason.strip()) else None

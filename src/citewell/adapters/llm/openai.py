@@ -1,0 +1,163 @@
+"""Models of OpenAI and of every server that speaks its protocol, through the official client."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Mapping
+from contextlib import closing
+from typing import TYPE_CHECKING, Any, Literal
+
+from citewell.adapters.llm.failures import Endpoint
+from citewell.adapters.llm.limits import ModelLimits
+from citewell.adapters.llm.patience import Patience
+from citewell.adapters.llm.remote import CONNECT_S, TEMPERATURE, End, Items, RemoteModel, RemoteServer, Sleep, is_local
+from citewell.errors import MissingExtra
+from citewell.ports import ModelInfo, Prompt
+
+if TYPE_CHECKING:
+    import openai
+
+URL = "https://api.openai.com/v1"
+NO_KEY = "none"
+"""Sent to servers that need no key, so that a key of the environment never goes to them."""
+
+OPTIONAL = frozenset({"temperature", "max_tokens", "stream_options"})
+"""Parameters that some models refuse; instead of `max_tokens` they take `max_completion_tokens`."""
+ENDS: dict[str, Literal["stop", "length", "filter"]] = {"length": "length", "content_filter": "filter"}
+
+
+def _endpoint(url: str) -> Endpoint:
+    return Endpoint(
+        vendor="OpenAI" if url == URL else "The model server",
+        url=url,
+        start="Start it, or set CITEWELL_MODEL_URL.",
+        fetch="`citewell models` lists those it has; {name} must be one of them.",
+    )
+
+
+def _client(url: str, key: str | None, timeout_s: float) -> openai.OpenAI:
+    try:
+        import openai
+    except ImportError as error:
+        raise MissingExtra(
+            "The OpenAI client is not installed. Install it with `pip install 'citewell[openai]'`."
+        ) from error
+    return openai.OpenAI(
+        base_url=url,
+        api_key=key or NO_KEY,
+        max_retries=0,
+        timeout=openai.Timeout(timeout_s, connect=CONNECT_S),
+        http_client=openai.DefaultHttpxClient(trust_env=False) if is_local(url) else None,
+    )
+
+
+class OpenAIModel(RemoteModel):
+    """A model of an OpenAI-compatible server.
+
+    The name must be one that the server lists: servers with one model answer to any name, and what answered must be
+    what is recorded. Parameters that a model refuses by name are left out from then on.
+    """
+
+    vendor = "openai"
+
+    def __init__(
+        self,
+        model: str,
+        *,
+        limits: ModelLimits,
+        url: str | None = None,
+        key: str | None = None,
+        patience: Patience | None = None,
+        sleep: Sleep = time.sleep,
+    ) -> None:
+        url = url or URL
+        super().__init__(model, limits=limits, endpoint=_endpoint(url), patience=patience, sleep=sleep)
+        self._client = _client(url, key, self.patience.total_s)
+        self._is_listed = False
+        self._refused: frozenset[str] = frozenset()
+
+    def close(self) -> None:
+        """Let go of connections."""
+        self._client.close()
+
+    def _ask(self, prompt: Prompt) -> Items:
+        self._check_listed()
+        end: End | None = None
+        with closing(self._started(prompt)) as chunks:
+            for chunk in chunks:
+                if chunk.usage is not None:
+                    self._learn(prompt, chunk.usage.prompt_tokens)
+                for choice in chunk.choices[:1]:
+                    yield choice.delta.content or ""
+                    if choice.finish_reason is not None:
+                        end = End(ENDS.get(choice.finish_reason, "stop"))
+        if end is not None:
+            yield end
+
+    def _started(self, prompt: Prompt) -> openai.Stream[Any]:
+        """The stream of a reply; asked again without a parameter that this model does not take."""
+        import openai
+
+        while True:
+            try:
+                created: openai.Stream[Any] = self._client.chat.completions.create(**self._request(prompt))
+            except openai.BadRequestError as error:
+                if error.param not in OPTIONAL - self._refused:
+                    raise
+                self._refused |= {error.param}
+            else:
+                return created
+
+    def _request(self, prompt: Prompt) -> dict[str, Any]:
+        reply = "max_completion_tokens" if "max_tokens" in self._refused else "max_tokens"
+        request: dict[str, Any] = {
+            "model": self.model,
+            "messages": [
+                {"role": "system", "content": prompt.system},
+                *({"role": one.role, "content": one.text} for one in prompt.messages),
+            ],
+            "stream": True,
+            "stream_options": {"include_usage": True},
+            "temperature": TEMPERATURE,
+            reply: prompt.max_reply_tokens,
+        }
+        if prompt.schema is not None:
+            shape = {"name": "reply", "schema": dict(prompt.schema), "strict": True}
+            request["response_format"] = {"type": "json_schema", "json_schema": shape}
+        return {name: value for name, value in request.items() if name not in self._refused}
+
+    def _check_listed(self) -> None:
+        """Refuse a model that the server does not list; a server without a list is taken at its word."""
+        import openai
+
+        if not self._is_listed:
+            try:
+                names = [one.id for one in self._client.models.list()]
+            except openai.NotFoundError:
+                names = [self.model]
+            if self.model not in names:
+                raise self.endpoint.unavailable(self.model)
+            self._is_listed = True
+
+
+class OpenAIServer(RemoteServer):
+    """The models that an OpenAI-compatible server lists."""
+
+    def __init__(self, *, url: str | None = None, key: str | None = None, timeout_s: float = 30.0) -> None:
+        super().__init__(_endpoint(url or URL))
+        self._client = _client(url or URL, key, timeout_s)
+
+    def close(self) -> None:
+        """Let go of connections."""
+        self._client.close()
+
+    def _list(self) -> list[ModelInfo]:
+        return [ModelInfo(one.id, context_window=_window(one.model_extra or {})) for one in self._client.models.list()]
+
+
+def _window(extra: Mapping[str, Any]) -> int | None:
+    """The context window, under the names that vLLM, OpenRouter and llama.cpp give it."""
+    meta = extra.get("meta")
+    nested = meta if isinstance(meta, dict) else {}
+    found = (extra.get("max_model_len"), extra.get("context_length"), nested.get("n_ctx"), nested.get("n_ctx_train"))
+    return next((value for value in found if isinstance(value, int)), None)

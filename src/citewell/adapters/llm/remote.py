@@ -1,0 +1,272 @@
+"""What all language models behind a server share: limits, deadlines, retries, and replies that are whole or refused."""
+
+from __future__ import annotations
+
+import json
+import random
+import threading
+import time
+from abc import ABC, abstractmethod
+from collections.abc import Callable, Generator, Iterator
+from contextlib import closing
+from dataclasses import dataclass, replace
+from queue import Empty, SimpleQueue
+from typing import Literal
+from urllib.parse import urlsplit
+
+from citewell.adapters.llm.counting import TokenCounter
+from citewell.adapters.llm.failures import Endpoint, ReplyCut, Transient, failure
+from citewell.adapters.llm.limits import ModelLimits
+from citewell.adapters.llm.patience import Patience, patience_for
+from citewell.adapters.llm.thinking import Visible
+from citewell.errors import BudgetExceeded, ModelError, ModelReply, ModelTimeout
+from citewell.ports import ModelInfo, Progress, Prompt
+
+TEMPERATURE = 0.1
+RETRY_AFTER_S = (1.0, 2.0, 4.0)
+MAX_WAIT_S = 10.0
+CONNECT_S = 5.0
+
+Sleep = Callable[[float], None]
+
+
+@dataclass(frozen=True, slots=True)
+class End:
+    """The server said that the reply is over, and why."""
+
+    reason: Literal["stop", "length", "filter"]
+
+
+Items = Generator[str | End, None, None]
+"""Pieces of a reply, empty ones as signs of life, then its end; without an end the reply was cut."""
+
+
+class RemoteModel(ABC):
+    """A model behind a server; a vendor's class says only how to ask once."""
+
+    vendor: str
+
+    def __init__(
+        self,
+        model: str,
+        *,
+        limits: ModelLimits,
+        endpoint: Endpoint,
+        patience: Patience | None = None,
+        sleep: Sleep = time.sleep,
+    ) -> None:
+        self.model = model
+        self.limits = limits
+        self.endpoint = endpoint
+        self.patience = patience or patience_for(model)
+        self._sleep = sleep
+        self._counter = TokenCounter(model)
+
+    @property
+    def name(self) -> str:
+        """Vendor and model, as in the settings."""
+        return f"{self.vendor}:{self.model}"
+
+    def count(self, text: str) -> int:
+        """Tokens of a text, counted here."""
+        return self._counter.count(text)
+
+    def stream(self, prompt: Prompt) -> Iterator[str]:
+        """Pieces of the reply as they come; a reply that does not come to a good end raises after its last piece."""
+        fitted = self._fitted(prompt)
+        deadline = time.monotonic() + self.patience.total_s
+        for pause_s in (*RETRY_AFTER_S, None):
+            try:
+                yield from self._reply(fitted, deadline)
+            except Transient as met:
+                wait_s = _spread(pause_s, met.wait_s) if pause_s is not None else None
+                if wait_s is None or time.monotonic() + wait_s > deadline:
+                    raise met.error from None
+                self._sleep(wait_s)
+            else:
+                return
+
+    @abstractmethod
+    def close(self) -> None:
+        """Let go of connections."""
+
+    @abstractmethod
+    def _ask(self, prompt: Prompt) -> Items:
+        """One try; may raise whatever the vendor's client raises."""
+
+    def _detail(self, error: Exception) -> str | None:  # noqa: ARG002 - for vendors whose errors repeat no prompt
+        """The server's own reason, where it can hold no words of a prompt."""
+        return None
+
+    def _fitted(self, prompt: Prompt) -> Prompt:
+        """The prompt within the model's limits; one that would not fit is refused before anything is sent."""
+        window = min(prompt.context_window, self.limits.context_window)
+        reply = min(prompt.max_reply_tokens, self.limits.max_reply_tokens)
+        needed = sum(map(self._counter.estimate, _texts(prompt)))
+        if needed + reply > window:
+            raise BudgetExceeded(
+                f"The prompt takes {needed} tokens and the reply {reply}: more than the window of {window} of "
+                f"{self.model}. Lower CITEWELL_MAX_CONTEXT_TOKENS, or choose a model with a larger window."
+            )
+        return replace(prompt, context_window=window, max_reply_tokens=reply)
+
+    def _learn(self, prompt: Prompt, counted: int | None) -> None:
+        """Remember how many tokens the server made of a prompt."""
+        if counted:
+            self._counter.learn("\n".join(_texts(prompt)), counted=counted)
+
+    def _reply(self, prompt: Prompt, deadline: float) -> Iterator[str]:
+        """One try, without thoughts; once a piece was given, what fails is a cut and never tried again."""
+        visible, end, received = Visible(), None, 0
+        kept: list[str] = []
+        try:
+            for item in self._paced(prompt, deadline):
+                end = item if isinstance(item, End) else end
+                text = visible.rest() if isinstance(item, End) else visible.feed(item)
+                text = text if received else text.lstrip()
+                if text:
+                    received += len(text)
+                    kept += [text] if prompt.schema is not None else []
+                    yield text
+        except (ModelTimeout, ModelReply):
+            raise
+        except (Transient, ModelError):
+            if received:
+                raise self._cut("cut", received) from None
+            raise
+        if end is None or end.reason != "stop":
+            raise self._cut("cut" if end is None else end.reason, received)
+        if not received:
+            raise ModelReply(f"{self.model} answered with nothing. Ask again, or choose another model.")
+        if prompt.schema is not None:
+            _check_json("".join(kept), self.model)
+
+    def _cut(self, reason: Literal["cut", "length", "filter", "stop"], received: int) -> ModelReply:
+        if reason == "length":
+            message = f"The reply of {self.model} was longer than it may be. Ask for less, or raise its reply limit."
+            return ReplyCut(message, reason="length", received_characters=received)
+        if reason == "filter":
+            message = f"{self.endpoint.vendor} withheld the reply of {self.model}. Ask in other words."
+            return ReplyCut(message, reason="filter", received_characters=received)
+        message = f"The reply of {self.model} broke off after {received} characters. Ask again."
+        return ReplyCut(message, reason="cut", received_characters=received)
+
+    def _guarded(self, prompt: Prompt) -> Items:
+        """One try, with the vendor's errors as ours."""
+        try:
+            yield from self._ask(prompt)
+        except Exception as error:
+            raise failure(error, self.endpoint, model=self.model, detail=self._detail(error)) from None
+
+    def _paced(self, prompt: Prompt, deadline: float) -> Iterator[str | End]:
+        """Items as they come; a thread reads them, so that no silence and no stream of pings outlasts the limits."""
+        items: SimpleQueue[str | End | Exception | None] = SimpleQueue()
+        abandoned = threading.Event()
+        first_by = time.monotonic() + self.patience.first_token_s
+
+        def read() -> None:
+            try:
+                with closing(self._guarded(prompt)) as source:
+                    for item in source:
+                        if abandoned.is_set():
+                            return
+                        if time.monotonic() > deadline:
+                            raise self._late()
+                        items.put(item)
+                items.put(None)
+            except Exception as error:
+                items.put(error)
+
+        threading.Thread(target=read, name="citewell-model", daemon=True).start()
+        wait_until = min(deadline, first_by)
+        try:
+            while (item := self._next(items, wait_until)) is not None:
+                wait_until = deadline
+                yield item
+        finally:
+            abandoned.set()
+
+    def _next(self, items: SimpleQueue[str | End | Exception | None], wait_until: float) -> str | End | None:
+        """The next item; what has come is given even after the deadline."""
+        try:
+            item = items.get(timeout=max(0.0, wait_until - time.monotonic()))
+        except Empty:
+            raise self._late() from None
+        if isinstance(item, Exception):
+            raise item
+        return item
+
+    def _late(self) -> ModelTimeout:
+        limits = f"{self.patience.first_token_s:g} s to begin, {self.patience.total_s:g} s in all"
+        return ModelTimeout(
+            f"{self.model} took too long (it has {limits}). Ask again, choose a smaller model, or raise "
+            "CITEWELL_MODEL_TIMEOUT_S."
+        )
+
+
+def is_local(url: str) -> bool:
+    """Whether an address is on this machine, where a proxy of the environment must not see what is sent.
+
+    >>> is_local("http://localhost:11434"), is_local("https://models.example/v1")
+    (True, False)
+    """
+    return urlsplit(url).hostname in ("127.0.0.1", "localhost", "::1")
+
+
+class RemoteServer(ABC):
+    """What a vendor's server can tell of its models; a vendor's class says only how to list them."""
+
+    def __init__(self, endpoint: Endpoint) -> None:
+        self.endpoint = endpoint
+
+    def models(self) -> list[ModelInfo]:
+        """The models that are there now."""
+        try:
+            return self._list()
+        except Exception as error:
+            raise self._failure(error, "") from None
+
+    def check(self, name: str) -> ModelInfo:
+        """The model of exactly this name."""
+        for one in self.models():
+            if one.name == name:
+                return one
+        raise self.endpoint.unavailable(name)
+
+    def pull(self, name: str, progress: Progress) -> None:  # noqa: ARG002 - only Ollama can
+        """Say that models of this server cannot be fetched."""
+        raise ModelError(f"{self.endpoint.place} fetches no models; only Ollama does. Put {name} there by hand.")
+
+    @abstractmethod
+    def close(self) -> None:
+        """Let go of connections."""
+
+    @abstractmethod
+    def _list(self) -> list[ModelInfo]:
+        """The models; may raise whatever the vendor's client raises."""
+
+    def _failure(self, error: Exception, model: str) -> Exception:
+        """Our error for a vendor's; what a server tells of its models is not asked for twice."""
+        found = failure(error, self.endpoint, model=model, detail=self._detail(error))
+        return found.error if isinstance(found, Transient) else found
+
+    def _detail(self, error: Exception) -> str | None:  # noqa: ARG002 - for vendors whose errors repeat no prompt
+        """The server's own reason."""
+        return None
+
+
+def _texts(prompt: Prompt) -> list[str]:
+    return [prompt.system, *(message.text for message in prompt.messages)]
+
+
+def _spread(pause_s: float, asked_s: float | None) -> float:
+    """The pause before another try, spread so that many callers do not come back at once."""
+    spread = pause_s * random.uniform(0.75, 1.25)  # noqa: S311 - guards nothing
+    return min(MAX_WAIT_S, max(spread, asked_s or 0.0))
+
+
+def _check_json(text: str, model: str) -> None:
+    try:
+        json.loads(text)
+    except json.JSONDecodeError:
+        raise ModelReply(f"{model} did not answer in the form asked for. Ask again, or choose another model.") from None
