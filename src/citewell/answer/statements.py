@@ -1,0 +1,250 @@
+"""Cuts evidence into statements: words of a passage that make sense when they stand alone."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from itertools import takewhile
+from typing import Literal
+
+from citewell.answer.cite import BROKEN, MARK
+from citewell.answer.guard import is_suspicious
+from citewell.types import Evidence
+from citewell.words import sentences
+
+Kind = Literal["sentence", "term", "list", "item", "row", "recommendation"]
+Piece = tuple[int, int]
+"""Offsets in the text of one evidence."""
+
+MAX_LIST_CHARACTERS = 1_500
+"""A longer list is shown in parts: its lead-in with each item."""
+MAX_HEADING_WORDS = 14
+MAX_TERM_WORDS = 4
+
+_PARAGRAPH = re.compile(r"\S(?:.|\n(?!\s*\n))*")
+_LINE = re.compile(r"[^\n]*\S[^\n]*")
+_ITEM = re.compile(r"\s*(?:[-•*▪◦–‣·]|\(?(?:\d{1,3}|[a-zA-Z]|[ivx]{1,4})[.)])\s+\S")
+_ROW = re.compile(r"\s*[^:;\n]{1,80}: [^\n]*?; [^:;\n]{1,80}: ")
+_NUMBERED = re.compile(r"\d{1,2}(?:\.\d{1,3}){1,4}\.?\s+[A-Z]")
+_LEADS_IN = re.compile(r":\s*(?:\[[^\]\n]{1,40}\])?\s*\Z")
+_ITEM_OPENS = re.compile(r"\S+\s+[A-Z0-9“\"]")
+_ENDS = re.compile(r"[.!?;:]['\"”’)\]]*\s*(?:\[[^\]\n]{1,40}\]\s*)*\Z")
+_CAPTION = re.compile(r"(?:table|figure|fig\.|box|panel|chart)\s+[\w.-]{1,8}\s*[:.]\s", re.IGNORECASE)
+_LEANS = re.compile(
+    r"(?:It|They|He|She|Its|Their|Otherwise|Instead|Then|Afterwards)\b|If (?:it|they|so|not|this|these)\b"
+    r"|(?:In|For) (?:this|that|these|those|such) (?:cases?|people|patients|children|situations?)\b"
+    r"|(?:This|That|These|Those) (?:is|are|was|were|can|could|may|might|should|must|will|means?|includes?|suggests?"
+    r"|does|do|has|have|applies|apply|makes?|helps?)\b"
+)
+"""A sentence that opens like this leans on the one before it."""
+
+_VERB = re.compile(
+    r"\b(?:is|are|was|were|do|does|can|may|should|must|will|has|have|not|give|take|stop|use|call)\b", re.IGNORECASE
+)
+_BOILERPLATE = re.compile(
+    r"©|\bcopyright\b|\ball rights reserved\b|\bnot for clinical use\b|\bterms and conditions\b|\bdownloaded from\b"
+    r"|(?:\.\s?){6}|(?:\b\d{1,2}\.\d{1,2}\b[^.]{3,80}\b\d{1,3}\s){3}"  # a table of contents
+    r"|\b(?:doi|pmid|pmcid|issn|isbn)\b\s*:?\s*[\d/]|\bcompeting interests?\b|\bconflicts? of interests?\b"
+    r"|^\s*(?:keywords?|editors?|authors?|funding|correspondence|received|accepted|citation|updated|published"
+    r"|trial registration)\s*:",
+    re.IGNORECASE,
+)
+"""What a document says of itself and not of its subject."""
+_REFERENCE = re.compile(
+    r"\b(?:19|20)\d\d\s?;\s?\d+|\b\d{1,4}\s?\(\d{1,3}\)\s?:\s?[eES]?\d+|\bet al\.,? .{0,120}\b(?:19|20)\d\d\b.{0,40}\Z"
+)
+_BACK_MATTER = re.compile(
+    r"\b(?:references|bibliography|further reading|acknowledge?ments?|abbreviations|author contributions"
+    r"|competing interests?|conflicts? of interests?|funding|document control|table of contents|contents"
+    r"|supplementary (?:material|information)|about this (?:document|sample)|update information)\b",
+    re.IGNORECASE,
+)
+"""Sections that say nothing of their subject."""
+
+
+@dataclass(frozen=True, slots=True)
+class Statement:
+    """A sentence, a list with its lead-in, a row of a table, a numbered recommendation: whole, and of one passage."""
+
+    number: int
+    """Of the evidence it stands in."""
+    kind: Kind
+    pieces: tuple[Piece, ...]
+    """Offsets in the document, one for each line."""
+    lines: tuple[str, ...]
+    """The words: white space collapsed, marks of the document's own references left out."""
+    titles: tuple[str, ...]
+    """Titles of the sections round it, and the headings above it in the passage."""
+    order: int
+    """Its place in the passage."""
+    previous: Statement | None = None
+    """The sentence before it, where it leans on that."""
+
+    @property
+    def text(self) -> str:
+        return "\n".join(self.lines)
+
+
+def statements(evidence: Evidence) -> list[Statement]:
+    """The statements of a passage, in reading order; headings, references and boilerplate are none."""
+    if any(_BACK_MATTER.search(title) for title in evidence.hit.section[1:]):
+        return []
+    found: list[Statement] = []
+    for group in _groups(evidence.text, _known_titles(evidence)):
+        lines = tuple(_clean(evidence.text[start:end]) for start, end in group.pieces)
+        if any(_BACK_MATTER.search(heading) for heading in group.headings) or _is_noise(lines, group.kind):
+            continue
+        pieces = tuple((start + evidence.start, end + evidence.start) for start, end in group.pieces)
+        before = found[-1] if found and _LEANS.match(lines[0]) and _adjoin(found[-1], pieces[0][0], evidence) else None
+        titles = (*evidence.hit.section, *group.headings)
+        found.append(Statement(evidence.number, group.kind, pieces, lines, titles, len(found), before))
+    return found
+
+
+def _adjoin(before: Statement, start: int, evidence: Evidence) -> bool:
+    """Whether only a space lies between, so that both are of one paragraph."""
+    between = evidence.text[before.pieces[-1][1] - evidence.start : start - evidence.start]
+    return before.kind == "sentence" and between.isspace() and "\n\n" not in between
+
+
+def _known_titles(evidence: Evidence) -> frozenset[str]:
+    return frozenset(_folded(title) for title in (evidence.hit.document, *evidence.hit.section))
+
+
+def _folded(title: str) -> str:
+    return " ".join(title.casefold().split()).rstrip(" .:…")
+
+
+def _clean(text: str) -> str:
+    """White space collapsed; a reference such as [3] would read as a mark of ours.
+
+    >>> _clean("Water is lost.[1]\\n It must be replaced [2,3].")
+    'Water is lost. It must be replaced.'
+    """
+    return " ".join(BROKEN.sub("", MARK.sub("", text)).split())
+
+
+def _is_noise(lines: Sequence[str], kind: Kind) -> bool:
+    """Whether the words say nothing of the subject, give orders to a model, or are a part of something not here."""
+    text = "\n".join(lines)
+    if not text or _BOILERPLATE.search(text) or is_suspicious(text):
+        return True
+    if kind == "sentence" and (len(text.split()) < 3 or text[0].islower() or not _ENDS.search(text)):
+        return True
+    if kind == "item" and not (_ITEM_OPENS.match(text) and _ENDS.search(text)):
+        return True
+    return kind in ("sentence", "item") and _REFERENCE.search(text) is not None
+
+
+# ------------------------------------------------------------------------------------------------- lines and groups
+
+
+@dataclass(frozen=True, slots=True)
+class Line:
+    """A heading, a row, an item or a paragraph; offsets in the text of the evidence."""
+
+    kind: Literal["heading", "row", "item", "prose"]
+    start: int
+    end: int
+
+
+@dataclass(frozen=True, slots=True)
+class Group:
+    """Lines or sentences that belong together."""
+
+    kind: Kind
+    pieces: tuple[Piece, ...]
+    headings: tuple[str, ...]
+
+
+def _groups(text: str, titles: frozenset[str]) -> Iterator[Group]:
+    """What belongs together, in reading order, with the headings above it."""
+    lines = list(_lines(text, titles))
+    headings: tuple[str, ...] = ()
+    position = 0
+    while position < len(lines):
+        line = lines[position]
+        words = text[line.start : line.end]
+        position += 1
+        items = list(takewhile(lambda one: one.kind == "item", lines[position:]))
+        if line.kind == "heading":
+            headings = (*headings[:1], words) if _CAPTION.match(words) and headings else (words,)
+        if items and _leads(text, line, items):
+            position += len(items)
+            found = _prose(text, line, items) if line.kind == "prose" else _list((line.start, line.end), items)
+            yield from (Group(*one, headings) for one in found)
+        elif line.kind == "prose":
+            yield from (Group(*one, headings) for one in _prose(text, line, []))
+        elif line.kind != "heading":
+            yield Group(line.kind, ((line.start, line.end),), headings)
+
+
+def _leads(text: str, line: Line, items: Sequence[Line]) -> bool:
+    """Whether a line leads in the items below it: it ends in a colon, or titles items that are no sentences."""
+    if line.kind == "prose":
+        return _LEADS_IN.search(text, line.start, line.end) is not None
+    first = text[items[0].start : items[0].end]
+    return line.kind == "heading" and not (_ITEM_OPENS.match(first) and _ENDS.search(first))
+
+
+def _lines(text: str, titles: frozenset[str]) -> Iterator[Line]:
+    """The lines of a text; a line that neither opens an item nor a row goes on with the one before it."""
+    for paragraph in _PARAGRAPH.finditer(text):
+        kinds: list[Line] = []
+        for match in _LINE.finditer(text, *paragraph.span()):
+            start, end = match.start() + len(match.group()) - len(match.group().lstrip()), match.end()
+            end -= len(match.group()) - len(match.group().rstrip())
+            if _ROW.match(text, start, end):
+                kinds.append(Line("row", start, end))
+            elif _ITEM.match(text, start, end):
+                kinds.append(Line("item", start, end))
+            elif kinds and kinds[-1].kind != "row":
+                kinds[-1] = Line(kinds[-1].kind, kinds[-1].start, end)
+            else:
+                kinds.append(Line("prose", start, end))
+        if len(kinds) == 1 and kinds[0].kind != "row" and _is_heading(text[kinds[0].start : kinds[0].end], titles):
+            kinds = [Line("heading", kinds[0].start, kinds[0].end)]
+        yield from kinds
+
+
+def _is_heading(line: str, titles: frozenset[str]) -> bool:
+    """Whether a line that stands alone is a title, a caption or a question put by the document itself.
+
+    >>> [_is_heading(line, frozenset()) for line in ("1.3 Suspected lung cancer", "What is sepsis?", "Rest. Drink.")]
+    [True, True, False]
+    """
+    if _folded(line) in titles or _CAPTION.match(line):
+        return True
+    return len(line.split()) <= MAX_HEADING_WORDS and (line.endswith("?") or not _ENDS.search(line))
+
+
+def _prose(text: str, line: Line, items: Sequence[Line]) -> Iterator[tuple[Kind, tuple[Piece, ...]]]:
+    """The statements of a paragraph; its last sentence leads in the items that follow it."""
+    if _NUMBERED.match(text, line.start, line.end):
+        whole: tuple[Piece, ...] = ((line.start, line.end),)
+        yield "recommendation", whole + tuple((item.start, item.end) for item in items)
+        return
+    cut = sentences(text, line.start, line.end)
+    if len(cut) > 1 and _is_term(text[slice(*cut[0])]):
+        yield "term", ((cut[0][0], cut[1][1]),)
+        cut = cut[2:]
+    lead = cut.pop() if items and cut else None
+    yield from (("sentence", (span,)) for span in cut)
+    if lead is not None:
+        yield from _list(lead, items)
+
+
+def _list(lead: Piece, items: Sequence[Line]) -> Iterator[tuple[Kind, tuple[Piece, ...]]]:
+    """A lead-in with its items: all together, or with each one where they are too long."""
+    pieces = [(item.start, item.end) for item in items]
+    if pieces[-1][1] - lead[0] <= MAX_LIST_CHARACTERS:
+        yield "list", (lead, *pieces)
+    else:
+        yield from (("list", (lead, piece)) for piece in pieces)
+
+
+def _is_term(sentence: str) -> bool:
+    """Whether a sentence is a bare name, as in a glossary: “Haemoptysis. Coughing up blood.”"""
+    words = sentence.rstrip(".").split()
+    return sentence.endswith(".") and len(words) <= MAX_TERM_WORDS and not _VERB.search(sentence)
