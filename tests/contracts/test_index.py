@@ -14,8 +14,9 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
+from citewell.adapters.index import rough
 from citewell.adapters.index.bm25 import TUNING
-from citewell.adapters.index.exact import ExactIndex
+from citewell.adapters.index.exact import ExactIndex, Size
 from citewell.errors import EmbedderMismatch, LibraryError
 from citewell.ingest.postings import pack
 from citewell.ports import Candidate, Index, Shelf, Stored, Vector, Vectors
@@ -493,3 +494,58 @@ class TestRefresh:
 
 def sorted_by_place(candidates: Sequence[Candidate]) -> list[Candidate]:
     return sorted(candidates, key=lambda one: (one.generation, one.chunk_index))
+
+
+class TestExactIndex:
+    """What only the embedded index promises."""
+
+    def test_says_how_much_it_holds(self) -> None:
+        shelf = MemoryShelf(document("dose", "renal"), document("fever"))
+        index = ExactIndex(shelf)
+        assert index.size() == Size(0, 0, 0)
+        index.candidates(unit(1), {}, scope=HERE, limit=1)
+        held = index.size()
+        assert (held.segments, held.rows) == (1, 3)
+        assert held.bytes > 3 * DIMENSIONS * 4
+
+    def test_small_additions_become_segments_and_are_merged_when_there_are_many(self) -> None:
+        shelf = MemoryShelf(document(*(f"dose {number}" for number in range(1000))))
+        index = ExactIndex(shelf)
+        counts = []
+        for number in range(20):
+            index.candidates(unit(1), {}, scope=HERE, limit=1)
+            counts.append(index.size().segments)
+            shelf.add(document(f"renal {number}"))
+        assert counts == [1, 2, 3, 4, 5, 6, 7, 8, 1, 2, 3, 4, 5, 6, 7, 8, 1, 2, 3, 4]
+
+    def test_rows_of_documents_that_went_are_let_go(self) -> None:
+        shelf = MemoryShelf(*(document("dose", "renal") for _ in range(10)))
+        index = ExactIndex(shelf)
+        rows = []
+        for generation in range(1, 11):
+            index.candidates(unit(1), {}, scope=HERE, limit=1)
+            rows.append(index.size().rows)
+            shelf.delete(generation)
+        index.candidates(unit(1), {}, scope=HERE, limit=1)
+        assert [*rows, index.size().rows] == [20, 20, 20, 14, 14, 10, 10, 6, 4, 2, 0]
+
+    @pytest.mark.parametrize("broken", ["raises", "lies"])
+    def test_a_processor_that_cannot_do_the_first_pass_finds_the_same(
+        self, broken: str, monkeypatch: pytest.MonkeyPatch
+    ) -> None:
+        class Session:
+            def run(self, _names: None, _inputs: object) -> list[Vectors]:
+                return [np.full((1, 20_000), -1.0, dtype=np.float32)]
+
+        def session(*_arrays: object) -> Session:
+            if broken == "raises":
+                raise RuntimeError("no such kernel")
+            return Session()
+
+        rows = np.random.default_rng(5).standard_normal((20_000, 64), dtype=np.float32)
+        rows /= np.linalg.norm(rows, axis=1, keepdims=True)
+        shelf = MemoryShelf(Document([[]] * 20_000, rows))
+        wanted = ExactIndex(shelf).candidates(rows[7], {}, scope=HERE, limit=5)
+        monkeypatch.setattr(rough, "_session", session)
+        index = ExactIndex(shelf)
+        assert [index.candidates(rows[7], {}, scope=HERE, limit=5) for _ in range(3)] == [wanted] * 3

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import threading
 from typing import Any
 
@@ -69,13 +70,24 @@ class LazyRough:
         return self._rough.bytes if self._rough else 0
 
     def get(self) -> Rough | None:
-        """The rough copy, where there is one by now that can be used."""
-        if self._rough is None:
-            with self._making:
+        """The rough copy, where there is one by now; who comes while it is made does without."""
+        if self._searches < 2 and self._making.acquire(blocking=False):
+            try:
                 self._searches += 1
-                if self._searches > 1 and self._rough is None:
-                    self._rough = Rough(self._matrix)
-        return self._rough if self._rough and self._rough.is_sound else None
+                if self._searches == 2:
+                    self._rough = _made(self._matrix)
+            finally:
+                self._making.release()
+        return self._rough
+
+
+def _made(matrix: Vectors) -> Rough | None:
+    """A rough copy, or None where this machine has no kernel for it: one pass then does the work of two."""
+    try:
+        rough = Rough(matrix)
+    except Exception:  # onnxruntime's errors have no base of their own
+        return None
+    return rough if rough.is_sound else None
 
 
 def _rounded(matrix: Vectors) -> tuple[NDArray[np.uint8], Vectors, Bounds, float]:
@@ -134,5 +146,11 @@ def _session(codes: NDArray[np.uint8], scales: Vectors, losses: Bounds) -> Any:
     imports = [make.make_opsetid("", 17), make.make_opsetid("com.microsoft", 1)]
     model = make.make_model(graph, opset_imports=imports, ir_version=8)
     options = onnxruntime.SessionOptions()
+    options.intra_op_num_threads = _cores()
     options.add_session_config_entry("session.intra_op.allow_spinning", "0")
     return onnxruntime.InferenceSession(model.SerializeToString(), options, providers=["CPUExecutionProvider"])
+
+
+def _cores() -> int:
+    """The cores that this process may use: left to itself, onnxruntime counts those of the machine."""
+    return len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
