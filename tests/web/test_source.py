@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from array import array
+from dataclasses import replace
 from datetime import UTC, datetime
 
 import pytest
@@ -87,6 +88,13 @@ def test_another_page_shows_no_mark_and_the_way_back() -> None:
 def test_words_that_stand_nowhere_are_not_marked_and_the_panel_says_so() -> None:
     found = view(entry(), paper(lines=False), CHUNKS, Place(chunk=0, start=0, end=11))
     assert (found.passage_boxes, found.best_boxes, found.note, found.elsewhere) == ((), (), UNSURE, None)
+
+
+@pytest.mark.parametrize("box", [Line(0, 1, 20.0, 28.0, array("f", [1e19]), array("f", [2e19])), line(0, 20, 1, 500.0)])
+def test_a_place_off_the_page_is_no_place(box: Line) -> None:
+    layout = replace(paper().layout, lines=(box,))
+    found = view(entry(), replace(paper(), layout=layout), CHUNKS, Place(chunk=0, start=0, end=11))
+    assert (found.passage_boxes, found.best_boxes, found.note) == ((), (), UNSURE)
 
 
 def test_a_document_is_opened_at_its_first_page_when_no_place_is_named() -> None:

@@ -76,11 +76,16 @@ def _is_address(name: str) -> bool:
 def is_same_origin(*, origin: str | None, fetch_site: str | None, host: str) -> bool:
     """Whether a request that changes something was sent by a page of this server, or by no page at all.
 
-    >>> is_same_origin(origin="http://127.0.0.1:8477", fetch_site="same-origin", host="127.0.0.1:8477")
+    Browsers say where a request comes from and no page can make them lie. The older header counts where the newer one
+    is missing.
+
+    >>> is_same_origin(origin="http://127.0.0.1:8477", fetch_site=None, host="127.0.0.1:8477")
     True
     >>> is_same_origin(origin="http://127.0.0.1:3000", fetch_site=None, host="127.0.0.1:8477")
     False
+    >>> is_same_origin(origin="https://behind-a-proxy.example", fetch_site="same-origin", host="127.0.0.1:8477")
+    True
     """
-    if fetch_site is not None and fetch_site not in ("same-origin", "none"):
-        return False
+    if fetch_site is not None:
+        return fetch_site in ("same-origin", "none")
     return origin is None or origin == f"http://{host}"

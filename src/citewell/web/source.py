@@ -9,11 +9,13 @@ from urllib.parse import urlencode
 from markupsafe import Markup
 
 from citewell.errors import InputError, NotFound
-from citewell.types import Box, Chunk, Document, Entry, Page
+from citewell.types import Box, Chunk, Document, Entry, Layout, Page
 from citewell.web.blocks import part_at, parts, rendered
 from citewell.web.marks import Span, best, passage
 
 PDF = "application/pdf"
+SLACK_POINTS = 6.0
+"""How far a letter may hang over the edge of its page."""
 
 UNSURE = "Where these words stand on the page is not known, so nothing is marked."
 
@@ -111,8 +113,8 @@ def _paged(base: View, document: Document, place: Place, whole: Span | None, tar
     if number not in numbers:
         raise NotFound(f"The document has {len(numbers)} pages; there is no page {number}.")
     at = numbers.index(number)
-    around = layout.boxes(*whole) if whole else []
-    words = layout.boxes(*target) if target and target != whole else []
+    around = _on_paper(document.layout, whole)
+    words = _on_paper(document.layout, target) if target != whole else []
     here = [box for box in (*around, *words) if box.page == number]
     elsewhere = replace(place, page=None) if not here and (around or words) else None
     return replace(
@@ -127,6 +129,20 @@ def _paged(base: View, document: Document, place: Place, whole: Span | None, tar
         passage_boxes=tuple(box for box in around if box.page == number),
         best_boxes=tuple(box for box in words if box.page == number),
     )
+
+
+def _on_paper(layout: Layout, span: Span | None) -> list[Box]:
+    """The boxes of a span; none at all when one lies off its page, since then no place is sure."""
+    boxes = layout.boxes(*span) if span else []
+    sheets = {page.number: page for page in layout.pages}
+    return boxes if all(_is_within(box, sheets.get(box.page)) for box in boxes) else []
+
+
+def _is_within(box: Box, page: Page | None) -> bool:
+    if page is None:
+        return False
+    across = -SLACK_POINTS <= box.left <= box.right <= page.width + SLACK_POINTS
+    return across and -SLACK_POINTS <= box.top <= box.bottom <= page.height + SLACK_POINTS
 
 
 def _text(base: View, document: Document, place: Place, whole: Span | None, target: Span | None) -> View:
