@@ -41,8 +41,12 @@ def test_calculate_confidence_hybrid(
 
 @pytest.mark.parametrize(
     ("reply", "rating"),
-    [("85", 0.85), (" 85. ", 0.85), ("85/100", 0.85), ("85 out of 100", 0.85), ("<think>is it 20?</think>\n70", 0.7)]
-    + [
+    [
+        ("85", 0.85),
+        (" 85. ", 0.85),
+        ("85/100", 0.85),
+        ("85 out of 100", 0.85),
+        ("<think>is it 20?</think>\n70", 0.7),
         ("0", 0.0),
         ("100", 1.0),
         ("", None),

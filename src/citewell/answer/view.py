@@ -1,0 +1,127 @@
+"""An answer as programs see it: the one JSON shape that the command line, the API and the audit log share."""
+
+from __future__ import annotations
+
+from typing import Any, assert_never
+
+from citewell.answer.stream import Done, Event, Failed, Replace, Sentence, Working
+from citewell.types import Action, Answer, Check, Citation, Cite, Claim, Qualify, Refuse, Route
+
+
+def answer_json(answer: Answer, *, with_withheld: bool) -> dict[str, Any]:
+    """An answer; the sentences that were withheld only for those who may see a draft."""
+    shown = {
+        "id": answer.id,
+        "action": action_name(answer.action),
+        "reason": _reason(answer.action),
+        "text": answer.text,
+        "sentences": [claim_json(claim) for claim in answer.claims if claim.is_shown],
+        "citations": [citation_json(citation) for citation in answer.citations],
+        "confidence": {
+            "overall": answer.confidence.overall,
+            "retrieval": round(answer.confidence.retrieval, 4),
+            "coverage": round(answer.confidence.coverage, 4),
+            "llm": answer.confidence.llm,
+            "calibrated": round(answer.confidence.calibrated, 4),
+        },
+        "route": route_json(answer.action),
+        "model": answer.model,
+        "left_out": answer.left_out,
+        "dropped_citations": answer.dropped_citations,
+        "withheld_count": sum(not claim.is_shown for claim in answer.claims),
+        "took_ms": round(answer.took_ms, 1),
+    }
+    if with_withheld:
+        shown["withheld"] = [claim_json(claim) for claim in answer.claims if not claim.is_shown]
+    return shown
+
+
+def action_name(action: Action) -> str:
+    """The name of what became of a question.
+
+    >>> action_name(Refuse("no"))
+    'REFUSE'
+    """
+    match action:
+        case Cite():
+            return "CITE"
+        case Qualify():
+            return "QUALIFY"
+        case Route():
+            return "ROUTE"
+        case Refuse():
+            return "REFUSE"
+        case _:
+            assert_never(action)
+
+
+def _reason(action: Action) -> str | None:
+    return None if isinstance(action, Cite) else action.reason
+
+
+def route_json(action: Action) -> dict[str, Any] | None:
+    """Whom a question was handed to."""
+    if not isinstance(action, Route):
+        return None
+    return {
+        "tag": action.tag,
+        "owner_id": action.owner_id,
+        "owner_email": action.owner_email,
+        "reason": action.reason,
+        "fallback": action.is_fallback,
+    }
+
+
+def claim_json(claim: Claim) -> dict[str, Any]:
+    """A checked sentence."""
+    return {
+        "text": claim.text,
+        "verdict": claim.check.verdict.value,
+        "reasons": list(claim.check.reasons),
+        "citations": list(claim.citations),
+    }
+
+
+def check_json(text: str, check: Check) -> dict[str, Any]:
+    """A sentence of any text, checked."""
+    span = check.span
+    evidence = [{"source_id": span.source_id, "start": span.start, "end": span.end, "quote": span.text}] if span else []
+    return {"text": text, "verdict": check.verdict.value, "reasons": list(check.reasons), "evidence": evidence}
+
+
+def citation_json(citation: Citation) -> dict[str, Any]:
+    """A citation with its exact place."""
+    return {
+        "n": citation.n,
+        "source_id": citation.source_id,
+        "document_id": citation.document_id,
+        "document": citation.document,
+        "version": citation.version,
+        "page": citation.page,
+        "section": " > ".join(citation.section) or None,
+        "start": citation.start,
+        "end": citation.end,
+        "quote": citation.quote,
+    }
+
+
+def event_json(event: Event, *, with_withheld: bool) -> tuple[str, dict[str, Any]]:
+    """The name and the data of an event, as the stream sends it."""
+    match event:
+        case Working():
+            return "working", {"stage": event.stage, "count": event.count}
+        case Sentence():
+            return "sentence", _sentence(event.index, event.claim, event.citations, with_withheld=with_withheld)
+        case Replace():
+            return "replace", _sentence(event.index, event.claim, (), with_withheld=with_withheld)
+        case Done():
+            return "done", answer_json(event.answer, with_withheld=with_withheld)
+        case Failed():
+            return "failed", {"kind": event.kind, "message": event.message}
+        case _:
+            assert_never(event)
+
+
+def _sentence(index: int, claim: Claim, citations: tuple[Citation, ...], *, with_withheld: bool) -> dict[str, Any]:
+    shown = claim_json(claim) if claim.is_shown or with_withheld else {"verdict": claim.check.verdict.value}
+    return {"index": index, "shown": claim.is_shown, **shown, "sources": [citation_json(one) for one in citations]}

@@ -1,0 +1,139 @@
+"""The gate: only checked, cited sentences become an answer, and without them nothing does."""
+
+from __future__ import annotations
+
+import ast
+from collections.abc import Sequence
+from pathlib import Path
+
+import pytest
+
+import citewell
+from citewell.answer.finish import Asked, Judge, Policy, abstain, finish, refuse
+from citewell.answer.stream import Done, Event, Replace, Sentence
+from citewell.answer.view import answer_json, event_json
+from citewell.types import (
+    Answer,
+    Check,
+    Cite,
+    Context,
+    Qualify,
+    Refuse,
+    Route,
+    Span,
+    Verdict,
+)
+from tests.core.answers import evidence
+
+SHOWN = evidence("Take 5 mg daily. Swallow it whole.", "Take it with water.")
+ASKED = Asked("id", "How?", Context(SHOWN), "a model", "hash", Policy())
+JUDGE = Judge(
+    rate=lambda _answer: None,
+    calibrate=lambda _claims, _context: 0.8,
+    route=lambda reason: Route("system", None, "admin@clinic.example", reason, is_fallback=True),
+    took_ms=lambda: 1.0,
+)
+
+
+def verbatim(sentence: str, spans: Sequence[Span]) -> Check:
+    """Supported by the words themselves, contradicted by a “not”, not found otherwise."""
+    for span in spans:
+        at = span.text.find(sentence)
+        if at >= 0:
+            start = span.start + at
+            words = Span(span.source_id, start, start + len(sentence), sentence)
+            return Check(Verdict.SUPPORTED, (), words, 1.0)
+    verdict = Verdict.CONTRADICTED if "not" in sentence.split() else Verdict.NOT_FOUND
+    return Check(verdict, ("it is not there",), None, 0.0)
+
+
+def events(draft: str, asked: Asked = ASKED) -> list[Event]:
+    return list(finish([draft], asked, verify=verbatim, judge=JUDGE))
+
+
+def answer_of(draft: str, asked: Asked = ASKED) -> Answer:
+    done = events(draft, asked)[-1]
+    assert isinstance(done, Done)
+    return done.answer
+
+
+def test_grounded_true_with_citations() -> None:
+    answer = answer_of("Take 5 mg daily. [S1] Take it with water. [S2]")
+    assert answer.action == Cite()
+    assert answer.text == "Take 5 mg daily. [1] Take it with water. [2]"
+    assert [(one.n, one.source_id, one.start, one.quote) for one in answer.citations] == [
+        (1, SHOWN[0].hit.source_id, 0, "Take 5 mg daily."),
+        (2, SHOWN[1].hit.source_id, 1_000, "Take it with water."),
+    ]
+
+
+def test_grounded_false_no_citations() -> None:
+    answer = answer_of("Take 5 mg daily. Take it with water.")
+    assert isinstance(answer.action, Route)
+    assert answer.citations == ()
+    assert "5 mg" not in answer.text
+
+
+def test_nothing_is_attached_that_was_not_cited() -> None:
+    answer = answer_of("Take it with water. [S1] Swallow it whole. [S1]")
+    assert [claim.is_shown for claim in answer.claims] == [False, True]
+    assert {one.source_id for one in answer.citations} == {SHOWN[0].hit.source_id}
+    assert isinstance(answer.action, Qualify)
+    assert "1 sentence withheld" in answer.action.reason
+
+
+def test_a_contradicted_sentence_is_never_shown() -> None:
+    answer = answer_of("Take 5 mg daily. [S1] Do not take it with water. [S2]")
+    assert "not take" not in answer.text
+    assert answer.claims[1].check.verdict == Verdict.CONTRADICTED
+
+
+@pytest.mark.parametrize(
+    "draft",
+    ["", "I don't have enough information in the available documents.", "The documents do not have any information."],
+)
+def test_an_abstention_is_routed(draft: str) -> None:
+    answer = answer_of(draft)
+    assert isinstance(answer.action, Route)
+    assert (answer.claims, answer.citations, answer.confidence.overall) == ((), (), 0.0)
+
+
+def test_no_evidence_can_never_become_an_answer() -> None:
+    empty = Asked("id", "How?", Context(()), "a model", "hash", Policy(threshold=0.0, min_relevance=0.0))
+    assert isinstance(answer_of("Take 5 mg daily. [S1] Trust me. [1]", empty).action, Route)
+    assert isinstance(abstain(empty, "No relevant documents found", judge=JUDGE).action, Route)
+    assert refuse(empty, "No.", judge=JUDGE).action == Refuse("No.")
+
+
+def test_what_was_shown_is_taken_back_when_the_whole_is_not_good_enough() -> None:
+    strict = Asked("id", "How?", Context(SHOWN), "a model", "hash", Policy(threshold=0.99))
+    first, taken_back, done = events("Take 5 mg daily. [S1]", strict)
+    assert isinstance(first, Sentence)
+    assert first.claim.is_shown
+    assert isinstance(taken_back, Replace)
+    assert not taken_back.claim.is_shown
+    assert isinstance(done, Done)
+    assert isinstance(done.answer.action, Route)
+    assert done.answer.action.reason == "Low confidence: 87%"
+    assert "5 mg" not in done.answer.text
+
+
+def test_a_withheld_draft_is_shown_only_to_those_who_may_see_it() -> None:
+    answer = answer_of("Trust me. [S1]")
+    assert "Trust me." not in str(answer_json(answer, with_withheld=False))
+    assert answer_json(answer, with_withheld=True)["withheld"][0]["text"] == "Trust me."
+    name, data = event_json(events("Trust me. [S1]")[0], with_withheld=False)
+    assert (name, data) == ("sentence", {"index": 0, "shown": False, "verdict": "not_found", "sources": []})
+
+
+def test_unknown_marks_are_counted() -> None:
+    assert answer_of("Take 5 mg daily. [S1, S9] [SourceId: nothing]").dropped_citations == 2
+
+
+def test_only_the_gate_makes_an_answer() -> None:
+    makers = []
+    for path in Path(citewell.__file__).parent.rglob("*.py"):
+        for node in ast.walk(ast.parse(path.read_text())):
+            if isinstance(node, ast.Call) and isinstance(node.func, ast.Name) and node.func.id == "Answer":
+                makers.append(path.name)
+    assert makers == ["finish.py"]
