@@ -22,7 +22,7 @@ def line(start: int, length: int, page: int, top: float) -> Line:
 
 
 def paper(*, lines: bool = True, media_type: str = MEDIA) -> Document:
-    pages = (Page(1, 0, 21, 100, 200), Page(2, 21, 31, 100, 200))
+    pages = (Page(1, 0, 21, 120, 200), Page(2, 21, 31, 120, 200))
     placed = (line(0, 20, 1, 20.0), line(21, 10, 2, 30.0)) if lines else ()
     blocks = (Block("paragraph", 0, 20, (), 1), Block("paragraph", 21, 31, (), 2))
     return Document("Iron", media_type, TEXT, blocks, Layout(pages, placed))
