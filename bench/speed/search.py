@@ -39,7 +39,7 @@ LIMIT = 100
 
 RECALL_AT = 15
 QUESTION_WORDS = 7
-SETTLE_S = 0.05
+SETTLE_S = 0.25
 """The product's threads spin for a while when they have done: what comes after waits until they sleep."""
 
 EVERYTHING = Scope.owner("all")
@@ -178,7 +178,7 @@ def main() -> None:
     """Measure, print one table, write JSON."""
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--sizes", default="1000,10000,83247", help="chunks in the library, by commas")
-    parser.add_argument("--rounds", type=int, default=40, help="questions per size")
+    parser.add_argument("--rounds", type=int, default=30, help="questions per size")
     parser.add_argument("--json", type=Path, help="write the numbers to this file")
     options = parser.parse_args()
     columns = {

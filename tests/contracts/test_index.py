@@ -350,7 +350,7 @@ class TestScope:
 class TestManyRows:
     """Large libraries may be searched in two passes; what is found must not differ."""
 
-    COUNT, WIDTH = 21_000, 64
+    COUNT, WIDTH = 21_000, 128
 
     @pytest.fixture(params=["clustered", "isotropic", "all alike", "spiky"])
     def shelf(self, request: pytest.FixtureRequest) -> MemoryShelf:
@@ -542,7 +542,7 @@ class TestExactIndex:
                 raise RuntimeError("no such kernel")
             return Session()
 
-        rows = np.random.default_rng(5).standard_normal((20_000, 64), dtype=np.float32)
+        rows = np.random.default_rng(5).standard_normal((20_000, 128), dtype=np.float32)
         rows /= np.linalg.norm(rows, axis=1, keepdims=True)
         shelf = MemoryShelf(Document([[]] * 20_000, rows))
         wanted = ExactIndex(shelf).candidates(rows[7], {}, scope=HERE, limit=5)
