@@ -1,0 +1,119 @@
+"""Models of Anthropic, through the official client."""
+
+from __future__ import annotations
+
+import time
+from contextlib import closing
+from typing import TYPE_CHECKING, Any, Literal
+
+from citewell.adapters.llm.failures import Endpoint
+from citewell.adapters.llm.limits import ModelLimits
+from citewell.adapters.llm.patience import Patience
+from citewell.adapters.llm.remote import CONNECT_S, End, Items, RemoteModel, RemoteServer, Sleep, is_local
+from citewell.errors import MissingExtra
+from citewell.ports import ModelInfo, Prompt
+
+if TYPE_CHECKING:
+    import anthropic
+
+URL = "https://api.anthropic.com"
+NO_KEY = "none"
+"""Sent to a server that needs no key, so that a key of the environment never goes to it."""
+
+ENDS: dict[str, Literal["stop", "length", "filter"]] = {
+    "max_tokens": "length",
+    "model_context_window_exceeded": "length",
+    "refusal": "filter",
+}
+
+
+def _endpoint(url: str) -> Endpoint:
+    return Endpoint(
+        vendor="Anthropic",
+        url=url,
+        start="Check the connection, or set CITEWELL_MODEL_URL.",
+        fetch="`citewell models` lists those it has; {name} must be one of them.",
+    )
+
+
+def _client(url: str, key: str | None, timeout_s: float) -> anthropic.Anthropic:
+    try:
+        import anthropic
+    except ImportError as error:
+        raise MissingExtra(
+            "Anthropic's client is not installed. Install it with `pip install 'citewell[anthropic]'`."
+        ) from error
+    return anthropic.Anthropic(
+        base_url=url,
+        api_key=key or NO_KEY,
+        max_retries=0,
+        timeout=anthropic.Timeout(timeout_s, connect=CONNECT_S),
+        http_client=anthropic.DefaultHttpxClient(trust_env=False) if is_local(url) else None,
+    )
+
+
+class AnthropicModel(RemoteModel):
+    """A model of Anthropic; its newer ones take no temperature, so none is sent."""
+
+    vendor = "anthropic"
+
+    def __init__(
+        self,
+        model: str,
+        *,
+        limits: ModelLimits,
+        url: str | None = None,
+        key: str | None = None,
+        patience: Patience | None = None,
+        sleep: Sleep = time.sleep,
+    ) -> None:
+        url = url or URL
+        super().__init__(model, limits=limits, endpoint=_endpoint(url), patience=patience, sleep=sleep)
+        self._client = _client(url, key, self.patience.total_s)
+
+    def close(self) -> None:
+        """Let go of connections."""
+        self._client.close()
+
+    def _ask(self, prompt: Prompt) -> Items:
+        reason: str | None = None
+        with closing(self._client.messages.create(**self._request(prompt))) as events:
+            for event in events:
+                if event.type == "message_start":
+                    used = event.message.usage
+                    cached = (used.cache_read_input_tokens or 0) + (used.cache_creation_input_tokens or 0)
+                    self._learn(prompt, used.input_tokens + cached)
+                elif event.type == "content_block_delta":
+                    # Thoughts come as deltas of another type: signs of life, not part of the reply.
+                    yield event.delta.text if event.delta.type == "text_delta" else ""
+                elif event.type == "message_delta":
+                    reason = event.delta.stop_reason or reason
+                elif event.type == "message_stop" and reason is not None:
+                    yield End(ENDS.get(reason, "stop"))
+
+    def _request(self, prompt: Prompt) -> dict[str, Any]:
+        request: dict[str, Any] = {
+            "model": self.model,
+            "system": prompt.system,
+            "messages": [{"role": one.role, "content": one.text} for one in prompt.messages],
+            "max_tokens": prompt.max_reply_tokens,
+            "stream": True,
+        }
+        if prompt.schema is not None:
+            request["output_config"] = {"format": {"type": "json_schema", "schema": dict(prompt.schema)}}
+        return request
+
+
+class AnthropicServer(RemoteServer):
+    """The models that Anthropic lists."""
+
+    def __init__(self, *, url: str | None = None, key: str | None = None, timeout_s: float = 30.0) -> None:
+        super().__init__(_endpoint(url or URL))
+        self._client = _client(url or URL, key, timeout_s)
+
+    def close(self) -> None:
+        """Let go of connections."""
+        self._client.close()
+
+    def _list(self) -> list[ModelInfo]:
+        return [ModelInfo(one.id, context_window=one.max_input_tokens) for one in self._client.models.list()]

@@ -1,0 +1,133 @@
+"""Models of Google, through the official client of the Gemini API."""
+
+from __future__ import annotations
+
+import time
+from contextlib import closing
+from typing import TYPE_CHECKING, Any, Literal
+
+from citewell.adapters.llm.failures import Endpoint
+from citewell.adapters.llm.limits import ModelLimits
+from citewell.adapters.llm.patience import Patience
+from citewell.adapters.llm.remote import TEMPERATURE, End, Items, RemoteModel, RemoteServer, Sleep, is_local
+from citewell.errors import MissingExtra, ModelError
+from citewell.ports import ModelInfo, Prompt
+
+if TYPE_CHECKING:
+    from google import genai
+
+URL = "https://generativelanguage.googleapis.com"
+NO_KEY = "none"
+"""Sent to a server that needs no key, so that a key of the environment never goes to it."""
+
+ENDS: dict[str, Literal["stop", "length", "filter"]] = {"STOP": "stop", "MAX_TOKENS": "length"}
+"""All other reasons that the protocol knows are ways to withhold a reply."""
+
+
+def _endpoint(url: str) -> Endpoint:
+    return Endpoint(
+        vendor="Google",
+        url=url,
+        start="Check the connection, or set CITEWELL_MODEL_URL.",
+        fetch="`citewell models` lists those it has; {name} must be one of them.",
+    )
+
+
+def _client(url: str, key: str | None, timeout_s: float) -> genai.Client:
+    try:
+        from google import genai
+    except ImportError as error:
+        raise MissingExtra(
+            "Google's client is not installed. Install it with `pip install 'citewell[google]'`."
+        ) from error
+    options = genai.types.HttpOptions(
+        base_url=url, timeout=int(timeout_s * 1_000), client_args={"trust_env": not is_local(url)}
+    )
+    # Without `vertexai=False` a variable of the environment could send prompts elsewhere.
+    return genai.Client(api_key=key or NO_KEY, vertexai=False, http_options=options)
+
+
+class GoogleModel(RemoteModel):
+    """A model of the Gemini API."""
+
+    vendor = "google"
+
+    def __init__(
+        self,
+        model: str,
+        *,
+        limits: ModelLimits,
+        url: str | None = None,
+        key: str | None = None,
+        patience: Patience | None = None,
+        sleep: Sleep = time.sleep,
+    ) -> None:
+        url = url or URL
+        super().__init__(model, limits=limits, endpoint=_endpoint(url), patience=patience, sleep=sleep)
+        self._client = _client(url, key, self.patience.total_s)
+
+    def close(self) -> None:
+        """Let go of connections."""
+        self._client.close()
+
+    def _ask(self, prompt: Prompt) -> Items:
+        end: End | None = None
+        try:
+            started: Any = self._client.models.generate_content_stream(**self._request(prompt))
+            with closing(started) as chunks:
+                for chunk in chunks:
+                    if chunk.usage_metadata is not None:
+                        self._learn(prompt, chunk.usage_metadata.prompt_token_count)
+                    if chunk.prompt_feedback is not None and chunk.prompt_feedback.block_reason is not None:
+                        end = End("filter")
+                    for candidate in (chunk.candidates or [])[:1]:
+                        parts = (candidate.content and candidate.content.parts) or []
+                        yield "".join(part.text or "" for part in parts if not part.thought)
+                        if candidate.finish_reason is not None:
+                            end = End(ENDS.get(candidate.finish_reason.name, "filter"))
+        except Exception as error:
+            raise _named(error, self.endpoint) from None
+        if end is not None:
+            yield end
+
+    def _request(self, prompt: Prompt) -> dict[str, Any]:
+        config: dict[str, Any] = {
+            "system_instruction": prompt.system,
+            "temperature": TEMPERATURE,
+            "max_output_tokens": prompt.max_reply_tokens,
+            "candidate_count": 1,
+        }
+        if prompt.schema is not None:
+            config |= {"response_mime_type": "application/json", "response_json_schema": dict(prompt.schema)}
+        roles = {"user": "user", "assistant": "model"}
+        contents = [{"role": roles[one.role], "parts": [{"text": one.text}]} for one in prompt.messages]
+        return {"model": self.model, "contents": contents, "config": config}
+
+
+class GoogleServer(RemoteServer):
+    """The models that the Gemini API lists."""
+
+    def __init__(self, *, url: str | None = None, key: str | None = None, timeout_s: float = 30.0) -> None:
+        super().__init__(_endpoint(url or URL))
+        self._client = _client(url or URL, key, timeout_s)
+
+    def close(self) -> None:
+        """Let go of connections."""
+        self._client.close()
+
+    def _list(self) -> list[ModelInfo]:
+        try:
+            return [
+                ModelInfo(one.name.removeprefix("models/"), context_window=one.input_token_limit)
+                for one in self._client.models.list()
+                if one.name
+            ]
+        except Exception as error:
+            raise _named(error, self.endpoint) from None
+
+
+def _named(error: Exception, endpoint: Endpoint) -> Exception:
+    """A wrong key as such: this API calls it a bad request, with the reason in the details."""
+    if "API_KEY_INVALID" in str(getattr(error, "details", "")):
+        return ModelError(f"{endpoint.place} refused the key. Check CITEWELL_MODEL_KEY and what it may use.")
+    return error
