@@ -5,7 +5,6 @@ BIN := .venv/bin
 HOME_FOLDER ?= $(CURDIR)/.citewell
 PORT ?= 8477
 SHARED ?= ../shared/data
-export PYTHONWARNINGS ?= default
 export PIP_DISABLE_PIP_VERSION_CHECK = 1
 
 .PHONY: help run test check format lint types contracts fast faults bench samples vocabulary screenshot system audit docs clean
