@@ -34,7 +34,7 @@ def nearest(parts: Sequence[Part], vector: Vector, *, limit: int) -> list[Intege
     # The rows with the best bounds are scored: the last of the best `limit` among them is no nearer than the one
     # that is sought, so that a row whose bound is below it cannot be among the nearest.
     known = [
-        Heights(_products(part, vector, bound.highest(2 * limit) if bound else None))
+        Heights(_products(part, vector, bound.reaching(floor([bound], 2 * limit)) if bound else None))
         for part, bound in zip(parts, bounds, strict=True)
     ]
     least = floor(known, limit) - 2 * ROUNDING

@@ -16,9 +16,8 @@ _BLOCK = 64
 class Heights:
     """Scores, with the highest of every block of them.
 
-    >>> heights = Heights(np.arange(1000.0))
-    >>> heights.reaching(997.0).tolist(), sorted(heights.highest(2).tolist())
-    ([997, 998, 999], [998, 999])
+    >>> Heights(np.arange(1000.0)).reaching(997.0).tolist()
+    [997, 998, 999]
     """
 
     def __init__(self, scores: Numbers) -> None:
@@ -40,23 +39,20 @@ class Heights:
         places = np.concatenate((places, np.arange(self._whole, len(self.scores))))
         return places[self.scores.take(places) >= least]
 
-    def highest(self, count: int) -> NDArray[np.int64]:
-        """The places of the `count` highest, in any order."""
-        places = self.reaching(floor([self], count))
-        if len(places) > count:
-            places = places[np.argpartition(self.scores[places], -count)[-count:]]
-        return places
-
 
 def floor(many: Sequence[Heights], count: int) -> float:
-    """A score that at least `count` of all reach, and not many more; below all where there are fewer.
+    """The score that is `count`-th from the highest of all; below all where there are fewer.
 
-    >>> floor([Heights(np.arange(1024.0)), Heights(np.arange(10.0))], 2)
-    959.0
+    >>> floor([Heights(np.arange(1024.0)), Heights(np.arange(2000.0))], 3)
+    1997.0
     >>> floor([Heights(np.arange(3.0))], 5)
     -inf
     """
-    best = np.concatenate([one.peaks for one in many])
-    if len(best) < count:
-        best = np.concatenate([one.scores for one in many])
-    return float(np.partition(best, -count)[-count]) if len(best) >= count else -np.inf
+    peaks = np.concatenate([one.peaks for one in many])
+    if len(peaks) < count:
+        high = np.concatenate([one.scores for one in many])
+    else:
+        # As many blocks as scores are wanted have a peak this high, so that it takes none that is lower.
+        least = float(np.partition(peaks, -count)[-count])
+        high = np.concatenate([one.scores[one.reaching(least)] for one in many])
+    return float(np.partition(high, -count)[-count]) if len(high) >= count else -np.inf
