@@ -58,9 +58,9 @@ def _load() -> Any:
 
 
 def _line(words: Any) -> list[SeenWord]:
-    """One line of the engine's answer; it gives text, confidence and four corners for each word."""
+    """One line of the engine's answer: text, confidence and four corners for each word, or nothing for a blank."""
     line = []
-    for text, _, corners in words:
+    for text, _, corners in filter(None, words):
         if text.strip():
             across, down = [float(x) for x, _ in corners], [float(y) for _, y in corners]
             line.append(SeenWord(text.strip(), min(across), min(down), max(across), max(down)))

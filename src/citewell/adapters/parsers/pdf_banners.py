@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from itertools import pairwise
 
@@ -12,6 +12,8 @@ from citewell.adapters.parsers.pdf_grids import MIN_PADDING, Cells, distinct, ou
 TOUCH = 2.0
 """Points: tiles nearer than this are side by side."""
 MIN_TILES = 3
+MAX_FILLS = 1_500
+"""A page with more coloured areas is a picture."""
 LARGEST_GAP = 40.0
 """Points without a word: the table has ended."""
 
@@ -32,16 +34,20 @@ class Banner:
         return Banner([Rect(self.edges[0], top, self.edges[-1], top)], self.edges)
 
 
-def find_banners(fills: Sequence[Rect], words: Sequence[Rect]) -> list[Banner]:
+def find_banners(fills: Sequence[Rect], words: Callable[[], Sequence[Rect]]) -> list[Banner]:
     """Rows of at least three coloured tiles that touch and hold words, with the tiles below them."""
+    if len(fills) > MAX_FILLS:
+        return []
     whole = [fill for fill in fills if not any(other != fill and _holds(other, fill) for other in fills)]
     banners: list[Banner] = []
     for chain in _chains(whole):
+        if len(chain) < MIN_TILES:
+            continue
         area = outline(chain)
         tiles = [fill for fill in whole if _holds(area, fill)]
-        filled = sum(any(tile.holds(*_middle(word)) for word in words) for tile in tiles)
+        filled = sum(any(tile.holds(*_middle(word)) for word in words()) for tile in tiles)
         is_new = not any(_holds(banner.box, area) for banner in banners)
-        if len(chain) >= MIN_TILES and filled >= 0.6 * len(tiles) and is_new:
+        if filled >= 0.6 * len(tiles) and is_new:
             banners.append(Banner(tiles, distinct(side for tile in tiles for side in (tile.left, tile.right))))
     return banners
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import itertools
 import re
+from collections import Counter
 from collections.abc import Sequence
 from statistics import median
 from typing import Protocol, TypeVar
@@ -12,6 +13,9 @@ from citewell.adapters.parsers.pdf_geometry import Rect
 
 MIN_GUTTER = 7.0
 """Points: nothing narrower separates two columns."""
+MAX_ITEMS = 1_500
+"""A page in more pieces is a map or a chart; to look for columns in it would take minutes."""
+MAX_EDGES = 40
 MIN_LINES = 3
 """A column has at least so many lines."""
 _MARKER = re.compile(r"^\W?$|^[(\[]?(?:\d+(?:\.\d+)*|[a-z]|[ivx]+)[.)\]:]?$", re.IGNORECASE)
@@ -33,7 +37,7 @@ Item = TypeVar("Item", bound=Placed)
 
 def columns(items: Sequence[Item]) -> list[list[Item]]:
     """The items in groups that are read one after the other; each group is one column, or a part across the page."""
-    gutter = _gutter(items) if len(items) >= 2 * MIN_LINES else None
+    gutter = _gutter(items) if 2 * MIN_LINES <= len(items) <= MAX_ITEMS else None
     if gutter is None:
         return [list(items)] if items else []
     groups: list[list[Item]] = []
@@ -75,8 +79,9 @@ def _gutter(items: Sequence[Item]) -> float | None:
     for item in items:
         bounds = bounds.around(item.box)
     best, best_score = None, 0.0
-    edges = sorted({round(item.box.left, 1) for item in items if item.box.left > bounds.left + 0.1 * bounds.width})
-    for edge in edges:
+    inner = bounds.left + 0.1 * bounds.width
+    begun = Counter(round(item.box.left, 1) for item in items if item.box.left > inner)
+    for edge, _ in begun.most_common(MAX_EDGES):
         lefts = [item for item in items if item.box.right <= edge - MIN_GUTTER]
         rights = [item for item in items if item.box.left >= edge - 0.5]
         if len(lefts) < MIN_LINES or len(rights) < MIN_LINES:

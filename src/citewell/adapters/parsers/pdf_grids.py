@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter, defaultdict
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from itertools import pairwise
 from typing import Any
 
@@ -13,14 +13,19 @@ SNAP = 3.0
 """Points: lines nearer than this are one line."""
 MIN_PADDING = 4.0
 """Points: words nearer than this across the edge of a column are running text, not two cells."""
-MAX_EDGES = 600
+MAX_RULES, MAX_EDGES, MAX_CROSSINGS = 4_000, 600, 2_500
 """Joining lines takes time that grows with the square of their number; a page with more is a drawing."""
 
 Cells = list[Rect]
 
 
-def find_grids(rules: Sequence[Rect], words: Sequence[Rect]) -> list[Cells]:
-    """The cells of each ruled table, in a frame where text runs to the right; tables in one column are left out."""
+def find_grids(rules: Sequence[Rect], words: Callable[[], Sequence[Rect]]) -> list[Cells]:
+    """The cells of each ruled table, in a frame where text runs to the right; tables in one column are left out.
+
+    `words` says where the words stand; it is asked only where the lines leave a doubt.
+    """
+    if len(rules) > MAX_RULES:
+        return []
     edges = [_edge(rule) for rule in (*rules, *_implied_edges(rules, words), *_closing_levels(rules))]
     if len(edges) < 4:
         return []
@@ -30,7 +35,10 @@ def find_grids(rules: Sequence[Rect], words: Sequence[Rect]) -> list[Cells]:
     edges = merge_edges(edges, SNAP, SNAP, SNAP, SNAP)
     if len(edges) > MAX_EDGES:
         return []
-    cells = intersections_to_cells(edges_to_intersections(edges, SNAP, SNAP))
+    crossings = edges_to_intersections(edges, SNAP, SNAP)
+    if len(crossings) > MAX_CROSSINGS:
+        return []
+    cells = intersections_to_cells(crossings)
     grids = [[Rect(*cell) for cell in grid] for grid in cells_to_tables(cells)]
     grids = [grid for grid in grids if len({round(cell.left) for cell in grid}) > 1]
     return [grid for grid in grids if not any(_lies_in(grid, other) for other in grids if other is not grid)]
@@ -105,7 +113,7 @@ def distinct(values: Iterable[float]) -> list[float]:
     return places
 
 
-def _implied_edges(rules: Sequence[Rect], words: Sequence[Rect]) -> Iterator[Rect]:
+def _implied_edges(rules: Sequence[Rect], words: Callable[[], Sequence[Rect]]) -> Iterator[Rect]:
     """Edges that nobody drew: where level lines are drawn cell by cell, their ends show the columns."""
     uprights = [rule for rule in rules if rule.height > rule.width]
     for stack in _stacks(rules):
@@ -114,7 +122,7 @@ def _implied_edges(rules: Sequence[Rect], words: Sequence[Rect]) -> Iterator[Rec
         implied = False
         for above, below in pairwise(stack):
             top, bottom = above[0].top, below[0].bottom
-            between = [word for word in words if top < (word.top + word.bottom) / 2 < bottom]
+            between = [word for word in words() if top < (word.top + word.bottom) / 2 < bottom]
             inner = [
                 place
                 for place in _shared_joints(above, below, left)

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass, field, replace
 from difflib import SequenceMatcher
+from functools import cache, partial
 from itertools import pairwise
 
 from citewell.adapters.parsers.pdf_banners import Banner, cells_below, find_banners
@@ -73,7 +74,7 @@ def _page(sheet: Sheet) -> LaidOut:
     page = LaidOut(sheet.number, reading.rect(Rect(0, 0, sheet.width, sheet.height)), reading, sheet.glyphs)
     shades = [reading.rect(area) for area in sheet.shapes.fills]
     rules = [reading.rect(rule) for rule in sheet.shapes.rules]
-    words = word_boxes(sheet, reading) if rules or shades else []
+    words = cache(partial(word_boxes, sheet, reading))
     for cells in find_grids(rules, words):
         _lay_table(page, sheet, cells, shades)
     taken = [table.box for table in page.tables]

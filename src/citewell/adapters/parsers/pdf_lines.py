@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from bisect import bisect_left, bisect_right, insort
 from collections import Counter
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
@@ -111,7 +112,7 @@ def _words(glyphs: Iterable[Glyph | Gap], turn: Turn) -> Iterator[_Word]:
             continue
         if entry.style.direction != turn.direction:
             continue
-        glyph = Glyph(entry.text, turn.rect(entry.box), turn.base(entry.base), entry.style)
+        glyph = entry if turn.direction == "right" else turned(entry, turn)
         if current and _breaks(current[-1], glyph, pending):
             yield _Word(current, start)
             current = []
@@ -121,6 +122,11 @@ def _words(glyphs: Iterable[Glyph | Gap], turn: Turn) -> Iterator[_Word]:
         pending = None
     if current:
         yield _Word(current, start)
+
+
+def turned(glyph: Glyph, turn: Turn) -> Glyph:
+    """The glyph in the turned frame."""
+    return Glyph(glyph.text, turn.rect(glyph.box), turn.base(glyph.base), glyph.style)
 
 
 def _breaks(last: Glyph, glyph: Glyph, gap: Gap | None) -> bool:
@@ -139,10 +145,14 @@ def _breaks(last: Glyph, glyph: Glyph, gap: Gap | None) -> bool:
 def _rows(words: Iterable[_Word]) -> list[list[_Word]]:
     """Words that share a base line; small raised or lowered ones join the line they lean on."""
     rows: list[list[_Word]] = []
-    ordered = sorted(words, key=lambda word: (-round(word.size, 1), word.base))
-    for word in ordered:
-        row = _row_of(word, rows)
+    # The base line of each row and its place in `rows`, sorted: a page may have thousands.
+    bases: list[tuple[float, int]] = []
+    for word in sorted(words, key=lambda word: (-round(word.size, 1), word.base)):
+        reach = 0.5 * LARGEST_STEP * word.size
+        low, high = bisect_left(bases, (word.base - reach, -1)), bisect_right(bases, (word.base + reach, len(rows)))
+        row = _row_of(word, [rows[place] for _, place in bases[low:high]])
         if row is None:
+            insort(bases, (word.base, len(rows)))
             rows.append([word])
         else:
             row.append(word)
@@ -158,7 +168,7 @@ def _row_of(word: _Word, rows: list[list[_Word]]) -> list[_Word] | None:
     for row in rows:
         head = row[0]
         distance = abs(word.base - head.base)
-        if distance >= best_distance or max(word.size, head.size) > LARGEST_STEP * min(word.size, head.size):
+        if distance >= best_distance or head.size > LARGEST_STEP * word.size:
             continue
         if distance <= 0.22 * min(word.size, head.size):
             best, best_distance = row, distance

@@ -57,6 +57,8 @@ class Sheet:
     """Glyphs whose font does not say which characters they are."""
 
 
+MAX_PAGE_CHARACTERS = 150_000
+"""A dense page of small type has ten thousand."""
 _WHITE = frozenset({0x20, 0x09, 0x0A, 0x0D, 0xA0, 0x2002, 0x2003, 0x2009, 0x200A, 0x202F, 0x3000})
 _LINE_END_HYPHEN = 0x02
 """What pdfium reports for a hyphen that it takes for a division at the end of a line."""
@@ -87,7 +89,7 @@ def _read_glyphs(page: pdfium.PdfPage, frame: Frame, sheet: Sheet, max_character
     textpage = page.get_textpage()
     try:
         count = textpage.count_chars()
-        if count > max_characters:
+        if count > min(max_characters, MAX_PAGE_CHARACTERS):
             raise TooLarge(
                 f"Page {sheet.number} takes the PDF over the limit of characters. Split the file and add its parts."
             )

@@ -19,6 +19,8 @@ SHORTEST_RULE = 4.0
 SMALLEST_DOT, LARGEST_DOT = 1.5, 7.0
 MAX_PATHS = 20_000
 """A page with more drawn paths than this is a map or a chart, not a table."""
+MAX_OBJECTS = 200_000
+"""Forms may hold forms many times over: a small file can ask for any number of objects."""
 MAX_DEPTH = 8
 
 Matrix = tuple[float, float, float, float, float, float]
@@ -61,9 +63,12 @@ def _objects(page: pdfium.PdfPage) -> Iterator[tuple[Any, int, Matrix]]:
     stack: list[tuple[Any, Any, Any, Matrix, int]] = [
         (page.raw, pdfium_c.FPDFPage_CountObjects, pdfium_c.FPDFPage_GetObject, plain, 0)
     ]
-    while stack:
+    budget = MAX_OBJECTS
+    while stack and budget > 0:
         container, count_in, object_at, outer, depth = stack.pop()
-        for position in range(count_in(container)):
+        count = min(count_in(container), budget)
+        budget -= count
+        for position in range(count):
             shape = object_at(container, position)
             kind = pdfium_c.FPDFPageObj_GetType(shape)
             if kind == pdfium_c.FPDF_PAGEOBJ_FORM and depth < MAX_DEPTH:
