@@ -57,7 +57,7 @@ class Vendor(BaseHTTPRequestHandler):
 
     @abstractmethod
     def listing(self, script: Script) -> Any:
-        """The models."""
+        """The models; None where the server does not tell."""
 
     @abstractmethod
     def error(self, status: int) -> Any:
@@ -76,7 +76,8 @@ class Vendor(BaseHTTPRequestHandler):
         if script.statuses and "GET" in self.server.fails:
             self.answer(status := script.statuses.pop(0), script.body or self.error(status))
         else:
-            self.answer(200, self.listing(script))
+            listing = self.listing(script)
+            self.answer(404, self.error(404)) if listing is None else self.answer(200, listing)
 
     def do_POST(self) -> None:
         body = json.loads(self.rfile.read(int(self.headers["Content-Length"])) or b"{}")

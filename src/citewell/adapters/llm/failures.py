@@ -122,9 +122,8 @@ def _label(error: Exception) -> str:
 
 
 def _is_too_long(error: Exception) -> bool:
-    told = str(error).lower()
-    signs = ("context_length", "context size", "context length", "prompt is too long", "maximum number of tokens")
-    return any(sign in told for sign in signs)
+    told = f"{error} {_label(error)}".lower()
+    return re.search(r"context[_ ](length|size)|prompt is too long|maximum number of tokens", told) is not None
 
 
 def _retry_after_s(error: Exception) -> float | None:

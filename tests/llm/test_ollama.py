@@ -1,0 +1,86 @@
+"""What is Ollama's own: tags, silent cuts, error lines and thoughts in a field of their own."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+import pytest
+
+from citewell.adapters.llm import make_model, make_server
+from citewell.adapters.llm.failures import ReplyCut
+from citewell.adapters.llm.remote import RemoteModel
+from citewell.errors import BudgetExceeded, ModelError, ModelUnavailable
+from citewell.ports import Prompt
+from citewell.types import Message
+from tests.llm.servers import PIECES, Ollama, Script, Server
+
+ASKED = Prompt("Be brief.", (Message("user", "word " * 600),), max_reply_tokens=200, context_window=4_096)
+"""At least 602 tokens, by any tokenizer."""
+
+
+@pytest.fixture
+def server() -> Iterator[Server]:
+    made = Server(Ollama, Script(models=("llama3.2:1b", "llama3.2:latest")))
+    yield made
+    made.stop()
+
+
+@pytest.fixture
+def model(server: Server) -> Iterator[RemoteModel]:
+    made = make_model("ollama:llama3.2", url=server.url, sleep=lambda _: None)
+    yield made
+    made.close()
+
+
+def test_a_name_without_a_tag_is_the_latest(server: Server, model: RemoteModel) -> None:
+    server.script.prompt_tokens = 700
+    assert list(model.stream(ASKED)) == list(PIECES)
+    assert [chat["model"] for chat in server.chats] == ["llama3.2:latest"]
+
+
+def test_another_tag_is_another_model(server: Server) -> None:
+    server.script.models = ("llama3.2:1b",)
+    lister = make_server("ollama", url=server.url)
+    with pytest.raises(ModelUnavailable, match=r"`ollama pull llama3\.2:latest`"):
+        lister.check("llama3.2")
+    assert lister.check("llama3.2:1b").digest == "digest of llama3.2:1b"
+    lister.close()
+
+
+@pytest.mark.parametrize("counted", [601, 4_096, 5_000], ids=["fewer than words", "a full window", "over the window"])
+def test_a_prompt_that_was_cut_silently_is_an_error(server: Server, model: RemoteModel, counted: int) -> None:
+    server.script.prompt_tokens = counted
+    with pytest.raises(BudgetExceeded, match="cut the prompt"):
+        list(model.stream(ASKED))
+
+
+@pytest.mark.parametrize("counted", [602, 800, None], ids=["one per word", "more", "not told"])
+def test_a_prompt_that_was_read_whole_is_none(server: Server, model: RemoteModel, counted: int | None) -> None:
+    server.script.prompt_tokens = counted
+    assert list(model.stream(ASKED)) == list(PIECES)
+
+
+def test_an_error_line_before_the_reply_is_told_in_its_own_words(server: Server, model: RemoteModel) -> None:
+    server.script.pieces, server.script.line = (), '{"error": "model requires more system memory"}'
+    with pytest.raises(ModelError, match="model requires more system memory") as met:
+        list(model.stream(ASKED))
+    assert type(met.value) is ModelError
+
+
+def test_an_error_line_in_the_reply_is_a_cut(server: Server, model: RemoteModel) -> None:
+    server.script.line = '{"error": "unexpected EOF"}'
+    with pytest.raises(ReplyCut, match="broke off after 21 characters"):
+        list(model.stream(ASKED))
+
+
+def test_a_page_of_a_proxy_is_not_repeated(server: Server, model: RemoteModel) -> None:
+    server.script.statuses, server.script.body = [502] * 4, "<html>\n<b>Bad gateway</b></html>"
+    with pytest.raises(ModelError, match=r"failed \(502\)"):
+        list(model.stream(ASKED))
+
+
+def test_thoughts_in_their_own_field_are_signs_of_life(server: Server, model: RemoteModel) -> None:
+    thought = '{"message": {"role": "assistant", "content": "", "thinking": "Hm."}, "done": false}'
+    last = '{"message": {"role": "assistant", "content": "5 mg."}, "done": true, "done_reason": "stop"}'
+    server.script.pieces, server.script.line = (), f"{thought}\n{last}"
+    assert list(model.stream(ASKED)) == ["5 mg."]
