@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import importlib.util
+import re
 import threading
+from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import Any
 
@@ -46,7 +48,7 @@ class Ocr:
             if self._engine is None:
                 self._engine = _load()
             result = self._engine(np.ascontiguousarray(pixels[:, :, ::-1]), return_word_box=True)
-        lines = [_line(words) for words in result.word_results or ()]
+        lines = _lines(result)
         return sorted((line for line in lines if line), key=lambda line: line[0].top)
 
 
@@ -57,11 +59,32 @@ def _load() -> Any:
     return RapidOCR(params={"Global.log_level": "error"})
 
 
-def _line(words: Any) -> list[SeenWord]:
-    """One line of the engine's answer: text, confidence and four corners for each word, or nothing for a blank."""
-    line = []
-    for text, _, corners in filter(None, words):
-        if text.strip():
-            across, down = [float(x) for x, _ in corners], [float(y) for _, y in corners]
-            line.append(SeenWord(text.strip(), min(across), min(down), max(across), max(down)))
-    return line
+def _lines(result: Any) -> Iterator[list[SeenWord]]:
+    """The engine's answer, line by line; where it gives no boxes for words, they share the box of their line."""
+    if not result.txts:
+        return
+    details = result.word_results if len(result.word_results) == len(result.txts) else [()] * len(result.txts)
+    for text, corners, words in zip(result.txts, result.boxes, details, strict=True):
+        placed = [_word(entry[0], entry[2]) for entry in words if _is_placed(entry)]
+        if "".join(word.text for word in placed) == "".join(text.split()):
+            yield placed
+        else:
+            yield list(_shared(_word(text, corners)))
+
+
+def _is_placed(entry: Any) -> bool:
+    """Whether the engine's entry is a word with its confidence and four corners."""
+    return isinstance(entry, tuple | list) and len(entry) == 3 and bool(entry[2]) and bool(str(entry[0]).strip())
+
+
+def _word(text: str, corners: Any) -> SeenWord:
+    across, down = [float(x) for x, _ in corners], [float(y) for _, y in corners]
+    return SeenWord(text.strip(), min(across), min(down), max(across), max(down))
+
+
+def _shared(line: SeenWord) -> Iterator[SeenWord]:
+    """The words of a line, each with its share of the box."""
+    step = (line.right - line.left) / max(1, len(line.text))
+    for match in re.finditer(r"\S+", line.text):
+        left, right = line.left + step * match.start(), line.left + step * match.end()
+        yield SeenWord(match.group(), left, line.top, right, line.bottom)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import replace
 from itertools import groupby
 from statistics import median
 
@@ -32,8 +33,8 @@ def read_scans(document: pdfium.PdfDocument, sheets: Sequence[Sheet], ocr: Ocr) 
     wanted = [sheet for sheet in sheets if _is_scanned(sheet) or _is_unreadable(sheet)]
     if not wanted:
         return []
-    named = named_pages([sheet.number for sheet in wanted])
     if not is_installed():
+        named = named_pages([sheet.number for sheet in wanted])
         if not any(_letters(sheet) and not _is_unreadable(sheet) for sheet in sheets):
             raise EmptyFile(f"The PDF holds only pictures of text. To read them, {INSTALL} and add the file again.")
         return [f"{named} not read: pictures of text, or a font without letters. To read them, {INSTALL}."]
@@ -41,9 +42,8 @@ def read_scans(document: pdfium.PdfDocument, sheets: Sequence[Sheet], ocr: Ocr) 
         raise TooLarge(
             f"The PDF has {len(wanted)} scanned pages; at most {MAX_SCANNED_PAGES} are read. Split it and add parts."
         )
-    for sheet in wanted:
-        _read_scan(document, sheet, ocr)
-    return [f"{named} read by OCR: check numbers against the page."]
+    read = [sheet.number for sheet in wanted if _read_scan(document, sheet, ocr)]
+    return [f"{named_pages(read)} read by OCR: check numbers against the page."] if read else []
 
 
 def named_pages(numbers: Sequence[int]) -> str:
@@ -76,16 +76,20 @@ def _letters(sheet: Sheet) -> int:
     return sum(isinstance(glyph, Glyph) and glyph.text.isalnum() for glyph in sheet.glyphs)
 
 
-def _read_scan(document: pdfium.PdfDocument, sheet: Sheet, ocr: Ocr) -> None:
+def _read_scan(document: pdfium.PdfDocument, sheet: Sheet, ocr: Ocr) -> bool:
+    """Put the words seen on the page in place of its own; not where they are fewer, as on a page with a drawing."""
     with PDFIUM_LOCK:
         page = document[sheet.number - 1]
         try:
             pixels = page_pixels(page, scale=DOTS_PER_INCH / 72)
         finally:
             page.close()
-    sheet.glyphs = _glyphs(ocr.read(pixels), sheet.width / int(pixels.shape[1]))
-    sheet.unmapped = 0
+    seen = replace(sheet, glyphs=_glyphs(ocr.read(pixels), sheet.width / int(pixels.shape[1])))
+    if _letters(seen) <= _letters(sheet) and not _is_unreadable(sheet):
+        return False
+    sheet.glyphs = seen.glyphs
     sheet.shapes.dots.clear()
+    return True
 
 
 def _glyphs(lines: Sequence[Sequence[SeenWord]], scale: float) -> list[Glyph | Gap]:
