@@ -45,8 +45,8 @@ def served(home: Path) -> Iterator[tuple[App, str]]:
 
 
 def take(picture: Path, *, chromium: str, dark: bool) -> None:
-    """Search, open the first result that has pages, and photograph it."""
-    question = next(one.text for one in EXAMPLE_QUESTIONS if one.file == GUIDELINE)
+    """Ask a question of the samples, open the result that answers it, and photograph it."""
+    question = next(one for one in EXAMPLE_QUESTIONS if one.file == GUIDELINE)
     with tempfile.TemporaryDirectory() as home, served(Path(home)) as (app, address), sync_playwright() as playwright:
         document_id = next(entry.id for entry in app.entries() if entry.name == GUIDELINE)
         browser = playwright.chromium.launch(executable_path=chromium, args=FLAGS)
@@ -54,9 +54,10 @@ def take(picture: Path, *, chromium: str, dark: bool) -> None:
             viewport={"width": SIZE[0], "height": SIZE[1]}, color_scheme="dark" if dark else "light"
         )
         page.goto(f"{address}/?token={TOKEN}")
-        page.fill("#q", question)
+        page.fill("#q", question.text)
         page.press("#q", "Enter")
-        page.locator(f".hit .opens[href*='{document_id}']").first.click()
+        hit = page.locator(".hit", has=page.locator(f"[href*='{document_id}']"), has_text=question.words)
+        hit.locator(".opens").first.click()
         page.locator("#source .sheet img").evaluate("(image) => image.decode()")
         page.wait_for_selector("#source .sheet rect.best", state="attached")
         picture.parent.mkdir(parents=True, exist_ok=True)
