@@ -142,5 +142,19 @@ def test_the_outcome_does_not_depend_on_the_order_in_which_hits_arrive(hits, lim
     assert len(set(names(shown))) == len(shown)
 
 
+LETTERS = frozenset("abcdefghijklmnopqrstuvwxyz")
+NEARLY_ALL = some.sets(some.sampled_from(sorted(LETTERS)), max_size=5).map(lambda gone: LETTERS - gone)
+
+
+@given(some.lists(NEARLY_ALL, max_size=12))
+def test_every_pair_of_copies_is_found(word_sets) -> None:
+    hits = [hit("a", index, 0.9, text=" ".join(words)) for index, words in enumerate(word_sets)]
+    kept: list[frozenset[str]] = []
+    for words in word_sets:
+        if not any(len(words & other) > 0.9 * len(words | other) for other in kept):
+            kept.append(words)
+    assert [frozenset(found.text.split()) for found in rank(hits, limit=50)] == kept
+
+
 def test_the_number_of_candidates_grows_with_what_is_shown() -> None:
     assert [Controls().candidates(limit) for limit in (1, 16, 17, 100)] == [50, 50, 51, 300]
