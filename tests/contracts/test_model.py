@@ -196,6 +196,13 @@ def test_a_schema_is_sent_and_json_comes_back(case: Case) -> None:
     assert case.server.chats == [{**case.adapter.request(case.adapter.model), **case.adapter.schema()}]
 
 
+def test_no_rules_are_sent_where_there_are_none(case: Case) -> None:
+    list(case.model().stream(Prompt("", (Message("user", "Hm?"),), 200, 4_096)))
+    (sent,) = case.server.chats
+    roles = [turn["role"] for turn in sent.get("messages") or sent["contents"]]
+    assert (roles, {"system", "systemInstruction"} & set(sent)) == (["user"], set())
+
+
 def test_limits_of_the_model_bind_what_is_asked(case: Case) -> None:
     list(case.model().stream(Prompt("Be brief.", (Message("user", "Hm?"),), 5_000, 1_000_000)))
     (sent,) = case.server.chats

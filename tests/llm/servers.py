@@ -134,6 +134,7 @@ class Server(ThreadingHTTPServer):
     """A vendor's server on a free port of this machine."""
 
     daemon_threads = True
+    request_queue_size = 128
 
     def __init__(self, vendor: type[Vendor], script: Script) -> None:
         super().__init__(("127.0.0.1", 0), vendor)

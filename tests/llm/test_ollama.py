@@ -3,6 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from concurrent.futures import ThreadPoolExecutor
+from dataclasses import replace
+from typing import Any
 
 import pytest
 
@@ -84,3 +87,26 @@ def test_thoughts_in_their_own_field_are_signs_of_life(server: Server, model: Re
     last = '{"message": {"role": "assistant", "content": "5 mg."}, "done": true, "done_reason": "stop"}'
     server.script.pieces, server.script.line = (), f"{thought}\n{last}"
     assert list(model.stream(ASKED)) == ["5 mg."]
+
+
+class Echo(Ollama):
+    """Answers with the words of the question."""
+
+    def chat(self, script: Script) -> Iterator[str]:
+        return super().chat(replace(script, pieces=tuple(f"{word} " for word in self.asked.split())))
+
+    def model_of(self, body: Any) -> str:
+        self.asked = body["messages"][-1]["content"]
+        return super().model_of(body)
+
+
+def test_a_hundred_replies_at_once_lose_and_mix_nothing() -> None:
+    server = Server(Echo, Script(models=("llama3.2:latest",)))
+    model = make_model("ollama:llama3.2", url=server.url)
+    questions = [" ".join(f"{number}-{word}" for word in range(20)) for number in range(100)]
+    prompts = [Prompt("", (Message("user", question),), 200, 4_096) for question in questions]
+    with ThreadPoolExecutor(100) as pool:
+        replies = list(pool.map(lambda prompt: "".join(model.stream(prompt)).strip(), prompts))
+    model.close()
+    server.stop()
+    assert replies == questions

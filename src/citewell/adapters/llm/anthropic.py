@@ -94,11 +94,12 @@ class AnthropicModel(RemoteModel):
     def _request(self, prompt: Prompt) -> dict[str, Any]:
         request: dict[str, Any] = {
             "model": self.model,
-            "system": prompt.system,
             "messages": [{"role": one.role, "content": one.text} for one in prompt.messages],
             "max_tokens": prompt.max_reply_tokens,
             "stream": True,
         }
+        if prompt.system:
+            request["system"] = prompt.system
         if prompt.schema is not None:
             request["output_config"] = {"format": {"type": "json_schema", "schema": dict(prompt.schema)}}
         return request

@@ -17,7 +17,7 @@ RATIOS: tuple[tuple[str, float], ...] = (
     ("llama", 1.15),
     ("qwen|qwq", 1.30),
     ("gpt|^o[134]", 1.15),
-    ("smollm", 1.45),
+    ("smollm", 1.35),
     ("mistral|mixtral|ministral|magistral", 1.50),
     ("claude", 1.70),  # 1.23 was measured for Claude 2; the tokenizers of later ones are not published
 )

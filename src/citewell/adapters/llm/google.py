@@ -92,7 +92,7 @@ class GoogleModel(RemoteModel):
 
     def _request(self, prompt: Prompt) -> dict[str, Any]:
         config: dict[str, Any] = {
-            "system_instruction": prompt.system,
+            "system_instruction": prompt.system or None,
             "temperature": TEMPERATURE,
             "max_output_tokens": prompt.max_reply_tokens,
             "candidate_count": 1,

@@ -11,7 +11,17 @@ from citewell.adapters.llm.counting import least_tokens
 from citewell.adapters.llm.failures import Endpoint
 from citewell.adapters.llm.limits import ModelLimits, exact
 from citewell.adapters.llm.patience import Patience
-from citewell.adapters.llm.remote import CONNECT_S, TEMPERATURE, End, Items, RemoteModel, RemoteServer, Sleep, is_local
+from citewell.adapters.llm.remote import (
+    CONNECT_S,
+    TEMPERATURE,
+    End,
+    Items,
+    RemoteModel,
+    RemoteServer,
+    Sleep,
+    is_local,
+    turns,
+)
 from citewell.errors import BudgetExceeded, MissingExtra, ModelReply
 from citewell.ports import ModelInfo, Progress, Prompt
 
@@ -74,10 +84,7 @@ class OllamaModel(RemoteModel):
     def _ask(self, prompt: Prompt) -> Items:
         parts: Iterator[ollama.ChatResponse] = self._client.chat(
             model=exact(self.model),
-            messages=[
-                {"role": "system", "content": prompt.system},
-                *({"role": one.role, "content": one.text} for one in prompt.messages),
-            ],
+            messages=turns(prompt),
             stream=True,
             format=dict(prompt.schema) if prompt.schema is not None else None,
             options={

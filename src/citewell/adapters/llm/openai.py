@@ -10,7 +10,17 @@ from typing import TYPE_CHECKING, Any, Literal
 from citewell.adapters.llm.failures import Endpoint
 from citewell.adapters.llm.limits import ModelLimits
 from citewell.adapters.llm.patience import Patience
-from citewell.adapters.llm.remote import CONNECT_S, TEMPERATURE, End, Items, RemoteModel, RemoteServer, Sleep, is_local
+from citewell.adapters.llm.remote import (
+    CONNECT_S,
+    TEMPERATURE,
+    End,
+    Items,
+    RemoteModel,
+    RemoteServer,
+    Sleep,
+    is_local,
+    turns,
+)
 from citewell.errors import MissingExtra
 from citewell.ports import ModelInfo, Prompt
 
@@ -21,6 +31,8 @@ URL = "https://api.openai.com/v1"
 NO_KEY = "none"
 """Sent to servers that need no key, so that a key of the environment never goes to them."""
 
+NO_LIST = (404, 405, 501)
+"""How servers say that they do not list their models."""
 OPTIONAL = frozenset({"temperature", "max_tokens", "stream_options"})
 """Parameters that some models refuse; instead of `max_tokens` they take `max_completion_tokens`."""
 ENDS: dict[str, Literal["stop", "length", "filter"]] = {"length": "length", "content_filter": "filter"}
@@ -112,10 +124,7 @@ class OpenAIModel(RemoteModel):
         reply = "max_completion_tokens" if "max_tokens" in self._refused else "max_tokens"
         request: dict[str, Any] = {
             "model": self.model,
-            "messages": [
-                {"role": "system", "content": prompt.system},
-                *({"role": one.role, "content": one.text} for one in prompt.messages),
-            ],
+            "messages": turns(prompt),
             "stream": True,
             "stream_options": {"include_usage": True},
             "temperature": TEMPERATURE,
@@ -133,7 +142,9 @@ class OpenAIModel(RemoteModel):
         if not self._is_listed:
             try:
                 names = [one.id for one in self._client.models.list()]
-            except openai.NotFoundError:
+            except openai.APIStatusError as error:
+                if error.status_code not in NO_LIST:
+                    raise
                 names = [self.model]
             if self.model not in names:
                 raise self.endpoint.unavailable(self.model)

@@ -255,6 +255,12 @@ class RemoteServer(ABC):
         return None
 
 
+def turns(prompt: Prompt) -> list[dict[str, str]]:
+    """Rules, if there are any, and messages, in the form that most protocols share."""
+    rules = [{"role": "system", "content": prompt.system}] if prompt.system else []
+    return [*rules, *({"role": one.role, "content": one.text} for one in prompt.messages)]
+
+
 def _texts(prompt: Prompt) -> list[str]:
     return [prompt.system, *(message.text for message in prompt.messages)]
 
