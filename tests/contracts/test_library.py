@@ -173,6 +173,19 @@ def test_a_queued_document_is_kept_and_read_later(library: SqlLibrary, reader: R
     assert library.verify().problems == ()
 
 
+def test_a_queued_document_becomes_the_next_version_once_its_title_is_known(
+    library: SqlLibrary, put: Put, reader: Reader
+) -> None:
+    first = put(ASPIRIN)
+    queued = library.enqueue(ASPIRIN_TWO, filing=Filing(), scope=OWNER)
+    library.claim()
+    done = library.complete(queued.id, reader.read(ASPIRIN_TWO, chunking=None, watch=lambda _: None))
+    assert done is not None
+    assert (done.lineage, done.version) == (first.lineage, 2)
+    assert library.entry(first.id, OWNER).state == State.SUPERSEDED
+    assert library.verify().problems == ()
+
+
 def test_a_stopped_worker_leaves_its_document_in_the_queue(library: SqlLibrary) -> None:
     queued = library.enqueue(ASPIRIN, filing=Filing(), scope=OWNER)
     library.claim()

@@ -15,6 +15,10 @@ log = logging.getLogger(__name__)
 IDLE_S = 1.0
 
 
+class Stopped(Exception):
+    """The worker ends before its document is read."""
+
+
 class Worker:
     """One thread that reads what is queued, one document at a time."""
 
@@ -38,7 +42,7 @@ class Worker:
         self._wake.set()
 
     def stop(self) -> None:
-        """Finish the document in work, then end."""
+        """End soon; the document in work goes back to the queue."""
         self._stopping.set()
         self._wake.set()
         if self._thread is not None:
@@ -51,6 +55,8 @@ class Worker:
             return False
         try:
             self._read(claim)
+        except Stopped:
+            self._library.release()
         except CitewellError as error:
             self._library.fail(claim.document_id, str(error))
             log.warning("document %s failed: %s", claim.document_id, type(error).__name__)
@@ -64,6 +70,8 @@ class Worker:
 
     def _read(self, claim: Claim) -> None:
         def watch(step: Step) -> None:
+            if self._stopping.is_set():
+                raise Stopped
             self.steps[claim.document_id] = step
 
         check_embedder(self._library, self._reader.embedder.fingerprint)

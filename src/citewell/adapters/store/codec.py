@@ -35,8 +35,8 @@ def pack_layout(layout: Layout) -> bytes:
     """Pages and character positions; a position is kept to 1/65535 of the widest page."""
     lines = layout.lines
     none = np.zeros(0, np.float32)
-    lefts = np.concatenate([none, *(np.frombuffer(line.lefts, np.float32) for line in lines)])
-    rights = np.concatenate([none, *(np.frombuffer(line.rights, np.float32) for line in lines)])
+    lefts = np.concatenate([none, *(np.asarray(line.lefts, np.float32) for line in lines)])
+    rights = np.concatenate([none, *(np.asarray(line.rights, np.float32) for line in lines)])
     low = float(lefts.min(initial=0.0))
     step = max(float(rights.max(initial=0.0)) - low, 1.0) / 65_535
     header = {

@@ -114,14 +114,28 @@ class SqlLibrary(SqlShelf):
             return row
         if filing.subject is not None or title is None:
             return None
+        return self._alike(connection, scope.tenant, source.name, title)
+
+    @staticmethod
+    def _alike(connection: Connection, tenant: str, name: str, title: str) -> Any:
+        """The current document of this name and title that is about no person."""
         alike = and_(
-            visible(scope),
+            documents.c.tenant == tenant,
             documents.c.subject.is_(None),
             documents.c.is_current,
-            documents.c.name == source.name,
+            documents.c.name == name,
             documents.c.title == title,
         )
         return connection.execute(select(documents).where(alike)).first()
+
+    def _late_lineage(self, connection: Connection, row: Any, title: str) -> dict[str, Any]:
+        """The lineage of a queued document whose title is known only now that it is read."""
+        if row.subject is not None or row.version > 1:
+            return {}
+        before = self._alike(connection, row.tenant, row.name, title)
+        if before is None:
+            return {}
+        return {"lineage": before.lineage, "version": self._next_version(connection, before.lineage)}
 
     @staticmethod
     def _next_version(connection: Connection, lineage: str) -> int:
@@ -183,9 +197,10 @@ class SqlLibrary(SqlShelf):
             row = connection.execute(select(documents).where(documents.c.id == document_id)).first()
             if row is None:
                 return None
-            columns = rows.chunking_columns(default_chunking(reading.document.media_type))
-            connection.execute(update(documents).where(documents.c.id == document_id).values(**columns))
             title = None if row.title == row.name else row.title
+            columns = rows.chunking_columns(default_chunking(reading.document.media_type))
+            columns |= self._late_lineage(connection, row, title or reading.document.title)
+            connection.execute(update(documents).where(documents.c.id == document_id).values(**columns))
             self._make_current(connection, document_id, reading, Filing(title=title))
             return self._entry(connection, document_id)
 
