@@ -15,4 +15,4 @@ def embedder(tmp_path_factory: pytest.TempPathFactory) -> MiniLM:
 
 def test_the_reference_sentence_gets_the_published_vector(embedder: MiniLM) -> None:
     (vector,) = embedder.embed(["This is an example sentence"])
-    assert np.allclose(vector[:4], [0.067657, 0.063496, 0.048713, 0.079305], atol=1e-3)
+    assert np.allclose(vector[:4], [0.067657, 0.063496, 0.048713, 0.079305], atol=5e-3)

@@ -1,75 +1,171 @@
-"""What runs the model: one engine per vendor library, chosen for the machine."""
+"""What runs the model: the library and the arithmetic that suit the machine."""
 
 from __future__ import annotations
 
 import json
-from collections.abc import Callable, Sequence
+import logging
+from dataclasses import dataclass
 from pathlib import Path
 from tempfile import NamedTemporaryFile
+from threading import local
 from typing import Literal, Protocol
 
 import numpy as np
+from numpy.typing import NDArray
 
-from citewell.adapters.embedding.graph import GRAPH_VERSION, write_graph
-from citewell.adapters.embedding.weights import SHA256, model_file, read_tensors
+from citewell.adapters.embedding.cpu import features
+from citewell.adapters.embedding.weights import SHA256, Tensors, model_file, read_tensors
+from citewell.errors import MissingExtra, ModelFilesMissing
 from citewell.ports import Vectors
 
 Backend = Literal["auto", "openvino", "onnxruntime"]
+Flavour = Literal["float", "quantised", "quantised-half"]
+
+GRAPH_VERSION = 2
+"""Grows with every change of a graph, so that a cached one is built again."""
+
+_log = logging.getLogger(__name__)
 
 
 class Engine(Protocol):
-    """Computes the vectors of one batch on the calling thread."""
+    """Computes the vectors of one batch, on the calling thread."""
 
     @property
-    def name(self) -> str: ...
+    def name(self) -> str:
+        """Library and arithmetic, for a person to read."""
+        ...
 
-    def run(self, ids: Sequence[Sequence[int]]) -> Vectors: ...
+    def run(self, ids: NDArray[np.int64]) -> Vectors:
+        """Unit vectors of texts of one length, given as token ids."""
+        ...
 
 
-def open_engine(cache_dir: Path, backend: Backend) -> Engine:
-    """The engine for this machine."""
-    return OnnxRuntime(cache_dir)
+@dataclass(frozen=True, slots=True)
+class Choice:
+    """A library, and the graph that it runs best on this CPU."""
+
+    library: Literal["openvino", "onnxruntime"]
+    flavour: Flavour
+
+
+def choose(backend: Backend, cpu: frozenset[str]) -> Choice:
+    """What to run on a CPU with these features: eight bits where it multiplies them natively, bf16 where it has AMX.
+
+    >>> choose("auto", frozenset({"asimddp", "asimdhp"}))
+    Choice(library='onnxruntime', flavour='quantised-half')
+    >>> choose("auto", frozenset({"avx512_vnni", "amx_bf16"}))
+    Choice(library='openvino', flavour='float')
+    >>> choose("auto", frozenset({"avx2"}))
+    Choice(library='onnxruntime', flavour='float')
+    """
+    if backend == "openvino" or (backend == "auto" and "amx_bf16" in cpu):
+        return Choice("openvino", "float")
+    if "asimddp" in cpu:
+        return Choice("onnxruntime", "quantised-half" if "asimdhp" in cpu else "quantised")
+    # Without VNNI, x86 adds pairs of byte products in 16 bits, which overflows: vectors would be wrong.
+    return Choice("onnxruntime", "quantised" if cpu & {"avx512_vnni", "avx_vnni"} else "float")
+
+
+def open_engine(cache_dir: Path, backend: Backend, *, threads: int) -> Engine:
+    """The engine for this machine; onnxruntime where OpenVINO is chosen by itself and does not work."""
+    choice = choose(backend, features())
+    if choice.library == "openvino":
+        try:
+            return OpenVino(cached_graph(cache_dir, choice.flavour), threads=threads)
+        except (ImportError, RuntimeError) as error:
+            if backend == "openvino":
+                raise MissingExtra(
+                    "OpenVINO is asked for and does not start. Install it with: pip install 'citewell[openvino]', "
+                    "or set the embedding backend to auto."
+                ) from error
+            _log.info("openvino does not start, onnxruntime is used: %s", type(error).__name__)
+            choice = choose("onnxruntime", features())
+    try:
+        return OnnxRuntime(cached_graph(cache_dir, choice.flavour), flavour=choice.flavour)
+    except RuntimeError:
+        # A graph file that was damaged after it was written: build it once more.
+        return OnnxRuntime(cached_graph(cache_dir, choice.flavour, anew=True), flavour=choice.flavour)
 
 
 class OnnxRuntime:
-    """The graph in fp32 on onnxruntime."""
+    """The graph on onnxruntime."""
 
-    name = "onnxruntime"
-
-    def __init__(self, cache_dir: Path) -> None:
+    def __init__(self, graph: Path, *, flavour: Flavour) -> None:
         import onnxruntime
 
+        self.name = f"onnxruntime {flavour}"
         options = onnxruntime.SessionOptions()
         options.intra_op_num_threads = 1  # batches run side by side instead: that wastes no time on waiting
-        graph = cached_graph(cache_dir, f"minilm-{SHA256[:8]}-{GRAPH_VERSION}.onnx")
+        options.log_severity_level = 3
         self._session = onnxruntime.InferenceSession(str(graph), options, providers=["CPUExecutionProvider"])
 
-    def run(self, ids: Sequence[Sequence[int]]) -> Vectors:
-        """Unit vectors of texts given as token ids."""
-        width = max(map(len, ids))
-        padded = np.zeros((len(ids), width), np.int64)
-        mask = np.zeros((len(ids), width), np.int64)
-        for row, tokens in enumerate(ids):
-            padded[row, : len(tokens)] = tokens
-            mask[row, : len(tokens)] = 1
-        vectors: Vectors = self._session.run(None, {"ids": padded, "mask": mask})[0]
+    def run(self, ids: NDArray[np.int64]) -> Vectors:
+        """Unit vectors of texts of one length, given as token ids."""
+        vectors: Vectors = self._session.run(None, {"ids": ids})[0]
         return vectors
 
 
-def cached_graph(cache_dir: Path, name: str) -> Path:
+class OpenVino:
+    """The graph on OpenVINO, in the shortest floats that the CPU computes in."""
+
+    def __init__(self, graph: Path, *, threads: int) -> None:
+        import openvino
+
+        core = openvino.Core()
+        able = core.get_property("CPU", "OPTIMIZATION_CAPABILITIES")
+        precision = next((name for name in ("BF16", "FP16") if name in able), "FP32")
+        self.name = f"openvino {precision.lower()}"
+        hint = {"BF16": "bf16", "FP16": "f16", "FP32": "f32"}[precision]
+        settings = {
+            "INFERENCE_PRECISION_HINT": hint,
+            "NUM_STREAMS": threads,
+            "INFERENCE_NUM_THREADS": threads,
+            "CACHE_DIR": str(graph.parent / "openvino"),
+        }
+        self._model = core.compile_model(core.read_model(graph), "CPU", settings)
+        self._requests = local()
+
+    def run(self, ids: NDArray[np.int64]) -> Vectors:
+        """Unit vectors of texts of one length, given as token ids."""
+        request = getattr(self._requests, "own", None)
+        if request is None:
+            request = self._requests.own = self._model.create_infer_request()
+        vectors: Vectors = request.infer([ids])[0]
+        # Short floats leave the length off by a thousandth; the copy outlives the request's own memory.
+        unit: Vectors = vectors / np.linalg.norm(vectors, axis=1, keepdims=True)
+        return unit
+
+
+def cached_graph(cache_dir: Path, flavour: Flavour, *, anew: bool = False) -> Path:
     """The built graph, made if it is not there or if the weights have changed since."""
+    name = f"minilm-{SHA256[:8]}-{GRAPH_VERSION}-{flavour}.onnx"
     graph, stamp = cache_dir / name, cache_dir / f"{name}.json"
     weights = model_file("model.safetensors")
-    if not (graph.is_file() and _same(stamp, _stamp_of(weights, graph))):
-        cache_dir.mkdir(parents=True, exist_ok=True)
-        tensors = read_tensors(weights)
-        _write(graph, lambda path: write_graph(tensors, path))
-        text = json.dumps(_stamp_of(weights, graph))
-        _write(stamp, lambda path: path.write_text(text))
+    if anew or not (graph.is_file() and _same(stamp, _stamp(weights, graph))):
+        data = _build(read_tensors(weights), flavour)
+        try:
+            cache_dir.mkdir(parents=True, exist_ok=True)
+            _write(graph, data)
+            _write(stamp, json.dumps(_stamp(weights, graph)).encode())
+        except OSError as error:
+            raise ModelFilesMissing(
+                f"The embedding model cannot be prepared: {error.strerror} in {cache_dir}. "
+                "Free some space there or choose a folder that can be written."
+            ) from error
     return graph
 
 
-def _stamp_of(weights: Path, graph: Path) -> dict[str, int]:
+def _build(tensors: Tensors, flavour: Flavour) -> bytes:
+    # Imported here, as they bring the onnx package, which nothing needs once the graph is built.
+    from citewell.adapters.embedding.graph import float_graph
+    from citewell.adapters.embedding.quantised import quantised_graph
+
+    if flavour == "float":
+        return float_graph(tensors)
+    return quantised_graph(tensors, half=flavour == "quantised-half")
+
+
+def _stamp(weights: Path, graph: Path) -> dict[str, int]:
     """Sizes and times that tell, without reading 90 MB, whether the weights are those that were checked."""
     source = weights.stat()
     return {
@@ -86,12 +182,12 @@ def _same(stamp: Path, expected: dict[str, int]) -> bool:
         return False
 
 
-def _write(path: Path, write: Callable[[Path], object]) -> None:
+def _write(path: Path, data: bytes) -> None:
     """Write beside the place and rename, so that no reader ever sees half a file."""
     with NamedTemporaryFile(dir=path.parent, prefix=f".{path.name}.", delete=False) as file:
         part = Path(file.name)
     try:
-        write(part)
+        part.write_bytes(data)
         part.replace(path)
     finally:
         part.unlink(missing_ok=True)

@@ -1,116 +1,135 @@
-"""The model as an ONNX graph, built from its tensors: token ids and mask in, unit vectors out."""
+"""The model as an ONNX graph: ids of texts of one length in, unit vectors out; no padding, so no mask."""
 
 from __future__ import annotations
 
-from pathlib import Path
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
+from numpy.typing import ArrayLike, NDArray
 
 from citewell.adapters.embedding.weights import DIMENSIONS, EPSILON, HEAD_SIZE, HEADS, LAYERS, Tensors
 
-GRAPH_VERSION = 1
-"""Grows with every change of the graph, so that a cached one is built again."""
+FLOAT, INT64, HALF = 1, 7, 10
+"""Element types, as ONNX numbers them."""
 
-_OPSET = 20
-
-
-def write_graph(tensors: Tensors, path: Path) -> None:
-    """Write the graph to a file."""
-    import onnx
-
-    path.write_bytes(_Builder(tensors).model(onnx).SerializeToString())
+_OPSET = 21
+_CONTRIB = "com.microsoft"
 
 
-class _Builder:
-    """Collects nodes and constants."""
+def float_graph(tensors: Tensors) -> bytes:
+    """The model in fp32, with standard operators alone."""
+    return FloatGraph(tensors).build()
+
+
+class Graph:
+    """Collects nodes and constants; hidden states have one row per token of the whole batch."""
 
     def __init__(self, tensors: Tensors) -> None:
-        self._tensors = tensors
+        from onnx import helper, numpy_helper
+
+        self._helper, self._numpy_helper = helper, numpy_helper
         self._nodes: list[Any] = []
         self._constants: list[Any] = []
+        self._tensors = tensors
 
-    def model(self, onnx: Any) -> Any:
-        """The whole graph."""
-        self._helper, self._numpy_helper = onnx.helper, onnx.numpy_helper
-        hidden = self._embeddings()
-        bias = self._mask_bias()
-        for layer in range(LAYERS):
-            hidden = self._layer(f"encoder.layer.{layer}", hidden, bias)
-        self._pool(hidden)
-        helper, kind = onnx.helper, onnx.TensorProto
-        inputs = [helper.make_tensor_value_info(name, kind.INT64, ["batch", "length"]) for name in ("ids", "mask")]
-        outputs = [helper.make_tensor_value_info("vectors", kind.FLOAT, ["batch", DIMENSIONS])]
-        graph = helper.make_graph(self._nodes, "minilm", inputs, outputs, self._constants)
-        return helper.make_model(graph, opset_imports=[helper.make_opsetid("", _OPSET)], ir_version=10)
-
-    def _embeddings(self) -> str:
-        tensors = self._tensors
-        words = self._constant("words", tensors["embeddings.word_embeddings.weight"])
-        # Every text is of type 0: its embedding is added to the positions once and for all.
-        kinds = tensors["embeddings.token_type_embeddings.weight"]
-        positions = self._constant("positions", tensors["embeddings.position_embeddings.weight"] + kinds[0])
-        length = self._node("Shape", ["ids"], start=1, end=2)
-        steps = self._node("Slice", [positions, self._integers([0]), length])
-        summed = self._node("Add", [self._node("Gather", [words, "ids"]), steps])
-        return self._norm("embeddings.LayerNorm", summed)
-
-    def _mask_bias(self) -> str:
-        """0 where a token stands and a large negative number where padding does: [batch, 1, 1, length]."""
-        mask = self._node("Cast", ["mask"], to=1)
-        absent = self._node("Sub", [self._constant("one", np.float32(1)), mask])
-        bias = self._node("Mul", [absent, self._constant("lowest", np.float32(-10_000))])
-        return self._node("Unsqueeze", [bias, self._integers([1, 2])])
-
-    def _layer(self, name: str, hidden: str, bias: str) -> str:
-        attended = self._linear(f"{name}.attention.output.dense", self._attention(name, hidden, bias))
-        hidden = self._norm(f"{name}.attention.output.LayerNorm", self._node("Add", [attended, hidden]))
-        wide = self._node("Gelu", [self._linear(f"{name}.intermediate.dense", hidden)])
-        narrow = self._linear(f"{name}.output.dense", wide)
-        return self._norm(f"{name}.output.LayerNorm", self._node("Add", [narrow, hidden]))
-
-    def _attention(self, name: str, hidden: str, bias: str) -> str:
-        heads = self._integers([0, 0, HEADS, HEAD_SIZE])
-        query, key, value = (
-            self._node("Reshape", [self._linear(f"{name}.attention.self.{part}", hidden), heads])
-            for part in ("query", "key", "value")
-        )
-        query = self._node("Transpose", [query], perm=[0, 2, 1, 3])
-        key = self._node("Transpose", [key], perm=[0, 2, 3, 1])
-        value = self._node("Transpose", [value], perm=[0, 2, 1, 3])
-        scale = self._constant(f"{name}.scale", np.float32(HEAD_SIZE**-0.5))
-        scores = self._node("Mul", [self._node("MatMul", [query, key]), scale])
-        shares = self._node("Softmax", [self._node("Add", [scores, bias])], axis=-1)
-        mixed = self._node("Transpose", [self._node("MatMul", [shares, value])], perm=[0, 2, 1, 3])
-        return self._node("Reshape", [mixed, self._integers([0, 0, DIMENSIONS])])
-
-    def _pool(self, hidden: str) -> None:
-        """The mean over a text's own tokens, scaled to length one."""
-        mask = self._node("Unsqueeze", [self._node("Cast", ["mask"], to=1), self._integers([2])])
-        kept = self._node("ReduceSum", [self._node("Mul", [hidden, mask]), self._integers([1])], keepdims=0)
-        # Scaling to length one makes the division by the token count superfluous.
-        length = self._node("ReduceL2", [kept, self._integers([1])], keepdims=1)
-        self._nodes.append(self._helper.make_node("Div", [kept, length], ["vectors"]))
-
-    def _linear(self, name: str, value: str) -> str:
-        weight = self._constant(f"{name}.weight", np.ascontiguousarray(self._tensors[f"{name}.weight"].T))
-        bias = self._constant(f"{name}.bias", self._tensors[f"{name}.bias"])
-        return self._node("Add", [self._node("MatMul", [value, weight]), bias])
-
-    def _norm(self, name: str, value: str) -> str:
-        scale = self._constant(f"{name}.weight", self._tensors[f"{name}.weight"])
-        shift = self._constant(f"{name}.bias", self._tensors[f"{name}.bias"])
-        return self._node("LayerNormalization", [value, scale, shift], axis=-1, epsilon=EPSILON)
-
-    def _node(self, operator: str, inputs: list[str], **attributes: object) -> str:
-        output = f"{operator}_{len(self._nodes)}"
-        self._nodes.append(self._helper.make_node(operator, inputs, [output], **attributes))
+    def node(self, operator: str, inputs: list[str], *, output: str = "", contrib: bool = False, **given: Any) -> str:
+        """Add an operator; returns the name of what it gives."""
+        output = output or f"{operator}_{len(self._nodes)}"
+        domain = _CONTRIB if contrib else ""
+        self._nodes.append(self._helper.make_node(operator, inputs, [output], domain=domain, **given))
         return output
 
-    def _constant(self, name: str, value: NDArray[Any] | np.generic) -> str:
-        self._constants.append(self._numpy_helper.from_array(np.asarray(value), name))
+    def constant(self, value: NDArray[Any]) -> str:
+        """Add a constant of any type."""
+        name = f"constant_{len(self._constants)}"
+        self._constants.append(self._numpy_helper.from_array(np.ascontiguousarray(value).reshape(value.shape), name))
         return name
 
-    def _integers(self, values: list[int]) -> str:
-        return self._constant(f"integers_{len(self._constants)}", np.array(values, np.int64))
+    def floats(self, value: ArrayLike) -> str:
+        """Add a constant of fp32 numbers."""
+        return self.constant(np.asarray(value, np.float32))
+
+    def integers(self, *values: int) -> str:
+        """Add a constant list of integers, such as a shape."""
+        return self.constant(np.array(values, np.int64))
+
+    def embeddings(self) -> str:
+        """The sum of word, position and type embeddings."""
+        words = self._tensors["embeddings.word_embeddings.weight"]
+        # Every text is of type 0. Half precision halves the file and moves a vector by less than 1e-6.
+        positions = self._tensors["embeddings.position_embeddings.weight"]
+        positions = positions + self._tensors["embeddings.token_type_embeddings.weight"][0]
+        looked_up = self.node("Gather", [self.constant(words.astype(np.float16)), "ids"])
+        length = self.node("Shape", ["ids"], start=1, end=2)
+        steps = self.node("Slice", [self.floats(positions), self.integers(0), length])
+        summed = self.node("Add", [self.node("Cast", [looked_up], to=FLOAT), steps])
+        return self.node("Reshape", [summed, self.integers(-1, DIMENSIONS)])
+
+    def attention(self, query: str, key: str, value: str, *, half: bool = False) -> str:
+        """Softmax attention over each text; the query is already scaled. In `half`, the products are in fp16."""
+        if half:
+            query, key, value = (self.node("Cast", [part], to=HALF) for part in (query, key, value))
+        heads = self._shaped(HEADS, HEAD_SIZE)
+        query, value = (
+            self.node("Transpose", [self.node("Reshape", [part, heads])], perm=[0, 2, 1, 3]) for part in (query, value)
+        )
+        key = self.node("Transpose", [self.node("Reshape", [key, heads])], perm=[0, 2, 3, 1])
+        scores = self.node("MatMul", [query, key])
+        if half:
+            shares = self.node("Softmax", [self.node("Cast", [scores], to=FLOAT)], axis=-1)
+            mixed = self.node("MatMul", [self.node("Cast", [shares], to=HALF), value])
+            mixed = self.node("Cast", [mixed], to=FLOAT)
+        else:
+            mixed = self.node("MatMul", [self.node("Softmax", [scores], axis=-1), value])
+        mixed = self.node("Transpose", [mixed], perm=[0, 2, 1, 3])
+        return self.node("Reshape", [mixed, self.integers(-1, DIMENSIONS)])
+
+    def normalised(self, name: str, value: str) -> str:
+        """Layer normalisation."""
+        scale, shift = (self.floats(self._tensors[f"{name}.{part}"]) for part in ("weight", "bias"))
+        return self.node("LayerNormalization", [value, scale, shift], axis=-1, epsilon=EPSILON)
+
+    def finished(self, hidden: str) -> bytes:
+        """The mean over each text's tokens, scaled to length one, and with it the whole graph."""
+        texts = self.node("Reshape", [hidden, self._shaped(DIMENSIONS)])
+        mean = self.node("ReduceMean", [texts, self.integers(1)], keepdims=0)
+        length = self.node("ReduceL2", [mean, self.integers(1)], keepdims=1)
+        self.node("Div", [mean, length], output="vectors")
+        helper = self._helper
+        inputs = [helper.make_tensor_value_info("ids", INT64, ["texts", "length"])]
+        outputs = [helper.make_tensor_value_info("vectors", FLOAT, ["texts", DIMENSIONS])]
+        graph = helper.make_graph(self._nodes, "minilm", inputs, outputs, self._constants)
+        domains = [helper.make_opsetid("", _OPSET), helper.make_opsetid(_CONTRIB, 1)]
+        serialised: bytes = helper.make_model(graph, opset_imports=domains, ir_version=10).SerializeToString()
+        return serialised
+
+    def _shaped(self, *inner: int) -> str:
+        """The shape (texts, length, *inner)."""
+        return self.node("Concat", [self.node("Shape", ["ids"]), self.integers(*inner)], axis=0)
+
+
+class FloatGraph(Graph):
+    """The model as it was trained."""
+
+    def build(self) -> bytes:
+        """The graph, serialised."""
+        hidden = self.normalised("embeddings.LayerNorm", self.embeddings())
+        for layer in range(LAYERS):
+            hidden = self._layer(f"encoder.layer.{layer}", hidden)
+        return self.finished(hidden)
+
+    def _layer(self, name: str, hidden: str) -> str:
+        scale = HEAD_SIZE**-0.5
+        query = self._linear(f"{name}.attention.self.query", hidden, scale=scale)
+        key = self._linear(f"{name}.attention.self.key", hidden)
+        value = self._linear(f"{name}.attention.self.value", hidden)
+        attended = self._linear(f"{name}.attention.output.dense", self.attention(query, key, value))
+        hidden = self.normalised(f"{name}.attention.output.LayerNorm", self.node("Add", [attended, hidden]))
+        wide = self.node("Gelu", [self._linear(f"{name}.intermediate.dense", hidden)])
+        narrow = self._linear(f"{name}.output.dense", wide)
+        return self.normalised(f"{name}.output.LayerNorm", self.node("Add", [narrow, hidden]))
+
+    def _linear(self, name: str, value: str, *, scale: float = 1.0) -> str:
+        weight = self.floats(self._tensors[f"{name}.weight"].T * scale)
+        bias = self.floats(self._tensors[f"{name}.bias"] * scale)
+        return self.node("Add", [self.node("MatMul", [value, weight]), bias])

@@ -21,8 +21,8 @@ MAX_TOKENS = 256
 _WINDOW_TEXTS = 4096
 """Texts tokenised and sorted at a time: a batch then holds texts of nearly one length, in bounded memory."""
 
-_BATCH_TOKENS = 2048
-_BATCH_TEXTS = 32
+_BATCH_TOKENS = 512
+"""Tokens computed at a time: enough to keep the CPU busy, few enough to stay in its cache."""
 
 
 class MiniLM:
@@ -49,7 +49,7 @@ class MiniLM:
         """What runs the model on this machine, opened at first use."""
         with self._lock:
             if self._engine is None:
-                self._engine = open_engine(self._cache_dir, self._backend)
+                self._engine = open_engine(self._cache_dir, self._backend, threads=self._threads)
             return self._engine
 
     def embed(self, texts: Sequence[str], *, progress: Progress | None = None) -> Vectors:
@@ -59,7 +59,7 @@ class MiniLM:
         distinct = list(places)
         vectors = np.empty((len(distinct), DIMENSIONS), np.float32)
         if len(distinct) == 1:
-            vectors[:] = self.engine.run(WordPiece.load().ids(distinct, max_tokens=MAX_TOKENS))
+            vectors[:] = self.engine.run(np.array(WordPiece.load().ids(distinct, max_tokens=MAX_TOKENS)))
         elif distinct:
             with ThreadPoolExecutor(self._threads, thread_name_prefix="embed") as workers:
                 self._fill(vectors, distinct, workers, progress=_scaled(progress, len(distinct), len(texts)))
@@ -72,7 +72,7 @@ class MiniLM:
         done = 0
         for start in range(0, len(texts), _WINDOW_TEXTS):
             ids = words.ids(texts[start : start + _WINDOW_TEXTS], max_tokens=MAX_TOKENS)
-            running = {workers.submit(engine.run, [ids[row] for row in rows]): rows for rows in _batches(ids)}
+            running = {workers.submit(engine.run, np.array([ids[row] for row in rows])): rows for rows in _batches(ids)}
             for finished in as_completed(running):
                 rows = running[finished]
                 vectors[np.array(rows) + start] = finished.result()
@@ -82,10 +82,11 @@ class MiniLM:
 
 
 def _batches(ids: Sequence[Sequence[int]]) -> Iterator[list[int]]:
-    """Places of texts that are computed together: alike in length, longest first, so that little padding is needed."""
+    """Places of texts that are computed together: of one length, so that none is padded; the longest first."""
     batch: list[int] = []
     for row in sorted(range(len(ids)), key=lambda row: -len(ids[row])):
-        if batch and (len(batch) == _BATCH_TEXTS or (len(batch) + 1) * len(ids[batch[0]]) > _BATCH_TOKENS):
+        length = len(ids[row])
+        if batch and (len(ids[batch[0]]) != length or (len(batch) + 1) * length > _BATCH_TOKENS):
             yield batch
             batch = []
         batch.append(row)
