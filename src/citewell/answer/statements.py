@@ -78,6 +78,8 @@ class Statement:
     """Titles of the sections round it, and the headings above it in the passage."""
     order: int
     """Its place in the passage."""
+    heading: Piece | None = None
+    """Where the heading above it stands, if that is in the passage."""
     previous: Statement | None = None
     """The sentence before it, where it leans on that."""
 
@@ -93,13 +95,19 @@ def statements(evidence: Evidence) -> list[Statement]:
     found: list[Statement] = []
     for group in _groups(evidence.text, _known_titles(evidence)):
         lines = tuple(_clean(evidence.text[start:end]) for start, end in group.pieces)
-        if any(_BACK_MATTER.search(heading) for heading in group.headings) or _is_noise(lines, group.kind):
-            continue
-        pieces = tuple((start + evidence.start, end + evidence.start) for start, end in group.pieces)
+        pieces = tuple(_moved(piece, evidence.start) for piece in group.pieces)
         before = found[-1] if found and _LEANS.match(lines[0]) and _adjoin(found[-1], pieces[0][0], evidence) else None
-        titles = (*evidence.hit.section, *group.headings)
-        found.append(Statement(evidence.number, group.kind, pieces, lines, titles, len(found), before))
+        headings = tuple(evidence.text[start:end] for start, end in group.headings)
+        if any(_BACK_MATTER.search(heading) for heading in headings) or _is_noise(lines, group.kind):
+            continue
+        titles = (*evidence.hit.section, *headings)
+        above = _moved(group.headings[-1], evidence.start) if group.headings else None
+        found.append(Statement(evidence.number, group.kind, pieces, lines, titles, len(found), above, before))
     return found
+
+
+def _moved(piece: Piece, by: int) -> Piece:
+    return piece[0] + by, piece[1] + by
 
 
 def _adjoin(before: Statement, start: int, evidence: Evidence) -> bool:
@@ -128,7 +136,7 @@ def _clean(text: str) -> str:
 def _is_noise(lines: Sequence[str], kind: Kind) -> bool:
     """Whether the words say nothing of the subject, give orders to a model, or are a part of something not here."""
     text = "\n".join(lines)
-    if not text or _BOILERPLATE.search(text) or is_suspicious(text):
+    if not text or text.endswith("?") or _BOILERPLATE.search(text) or is_suspicious(text):
         return True
     if kind == "sentence" and (len(text.split()) < 3 or text[0].islower() or not _ENDS.search(text)):
         return True
@@ -155,13 +163,13 @@ class Group:
 
     kind: Kind
     pieces: tuple[Piece, ...]
-    headings: tuple[str, ...]
+    headings: tuple[Piece, ...]
 
 
 def _groups(text: str, titles: frozenset[str]) -> Iterator[Group]:
     """What belongs together, in reading order, with the headings above it."""
-    lines = list(_lines(text, titles))
-    headings: tuple[str, ...] = ()
+    lines = _without_cut_row(text, list(_lines(text, titles)))
+    headings: tuple[Piece, ...] = ()
     position = 0
     while position < len(lines):
         line = lines[position]
@@ -169,10 +177,11 @@ def _groups(text: str, titles: frozenset[str]) -> Iterator[Group]:
         position += 1
         items = list(takewhile(lambda one: one.kind == "item", lines[position:]))
         if line.kind == "heading":
-            headings = (*headings[:1], words) if _CAPTION.match(words) and headings else (words,)
+            place = (line.start, line.end)
+            headings = (*headings[:1], place) if _CAPTION.match(words) and headings else (place,)
         if items and _leads(text, line, items):
             position += len(items)
-            found = _prose(text, line, items) if line.kind == "prose" else _list((line.start, line.end), items)
+            found = _prose(text, line, items) if line.kind == "prose" else _list("list", (line.start, line.end), items)
             yield from (Group(*one, headings) for one in found)
         elif line.kind == "prose":
             yield from (Group(*one, headings) for one in _prose(text, line, []))
@@ -208,6 +217,14 @@ def _lines(text: str, titles: frozenset[str]) -> Iterator[Line]:
         yield from kinds
 
 
+def _without_cut_row(text: str, lines: list[Line]) -> list[Line]:
+    """The lines without the end of a row whose beginning is in the passage before: its first column is another's."""
+    if len(lines) < 2 or {lines[0].kind, lines[1].kind} != {"row"}:
+        return lines
+    column, whole = (text[line.start : line.end].split(":", 1)[0] for line in lines[:2])
+    return lines if column == whole else lines[1:]
+
+
 def _is_heading(line: str, titles: frozenset[str]) -> bool:
     """Whether a line that stands alone is a title, a caption or a question put by the document itself.
 
@@ -222,8 +239,7 @@ def _is_heading(line: str, titles: frozenset[str]) -> bool:
 def _prose(text: str, line: Line, items: Sequence[Line]) -> Iterator[tuple[Kind, tuple[Piece, ...]]]:
     """The statements of a paragraph; its last sentence leads in the items that follow it."""
     if _NUMBERED.match(text, line.start, line.end):
-        whole: tuple[Piece, ...] = ((line.start, line.end),)
-        yield "recommendation", whole + tuple((item.start, item.end) for item in items)
+        yield from _list("recommendation", (line.start, line.end), items)
         return
     cut = sentences(text, line.start, line.end)
     if len(cut) > 1 and _is_term(text[slice(*cut[0])]):
@@ -232,16 +248,16 @@ def _prose(text: str, line: Line, items: Sequence[Line]) -> Iterator[tuple[Kind,
     lead = cut.pop() if items and cut else None
     yield from (("sentence", (span,)) for span in cut)
     if lead is not None:
-        yield from _list(lead, items)
+        yield from _list("list", lead, items)
 
 
-def _list(lead: Piece, items: Sequence[Line]) -> Iterator[tuple[Kind, tuple[Piece, ...]]]:
+def _list(kind: Kind, lead: Piece, items: Sequence[Line]) -> Iterator[tuple[Kind, tuple[Piece, ...]]]:
     """A lead-in with its items: all together, or with each one where they are too long."""
     pieces = [(item.start, item.end) for item in items]
-    if pieces[-1][1] - lead[0] <= MAX_LIST_CHARACTERS:
-        yield "list", (lead, *pieces)
+    if not pieces or pieces[-1][1] - lead[0] <= MAX_LIST_CHARACTERS:
+        yield kind, (lead, *pieces)
     else:
-        yield from (("list", (lead, piece)) for piece in pieces)
+        yield from ((kind, (lead, piece)) for piece in pieces)
 
 
 def _is_term(sentence: str) -> bool:

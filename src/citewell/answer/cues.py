@@ -1,0 +1,158 @@
+"""What kinds of questions sound like, and what the words that answer them look like: tables to be reviewed."""
+
+from __future__ import annotations
+
+import re
+from dataclasses import dataclass
+
+from citewell.words import terms
+
+
+@dataclass(frozen=True, slots=True)
+class Cue:
+    """What a kind of question sounds like, and what its answers hold."""
+
+    name: str
+    asks: re.Pattern[str]
+    answers: re.Pattern[str]
+
+
+def _cue(name: str, asks: str, answers: str) -> Cue:
+    return Cue(name, re.compile(asks, re.IGNORECASE), re.compile(answers, re.IGNORECASE))
+
+
+CUES = (
+    _cue(
+        "dose",
+        r"\b(?:dos(?:e|es|age|ing)|how much|how many (?:mg|ml|tablets|units|puffs)|strength|volume)\b",
+        r"\d\s?(?:mg|g|kg|mcg|µg|micrograms?|nanograms?|ml|l|units?|mmol|tablets?|puffs?|drops?|%)(?![a-z])",
+    ),
+    _cue(
+        "time",
+        r"\b(?:how (?:long|soon|often|quickly|fast)|when|duration|by when|what time|urgen\w+)\b",
+        r"\d\s?(?:seconds?|minutes?|hours?|days?|weeks?|months?|years?)\b"
+        r"|\b(?:immediately|urgently|same day|straight away|at once|within|until|once|twice|daily|before|after)\b",
+    ),
+    _cue(
+        "number",
+        r"\b(?:how (?:many|high|low|old|common|likely)"
+        r"|what (?:level|threshold|target|range|rate|percentage|age|score))\b",
+        r"\d",
+    ),
+    _cue(
+        "who",
+        r"^\s*(?:who|whom)\b|\b(?:which|what) (?:people|patients|adults|children|women|men|groups?)\b",
+        r"\b(?:patients?|people|persons?|adults?|children|infants?|women|men|nurse|doctor|surgeon|pharmacist|clinician)\b",
+    ),
+    _cue(
+        "advice",
+        r"\b(?:should|can|could|may|must|shall) (?:i|we|you|he|she|they|a|the|patients?|people|my)\b"
+        r"|\bwhat (?:to|should)\b|\bhow (?:do|to|should|can)\b|\b(?:safe|allowed|recommend\w*|manage\w*|treat\w*)\b",
+        r"\b(?:do not|don['’]t|avoid|offer|consider|refer|give|take|stop|never|should|must|recommend\w*|phone|call|use|"
+        r"advise|ask|tell|start|measure|arrange|can)\b",
+    ),
+    _cue(
+        "avoid",
+        r"\b(?:avoid|contraindicat\w+|not (?:take|use|give)|unsafe|stop|interact\w*|never)\b",
+        r"\b(?:do not|don['’]t|avoid|never|contraindicated|stop|not (?:recommended|offer|use)|unless|without)\b",
+    ),
+    _cue(
+        "why",
+        r"^\s*why\b|\breasons?\b",
+        r"\b(?:because|due to|caused? by|since|so that|reason|leads? to|results? in)\b",
+    ),
+)
+"""Reviewed as a table: a question may sound like several."""
+
+ASKS_WHAT = re.compile(
+    r"^\s*(?:what(?:['’]s| is| are| was| does)|define|definition of|meaning of|explain)\b"
+    r"(?!.{0,20}\b(?:dose|target|risk)\b)",
+    re.IGNORECASE,
+)
+DEFINES = re.compile(
+    r"(?:an?\s+|the\s+)?(?P<subject>[^.:;]{2,80}?)(?:\s*\([^)]{1,60}\))?,?\s+"
+    r"(?:is|are|means?|refers? to|describes?|is defined as|are defined as)\s+(?!called|known|termed)\w"
+    r"|.{2,80}?\s(?:is|are) (?:called|known as|termed)\s+(?P<name>[^.:;]{2,80})"
+    r"|(?P<head>[^.:;]{2,60})(?:[.:]| [–—-])\s",
+    re.IGNORECASE,
+)
+"""A sentence that says what its subject is, what a thing is called, or an entry of a glossary."""
+
+ASKING = re.compile(
+    r"^\s*(?:(?:what|who|whom|when|where|which|why|how)(?:['’]s)?(?:\s+(?:much|many|long|often|soon|quickly))?"
+    r"|define|explain|definition of|meaning of|tell me|please)\b|\b(?:mean|happens?)\s*\??\s*$",
+    re.IGNORECASE,
+)
+"""Words by which a question asks, and not what it asks for."""
+
+EMPTY = frozenset(
+    terms(
+        "do does did should can could may must will would shall am i me my we us he she him they them there please any"
+    )
+)
+"""Words of a question that no answer needs."""
+
+NEGATIONS = frozenset(terms("no not nor never none without cannot neither avoid stop unless contraindicated"))
+"""Words that turn a statement round."""
+
+REFERENCE_NUMBERS = re.compile(r"^\s*(?:\d+(?:\.\d+)+|\d{1,3}[.)])\s|\[[^\]]*\]")
+"""Numbers that name a recommendation, an item or a year of review."""
+
+FINDS = re.compile(
+    r"\b(?:conclu\w+|results?|suggests?|indicates?d?|demonstrates?d?|shows?|showed|shown|found|reveal\w*|associated"
+    r"|significant\w*|increase[sd]?|decrease[sd]?|reduce[sd]?|lower|higher)\b",
+    re.IGNORECASE,
+)
+"""What a sentence says that tells a result."""
+PURPOSE = re.compile(
+    r"\b(?:objectives?|aims?|background|methods?|design|setting|participants|hypothesi[sz]ed?)\b"
+    r"|\bwe (?:sought|aimed|investigated|examined|studied|reviewed)\b"
+    r"|\bto (?:determine|investigate|assess|evaluate|examine)\b"
+    r"|\bthis (?:chapter|guideline|policy|document|section|leaflet|review) "
+    r"(?:explains|covers|says|describes|helps|aims)\b",
+    re.IGNORECASE,
+)
+"""What a sentence says that tells what a text is for, and not what it found."""
+
+# --------------------------------------------------------------------------------------------------------- numbers
+
+_NUMBER = r"(?:\d[\d,]*(?:\.\d+)?)"
+_ASKED_NUMBER = re.compile(rf"(?<![\w.,-])({_NUMBER})(?![\w]*-)")
+_BETWEEN = re.compile(rf"(?<![\w.,])({_NUMBER})\s?[a-zA-Z%/]{{0,6}}\s?(?:to|and|–|-)\s?({_NUMBER})")
+_AT_LEAST = re.compile(
+    rf"(?:above|over|more than|at least|older than|[≥>])\s?({_NUMBER})"
+    rf"|(?<![\w.,])({_NUMBER})(?:\s\w+){{0,2}} (?:and|or) (?:over|above|more|older)\b"
+)
+_AT_MOST = re.compile(
+    rf"(?:below|under|less than|fewer than|at most|younger than|[≤<])\s?({_NUMBER})"
+    rf"|(?<![\w.,])({_NUMBER})(?:\s\w+){{0,2}} (?:and|or) (?:under|below|less|fewer|younger)\b"
+)
+
+
+def numbers(question: str) -> tuple[float, ...]:
+    """The quantities that a question gives.
+
+    >>> numbers("NT-proBNP 1,500 at age 50, CRB-65")
+    (1500.0, 50.0)
+    """
+    return tuple(_value(found) for found in _ASKED_NUMBER.findall(question))
+
+
+def admits(text: str, given: tuple[float, ...]) -> bool:
+    """Whether one of the quantities lies within a range or a limit that the text states.
+
+    >>> [admits("400 to 2,000 ng/L: refer", (value,)) for value in (1500.0, 3000.0)]
+    [True, False]
+    >>> admits("adults aged 40 and over", (50.0,))
+    True
+    """
+    if not given:
+        return False
+    ranges = [(_value(low), _value(high)) for low, high in _BETWEEN.findall(text)]
+    ranges += [(_value(one or other), float("inf")) for one, other in _AT_LEAST.findall(text)]
+    ranges += [(0.0, _value(one or other)) for one, other in _AT_MOST.findall(text)]
+    return any(low <= value <= high for low, high in ranges for value in given)
+
+
+def _value(number: str) -> float:
+    return float(number.replace(",", ""))
