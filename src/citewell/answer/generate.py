@@ -3,15 +3,17 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from contextlib import suppress
 
 from citewell.answer.assemble import render
 from citewell.answer.score import self_rating
-from citewell.errors import ModelError
+from citewell.errors import CitewellError, ReplyCut
 from citewell.ports import Model, Prompt
 from citewell.prompts import Template
 from citewell.types import Context, Message
 
-RATING_TOKENS = 16
+RATING_TOKENS = 256
+"""Enough for a model that thinks aloud first."""
 
 
 class ModelWriter:
@@ -37,15 +39,20 @@ class ModelWriter:
         return self._model.count(text)
 
     def write(self, question: str, context: Context, *, rules: str) -> Iterator[str]:
-        """The reply, piece by piece."""
+        """The reply, piece by piece; one that is too long ends where its room does."""
         asked = Message("user", render(context.evidence, question))
-        return self._model.stream(Prompt(rules, (*context.history, asked), self._reply, self._window))
+        try:
+            yield from self._model.stream(Prompt(rules, (*context.history, asked), self._reply, self._window))
+        except ReplyCut as cut:
+            if cut.reason != "length":  # a reply that grew too long is checked as far as it goes
+                raise
 
     def rate(self, question: str, context: Context, answer: str) -> float | None:
         """The model's own estimate; None when it gives none that can be read, or fails."""
         told = self._rating.filled(evidence=render(context.evidence, question), answer=answer)
         prompt = Prompt("", (Message("user", told),), RATING_TOKENS, self._window)
-        try:
-            return self_rating("".join(self._model.stream(prompt)))
-        except ModelError:
-            return None
+        pieces: list[str] = []
+        with suppress(CitewellError):
+            for piece in self._model.stream(prompt):
+                pieces.append(piece)
+        return self_rating("".join(pieces))

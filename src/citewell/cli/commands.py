@@ -7,7 +7,7 @@ from typing import Annotated
 import typer
 
 from citewell import __version__
-from citewell.cli import add, delete, doctor, entries, file, reindex, search, serve, show, verify
+from citewell.cli import add, delete, doctor, entries, file, models, reindex, search, serve, show, verify
 from citewell.cli.frame import Home
 
 app = typer.Typer(
@@ -31,6 +31,7 @@ for verb, name in (
     (doctor.doctor, "doctor"),
 ):
     app.command(name)(verb)
+app.add_typer(models.app, name="models")
 
 
 def _version(wanted: bool) -> None:

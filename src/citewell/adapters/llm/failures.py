@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import re
 from dataclasses import dataclass
-from typing import Literal
 from urllib.parse import urlsplit
 
 from citewell.errors import (
@@ -32,15 +31,6 @@ class Transient(Exception):
         self.error = error
         self.wait_s = wait_s
         """What the server asks to wait, if it does."""
-
-
-class ReplyCut(ModelReply):
-    """A reply that did not come to its end."""
-
-    def __init__(self, message: str, *, reason: Literal["length", "filter", "cut"], received_characters: int) -> None:
-        super().__init__(message)
-        self.reason = reason
-        self.received_characters = received_characters
 
 
 @dataclass(frozen=True, slots=True)

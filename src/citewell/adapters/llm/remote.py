@@ -15,11 +15,11 @@ from typing import Literal
 from urllib.parse import urlsplit
 
 from citewell.adapters.llm.counting import TokenCounter
-from citewell.adapters.llm.failures import Endpoint, ReplyCut, Transient, failure
+from citewell.adapters.llm.failures import Endpoint, Transient, failure
 from citewell.adapters.llm.limits import ModelLimits
 from citewell.adapters.llm.patience import Patience, patience_for
 from citewell.adapters.llm.thinking import Visible
-from citewell.errors import BudgetExceeded, ModelError, ModelReply, ModelTimeout
+from citewell.errors import BudgetExceeded, ModelError, ModelReply, ModelTimeout, ReplyCut
 from citewell.ports import ModelInfo, Progress, Prompt
 
 TEMPERATURE = 0.1
