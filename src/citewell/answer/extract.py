@@ -23,7 +23,7 @@ from citewell.answer.cues import (
     numbers,
 )
 from citewell.answer.expand import Expansion
-from citewell.answer.statements import Piece, Statement, statements
+from citewell.answer.statements import Kind, Piece, Statement, statements
 from citewell.types import Evidence
 from citewell.words import terms
 
@@ -58,8 +58,8 @@ class Weights:
     heading: float = 1.0
     """For a heading above it that is nearer to the question than itself."""
     cue: float = 0.6
-    number: float = 0.6
-    """For a range or limit that admits a number of the question."""
+    number: float = 1.0
+    """For a range or limit in a row or a recommendation that admits a number of the question."""
     definition: float = 1.5
     no_definition: float = -0.7
     """For anything else where a definition is asked for."""
@@ -84,6 +84,8 @@ class Measure:
 
 WEIGHTS = Weights()
 MEASURE = Measure()
+LOOKED_UP: frozenset[Kind] = frozenset({"row", "list", "recommendation"})
+"""Kinds that a person goes to with a number, such as an age or a laboratory result."""
 MAX_OTHER_WORDS = 2
 """Words of a defined subject that the question does not have."""
 MAX_OTHER_NAMES = 5
@@ -184,7 +186,7 @@ def _scored(statement: Statement, evidence: Evidence, asked: Asked, near: Sequen
         + WEIGHTS.finding * bool(FINDS.search(statement.text))
         + WEIGHTS.purpose * bool(PURPOSE.search(statement.text))
         + WEIGHTS.cue * any(cue.answers.search(statement.text) for cue in asked.cues)
-        + WEIGHTS.number * admits(statement.text, asked.numbers)
+        + WEIGHTS.number * (statement.kind in LOOKED_UP and admits(statement.text, asked.numbers))
         + (WEIGHTS.definition if defines else WEIGHTS.no_definition) * asked.asks_what
     )
     return Scored(statement, odds, defines)
