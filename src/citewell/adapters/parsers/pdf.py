@@ -11,7 +11,7 @@ from citewell.adapters.parsers.ocr import Ocr
 from citewell.adapters.parsers.pdf_blocks import Draft, Typography, folded_title, gathered, merged_rows
 from citewell.adapters.parsers.pdf_columns import columns
 from citewell.adapters.parsers.pdf_compose import Composer, Vocabulary
-from citewell.adapters.parsers.pdf_facts import Facts, chosen_title, read_facts
+from citewell.adapters.parsers.pdf_facts import Facts, chosen_title, read_facts, with_imprint
 from citewell.adapters.parsers.pdf_flow import mark_footnotes, run_on
 from citewell.adapters.parsers.pdf_headings import mark_contents, mark_headings, with_chapter_numbers
 from citewell.adapters.parsers.pdf_image import PDFIUM_LOCK, opened
@@ -54,7 +54,7 @@ class PdfParser:
             text=composer.canonical.text,
             blocks=tuple(composer.canonical.blocks),
             layout=Layout(_page_spans(sheets, composer), tuple(composer.lines)),
-            metadata=facts.metadata,
+            metadata=with_imprint(facts.metadata, drafts),
             notes=(*notes, *_size_notes(sheets)),
         )
 

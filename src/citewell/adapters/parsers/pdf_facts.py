@@ -5,7 +5,7 @@ from __future__ import annotations
 import ctypes
 import re
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from datetime import date
 
 import pypdfium2 as pdfium
@@ -14,6 +14,7 @@ import pypdfium2.raw as pdfium_c
 from citewell.adapters.parsers.pdf_blocks import Draft
 from citewell.adapters.parsers.pdf_headings import Bookmark
 from citewell.adapters.parsers.pdf_image import PDFIUM_LOCK
+from citewell.adapters.parsers.pdf_imprint import stated_date, stated_identifiers, stated_licence
 from citewell.types import Metadata
 
 MAX_BOOKMARKS = 5_000
@@ -25,6 +26,9 @@ _ORGANISATION = re.compile(
     re.IGNORECASE,
 )
 """Words that tell a publisher from the person who typed the file."""
+_WEB_PRINT = re.compile(r"wkhtmltopdf|skia|chrom|webkit|quartz|qt \d|print to pdf", re.IGNORECASE)
+"""Makers of prints of web pages: their date is the day of the print."""
+IMPRINT_PAGES = 4
 _LANGUAGE = re.compile(r"^[A-Za-z]{2,3}(?:-[A-Za-z0-9]{2,8})*$")
 _NOT_A_TITLE = re.compile(
     r"^(?:untitled|microsoft word\b.*|powerpoint presentation|document\d*|slide \d+|.*\.\w{2,5})$", re.IGNORECASE
@@ -43,16 +47,27 @@ class Facts:
 def read_facts(document: pdfium.PdfDocument) -> Facts:
     """The file's own account of itself, as far as it is sensible."""
     with PDFIUM_LOCK:
-        values = document.get_metadata_dict()
+        values = {key: _value(document, key) for key in ("Title", "Author", "CreationDate", "Producer")}
         language = _language(document)
         outline = _outline(document)
-    author = _clean(values.get("Author", ""))
+    author = _clean(values["Author"])
     metadata = Metadata(
         language=language,
         publisher=author if _ORGANISATION.search(author) else None,
-        published=_date(values.get("CreationDate", "")),
+        published=None if _WEB_PRINT.search(values["Producer"]) else _date(values["CreationDate"]),
     )
-    return Facts(_title(values.get("Title", "")), metadata, outline)
+    return Facts(_title(values["Title"]), metadata, outline)
+
+
+def with_imprint(metadata: Metadata, drafts: Sequence[Draft]) -> Metadata:
+    """The file's account of itself, completed by what its first pages say."""
+    text = "\n".join(draft.text for draft in drafts if draft.page <= IMPRINT_PAGES)
+    return replace(
+        metadata,
+        published=stated_date(text) or metadata.published,
+        identifiers=stated_identifiers(text),
+        licence=stated_licence(text),
+    )
 
 
 def chosen_title(facts: Facts, drafts: Sequence[Draft], name: str) -> str:
@@ -64,8 +79,11 @@ def chosen_title(facts: Facts, drafts: Sequence[Draft], name: str) -> str:
     letters = [draft for draft in candidates if sum(letter.isalpha() for letter in draft.text) >= 4]
     if not letters:
         return name
-    best = max(letters, key=lambda draft: max(line.size for line in draft.lines))
-    return _clean(best.text)[:MAX_TITLE_CHARACTERS]
+    place = max(range(len(letters)), key=lambda place: (max(line.size for line in letters[place].lines), -place))
+    title = letters[place].text
+    if title.endswith(":") and place + 1 < len(letters):
+        title = f"{title} {letters[place + 1].text}"
+    return _clean(title)[:MAX_TITLE_CHARACTERS]
 
 
 def _title(text: str) -> str:
@@ -96,6 +114,13 @@ def _date(text: str) -> date | None:
         return None
 
 
+def _value(document: pdfium.PdfDocument, key: str) -> str:
+    try:
+        return str(document.get_metadata_value(key))
+    except UnicodeDecodeError:
+        return ""
+
+
 def _language(document: pdfium.PdfDocument) -> str | None:
     buffer = (ctypes.c_ushort * 64)()
     size = pdfium_c.FPDFCatalog_GetLanguage(document.raw, buffer, ctypes.sizeof(buffer))
@@ -113,6 +138,6 @@ def _outline(document: pdfium.PdfDocument) -> tuple[Bookmark, ...]:
                 found.append(Bookmark(entry.get_title(), index + 1, entry.level))
             if len(found) >= MAX_BOOKMARKS:
                 break
-    except pdfium.PdfiumError:
+    except (pdfium.PdfiumError, UnicodeDecodeError):
         return ()
     return tuple(found)

@@ -59,6 +59,8 @@ class Sheet:
 
 MAX_PAGE_CHARACTERS = 150_000
 """A dense page of small type has ten thousand."""
+SMALLEST_TYPE, LARGEST_TYPE = 0.1, 5_000.0
+"""Points: sizes outside come from damaged files."""
 _WHITE = frozenset({0x20, 0x09, 0x0A, 0x0D, 0xA0, 0x2002, 0x2003, 0x2009, 0x200A, 0x202F, 0x3000})
 _LINE_END_HYPHEN = 0x02
 """What pdfium reports for a hyphen that it takes for a division at the end of a line."""
@@ -71,18 +73,29 @@ def read_sheet(document: pdfium.PdfDocument, index: int, *, max_characters: int)
     with PDFIUM_LOCK:
         try:
             page = document[index]
+            try:
+                return _read_page(document, page, index, max_characters)
+            finally:
+                page.close()
         except pdfium.PdfiumError:
             raise DamagedFile(f"Page {index + 1} of the PDF is damaged. Download or export the file again.") from None
-        try:
-            width, height = page.get_size()
-            sheet = Sheet(index + 1, width, height, document.get_page_label(index) or None)
-            if width > 0 and height > 0:
-                frame = Frame.of(page.get_bbox(), page.get_rotation())
-                _read_glyphs(page, frame, sheet, max_characters)
-                sheet.shapes = read_shapes(page, frame, Rect(0, 0, width, height))
-            return sheet
-        finally:
-            page.close()
+
+
+def _read_page(document: pdfium.PdfDocument, page: pdfium.PdfPage, index: int, max_characters: int) -> Sheet:
+    width, height = page.get_size()
+    sheet = Sheet(index + 1, width, height, _label(document, index))
+    if width > 0 and height > 0:
+        frame = Frame.of(page.get_bbox(), page.get_rotation())
+        _read_glyphs(page, frame, sheet, max_characters)
+        sheet.shapes = read_shapes(page, frame, Rect(0, 0, width, height))
+    return sheet
+
+
+def _label(document: pdfium.PdfDocument, index: int) -> str | None:
+    try:
+        return document.get_page_label(index) or None
+    except UnicodeDecodeError:
+        return None
 
 
 def _read_glyphs(page: pdfium.PdfPage, frame: Frame, sheet: Sheet, max_characters: int) -> None:
@@ -151,7 +164,8 @@ def _run(raw: pdfium_c.FPDF_TEXTPAGE, index: int, frame: Frame) -> tuple[Style, 
     folded = font.lower()
     bold = any(word in folded for word in _BOLD)
     italic = any(word in folded for word in _ITALIC)
-    style = Style(font, round(size, 1), bold, italic, frame.direction(matrix.a, matrix.b))
-    across, down = frame.point(x.value, y.value)
+    size = round(size, 1) if SMALLEST_TYPE < size < LARGEST_TYPE else SMALLEST_TYPE
+    style = Style(font, size, bold, italic, frame.direction(matrix.a, matrix.b))
+    across, down = frame.point(x.value, y.value) if math.isfinite(x.value + y.value) else (0.0, 0.0)
     unmapped = pdfium_c.FPDFText_HasUnicodeMapError(raw, index) == 1
     return style, down if style.direction in ("right", "left") else across, unmapped
