@@ -1,0 +1,82 @@
+"""What a text denies: each denial with the words that it reaches."""
+
+from __future__ import annotations
+
+import re
+from dataclasses import dataclass
+from functools import cache, lru_cache
+from typing import Literal, cast
+
+from citewell import vocabulary
+from citewell.answer.verify_periods import NUMBER_WORD
+
+Reach = Literal["clause", "onward", "phrase", "limit", "not one"]
+
+_BOUNDARY = re.compile(
+    r"[;:—]|\.(?=\s)|,(?=\s+(?:but|and|or|which|whereas|while|although|though|so|because|if|when|where|with)\b)"
+    r"|\b(?:but|however(?!,)|whereas|although|though|because|unless|except|until|if|when|whether|where|while|despite"
+    r"|so\s+that|and\s+(?=(?:then|should|can|may|must|do|is|are|was|were|has|have|had)\b))\b",
+    re.IGNORECASE,
+)
+_PHRASE_END = re.compile(
+    r"[,;:.()]|\b(?:is|are|was|were|be|been|can|could|may|might|must|should|will|would|has|have|had|do|does|did|and|but|who|which"
+    r"|that|should|need|needs|show|showed|receive|received)\b",
+    re.IGNORECASE,
+)
+
+
+_NUMBER = re.compile(rf"\D{{0,12}}\d|\s+(?:an?\s+)?{NUMBER_WORD}\b", re.IGNORECASE)
+
+
+@dataclass(frozen=True, slots=True)
+class Denial:
+    """A word that denies, and the part of the text that it denies."""
+
+    start: int
+    end: int
+    reach_start: int
+    reach_end: int
+
+    def reaches(self, offset: int) -> bool:
+        return self.reach_start <= offset < self.reach_end and not self.start <= offset < self.end
+
+
+@cache
+def _cues() -> tuple[re.Pattern[str], dict[str, Reach]]:
+    reaches: dict[str, Reach] = {}
+    for reach, words in vocabulary.rows("negations.tsv"):
+        reaches |= dict.fromkeys(words.split("|"), cast(Reach, reach))
+    ordered = sorted(reaches, key=len, reverse=True)
+    words = "|".join(re.escape(word).replace(r"\ ", r"\s+") for word in ordered if word != "n't")
+    return re.compile(rf"\b(?:{words})\b(?![’']s)|n[’']t\b", re.IGNORECASE), reaches
+
+
+@lru_cache(maxsize=4096)
+def denials(text: str) -> tuple[Denial, ...]:
+    """Every denial of a sentence, in order.
+
+    >>> text = "Do not use it in patients with no history of asthma"
+    >>> [(text[found.start : found.end], text[found.reach_start : found.reach_end]) for found in denials(text)]
+    [('not', 'Do not use it in patients with no history of asthma'), ('with no', ' history of asthma')]
+    """
+    pattern, reaches = _cues()
+    edges = [0, *(edge for match in _BOUNDARY.finditer(text) for edge in match.span()), len(text)]
+    found = []
+    for match in pattern.finditer(text):
+        word = " ".join(match.group().casefold().replace("’", "'").split())
+        reach = reaches[word]
+        if reach != "not one" and not (reach == "limit" and _NUMBER.match(text, match.end())):
+            found.append(Denial(*match.span(), *_reached(text, match, reach, edges)))
+    return tuple(found)
+
+
+def _reached(text: str, cue: re.Match[str], reach: Reach, edges: list[int]) -> tuple[int, int]:
+    start = max(edge for edge in edges if edge <= cue.start())
+    end = min((edge for edge in edges if edge >= cue.end()), default=len(text))
+    if reach in ("clause", "limit"):
+        return start, end
+    if reach == "phrase":
+        stop = _PHRASE_END.search(text, cue.end())
+        clause = min((edge for edge in edges if edge > cue.end()), default=len(text))
+        return cue.end(), min(stop.start() if stop else clause, clause)
+    return cue.end(), end

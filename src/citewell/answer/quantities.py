@@ -1,0 +1,321 @@
+"""Quantities in a text: value or range, limit, unit and how often, and whether two mean the same."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator
+from dataclasses import dataclass, replace
+from enum import IntEnum
+from functools import lru_cache
+from typing import Literal
+
+from citewell.answer.verify_periods import NUMBER, Mark, dates, labels, number, periods
+from citewell.answer.verify_units import (
+    PLAIN,
+    Comparator,
+    Sign,
+    Unit,
+    comparator_after,
+    comparator_before,
+    unit_named,
+    unit_pattern,
+)
+
+Shape = Literal["single", "range", "pair"]
+BARE = "number"
+"""The dimension of a number without a unit."""
+
+
+@dataclass(frozen=True, slots=True)
+class Quantity:
+    """A number as a text means it: `values` in base units, `written` as they stand."""
+
+    start: int
+    end: int
+    text: str
+    values: tuple[float, ...]
+    written: tuple[float, ...]
+    dimension: str
+    unit: str = ""
+    shape: Shape = "single"
+    sign: Sign = "="
+    loose: bool = False
+    is_word: bool = False
+    """A number word without a unit, such as “two groups”."""
+
+
+_FLAT = str.maketrans({"·": ".", "−": "-", "μ": "µ", "\xa0": " ", "\u202f": " ", "\u2009": " ", "²": "2", "³": "3"})
+"""One character for one, so that offsets hold."""
+
+_BLANK = "\x00"
+"""Stands where a part of the text has been read already."""
+
+_FRACTIONS = {"½": 0.5, "¼": 0.25, "¾": 0.75, "⅓": 1 / 3, "⅔": 2 / 3}
+_SHARE = re.compile(
+    r"\b(?:(?P<third>(?:one|a)[\s-]third)|(?P<thirds>two[\s-]thirds)|(?P<quarter>(?:one|a)[\s-]quarter(?!\s+of\s+an?\s+hour))"
+    r"|(?P<quarters>three[\s-]quarters)|(?P<half>(?<!\d\s)half)(?=\s+(?:of|the)\b)|(?P<fifth>(?:one|a)[\s-]fifth))\b",
+    re.IGNORECASE,
+)
+_SHARES = {"third": 100 / 3, "thirds": 200 / 3, "quarter": 25.0, "quarters": 75.0, "half": 50.0, "fifth": 20.0}
+_ATOM = re.compile(
+    rf"(?<![^\W\d_])(?<![^\W\d_]-)(?<![\d.,])(?<![^\W\d_]/)(?<![^\W\d_]\d/)(?P<number>{NUMBER}|[½¼¾⅓⅔])(?P<part>[½¼¾⅓⅔])?"
+    rf"(?P<scale>\s*(?:million|billion|thousand)\b|\s*[×x]\s*10\s*\^?\s*-?\d+)?"
+    rf"(?:(?P<gap>\s*-?\s*)(?P<unit>{unit_pattern()})(?P<per>(?:\s*/\s*|\s+per\s+|\s+an?\s+){unit_pattern()})?"
+    rf"(?P<per2>(?:\s*/\s*|\s+per\s+){unit_pattern()})?)?(?P<ordinal>st|nd|rd|th)?",
+    re.IGNORECASE,
+)
+_GLUED = re.compile(r"[^\W\d_]")
+"""A letter straight after a number without a unit: part of a name, as in 3T3."""
+
+_A_TIME = re.compile(r"(?<=\s)(?:an?|one)\s+(?P<unit>second|minute|hour|day|week|fortnight|month|year|decade)\b", re.I)
+_RANGE = re.compile(r"\s*(?:-|–|—|to|up\s+to|-\s*to|–\s*to)\s*(?:a\s+maximum\s+of\s+)?", re.IGNORECASE)
+_LISTED = re.compile(r"(?:,?\s+and|,?\s+or|\s*±|\s*\+/-|\s*/)\s*")
+_AND = re.compile(r"\s+and\s+(?:at\s+most\s+)?", re.IGNORECASE)
+_BETWEEN = re.compile(r"\bbetween\s+(?:the\s+ages\s+of\s+)?$", re.IGNORECASE)
+_OF = re.compile(r"\s+(?:of|out\s+of|in)\s+(?:the\s+|every\s+)?", re.IGNORECASE)
+_AGED = re.compile(
+    r"\b(?:aged?|ages|ages\s+of|age\s+of|older\s+than|younger\s+than)\s+(?:between\s+|from\s+)?(?:(?:over|under|at\s+least|above|below|[<>≥≤]=?)\s*)?$",
+    re.IGNORECASE,
+)
+_PEOPLE = re.compile(
+    r"\b(?:people|persons?|adults?|patients?|women|men|children|those|anyone|individuals|participants|infants?|girls|boys)"
+    r"\s+(?:who\s+are\s+)?(?:over|under|above|below|of|≥|>|<|≤)\s*$",
+    re.IGNORECASE,
+)
+
+
+@dataclass(frozen=True, slots=True)
+class _Atom:
+    start: int
+    end: int
+    value: float
+    unit: Unit | None
+    is_word: bool
+
+
+@lru_cache(maxsize=4096)
+def quantities(text: str) -> tuple[Quantity, ...]:
+    """Every quantity of a sentence, in order.
+
+    >>> [(found.text, found.sign, found.values, found.dimension) for found in quantities("0.5–1 g twice daily if aged 40 or over")]
+    [('0.5–1 g', '=', (0.5, 1.0), 'mass'), ('twice daily', '=', (0.5,), 'period'), ('40 or over', '>=', (14610.0,), 'time')]
+    """
+    flat = text.translate(_FLAT)
+    found: list[Quantity] = []
+    rest = flat
+    for read in (dates, labels, periods):
+        for mark in read(rest):
+            if _BLANK not in rest[mark.start : mark.end]:
+                found.append(_marked(mark, text))
+                rest = rest[: mark.start] + _BLANK * (mark.end - mark.start) + rest[mark.end :]
+    shares = list(_shares(rest, text))
+    for share in shares:
+        rest = rest[: share.start] + _BLANK * (share.end - share.start) + rest[share.end :]
+    found += shares
+    found += _amounts(rest, text)
+    return tuple(sorted(found, key=lambda quantity: quantity.start))
+
+
+def _marked(mark: Mark, text: str) -> Quantity:
+    shape: Shape = "range" if mark.dimension == "period" and len(mark.values) > 1 else "single"
+    return Quantity(
+        mark.start, mark.end, text[mark.start : mark.end], mark.values, mark.written, mark.dimension, "", shape
+    )
+
+
+def _shares(flat: str, text: str) -> Iterator[Quantity]:
+    for found in _SHARE.finditer(flat):
+        value = _SHARES[str(found.lastgroup)]
+        yield Quantity(*found.span(), text[found.start() : found.end()], (value,), (value,), "percent", "share")
+
+
+def _atoms(flat: str) -> Iterator[_Atom]:
+    for found in _A_TIME.finditer(flat):
+        yield _Atom(*found.span(), 1.0, unit_named(found["unit"]), is_word=False)
+    for found in _ATOM.finditer(flat):
+        written = found["number"]
+        unit = _unit(found)
+        if unit is None and (found["ordinal"] or (not found["scale"] and _GLUED.match(flat, found.end("number")))):
+            continue
+        end = found.end() if unit else found.end("scale") if found["scale"] else found.end("number")
+        is_word = written[0].isalpha() and unit is None
+        if is_word and written.casefold() in ("one", "zero"):
+            continue
+        value = (
+            _FRACTIONS[written] if written in _FRACTIONS else number(written) + _FRACTIONS.get(found["part"] or "", 0)
+        )
+        yield _Atom(found.start(), end, value * _scale(found["scale"]), unit, is_word)
+
+
+def _unit(found: re.Match[str]) -> Unit | None:
+    """The unit of a match, rates included; a short unit needs its letter case."""
+    unit = unit_named(found["unit"]) if found["unit"] else None
+    for name in ("per", "per2"):
+        if unit and found[name]:
+            below = unit_named(re.sub(r"^\s*(?:/|per\s|an?\s)\s*", "", found[name], flags=re.IGNORECASE))
+            unit = unit.over(below) if below else unit
+    return unit
+
+
+def _scale(written: str | None) -> float:
+    if not written:
+        return 1.0
+    named = {"thousand": 1e3, "million": 1e6, "billion": 1e9}.get(written.strip().casefold())
+    return named or 10.0 ** float(re.sub(r"^\s*[×xX]\s*10\s*\^?\s*", "", written))
+
+
+def _amounts(flat: str, text: str) -> Iterator[Quantity]:
+    """Amounts with their ranges, limits and ages."""
+    atoms = _inheriting(flat, sorted(_atoms(flat), key=lambda atom: (atom.start, -atom.end)))
+    at = 0
+    while at < len(atoms):
+        first = atoms[at]
+        second = atoms[at + 1] if at + 1 < len(atoms) else None
+        shape = _joined(flat, first, second) if second else "single"
+        if second and shape != "single":
+            at += 1
+            yield _quantity(flat, text, (first, second), shape)
+        else:
+            yield _quantity(flat, text, (first,), "single")
+        end = atoms[at].end
+        at += 1
+        while at < len(atoms) and atoms[at].start < end:
+            at += 1
+
+
+def _inheriting(flat: str, atoms: list[_Atom]) -> list[_Atom]:
+    """In “10, 20 and 40 mg” and “36.6 ± 0.4 °C” the unit is said once."""
+    in_list = False
+    for at in range(len(atoms) - 2, -1, -1):
+        this, later = atoms[at], atoms[at + 1]
+        gap = flat[this.end : later.start]
+        in_list = _LISTED.fullmatch(gap) is not None or (in_list and gap.strip() == ",")
+        if this.unit is None and not this.is_word and later.unit and in_list:
+            atoms[at] = replace(this, unit=later.unit)
+    return atoms
+
+
+def _joined(flat: str, first: _Atom, second: _Atom) -> Shape:
+    """Whether two numbers make one quantity."""
+    gap = flat[first.end : second.start]
+    same = first.unit is None or (second.unit is not None and first.unit.dimension == second.unit.dimension)
+    if same and (_RANGE.fullmatch(gap) or (_AND.fullmatch(gap) and _BETWEEN.search(flat[: first.start]))):
+        return "range"
+    if gap.strip() == "/":
+        return "pair"
+    if first.unit is None and second.unit is None and _OF.fullmatch(gap):
+        return "pair"
+    return "single"
+
+
+def _quantity(flat: str, text: str, atoms: tuple[_Atom, ...], shape: Shape) -> Quantity:
+    start, end = atoms[0].start, atoms[-1].end
+    unit = atoms[-1].unit
+    before, low = comparator_before(flat, start)
+    after, high = comparator_after(flat, end)
+    limit, span = (after, (start, high)) if after is not PLAIN else (before, (low, end))
+    if unit is None and (_AGED.search(flat[:start]) or (limit.sign != "=" and _PEOPLE.search(flat[:start]))):
+        unit = unit_named("year")
+    values = tuple(_base(atom.value, atom.unit or unit) for atom in atoms)
+    dimension = unit.dimension if unit else BARE
+    dimension = "temperature" if dimension == "fahrenheit" else dimension
+    name = (unit.name if unit else "") if all(atom.unit in (None, unit) for atom in atoms) else "mixed"
+    made = Quantity(*span, text[span[0] : span[1]], values, tuple(atom.value for atom in atoms), dimension, name, shape)
+    is_word = atoms[0].is_word and unit is None
+    return replace(made, sign=limit.sign, loose=_is_loose(limit, unit), is_word=is_word)
+
+
+def _base(value: float, unit: Unit | None) -> float:
+    if unit is None:
+        return value
+    return (value - 32) / 1.8 if unit.dimension == "fahrenheit" else value * unit.size
+
+
+def _is_loose(limit: Comparator, unit: Unit | None) -> bool:
+    """“Over 15 minutes” may be how long an infusion takes; “over 40” is a limit."""
+    if limit.sign == ">" and limit.loose:
+        return unit is not None and unit.dimension == "time" and unit.size < 28
+    return limit.loose
+
+
+# ------------------------------------------------------------------------------------------------- the same meaning
+
+
+class Agreement(IntEnum):
+    """How far two quantities mean the same."""
+
+    OTHER = 0
+    """Different numbers, or things that cannot be compared."""
+    OPPOSED = 1
+    """The same number as opposite limits."""
+    CLOSE = 2
+    """The same number with another kind of limit."""
+    SAME = 3
+
+
+def agreement(claim: Quantity, source: Quantity) -> Agreement:
+    """Whether a source's quantity is the claim's.
+
+    >>> one, other = quantities("at least 500 mg")[0], quantities("0.5 g or more")[0]
+    >>> agreement(one, other), agreement(one, quantities("up to 500 mg")[0])
+    (<Agreement.SAME: 3>, <Agreement.OPPOSED: 1>)
+    """
+    if claim.dimension == source.dimension == "date":
+        fits = all(said in (0, held) for said, held in zip(claim.values, source.values, strict=True))
+        return Agreement.SAME if fits else Agreement.OTHER
+    if not _equal(claim, source):
+        return Agreement.OTHER
+    return _limits(claim, source)
+
+
+_COUNTABLE = [
+    {BARE, dimension} for dimension in ("time", "tablets", "capsules", "puffs", "drops", "sprays", "doses", "fold")
+]
+"""A number without a unit may be an age in years or a count; never an amount."""
+
+
+def comparable(claim: Quantity, source: Quantity) -> bool:
+    """Whether two quantities could stand for each other."""
+    if claim.dimension == source.dimension or {claim.dimension, source.dimension} == {"time", "period"}:
+        return True
+    return {claim.dimension, source.dimension} in _COUNTABLE
+
+
+def _equal(claim: Quantity, source: Quantity) -> bool:
+    if not comparable(claim, source):
+        return _share_of(claim, source) or _share_of(source, claim)
+    if claim.dimension != source.dimension and BARE in (claim.dimension, source.dimension):
+        ours, theirs, slack = claim.written, source.written, 1e-9
+    else:
+        ours, theirs = claim.values, source.values
+        slack = (
+            1e-9
+            if claim.unit == source.unit != "mixed"
+            else 0.02
+            if claim.dimension in ("time", "period", "percent")
+            else 0.003
+        )
+    if len(ours) != len(theirs) or ("range" in (claim.shape, source.shape) and claim.shape != source.shape):
+        return False
+    pairs = list(zip(ours, theirs, strict=True))
+    if all(abs(one - other) <= slack * max(abs(one), abs(other)) for one, other in pairs):
+        return True
+    may_round = claim.dimension in ("percent", BARE) and claim.unit == source.unit
+    return may_round and all(one >= 10 and one == int(one) == round(other) for one, other in pairs)
+
+
+def _share_of(pair: Quantity, percent: Quantity) -> bool:
+    """Whether “1 in 5” is the other's 20 %."""
+    if pair.shape != "pair" or percent.dimension != "percent" or len(percent.values) != 1 or not pair.values[1]:
+        return False
+    return abs(100 * pair.values[0] / pair.values[1] - percent.values[0]) <= 0.5
+
+
+def _limits(claim: Quantity, source: Quantity) -> Agreement:
+    if claim.sign == source.sign:
+        return Agreement.SAME
+    if (claim.sign == "=" and source.loose) or (source.sign == "=" and claim.loose):
+        return Agreement.SAME
+    if {claim.sign[0], source.sign[0]} == {"<", ">"}:
+        return Agreement.OPPOSED
+    return Agreement.CLOSE

@@ -1,0 +1,101 @@
+"""Check one sentence against the words that it cites: vetoes first, then support."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import replace
+from functools import lru_cache
+from typing import Protocol
+
+from citewell.answer.verify_findings import Grade
+from citewell.answer.verify_look import Look, Similarity, looks, parts_of
+from citewell.answer.verify_read import without_references
+from citewell.clinical import Lexicon
+from citewell.types import Check, Span, Verdict
+
+SUPPORTED_FROM = 0.4
+"""Support from which a sentence without a veto is carried; fitted, see docs/verification-notes.md."""
+
+PARTLY_FROM = 0.25
+"""Support from which a source speaks of the same matter."""
+
+AGAINST_FROM = 0.45
+"""Coverage from which a difference is a contradiction and not another subject."""
+
+LEEWAY = 0.05
+"""How much farther than a sentence that is vetoed one that carries the claim may be."""
+
+ALIGNED_WITHIN = 0.1
+"""How much farther than the nearest sentence one that speaks against the claim may be."""
+
+
+class Entailment(Protocol):
+    """A model that reads two texts: does the first one carry the second?"""
+
+    def score(self, premise: str, hypothesis: str) -> tuple[float, float, float]:
+        """The probabilities of entailed, neutral and contradicted."""
+        ...
+
+
+SURE = 0.8
+"""Probability from which an entailment model is heard."""
+
+
+def verify(
+    sentence: str,
+    spans: Sequence[Span],
+    *,
+    lexicon: Lexicon,
+    similarity: Similarity | None,
+    entailment: Entailment | None = None,
+) -> Check:
+    """Say whether the cited words carry a sentence, and which of them decided."""
+    same = next((part for part in parts_of(spans) if _flat(part.text) == _flat(sentence)), None)
+    if same is not None:
+        return Check(Verdict.SUPPORTED, ("the cited words say so, word for word",), same, 1.0)
+    found = looks(sentence, spans, lexicon=lexicon, similarity=similarity)
+    if not found:
+        return Check(Verdict.NOT_FOUND, ("there are no cited words to check it against",), None, 0.0)
+    check = _judged(found)
+    return _heard(check, sentence, entailment) if entailment else check
+
+
+@lru_cache(maxsize=20_000)
+def _flat(text: str) -> str:
+    """A sentence without source marks, its white space evened out."""
+    return " ".join(without_references(text).split())
+
+
+def _judged(found: Sequence[Look]) -> Check:
+    """The verdict of the sentence that carries the claim best, or else of the one that comes nearest to it."""
+    vetoed = max((look.nearness for look in found if _opposes(look)), default=0.0)
+    able = [look for look in found if not (look.vetoes or look.is_against) and look.nearness >= vetoed - LEEWAY]
+    best = max(able, key=lambda look: look.support, default=None)
+    if best is not None and best.support >= SUPPORTED_FROM:
+        return Check(Verdict.SUPPORTED, ("the cited words say so",), best.part, best.support)
+    nearest = found[0]
+    aligned = [look for look in found if look.nearness >= nearest.nearness - ALIGNED_WITHIN]
+    opposed = next((look for look in aligned if look.is_against and look.coverage >= AGAINST_FROM), None)
+    if opposed is not None:
+        against = [finding.reason for finding in opposed.findings if finding.grade == Grade.AGAINST]
+        return Check(Verdict.CONTRADICTED, tuple(dict.fromkeys(against)), opposed.part, opposed.support)
+    if nearest.support < PARTLY_FROM:
+        return Check(Verdict.NOT_FOUND, ("the cited words do not speak of it",), nearest.part, nearest.support)
+    reasons = tuple(dict.fromkeys(finding.reason for finding in nearest.findings))
+    return Check(Verdict.PARTLY, reasons or ("the cited words carry only a part of it",), nearest.part, nearest.support)
+
+
+def _opposes(look: Look) -> bool:
+    return any(finding.grade == Grade.AGAINST for finding in look.vetoes)
+
+
+def _heard(check: Check, sentence: str, entailment: Entailment) -> Check:
+    """An entailment model may settle what support left open; it never lifts a veto."""
+    if check.span is None or check.verdict is Verdict.CONTRADICTED:
+        return check
+    entailed, _, contradicted = entailment.score(check.span.text, sentence)
+    if contradicted >= SURE:
+        return replace(check, verdict=Verdict.CONTRADICTED, reasons=("the entailment model reads the opposite there",))
+    if check.verdict is Verdict.SUPPORTED and entailed < 1 - SURE:
+        return replace(check, verdict=Verdict.PARTLY, reasons=("the entailment model does not find it there",))
+    return check

@@ -1,0 +1,106 @@
+"""Which way a sentence says that one thing moves another: more, less, or not at all."""
+
+from __future__ import annotations
+
+import re
+from dataclasses import dataclass
+from functools import cache, lru_cache
+from itertools import pairwise
+
+from citewell import vocabulary
+from citewell.answer.verify_findings import Finding, Grade
+from citewell.answer.verify_read import Reading, form, read
+
+_WORD = re.compile(r"[^\W_]+")
+_CLAUSE = re.compile(
+    r"[;:]|\b(?:whereas|but|while|although|though|however|yet|because|thereby|suggesting|indicating|resulting|leading|which)\b"
+    r"|, and (?=\w+ \w+(?:ed|s)\b)",
+    re.IGNORECASE,
+)
+_AIM = re.compile(
+    r"\b(?:whether|hypothesi[sz]\w*|aims?|aimed|objectives?|purpose"
+    r"|we (?:investigated|examined|assessed|evaluated|studied|sought|tested)"
+    r"|to (?:determine|assess|evaluate|investigate|examine|explore|compare|test|study|describe|estimate))\b"
+    r"|^(?:background|objectives?|aims?|purpose|context|importance|methods?|design|setting|interventions?|main\s+outcomes?"
+    r"|(?:the\s+)?(?:effects?|impact|role|efficacy|effectiveness)\s+of|associations?\s+(?:between|of)|comparison\s+of)\b",
+    re.IGNORECASE,
+)
+_SAID = {1: "more of it", -1: "less of it", 0: "no effect"}
+_REACH = 3
+"""Content words on each side of a sign in which a shared word must stand."""
+
+
+@dataclass(frozen=True, slots=True)
+class Course:
+    """The way of a sentence: 1 for more, -1 for less, 0 for no effect; None where it says nothing of it."""
+
+    sign: int | None
+    words: int
+    """How many words speak of it."""
+
+
+@cache
+def _signs() -> dict[str, int]:
+    value = {"up": 1, "down": -1, "null": 0}
+    return {
+        form(word): value[pole]
+        for _, weight, pole, words in vocabulary.rows("antonyms.tsv")
+        if weight == "signed"
+        for word in words.split("|")
+    }
+
+
+@lru_cache(maxsize=20_000)
+def is_aim(text: str) -> bool:
+    """Whether a sentence says what was asked rather than what was found.
+
+    >>> is_aim("To determine whether folic acid lowers mortality."), is_aim("Folic acid lowered mortality.")
+    (True, False)
+    """
+    return _AIM.search(text) is not None
+
+
+def course(claim: Reading, text: str) -> Course:
+    """The way of the clause of a source sentence that shares most words with the claim.
+
+    >>> claim = read("Smoking lowers the risk of stroke")
+    >>> course(claim, claim.text).sign, course(claim, "Smoking brought a higher risk of stroke, but not of gout").sign
+    (-1, 1)
+    """
+    wanted = frozenset(word.form for word in claim.words) - frozenset(_signs())
+    source = read(text)
+    edges = [0, *(match.start() for match in _CLAUSE.finditer(source.text)), len(source.text)]
+    clauses = list(pairwise(edges))
+    held = {
+        clause: len(wanted & {word.form for word in source.words if clause[0] <= word.start < clause[1]})
+        for clause in clauses
+    }
+    start, end = max(clauses, key=lambda clause: held[clause])
+    return _signed(source, start, end, wanted)
+
+
+def _signed(source: Reading, start: int, end: int, wanted: frozenset[str]) -> Course:
+    words = [word for word in source.words if start <= word.start < end]
+    named = [(drug.start, drug.end) for drug in source.medicines]
+    named += [(amount.start, amount.end) for amount in source.quantities]
+    sign, count, is_denied = 1, 0, False
+    for match in _WORD.finditer(source.text, start, end):
+        value = _signs().get(form(match.group()))
+        if value is None or any(low <= match.start() < high for low, high in named):
+            continue
+        before = [word.form for word in words if word.start < match.start()][-_REACH:]
+        after = [word.form for word in words if word.start > match.start()][:_REACH]
+        if wanted & {*before, *after}:
+            is_denied = is_denied or source.denied(match.start())
+            sign, count = (sign * value, count + 1) if value else (sign, count)
+    if is_denied:
+        return Course(0, count + 1)
+    return Course(sign, count) if count else Course(None, 0)
+
+
+def turned(ours: Course, theirs: Course, claim: Reading, source: Reading) -> list[Finding]:
+    """Where the claim says more and the source less, or one of them no effect; an aim says neither."""
+    if ours.sign is None or theirs.sign is None or ours.sign == theirs.sign or is_aim(source.text):
+        return []
+    reason = f"the source says that there is {_SAID[theirs.sign]}"
+    return [Finding(Grade.AGAINST, "direction", reason, 0, len(claim.text))]

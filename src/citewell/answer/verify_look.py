@@ -1,0 +1,212 @@
+"""Hold a claim against source sentences: the nearest ones, each with what it lacks or says otherwise."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass, replace
+from functools import lru_cache
+from typing import Protocol
+
+from citewell.answer.quantities import Agreement, agreement, quantities
+from citewell.answer.verify_amounts import amounts_missing
+from citewell.answer.verify_direction import course, is_aim, turned
+from citewell.answer.verify_findings import Finding, Grade
+from citewell.answer.verify_opposites import opposites
+from citewell.answer.verify_read import Reading, forms, read
+from citewell.answer.verify_score import carried
+from citewell.answer.verify_subjects import Topic, medicines_differ, topics, topics_differ
+from citewell.answer.verify_support import Profile, coverage, names_of, profile
+from citewell.answer.verify_words import denials_differ, shared
+from citewell.clinical import Lexicon
+from citewell.types import Span
+from citewell.words import sentences
+
+NEAREST = 4
+"""Source sentences that are read closely; the others are only weighed."""
+
+PAIR_GAIN = 0.1
+"""How much more of a claim two sentences must say than one, for both to be read together."""
+
+AIM_DISCOUNT = 0.85
+"""A sentence that says what was asked counts for less than one that says what was found."""
+
+FIRM_FROM = 0.7
+"""Coverage from which a denial, an opposite or a turned direction is a veto; below, it only lowers support."""
+
+_SOFT = frozenset(("denial", "direction", "opposite"))
+
+
+class Similarity(Protocol):
+    """Cosines between a sentence and parts of documents, each a sentence with its exact place."""
+
+    def __call__(self, sentence: str, parts: Sequence[Span]) -> Sequence[float]: ...
+
+
+@dataclass(frozen=True, slots=True)
+class Look:
+    """One source sentence, or two read together, held against the claim."""
+
+    part: Span
+    coverage: float
+    cosine: float | None
+    passage: float = 0.0
+    """Coverage by all the cited words together."""
+    findings: tuple[Finding, ...] = ()
+    is_unsaid: bool = False
+    """The claim says which way, the source does not."""
+
+    @property
+    def nearness(self) -> float:
+        """How near the sentence is to the claim, vetoes left aside."""
+        near = self.coverage if self.cosine is None else 0.5 * self.coverage + 0.5 * max(0.0, self.cosine)
+        return near * AIM_DISCOUNT if is_aim(self.part.text) else near
+
+    @property
+    def support(self) -> float:
+        """The probability that the sentence carries the claim."""
+        return carried(self.facts())
+
+    def facts(self) -> dict[str, float]:
+        """What the score is made of."""
+        kinds = {finding.kind for finding in self.findings if finding.grade == Grade.AGAINST}
+        facts = {
+            "coverage": self.coverage,
+            "passage": self.passage,
+            "turned": float("direction" in kinds),
+            "unsaid": float(self.is_unsaid),
+            "denied": float("denial" in kinds),
+        }
+        return facts if self.cosine is None else {**facts, "cosine": self.cosine}
+
+    @property
+    def vetoes(self) -> tuple[Finding, ...]:
+        """The findings that no score outweighs, the gravest first."""
+        firm = [finding for finding in self.findings if finding.kind not in _SOFT or self.coverage >= FIRM_FROM]
+        return tuple(sorted(firm, key=lambda finding: -finding.grade))
+
+    @property
+    def is_against(self) -> bool:
+        """Whether something in it speaks against the claim."""
+        return any(finding.grade == Grade.AGAINST for finding in self.findings)
+
+
+@lru_cache(maxsize=1024)
+def _cut(span: Span) -> tuple[Span, ...]:
+    return tuple(
+        Span(span.source_id, span.start + start, span.start + end, span.text[start:end])
+        for start, end in sentences(span.text)
+    )
+
+
+def parts_of(spans: Iterable[Span]) -> list[Span]:
+    """The sentences of spans, each with its exact place; what was cited twice comes once.
+
+    >>> [(part.start, part.text) for part in parts_of([Span("a:0", 100, 115, "Rest. Drink up.")])]
+    [(100, 'Rest.'), (106, 'Drink up.')]
+    """
+    found = {(part.source_id, part.start, part.end): part for span in spans for part in _cut(span)}
+    return list(found.values())
+
+
+def looks(sentence: str, spans: Sequence[Span], *, lexicon: Lexicon, similarity: Similarity | None) -> list[Look]:
+    """The nearest source sentences, nearest first, each with its findings."""
+    claim, parts = read(sentence), parts_of(spans)
+    if not parts or not (claim.words or claim.quantities):
+        return []
+    cosines: Sequence[float | None] = similarity(sentence, parts) if similarity else [None] * len(parts)
+    known = topics(claim.text, lexicon)
+    passage = coverage(claim, known, _whole(spans))
+    rough = [
+        Look(part, coverage(claim, known, profile(part.text)), cosine, passage)
+        for part, cosine in zip(parts, cosines, strict=True)
+    ]
+    rough.sort(key=lambda look: -look.nearness)
+    close = [_close(claim, known, look, lexicon) for look in rough[:NEAREST]]
+    close += _together(claim, known, close, lexicon)
+    filled = [_filled(claim, look, close, parts) for look in close]
+    return sorted(filled, key=lambda look: -look.nearness)
+
+
+def _whole(spans: Sequence[Span]) -> Profile:
+    """All the cited words as one."""
+    profiles = [profile(span.text) for span in spans]
+    return Profile(
+        frozenset().union(*(one.forms for one in profiles)), frozenset().union(*(one.meanings for one in profiles))
+    )
+
+
+def _close(claim: Reading, known: Sequence[Topic], look: Look, lexicon: Lexicon) -> Look:
+    """The same look with its findings, and coverage that counts amounts and brands."""
+    source = read(look.part.text)
+    amounts = amounts_missing(claim, source)
+    lost = len({finding.start for finding in amounts})
+    share = coverage(claim, known, profile(source.text), drugs=names_of(source.medicines), amounts_missing=lost)
+    ours, theirs = course(claim, claim.text), course(claim, source.text)
+    findings = (
+        *amounts,
+        *medicines_differ(claim, source),
+        *denials_differ(claim, source, shared(claim, source)),
+        *turned(ours, theirs, claim, source),
+        *opposites(claim, source, coverage=share),
+        *topics_differ(claim, source, lexicon=lexicon, coverage=share),
+    )
+    is_unsaid = ours.sign is not None and theirs.sign is None
+    return replace(look, coverage=share, passage=max(share, look.passage), findings=findings, is_unsaid=is_unsaid)
+
+
+def _together(claim: Reading, known: Sequence[Topic], close: Sequence[Look], lexicon: Lexicon) -> list[Look]:
+    """The nearest sentence read with another one, where both say clearly more: an opening line and its list item."""
+    first = close[0]
+    if first.is_against:
+        return []
+    alone = coverage(claim, known, profile(first.part.text))
+    found = []
+    for other in close[1:]:
+        text = f"{first.part.text}\n{other.part.text}"
+        if coverage(claim, known, profile(text)) < alone + PAIR_GAIN:
+            continue
+        cosine = first.cosine if other.cosine is None else max(first.cosine or 0.0, other.cosine)
+        both = replace(first, part=replace(first.part, text=text), cosine=cosine)
+        pair = _close(claim, known, both, lexicon)
+        if not pair.findings:
+            found.append(replace(pair, part=first.part))
+    return found
+
+
+# ------------------------------------------------------------------------------- what other cited sentences fill in
+
+
+def _filled(claim: Reading, look: Look, close: Sequence[Look], parts: Sequence[Span]) -> Look:
+    """Without the gaps that other cited sentences fill."""
+    kept = tuple(finding for finding in look.findings if not _is_filled(claim, finding, look, close, parts))
+    return replace(look, findings=kept)
+
+
+def _is_filled(claim: Reading, finding: Finding, look: Look, close: Sequence[Look], parts: Sequence[Span]) -> bool:
+    """Whether another sentence says what this one leaves out, beside the same words or as the passage's subject."""
+    if finding.grade != Grade.MISSING:
+        return False
+    if finding.kind == "medicine" and not read(look.part.text).medicines:
+        wanted = {drug.name for drug in claim.medicines if drug.start == finding.start}
+        passage = [part for part in parts if part.source_id == look.part.source_id]
+        return any(wanted & names_of(read(part.text).medicines) for part in passage)
+    context = claim.near(finding.start, finding.end)
+    least = max(1, len(context & forms(look.part.text)))
+    if finding.kind == "amount":
+        return any(
+            len(context & forms(part.text)) >= least and _says(claim, finding, part.text)
+            for part in parts
+            if part != look.part
+        )
+    return any(
+        len(context & forms(other.part.text)) >= least
+        and not any(lack.start == finding.start for lack in other.findings)
+        for other in close
+        if other.part != look.part
+    )
+
+
+def _says(claim: Reading, finding: Finding, text: str) -> bool:
+    """Whether a text holds the quantity of the claim that was found missing."""
+    ours = next(amount for amount in claim.quantities if amount.start == finding.start)
+    return any(agreement(ours, theirs) == Agreement.SAME for theirs in quantities(text))

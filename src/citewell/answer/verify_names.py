@@ -1,0 +1,82 @@
+"""Medicines in a text: every name of the table, and words that end like an international drug name."""
+
+from __future__ import annotations
+
+import re
+from dataclasses import dataclass
+from functools import cache, lru_cache
+
+from citewell import vocabulary
+
+_WORD = re.compile(r"[^\W_]+")
+_SHORTEST_BY_STEM = 7
+"""Letters below which an ending says nothing: April is no ACE inhibitor."""
+
+
+@dataclass(frozen=True, slots=True)
+class Medicine:
+    """Where a text names a medicine, or a class of medicines."""
+
+    start: int
+    end: int
+    name: str
+    """The name of the row, so that brand and generic are one."""
+    family: str
+    """The class it belongs to; of a class, its own name."""
+    is_class: bool
+
+
+@cache
+def _table() -> tuple[dict[tuple[str, ...], tuple[str, str, bool]], dict[str, int], dict[str, str]]:
+    """Folded words of each name -> (name, family, is class); the most words after a first word; stems."""
+    names: dict[tuple[str, ...], tuple[str, str, bool]] = {}
+    longest: dict[str, int] = {}
+    stems: dict[str, str] = {}
+    for kind, name, *more in vocabulary.rows("drugs.tsv"):
+        family, others = [*more, "", ""][:2]
+        if kind == "stem":
+            stems[name] = family
+            continue
+        for written in (name, *others.split("|")) if others else (name,):
+            words = tuple(_WORD.findall(written.casefold()))
+            names.setdefault(words, (name, family or name, kind == "class"))
+            longest[words[0]] = max(longest.get(words[0], 0), len(words))
+    return names, longest, stems
+
+
+@lru_cache(maxsize=4096)
+def medicines(text: str) -> tuple[Medicine, ...]:
+    """Every medicine that a sentence names, in order.
+
+    >>> [(found.name, found.family, found.is_class) for found in medicines("Lipitor and other statins, not aspirin")]
+    [('atorvastatin', 'statin', False), ('statin', 'statin', True), ('aspirin', 'antiplatelet', False)]
+    """
+    names, longest, _ = _table()
+    words = [(match.start(), match.end(), match.group().casefold()) for match in _WORD.finditer(text)]
+    found: list[Medicine] = []
+    at = 0
+    while at < len(words):
+        start, end, word = words[at]
+        size = min(max(longest.get(word, 0), longest.get(_singular(word), 0)), len(words) - at)
+        known = None
+        while size and known is None:
+            run = tuple(part for _, _, part in words[at : at + size])
+            known = names.get(run) or names.get((*run[:-1], _singular(run[-1])))
+            size -= known is None
+        known = known or _by_stem(word)
+        if known is not None:
+            found.append(Medicine(start, words[at + max(size, 1) - 1][1] if size else end, *known))
+        at += max(size, 1)
+    return tuple(found)
+
+
+def _singular(word: str) -> str:
+    return word[:-1] if len(word) > 3 and word.endswith("s") else word
+
+
+def _by_stem(word: str) -> tuple[str, str, bool] | None:
+    stems = _table()[2]
+    if len(word) < _SHORTEST_BY_STEM or not word.endswith(tuple(stems)):
+        return None
+    stem = max((stem for stem in stems if word.endswith(stem)), key=len)
+    return word, stems[stem], False

@@ -1,0 +1,132 @@
+"""Whether a claim says the opposite of a source sentence: more for less, before for after, oral for intravenous."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator
+from dataclasses import dataclass
+from functools import cache, lru_cache
+
+from citewell import vocabulary
+from citewell.answer.verify_findings import Finding, Grade
+from citewell.answer.verify_read import Reading, form, read
+
+_WORD = re.compile(r"[^\W_]+")
+_ANATOMICAL = re.compile(
+    r"\s+(?:limbs?|respiratory|back|legs?|abdom\w*|urinary|limit|extremit\w*|airways?|lobe|gastrointestinal|gi|lip|jaw"
+    r"|eyelid|body)\b"
+    r"|\s+than\b",
+    re.IGNORECASE,
+)
+"""After “lower” these make it a place, or a comparison whose order may have been turned."""
+
+_COMMANDS = frozenset(
+    """refer offer give start use admit stop prescribe treat measure check repeat review arrange ensure
+    monitor advise tell discuss assess carry perform provide ask take do""".split()
+)
+"""A recommendation that opens with one of these is a strong one."""
+
+
+@dataclass(frozen=True, slots=True)
+class _Pole:
+    axis: str
+    value: str
+    is_firm: bool
+
+
+@dataclass(frozen=True, slots=True)
+class _Said:
+    start: int
+    end: int
+    pole: _Pole
+    near: frozenset[str]
+    is_denied: bool
+
+
+@cache
+def _poles() -> dict[str, tuple[_Pole, ...]]:
+    found: dict[str, tuple[_Pole, ...]] = {}
+    for axis, weight, value, words in vocabulary.rows("antonyms.tsv"):
+        if weight == "signed":
+            continue
+        for word in words.split("|"):
+            place = word if word.isupper() else form(word)
+            pole = _Pole(axis, value, weight == "firm")
+            if pole not in found.get(place, ()):
+                found[place] = (*found.get(place, ()), pole)
+    return found
+
+
+@lru_cache(maxsize=4096)
+def _said(text: str) -> tuple[_Said, ...]:
+    """Every word of the table in a sentence, outside its quantities."""
+    return tuple(_found(read(text)))
+
+
+def _found(reading: Reading) -> Iterator[_Said]:
+    taken = [(amount.start, amount.end) for amount in reading.quantities]
+    for match in _WORD.finditer(reading.text):
+        if any(start <= match.start() < end for start, end in taken):
+            continue
+        word = match.group()
+        poles = _poles().get(word) or _poles().get(form(word)) or ()
+        if word.casefold() in ("lower", "upper") and _ANATOMICAL.match(reading.text, match.end()):
+            continue
+        for pole in poles:
+            near = reading.near(*match.span(), words=3)
+            yield _Said(*match.span(), pole, near, reading.denied(match.start()))
+
+
+def opposites(claim: Reading, source: Reading, *, coverage: float) -> list[Finding]:
+    """Where the claim has one value of an axis and the source another, of the same things."""
+    theirs_by_axis: dict[str, list[_Said]] = {}
+    for said in _said(source.text):
+        theirs_by_axis.setdefault(said.pole.axis, []).append(said)
+    ours_by_axis: dict[str, list[_Said]] = {}
+    for said in _said(claim.text):
+        ours_by_axis.setdefault(said.pole.axis, []).append(said)
+    found = []
+    for axis, ours in ours_by_axis.items():
+        theirs = theirs_by_axis.get(axis, [])
+        finding = _strength(ours, theirs, source) if axis == "strength" else _opposed(ours, theirs, source, coverage)
+        if finding is not None:
+            found.append(finding)
+    return found
+
+
+def _opposed(ours: list[_Said], theirs: list[_Said], source: Reading, coverage: float) -> Finding | None:
+    values = {said.pole.value for said in theirs}
+    claimed = {said.pole.value for said in ours}
+    for said in ours:
+        rivals = [other for other in theirs if other.pole.value != said.pole.value]
+        same = [other for other in theirs if other.pole.value == said.pole.value]
+        if not rivals or (said.pole.value in values and len(claimed) == len(values)):
+            continue
+        rival = max(rivals, key=lambda other: len(said.near & other.near))
+        closeness = len(said.near & rival.near)
+        kept = max((len(said.near & other.near) for other in same), default=-1)
+        is_near = closeness > kept + 1 if same else closeness > 0 or coverage >= 0.7
+        if (
+            is_near
+            and not (rival.pole.value in claimed and not same and closeness == 0)
+            and said.is_denied == rival.is_denied
+        ):
+            reason = f"the source says “{source.text[rival.start : rival.end]}”"
+            return Finding(Grade.AGAINST, "opposite", reason, said.start, said.end)
+    return None
+
+
+def _strength(ours: list[_Said], theirs: list[_Said], source: Reading) -> Finding | None:
+    """“Offer” and “consider” are not the same advice."""
+    claimed = {said.pole.value for said in ours}
+    held = {said.pole.value for said in theirs}
+    first = _WORD.search(source.text)
+    if not held and first and first.group().casefold() in _COMMANDS:
+        held = {"strong"}
+    if "weak" in held and "weak" not in claimed and "strong" in claimed:
+        reason = "the source only suggests it"
+    elif "strong" in held and "weak" not in held and "strong" not in claimed and "weak" in claimed:
+        reason = "the source recommends it more strongly"
+    else:
+        return None
+    return Finding(Grade.WEAKER, "strength", reason, ours[0].start, ours[0].end)

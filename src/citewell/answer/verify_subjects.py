@@ -1,0 +1,109 @@
+"""Whether a claim speaks of the same medicines and conditions as a source sentence."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable
+from dataclasses import dataclass
+from functools import lru_cache
+
+from citewell.answer.verify_findings import Finding, Grade
+from citewell.answer.verify_names import Medicine
+from citewell.answer.verify_read import Reading, form, forms
+from citewell.clinical import Concept, Lexicon, Mention
+
+# -------------------------------------------------------------------------------------------------------- medicines
+
+
+def medicines_differ(claim: Reading, source: Reading) -> list[Finding]:
+    """Each medicine of the claim that the source sentence does not name."""
+    held = {drug.name for drug in source.medicines}
+    named = {drug.name for drug in claim.medicines}
+    words = forms(source.text)
+    found = []
+    for drug in claim.medicines:
+        if drug.name in held or forms(claim.text[drug.start : drug.end]) <= words:
+            continue
+        found.append(_medicine_finding(drug, claim, [other for other in source.medicines if other.name not in named]))
+    return found
+
+
+def _medicine_finding(drug: Medicine, claim: Reading, others: list[Medicine]) -> Finding:
+    written = claim.text[drug.start : drug.end]
+    kin = [other for other in others if other.family == drug.family and other.is_class != drug.is_class]
+    if kin:
+        reason = f"the source speaks of {kin[0].name}, not of {written}"
+        return Finding(Grade.WEAKER, "medicine", reason, drug.start, drug.end)
+    rivals = [other for other in others if other.is_class == drug.is_class]
+    if rivals:
+        reason = f"{written} is not in the source, which speaks of {rivals[0].name}"
+        return Finding(Grade.AGAINST, "medicine", reason, drug.start, drug.end)
+    return Finding(Grade.MISSING, "medicine", f"{written} is not in the source", drug.start, drug.end)
+
+
+# ------------------------------------------------------------------------------------------------------- conditions
+
+
+@dataclass(frozen=True, slots=True)
+class Topic:
+    """A condition that a sentence names, and the word forms of each of its names."""
+
+    start: int
+    end: int
+    concept_ids: frozenset[str]
+    names: tuple[frozenset[str], ...]
+
+    def is_in(self, words: frozenset[str]) -> bool:
+        return any(name <= words for name in self.names)
+
+
+@lru_cache(maxsize=20_000)
+def _names(concept: Concept) -> tuple[frozenset[str], ...]:
+    small = frozenset(form(word) for word in "of in the my to and on".split())
+    return tuple(frozenset(forms(name.text) - small) for name in concept.names)
+
+
+_PLURAL = re.compile(r"(?<=\b[A-Z]{2})s\b|(?<=\b[A-Z]{3})s\b|(?<=\b[A-Z]{4})s\b")
+"""The plural of an abbreviation, which the lexicon knows in the singular."""
+
+
+@lru_cache(maxsize=4096)
+def topics(text: str, lexicon: Lexicon) -> tuple[Topic, ...]:
+    """The conditions of a sentence; a name of two concepts is one topic."""
+    places: dict[tuple[int, int], list[Mention]] = {}
+    for mention in lexicon.find(_PLURAL.sub(" ", text)):
+        places.setdefault((mention.start, mention.end), []).append(mention)
+    return tuple(
+        Topic(start, end, frozenset(mention.concept.id for mention in mentions), _all_names(mentions))
+        for (start, end), mentions in places.items()
+    )
+
+
+def _all_names(mentions: Iterable[Mention]) -> tuple[frozenset[str], ...]:
+    return tuple(name for mention in mentions for name in _names(mention.concept) if name)
+
+
+def topics_differ(claim: Reading, source: Reading, *, lexicon: Lexicon, coverage: float) -> list[Finding]:
+    """Each condition of the claim that the source sentence does not name, and whether it names another instead."""
+    words = forms(source.text)
+    absent = [topic for topic in topics(claim.text, lexicon) if not topic.is_in(words)]
+    if not absent:
+        return []
+    ours = forms(claim.text)
+    others = [topic for topic in topics(source.text, lexicon) if not topic.is_in(ours)]
+    found = []
+    for topic in absent:
+        written = claim.text[topic.start : topic.end]
+        rival = _rival(topic, others, claim, source) if coverage >= 0.6 else None
+        if rival is not None:
+            reason = f"{written} is not in the source, which speaks of {source.text[rival.start : rival.end]}"
+            found.append(Finding(Grade.AGAINST, "condition", reason, topic.start, topic.end))
+    return found
+
+
+def _rival(topic: Topic, others: list[Topic], claim: Reading, source: Reading) -> Topic | None:
+    """The source's condition that stands where the claim has its own: two shared neighbours, or nearly all of them."""
+    context = claim.near(topic.start, topic.end, words=3)
+    near = [(len(context & source.near(other.start, other.end, words=3)), other) for other in others]
+    near = [(size, other) for size, other in near if size >= 2]
+    return max(near, key=lambda pair: pair[0])[1] if near else None

@@ -1,0 +1,64 @@
+"""How well a source sentence carries a claim: the share of its words found there, and nearness of meaning."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from dataclasses import dataclass
+from functools import lru_cache
+
+from citewell.answer.verify_names import Medicine
+from citewell.answer.verify_read import Reading, forms, meanings
+from citewell.answer.verify_subjects import Topic
+
+SYNONYM_CREDIT = 0.9
+"""A word found as a synonym counts a little less than the word itself."""
+
+
+@dataclass(frozen=True, slots=True)
+class Profile:
+    """The word forms of a source sentence and all that they may mean."""
+
+    forms: frozenset[str]
+    meanings: frozenset[int]
+
+
+@lru_cache(maxsize=20_000)
+def profile(text: str) -> Profile:
+    """The profile of a text; equal texts are read once."""
+    words = forms(text)
+    return Profile(words, frozenset(number for word in words for number in meanings(word)))
+
+
+def coverage(
+    claim: Reading,
+    topics: Iterable[Topic],
+    source: Profile,
+    *,
+    drugs: frozenset[str] = frozenset(),
+    amounts_missing: int | None = None,
+) -> float:
+    """The weighted share of the claim's words that a source says, in its words or others, and of its quantities.
+
+    >>> from citewell.answer.verify_read import read
+    >>> coverage(read("Take the tablets with food"), (), profile("The tablets should be taken with a meal"))
+    0.94...
+    """
+    amounts = 0 if amounts_missing is None else len(claim.quantities)
+    total = sum(word.weight for word in claim.words) + amounts
+    if not total:
+        return 0.0
+    held = amounts - (amounts_missing or 0)
+    spans = [(topic.start, topic.end) for topic in topics if topic.is_in(source.forms)]
+    spans += [(drug.start, drug.end) for drug in claim.medicines if drug.name in drugs]
+    said: float = held
+    for word in claim.words:
+        if word.form in source.forms or any(start <= word.start < end for start, end in spans):
+            said += word.weight
+        elif not word.meanings.isdisjoint(source.meanings):
+            said += word.weight * SYNONYM_CREDIT
+    return min(1.0, said / total)
+
+
+def names_of(medicines: Iterable[Medicine]) -> frozenset[str]:
+    """The names of medicines, brands resolved."""
+    return frozenset(drug.name for drug in medicines)

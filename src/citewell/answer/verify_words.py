@@ -1,0 +1,62 @@
+"""Which words of a claim a source sentence shares, and whether one of the two denies what the other says."""
+
+from __future__ import annotations
+
+from citewell.answer.verify_findings import Finding, Grade
+from citewell.answer.verify_read import Reading, Word
+
+
+def shared(claim: Reading, source: Reading) -> list[tuple[Word, Word]]:
+    """Pairs of words that say the same, the claim's first; those that agree in denial go before others."""
+    by_form: dict[str, list[Word]] = {}
+    for word in source.words:
+        by_form.setdefault(word.form, []).append(word)
+    free = {place: list(words) for place, words in by_form.items()}
+    pairs: dict[Word, Word] = {}
+    for must_agree in (True, False):
+        for word in claim.words:
+            same = free.get(word.form, ())
+            fit = [other for other in same if not must_agree or _agree(word, other, claim, source)]
+            if word not in pairs and fit:
+                pairs[word] = fit[0]
+                free[word.form].remove(fit[0])
+    for word in claim.words:
+        if word not in pairs:
+            same = by_form.get(word.form) or [other for other in source.words if word.meanings & other.meanings]
+            agreeing = [other for other in same if _agree(word, other, claim, source)]
+            if same:
+                pairs[word] = (agreeing or same)[0]
+    return list(pairs.items())
+
+
+def _agree(ours: Word, theirs: Word, claim: Reading, source: Reading) -> bool:
+    """Whether a word is denied in both or in neither; “unexplained” agrees with “no explanation”."""
+    turned = ours.is_negative != theirs.is_negative
+    return (claim.denied(ours.start) != source.denied(theirs.start)) == turned
+
+
+def denials_differ(claim: Reading, source: Reading, pairs: list[tuple[Word, Word]]) -> list[Finding]:
+    """Where one of the two denies what the other says."""
+    if not claim.denials and not source.denials:
+        return []
+    differs = [(ours, theirs) for ours, theirs in pairs if not _agree(ours, theirs, claim, source)]
+    if not differs:
+        return []
+    for denial in claim.denials:
+        reached = [ours for ours, _ in pairs if denial.reaches(ours.start)]
+        wrong = [ours for ours, _ in differs if denial.reaches(ours.start)]
+        if wrong and _weight(wrong) > 0.5 * _weight(reached):
+            words = claim.text[denial.start : denial.end]
+            return [Finding(Grade.AGAINST, "denial", f"“{words}” is not in the source there", denial.start, denial.end)]
+    for denial in source.denials:
+        reached = [theirs for _, theirs in pairs if denial.reaches(theirs.start)]
+        wrong_pairs = [(ours, theirs) for ours, theirs in differs if denial.reaches(theirs.start)]
+        if wrong_pairs and _weight([theirs for _, theirs in wrong_pairs]) > 0.5 * _weight(reached):
+            words, ours = source.text[denial.start : denial.end], wrong_pairs[0][0]
+            reason = f"the source denies it: “{words}”"
+            return [Finding(Grade.AGAINST, "denial", reason, ours.start, ours.end)]
+    return []
+
+
+def _weight(words: list[Word]) -> float:
+    return sum(word.weight for word in words)
