@@ -40,7 +40,7 @@ def load() -> Ranges:
 def save(ranges: Ranges) -> None:
     """Write the ranges that the package brings."""
     rows = {name: np.stack([found.low, found.high, found.mean]).astype(np.float16) for name, found in ranges.items()}
-    np.savez_compressed(_FILE, **rows)
+    np.savez_compressed(_FILE, allow_pickle=False, **rows)
 
 
 def measure(tensors: Tensors, texts: Sequence[str]) -> Ranges:

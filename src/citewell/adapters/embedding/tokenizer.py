@@ -43,19 +43,19 @@ class WordPiece:
 
     def spans(self, text: str) -> list[tuple[int, int]]:
         """The offsets of every token, without special ones."""
-        return list(self._tokenizer.encode(_encodable(text), add_special_tokens=False).offsets)
+        return list(self._tokenizer.encode(encodable(text), add_special_tokens=False).offsets)
 
     def count(self, text: str) -> int:
         """The number of tokens, without special ones."""
-        return len(self._tokenizer.encode(_encodable(text), add_special_tokens=False))
+        return len(self._tokenizer.encode(encodable(text), add_special_tokens=False))
 
     def ids(self, texts: Sequence[str], *, max_tokens: int) -> list[list[int]]:
         """Token ids of each text between the special ones, cut to `max_tokens` in all."""
-        encodings = self._tokenizer.encode_batch_fast([_encodable(text) for text in texts], add_special_tokens=False)
+        encodings = self._tokenizer.encode_batch_fast([encodable(text) for text in texts], add_special_tokens=False)
         return [[CLASSIFIER, *encoding.ids[: max_tokens - 2], SEPARATOR] for encoding in encodings]
 
 
-def _encodable(text: str) -> str:
+def encodable(text: str) -> str:
     """The text with lone surrogates, which UTF-8 cannot carry, replaced one for one."""
     try:
         text.encode()

@@ -1,0 +1,69 @@
+"""Embeddings of an Ollama server, through its official client."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable
+from functools import cached_property
+from typing import Any
+
+from citewell.adapters.embedding.remote import ANSWER_S, CONNECT_S, RemoteEmbedder, Sleep, T, is_local
+from citewell.errors import MissingExtra
+
+URL = "http://127.0.0.1:11434"
+_START = "Start it with `ollama serve`, or set CITEWELL_EMBEDDER_URL."
+
+
+class OllamaEmbedder(RemoteEmbedder):
+    """A model of an Ollama server."""
+
+    vendor = "Ollama"
+
+    def __init__(self, model: str, *, url: str | None = None, sleep: Sleep = time.sleep) -> None:
+        super().__init__(model, url=url or URL, sleep=sleep)
+        try:
+            import httpx
+            import ollama
+        except ImportError as error:
+            raise MissingExtra(
+                "Ollama's client is not installed. Install it with: pip install 'citewell[ollama]'"
+            ) from error
+        self._httpx, self._ollama = httpx, ollama
+        self._client: Any = ollama.Client(
+            host=self.url, timeout=httpx.Timeout(ANSWER_S, connect=CONNECT_S), trust_env=not is_local(self.url)
+        )
+
+    @cached_property
+    def fingerprint(self) -> str:
+        """Vendor, model, the digest of its weights, and dimensions."""
+        return f"ollama:{self.model}:{self._digest()}:{self.dimensions}"
+
+    def close(self) -> None:
+        """Close the connections to the server."""
+        self._client.close()
+
+    def _ask(self, texts: list[str]) -> Any:
+        return self._called(lambda: self._client.embed(model=self.model, input=texts).embeddings)
+
+    def _digest(self) -> str:
+        """The start of the digest of the model's files, as the server lists it."""
+        name = self.model if ":" in self.model else f"{self.model}:latest"
+        for found in self._tried(lambda: self._called(lambda: self._client.list().models)):
+            if found.model == name and found.digest:
+                return str(found.digest).removeprefix("sha256:")[:12]
+        raise self._refused(404, fetch=self._fetch)
+
+    def _called(self, call: Callable[[], T]) -> T:
+        """A call of the client, its errors made ours."""
+        try:
+            return call()
+        except self._ollama.ResponseError as error:
+            raise self._refused(error.status_code, fetch=self._fetch) from error
+        except (ConnectionError, self._httpx.TransportError) as error:
+            raise self._unreachable(_START) from error
+        except ValueError as error:
+            raise self._unreadable() from error
+
+    @property
+    def _fetch(self) -> str:
+        return f"Fetch it with `ollama pull {self.model}`."

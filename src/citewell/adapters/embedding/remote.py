@@ -1,0 +1,163 @@
+"""What embedders behind a server share: batches, retries, checks, and unit rows."""
+
+from __future__ import annotations
+
+import random
+from abc import ABC, abstractmethod
+from collections.abc import Callable, Sequence
+from functools import cached_property
+from typing import Any, TypeVar
+from urllib.parse import urlsplit
+
+import numpy as np
+
+from citewell.adapters.embedding.tokenizer import encodable
+from citewell.errors import EmbedderUnavailable
+from citewell.ports import Progress, Vectors
+
+RETRY_AFTER_S = (1.0, 2.0, 4.0)
+MAX_WAIT_S = 10.0
+CONNECT_S = 5.0
+ANSWER_S = 120.0
+"""A server on a CPU may take this long for one batch, loading its model included."""
+
+BATCH_TEXTS = 64
+_PROBE = "dimensions"
+
+Sleep = Callable[[float], None]
+T = TypeVar("T")
+
+
+class Transient(Exception):
+    """A failure that another try may not meet."""
+
+    def __init__(self, error: EmbedderUnavailable, *, wait_s: float | None = None) -> None:
+        super().__init__(str(error))
+        self.error = error
+        self.wait_s = wait_s
+        """What the server asks to wait, if it does."""
+
+
+class RemoteEmbedder(ABC):
+    """An embedder behind a server; a vendor's class says only how to ask once."""
+
+    vendor: str
+
+    def __init__(self, model: str, *, url: str, sleep: Sleep) -> None:
+        self.model = model
+        self.url = url.rstrip("/")
+        self._sleep = sleep
+
+    @property
+    @abstractmethod
+    def fingerprint(self) -> str:
+        """Names vendor, model and dimensions."""
+
+    @abstractmethod
+    def _ask(self, texts: list[str]) -> Any:
+        """What the server gives for one batch: a list of numbers per text; raises Transient where a retry may help."""
+
+    @cached_property
+    def dimensions(self) -> int:
+        """The length of a vector, learnt from the server at first use."""
+        return len(self._batch([_PROBE], None)[0])
+
+    @property
+    def place(self) -> str:
+        """The vendor and its address, without any user or key that the address may hold."""
+        parts = urlsplit(self.url)
+        port = f":{parts.port}" if parts.port else ""
+        return f"{self.vendor} at {parts.scheme}://{parts.hostname}{port}"
+
+    def embed(self, texts: Sequence[str], *, progress: Progress | None = None) -> Vectors:
+        """One unit vector per text, in the order given; equal texts are asked for once."""
+        places: dict[str, int] = {}
+        rows = [places.setdefault(_sendable(text), len(places)) for text in texts]
+        distinct = list(places)
+        vectors = np.empty((len(distinct), self.dimensions), np.float32)
+        for start in range(0, len(distinct), BATCH_TEXTS):
+            batch = distinct[start : start + BATCH_TEXTS]
+            vectors[start : start + len(batch)] = self._batch(batch, self.dimensions)
+            if progress is not None and start + len(batch) < len(distinct):
+                progress((start + len(batch)) * len(texts) // len(distinct), len(texts))
+        if progress is not None:
+            progress(len(texts), len(texts))
+        return vectors[rows]
+
+    def _batch(self, texts: list[str], dimensions: int | None) -> Vectors:
+        """The unit vectors of one batch."""
+        return self._checked(self._tried(lambda: self._ask(texts)), len(texts), dimensions)
+
+    def _tried(self, call: Callable[[], T]) -> T:
+        """The result of a call, after as many tries as are worth it."""
+        for pause_s in RETRY_AFTER_S:
+            try:
+                return call()
+            except Transient as failure:
+                wait_s = failure.wait_s
+                if wait_s is None:
+                    wait_s = pause_s * random.uniform(0.75, 1.25)  # noqa: S311 (spreads retries, guards nothing)
+            self._sleep(min(wait_s, MAX_WAIT_S))
+        try:
+            return call()
+        except Transient as failure:
+            raise failure.error from failure
+
+    def _checked(self, answer: Any, count: int, dimensions: int | None) -> Vectors:
+        """The answer as unit rows, once it is what was asked for."""
+        try:
+            vectors: Vectors = np.array(answer, np.float32)
+            found = vectors.shape
+        except (TypeError, ValueError) as error:
+            raise self._unreadable() from error
+        if vectors.ndim != 2 or len(vectors) != count:
+            raise self._unreadable()
+        if dimensions is not None and found[1] != dimensions:
+            raise EmbedderUnavailable(
+                f"{self.place} gave vectors of {found[1]} numbers for {self.model} and {dimensions} before. "
+                "Check that one model serves all requests, then run the command again."
+            )
+        lengths = np.linalg.norm(vectors, axis=1, keepdims=True)
+        if not (np.isfinite(lengths).all() and lengths.all()):
+            raise self._unreadable()
+        unit: Vectors = vectors / lengths
+        return unit
+
+    def _unreadable(self) -> EmbedderUnavailable:
+        return EmbedderUnavailable(
+            f"{self.place} did not send one vector per text for {self.model}. "
+            "Check that the address is right and that the model makes embeddings."
+        )
+
+    def _unreachable(self, start: str) -> Transient:
+        return Transient(EmbedderUnavailable(f"{self.place} cannot be reached. {start}"))
+
+    def _refused(self, status: int, *, fetch: str, retry_after: str | None = None) -> Exception:
+        """Our error for an HTTP status; the server's own words may repeat a text, so they are left out."""
+        if status in (401, 403):
+            return EmbedderUnavailable(f"{self.place} refused the key ({status}). Check CITEWELL_EMBEDDER_KEY.")
+        if status == 404:
+            return EmbedderUnavailable(f"{self.place} does not have the model {self.model}. {fetch}")
+        if status in (408, 425, 429) or status >= 500:
+            error = EmbedderUnavailable(
+                f"{self.place} cannot embed for now ({status}). Run the command again in a minute; "
+                "if it stays so, look at the server's log."
+            )
+            return Transient(error, wait_s=float(retry_after) if retry_after and retry_after.isdigit() else None)
+        return EmbedderUnavailable(
+            f"{self.place} refused the request ({status}). Check the model's name and CITEWELL_EMBEDDER_URL."
+        )
+
+
+def _sendable(text: str) -> str:
+    """The text, or a full stop for an empty one, which servers refuse."""
+    return encodable(text) if text.strip() else "."
+
+
+def is_local(url: str) -> bool:
+    """Whether an address is this machine, which no proxy can reach.
+
+    >>> is_local("http://127.0.0.1:11434"), is_local("https://api.example.com")
+    (True, False)
+    """
+    return urlsplit(url).hostname in ("localhost", "127.0.0.1", "::1")
