@@ -1,11 +1,10 @@
-"""Quantities in a text: value or range, limit, unit and how often, and whether two mean the same."""
+"""Quantities in a text: value or range, limit, unit, how often, dates and numbered things."""
 
 from __future__ import annotations
 
 import re
 from collections.abc import Iterator
 from dataclasses import dataclass, replace
-from enum import IntEnum
 from functools import lru_cache
 from typing import Literal
 
@@ -97,8 +96,8 @@ class _Atom:
 def quantities(text: str) -> tuple[Quantity, ...]:
     """Every quantity of a sentence, in order.
 
-    >>> [(found.text, found.sign, found.values, found.dimension) for found in quantities("0.5–1 g twice daily if aged 40 or over")]
-    [('0.5–1 g', '=', (0.5, 1.0), 'mass'), ('twice daily', '=', (0.5,), 'period'), ('40 or over', '>=', (14610.0,), 'time')]
+    >>> [(found.text, found.sign, found.values) for found in quantities("0.5–1 g twice daily if aged 40 or over")]
+    [('0.5–1 g', '=', (0.5, 1.0)), ('twice daily', '=', (0.5,)), ('40 or over', '>=', (14610.0,))]
     """
     flat = text.translate(_FLAT)
     found: list[Quantity] = []
@@ -236,86 +235,3 @@ def _is_loose(limit: Comparator, unit: Unit | None) -> bool:
     if limit.sign == ">" and limit.loose:
         return unit is not None and unit.dimension == "time" and unit.size < 28
     return limit.loose
-
-
-# ------------------------------------------------------------------------------------------------- the same meaning
-
-
-class Agreement(IntEnum):
-    """How far two quantities mean the same."""
-
-    OTHER = 0
-    """Different numbers, or things that cannot be compared."""
-    OPPOSED = 1
-    """The same number as opposite limits."""
-    CLOSE = 2
-    """The same number with another kind of limit."""
-    SAME = 3
-
-
-def agreement(claim: Quantity, source: Quantity) -> Agreement:
-    """Whether a source's quantity is the claim's.
-
-    >>> one, other = quantities("at least 500 mg")[0], quantities("0.5 g or more")[0]
-    >>> agreement(one, other), agreement(one, quantities("up to 500 mg")[0])
-    (<Agreement.SAME: 3>, <Agreement.OPPOSED: 1>)
-    """
-    if claim.dimension == source.dimension == "date":
-        fits = all(said in (0, held) for said, held in zip(claim.values, source.values, strict=True))
-        return Agreement.SAME if fits else Agreement.OTHER
-    if not _equal(claim, source):
-        return Agreement.OTHER
-    return _limits(claim, source)
-
-
-_COUNTABLE = [
-    {BARE, dimension} for dimension in ("time", "tablets", "capsules", "puffs", "drops", "sprays", "doses", "fold")
-]
-"""A number without a unit may be an age in years or a count; never an amount."""
-
-
-def comparable(claim: Quantity, source: Quantity) -> bool:
-    """Whether two quantities could stand for each other."""
-    if claim.dimension == source.dimension or {claim.dimension, source.dimension} == {"time", "period"}:
-        return True
-    return {claim.dimension, source.dimension} in _COUNTABLE
-
-
-def _equal(claim: Quantity, source: Quantity) -> bool:
-    if not comparable(claim, source):
-        return _share_of(claim, source) or _share_of(source, claim)
-    if claim.dimension != source.dimension and BARE in (claim.dimension, source.dimension):
-        ours, theirs, slack = claim.written, source.written, 1e-9
-    else:
-        ours, theirs = claim.values, source.values
-        slack = (
-            1e-9
-            if claim.unit == source.unit != "mixed"
-            else 0.02
-            if claim.dimension in ("time", "period", "percent")
-            else 0.003
-        )
-    if len(ours) != len(theirs) or ("range" in (claim.shape, source.shape) and claim.shape != source.shape):
-        return False
-    pairs = list(zip(ours, theirs, strict=True))
-    if all(abs(one - other) <= slack * max(abs(one), abs(other)) for one, other in pairs):
-        return True
-    may_round = claim.dimension in ("percent", BARE) and claim.unit == source.unit
-    return may_round and all(one >= 10 and one == int(one) == round(other) for one, other in pairs)
-
-
-def _share_of(pair: Quantity, percent: Quantity) -> bool:
-    """Whether “1 in 5” is the other's 20 %."""
-    if pair.shape != "pair" or percent.dimension != "percent" or len(percent.values) != 1 or not pair.values[1]:
-        return False
-    return abs(100 * pair.values[0] / pair.values[1] - percent.values[0]) <= 0.5
-
-
-def _limits(claim: Quantity, source: Quantity) -> Agreement:
-    if claim.sign == source.sign:
-        return Agreement.SAME
-    if (claim.sign == "=" and source.loose) or (source.sign == "=" and claim.loose):
-        return Agreement.SAME
-    if {claim.sign[0], source.sign[0]} == {"<", ">"}:
-        return Agreement.OPPOSED
-    return Agreement.CLOSE

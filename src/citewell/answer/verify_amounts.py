@@ -5,7 +5,8 @@ from __future__ import annotations
 import re
 from itertools import combinations
 
-from citewell.answer.quantities import BARE, Agreement, Quantity, agreement, comparable
+from citewell.answer.quantities import BARE, Quantity
+from citewell.answer.verify_agreement import Agreement, agreement, comparable
 from citewell.answer.verify_findings import Finding, Grade
 from citewell.answer.verify_read import Reading, form, forms
 

@@ -7,7 +7,8 @@ from dataclasses import dataclass, replace
 from functools import lru_cache
 from typing import Protocol
 
-from citewell.answer.quantities import Agreement, agreement, quantities
+from citewell.answer.quantities import quantities
+from citewell.answer.verify_agreement import Agreement, agreement
 from citewell.answer.verify_amounts import amounts_missing
 from citewell.answer.verify_direction import course, is_aim, turned
 from citewell.answer.verify_findings import Finding, Grade
