@@ -87,7 +87,8 @@ ASKING = re.compile(
 
 EMPTY = frozenset(
     terms(
-        "do does did should can could may must will would shall am i me my we us he she him they them there please any"
+        "do does did should can could may must will would shall am i me my we us he she him they them there please any "
+        "given taken used need needs get old"
     )
 )
 """Words of a question that no answer needs."""
@@ -113,46 +114,3 @@ PURPOSE = re.compile(
     re.IGNORECASE,
 )
 """What a sentence says that tells what a text is for, and not what it found."""
-
-# --------------------------------------------------------------------------------------------------------- numbers
-
-_NUMBER = r"(?:\d[\d,]*(?:\.\d+)?)"
-_ASKED_NUMBER = re.compile(rf"(?<![\w.,-])({_NUMBER})(?![\w]*-)")
-_BETWEEN = re.compile(rf"(?<![\w.,])({_NUMBER})\s?[a-zA-Z%/]{{0,6}}\s?(?:to|and|–|-)\s?({_NUMBER})")
-_AT_LEAST = re.compile(
-    rf"(?:above|over|more than|at least|older than|[≥>])\s?({_NUMBER})"
-    rf"|(?<![\w.,])({_NUMBER})(?:\s\w+){{0,2}} (?:and|or) (?:over|above|more|older)\b"
-)
-_AT_MOST = re.compile(
-    rf"(?:below|under|less than|fewer than|at most|younger than|[≤<])\s?({_NUMBER})"
-    rf"|(?<![\w.,])({_NUMBER})(?:\s\w+){{0,2}} (?:and|or) (?:under|below|less|fewer|younger)\b"
-)
-
-
-def numbers(question: str) -> tuple[float, ...]:
-    """The quantities that a question gives.
-
-    >>> numbers("NT-proBNP 1,500 at age 50, CRB-65")
-    (1500.0, 50.0)
-    """
-    return tuple(_value(found) for found in _ASKED_NUMBER.findall(question))
-
-
-def admits(text: str, given: tuple[float, ...]) -> bool:
-    """Whether one of the quantities lies within a range or a limit that the text states.
-
-    >>> [admits("400 to 2,000 ng/L: refer", (value,)) for value in (1500.0, 3000.0)]
-    [True, False]
-    >>> admits("adults aged 40 and over", (50.0,))
-    True
-    """
-    if not given:
-        return False
-    ranges = [(_value(low), _value(high)) for low, high in _BETWEEN.findall(text)]
-    ranges += [(_value(one or other), float("inf")) for one, other in _AT_LEAST.findall(text)]
-    ranges += [(0.0, _value(one or other)) for one, other in _AT_MOST.findall(text)]
-    return any(low <= value <= high for low, high in ranges for value in given)
-
-
-def _value(number: str) -> float:
-    return float(number.replace(",", ""))

@@ -3,27 +3,14 @@
 from __future__ import annotations
 
 import math
-from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Protocol
 
-from citewell.answer.cues import (
-    ASKING,
-    ASKS_WHAT,
-    CUES,
-    DEFINES,
-    EMPTY,
-    FINDS,
-    NEGATIONS,
-    PURPOSE,
-    REFERENCE_NUMBERS,
-    Cue,
-    admits,
-    numbers,
-)
+from citewell.answer.cues import DEFINES, FINDS, NEGATIONS, PURPOSE, REFERENCE_NUMBERS
 from citewell.answer.expand import Expansion
 from citewell.answer.statements import Kind, Piece, Statement, statements
+from citewell.answer.wanted import Held, Wanted, wanted
 from citewell.types import Evidence
 from citewell.words import terms
 
@@ -51,15 +38,15 @@ class Weights:
     nearness: float = 3.2
     coverage: float = 3.6
     titles: float = 2.0
-    """For what the titles above it cover and it does not."""
+    """For what the titles above it hold of the question and it does not."""
     relevance: float = 1.8
     finding: float = 0.75
     purpose: float = -1.0
-    heading: float = 1.0
-    """For a heading above it that is nearer to the question than itself."""
+    heading: float = 3.2
+    """For what the heading next above it holds and it does not: it says more than the title of a document."""
+    near_heading: float = 2.0
+    """For a heading that is nearer to the question than itself."""
     cue: float = 0.6
-    number: float = 1.0
-    """For a range or limit in a row or a recommendation that admits a number of the question."""
     definition: float = 1.5
     no_definition: float = -0.7
     """For anything else where a definition is asked for."""
@@ -78,8 +65,10 @@ class Measure:
     """Nothing is quoted that is less likely than this to answer."""
     margin: float = 0.8
     """How far behind the best one, in log-odds, a further statement may be."""
-    overlap: float = 0.7
-    """A line that shares this part of its words with one that is shown says nothing new."""
+    margin_for_more: float = 0.7
+    """How much farther, if it holds all of the question that those shown do not."""
+    overlap: float = 0.85
+    """A line that has this part of its words in common with one that is shown says nothing new."""
 
 
 WEIGHTS = Weights()
@@ -93,34 +82,12 @@ MAX_OTHER_NAMES = 5
 
 
 @dataclass(frozen=True, slots=True)
-class Asked:
-    """A question as statements are compared with it."""
-
-    weights: Mapping[str, float]
-    """What each of its terms counts: the rarer among the statements at hand, the more."""
-    synonyms: Mapping[str, tuple[frozenset[str], ...]]
-    """By term, the phrases that say the same."""
-    numbers: tuple[float, ...]
-    cues: tuple[Cue, ...]
-    asks_what: bool
-
-    def covered(self, held: frozenset[str]) -> float:
-        """The weighted part of the question's terms that are held, themselves or by a synonym."""
-        total = sum(self.weights.values())
-        if not total:
-            return 0.0
-        return sum(weight for term, weight in self.weights.items() if self._has(term, held)) / total
-
-    def _has(self, term: str, held: frozenset[str]) -> bool:
-        return term in held or any(phrase <= held for phrase in self.synonyms.get(term, ()))
-
-
-@dataclass(frozen=True, slots=True)
 class Scored:
-    """A statement, the log-odds that it answers, and whether it defines what is asked for."""
+    """A statement, the log-odds that it answers, what it holds of the question, and whether it defines its subject."""
 
     statement: Statement
     odds: float
+    held: Held
     defines: bool
 
 
@@ -135,30 +102,27 @@ def extract(
     """The statements that answer the question, in the order to be read; none where nothing does."""
     if not any(one.hit.relevance >= measure.min_relevance for one in evidence):
         return []
-    found = [(statement, one) for one in evidence for statement in statements(one)]
-    asked = _asked(question, expansions, [frozenset(terms(statement.text)) for statement, _ in found])
+    asked = wanted(question, expansions)
+    found = [(statement, one, _held(statement, asked)) for one in evidence for statement in statements(one)]
+    asked = asked.weighed([frozenset().union(*parts) for _, _, parts in found])
     nearness = _by_number(near)
-    scored = [_scored(statement, one, asked, nearness.get(one.number, [])) for statement, one in found]
+    scored = [_scored(*each, asked, nearness.get(each[1].number, [])) for each in found]
     documents = {one.number: one.hit.document_id for one in evidence}
-    chosen = _chosen(sorted(scored, key=lambda one: -one.odds), documents, measure)
+    chosen = _chosen(sorted(scored, key=lambda one: -one.odds), asked, documents, measure)
     return _in_reading_order(chosen)
 
 
 # ---------------------------------------------------------------------------------------------------------- scoring
 
 
-def _asked(question: str, expansions: Iterable[Expansion], held: Sequence[frozenset[str]]) -> Asked:
-    """The question's terms, rarer ones counting more, and what else says the same."""
-    wanted = [term for term in terms(ASKING.sub(" ", question)) if term not in EMPTY] or terms(question)
-    counts = Counter(term for one in held for term in one)
-    weights = {term: math.log(1 + len(held) / (1 + counts[term])) for term in wanted}
-    synonyms: dict[str, tuple[frozenset[str], ...]] = {}
-    for added in expansions:
-        phrase = frozenset(terms(added.phrase))
-        for term in terms(question[slice(*added.from_words)]):
-            synonyms[term] = (*synonyms.get(term, ()), phrase)
-    cues = tuple(cue for cue in CUES if cue.asks.search(question))
-    return Asked(weights, synonyms, numbers(question), cues, ASKS_WHAT.search(question) is not None)
+def _held(statement: Statement, asked: Wanted) -> list[Held]:
+    """What each part of a statement holds: a list is as good as its best item with the lead-in.
+
+    Words scattered over many items answer nothing.
+    """
+    lead, *items = statement.lines
+    parts = [f"{lead}\n{item}" for item in items] or [lead]
+    return [asked.held(part, is_looked_up=statement.kind in LOOKED_UP) for part in parts]
 
 
 def _by_number(near: Mapping[Place, float]) -> dict[int, list[tuple[int, int, float]]]:
@@ -168,35 +132,40 @@ def _by_number(near: Mapping[Place, float]) -> dict[int, list[tuple[int, int, fl
     return found
 
 
-def _scored(statement: Statement, evidence: Evidence, asked: Asked, near: Sequence[tuple[int, int, float]]) -> Scored:
+def _scored(
+    statement: Statement,
+    evidence: Evidence,
+    parts: Sequence[Held],
+    asked: Wanted,
+    near: Sequence[tuple[int, int, float]],
+) -> Scored:
     """A statement with the log-odds that it answers."""
-    held = frozenset(terms(statement.text))
-    covered = max(asked.covered(frozenset(terms(part))) for part in _parts(statement))
-    with_titles = asked.covered(held | frozenset(terms("\n".join(statement.titles))))
+    held = max(parts, key=asked.part)
+    headed = held | asked.held(_heading(statement, evidence))
+    titled = headed | asked.held("\n".join(statement.titles))
     defines = asked.asks_what and _defines(statement, asked)
     nearness = _nearness(statement.pieces, near, evidence.hit.raw_cosine)
     heading = _nearness([statement.heading] if statement.heading else [], near, 0.0)
     odds = (
         WEIGHTS.bias
         + WEIGHTS.nearness * nearness
-        + WEIGHTS.heading * max(0.0, heading - nearness)
-        + WEIGHTS.coverage * covered
-        + WEIGHTS.titles * (with_titles - covered)
+        + WEIGHTS.near_heading * max(0.0, heading - nearness)
+        + WEIGHTS.coverage * asked.part(held)
+        + WEIGHTS.heading * asked.part(headed - held)
+        + WEIGHTS.titles * asked.part(titled - headed)
         + WEIGHTS.relevance * evidence.hit.relevance
         + WEIGHTS.finding * bool(FINDS.search(statement.text))
         + WEIGHTS.purpose * bool(PURPOSE.search(statement.text))
         + WEIGHTS.cue * any(cue.answers.search(statement.text) for cue in asked.cues)
-        + WEIGHTS.number * (statement.kind in LOOKED_UP and admits(statement.text, asked.numbers))
         + (WEIGHTS.definition if defines else WEIGHTS.no_definition) * asked.asks_what
     )
-    return Scored(statement, odds, defines)
+    return Scored(statement, odds, held, defines)
 
 
-def _parts(statement: Statement) -> list[str]:
-    """A list is as good as its best item with the lead-in: words scattered over many items answer nothing."""
-    if len(statement.lines) == 1:
-        return [statement.text]
-    return [f"{statement.lines[0]}\n{item}" for item in statement.lines[1:]]
+def _heading(statement: Statement, evidence: Evidence) -> str:
+    """The heading next above a statement, unless that is the title of the whole document."""
+    inner = statement.titles[-1] if statement.titles else ""
+    return "" if inner == evidence.hit.document else inner
 
 
 def _nearness(pieces: Sequence[Piece], near: Sequence[tuple[int, int, float]], otherwise: float) -> float:
@@ -209,30 +178,35 @@ def _nearness(pieces: Sequence[Piece], near: Sequence[tuple[int, int, float]], o
     return max(inside, default=otherwise)
 
 
-def _defines(statement: Statement, asked: Asked) -> bool:
+def _defines(statement: Statement, asked: Wanted) -> bool:
     """Whether the statement opens with the thing that is asked for, and says what it is."""
     found = DEFINES.match(statement.lines[0])
     if found is None or statement.kind == "row":
         return False
-    subject = frozenset(terms(found["subject"] or found["name"] or found["head"]))
-    others = MAX_OTHER_NAMES if found["name"] else MAX_OTHER_WORDS
-    return bool(subject) and asked.covered(subject) >= 0.5 and len(subject - asked.weights.keys()) <= others
+    subject = found["subject"] or found["name"] or found["head"]
+    others = frozenset(terms(subject)) - frozenset(asked.words)
+    most = MAX_OTHER_NAMES if found["name"] else MAX_OTHER_WORDS
+    return asked.part(asked.held(subject)) >= 0.5 and len(others) <= most
 
 
 # --------------------------------------------------------------------------------------------------------- choosing
 
 
-def _chosen(ranked: Sequence[Scored], documents: Mapping[int, str], measure: Measure) -> list[Scored]:
-    """The best, and what comes near to it and says something new."""
+def _chosen(ranked: Sequence[Scored], asked: Wanted, documents: Mapping[int, str], measure: Measure) -> list[Scored]:
+    """The best, and what comes near to it and says something new; the nearer the less it adds to the question."""
     chosen: list[Scored] = []
+    held: Held = frozenset()
     used = 0
     for one in ranked:
-        if one.odds < max(measure.min_odds, ranked[0].odds - measure.margin) or len(chosen) == measure.max_statements:
+        if one.odds < measure.min_odds or len(chosen) == measure.max_statements:
             break
+        margin = measure.margin + measure.margin_for_more * asked.part(one.held - held)
         length = len(one.statement.text)
-        is_new = not any(_repeats(one, other, documents, measure.overlap) for other in chosen)
-        if is_new and (not chosen or used + length <= measure.max_characters):
+        if chosen and (one.odds < ranked[0].odds - margin or used + length > measure.max_characters):
+            continue
+        if not any(_repeats(one, other, documents, measure.overlap) for other in chosen):
             chosen.append(one)
+            held |= one.held
             used += length
     return chosen
 
@@ -246,19 +220,18 @@ def _repeats(one: Scored, other: Scored, documents: Mapping[int, str], overlap: 
 
 
 def _same(line: str, other: str, overlap: float) -> bool:
-    """Whether a line adds no word to another one of about its length.
+    """Whether a line adds no word to another one.
 
-    A number or a negation on one side only makes another statement of it: 5 mg is not 50 mg.
+    A number of its own or a negation on one side only makes another statement of it: 5 mg is not 50 mg.
 
-    >>> leaflet = "1.2 Take one tablet of 5 mg each morning. [2024]"
-    >>> [_same(leaflet, text, 0.7) for text in ("Take one 5 mg tablet each morning", "Do not take one tablet of 5 mg")]
+    >>> shown = "1.2 Take one tablet of 5 mg each morning. [2024]"
+    >>> [_same(text, shown, 0.85) for text in ("Take one 5 mg tablet each morning", "Do not take one tablet of 5 mg")]
     [True, False]
     """
     mine, theirs = (frozenset(terms(REFERENCE_NUMBERS.sub(" ", text))) for text in (line, other))
-    fewer, more = sorted((len(mine), len(theirs)))
-    if any(term in NEGATIONS or term[0].isdigit() for term in mine ^ theirs):
+    if (mine ^ theirs) & NEGATIONS or any(term[0].isdigit() for term in mine - theirs):
         return False
-    return fewer >= 0.5 * more and len(mine & theirs) >= overlap * max(1, fewer)
+    return len(mine & theirs) >= overlap * len(mine)
 
 
 def _in_reading_order(chosen: Sequence[Scored]) -> list[Statement]:

@@ -21,10 +21,12 @@ MAX_LIST_CHARACTERS = 1_500
 """A longer list is shown in parts: its lead-in with each item."""
 MAX_HEADING_WORDS = 14
 MAX_TERM_WORDS = 4
+MAX_REFERENCE_CHARACTERS = 350
 
 _PARAGRAPH = re.compile(r"\S(?:.|\n(?!\s*\n))*")
 _LINE = re.compile(r"[^\n]*\S[^\n]*")
 _ITEM = re.compile(r"\s*(?:[-•*▪◦–‣·]|\(?(?:\d{1,3}|[a-zA-Z]|[ivx]{1,4})[.)])\s+\S")
+_BULLET = re.compile(r"\s*[-•*▪◦–‣·]\s")
 _ROW = re.compile(r"\s*[^:;\n]{1,80}: [^\n]*?; [^:;\n]{1,80}: ")
 _NUMBERED = re.compile(r"\d{1,2}(?:\.\d{1,3}){1,4}\.?\s+[A-Z]")
 _LEADS_IN = re.compile(r":\s*(?:\[[^\]\n]{1,40}\])?\s*\Z")
@@ -40,7 +42,9 @@ _LEANS = re.compile(
 """A sentence that opens like this leans on the one before it."""
 
 _VERB = re.compile(
-    r"\b(?:is|are|was|were|do|does|can|may|should|must|will|has|have|not|give|take|stop|use|call)\b", re.IGNORECASE
+    r"\b(?:is|are|was|were|do|does|can|may|should|must|will|has|have|not|give|take|stop|use|call|avoid|tell|ask|refer|offer"
+    r"|consider|measure|check|start|continue|phone|drink|eat|rest|weigh|see|keep|seek|repeat)\b",
+    re.IGNORECASE,
 )
 _BOILERPLATE = re.compile(
     r"©|\bcopyright\b|\ball rights reserved\b|\bnot for clinical use\b|\bterms and conditions\b|\bdownloaded from\b"
@@ -214,6 +218,8 @@ def _lines(text: str, titles: frozenset[str]) -> Iterator[Line]:
                 kinds.append(Line("prose", start, end))
         if len(kinds) == 1 and kinds[0].kind != "row" and _is_heading(text[kinds[0].start : kinds[0].end], titles):
             kinds = [Line("heading", kinds[0].start, kinds[0].end)]
+        elif len(kinds) == 1 and _is_reference(text[kinds[0].start : kinds[0].end]):
+            continue
         yield from kinds
 
 
@@ -233,7 +239,14 @@ def _is_heading(line: str, titles: frozenset[str]) -> bool:
     """
     if _folded(line) in titles or _CAPTION.match(line):
         return True
+    if _BULLET.match(line):
+        return False
     return len(line.split()) <= MAX_HEADING_WORDS and (line.endswith("?") or not _ENDS.search(line))
+
+
+def _is_reference(paragraph: str) -> bool:
+    """Whether a paragraph is an entry of a bibliography."""
+    return len(paragraph) <= MAX_REFERENCE_CHARACTERS and _REFERENCE.search(paragraph) is not None
 
 
 def _prose(text: str, line: Line, items: Sequence[Line]) -> Iterator[tuple[Kind, tuple[Piece, ...]]]:
