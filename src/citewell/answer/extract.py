@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Protocol
 
@@ -11,11 +11,13 @@ from citewell.answer.cues import DEFINES, FINDS, NEGATIONS, PURPOSE, REFERENCE_N
 from citewell.answer.expand import Expansion
 from citewell.answer.statements import Kind, Piece, Statement, statements
 from citewell.answer.wanted import Held, Wanted, wanted
-from citewell.types import Evidence
+from citewell.types import Evidence, Hit
 from citewell.words import terms
 
 Place = tuple[int, int, int]
 """Evidence number, start and end of a sentence in its document."""
+Near = tuple[int, int, float]
+"""Start, end and cosine of a sentence."""
 
 
 class Nearness(Protocol):
@@ -103,10 +105,10 @@ def extract(
     if not any(one.hit.relevance >= measure.min_relevance for one in evidence):
         return []
     asked = wanted(question, expansions)
-    found = [(statement, one, _held(statement, asked)) for one in evidence for statement in statements(one)]
-    asked = asked.weighed([frozenset().union(*parts) for _, _, parts in found])
-    nearness = _by_number(near)
-    scored = [_scored(*each, asked, nearness.get(each[1].number, [])) for each in found]
+    cosines = _by_number(near)
+    seen = [one for each in evidence for one in _seen(each, asked, cosines.get(each.number, []))]
+    asked = asked.weighed([frozenset().union(*one.parts) for one in seen])
+    scored = [_scored(one, asked) for one in seen]
     documents = {one.number: one.hit.document_id for one in evidence}
     chosen = _chosen(sorted(scored, key=lambda one: -one.odds), asked, documents, measure)
     return _in_reading_order(chosen)
@@ -115,60 +117,69 @@ def extract(
 # ---------------------------------------------------------------------------------------------------------- scoring
 
 
-def _held(statement: Statement, asked: Wanted) -> list[Held]:
-    """What each part of a statement holds: a list is as good as its best item with the lead-in.
+@dataclass(frozen=True, slots=True)
+class Seen:
+    """A statement with what it and the titles above it hold of the question, and how near it is."""
 
-    Words scattered over many items answer nothing.
-    """
-    lead, *items = statement.lines
-    parts = [f"{lead}\n{item}" for item in items] or [lead]
-    return [asked.held(part, is_looked_up=statement.kind in LOOKED_UP) for part in parts]
+    statement: Statement
+    hit: Hit
+    parts: tuple[Held, ...]
+    """A list is as good as its best item with the lead-in: words scattered over many items answer nothing."""
+    heading: Held
+    titles: Held
+    nearness: float
+    heading_nearness: float
 
 
-def _by_number(near: Mapping[Place, float]) -> dict[int, list[tuple[int, int, float]]]:
-    found: dict[int, list[tuple[int, int, float]]] = {}
+def _seen(evidence: Evidence, asked: Wanted, near: Sequence[Near]) -> Iterator[Seen]:
+    """The statements of a passage as the question sees them."""
+    titles: dict[tuple[str, ...], tuple[Held, Held]] = {}
+    for one in statements(evidence):
+        lead, *items = one.lines
+        texts = [f"{lead}\n{item}" for item in items] or [lead]
+        if one.titles not in titles:
+            inner = one.titles[-1] if one.titles and one.titles[-1] != evidence.hit.document else ""
+            titles[one.titles] = asked.held(inner), asked.held("\n".join(one.titles))
+        yield Seen(
+            one,
+            evidence.hit,
+            tuple(asked.held(text, is_looked_up=one.kind in LOOKED_UP) for text in texts),
+            *titles[one.titles],
+            _nearness(one.pieces, near, evidence.hit.raw_cosine),
+            _nearness([one.heading] if one.heading else [], near, 0.0),
+        )
+
+
+def _by_number(near: Mapping[Place, float]) -> dict[int, list[Near]]:
+    found: dict[int, list[Near]] = {}
     for (number, start, end), cosine in near.items():
         found.setdefault(number, []).append((start, end, cosine))
     return found
 
 
-def _scored(
-    statement: Statement,
-    evidence: Evidence,
-    parts: Sequence[Held],
-    asked: Wanted,
-    near: Sequence[tuple[int, int, float]],
-) -> Scored:
+def _scored(one: Seen, asked: Wanted) -> Scored:
     """A statement with the log-odds that it answers."""
-    held = max(parts, key=asked.part)
-    headed = held | asked.held(_heading(statement, evidence))
-    titled = headed | asked.held("\n".join(statement.titles))
-    defines = asked.asks_what and _defines(statement, asked)
-    nearness = _nearness(statement.pieces, near, evidence.hit.raw_cosine)
-    heading = _nearness([statement.heading] if statement.heading else [], near, 0.0)
+    text = one.statement.text
+    held = max(one.parts, key=asked.part)
+    headed = held | one.heading
+    defines = asked.asks_what and _defines(one.statement, asked)
     odds = (
         WEIGHTS.bias
-        + WEIGHTS.nearness * nearness
-        + WEIGHTS.near_heading * max(0.0, heading - nearness)
+        + WEIGHTS.nearness * one.nearness
+        + WEIGHTS.near_heading * max(0.0, one.heading_nearness - one.nearness)
         + WEIGHTS.coverage * asked.part(held)
         + WEIGHTS.heading * asked.part(headed - held)
-        + WEIGHTS.titles * asked.part(titled - headed)
-        + WEIGHTS.relevance * evidence.hit.relevance
-        + WEIGHTS.finding * bool(FINDS.search(statement.text))
-        + WEIGHTS.purpose * bool(PURPOSE.search(statement.text))
-        + WEIGHTS.cue * any(cue.answers.search(statement.text) for cue in asked.cues)
+        + WEIGHTS.titles * asked.part(one.titles - headed)
+        + WEIGHTS.relevance * one.hit.relevance
+        + WEIGHTS.finding * bool(FINDS.search(text))
+        + WEIGHTS.purpose * bool(PURPOSE.search(text))
+        + WEIGHTS.cue * any(cue.answers.search(text) for cue in asked.cues)
         + (WEIGHTS.definition if defines else WEIGHTS.no_definition) * asked.asks_what
     )
-    return Scored(statement, odds, held, defines)
+    return Scored(one.statement, odds, held, defines)
 
 
-def _heading(statement: Statement, evidence: Evidence) -> str:
-    """The heading next above a statement, unless that is the title of the whole document."""
-    inner = statement.titles[-1] if statement.titles else ""
-    return "" if inner == evidence.hit.document else inner
-
-
-def _nearness(pieces: Sequence[Piece], near: Sequence[tuple[int, int, float]], otherwise: float) -> float:
+def _nearness(pieces: Sequence[Piece], near: Sequence[Near], otherwise: float) -> float:
     """The cosine of the nearest sentence that lies in the pieces for the most part."""
     inside = (
         cosine
