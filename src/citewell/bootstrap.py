@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import os
 import time
 from collections.abc import Callable, Iterable, Iterator
+from contextlib import suppress
 from dataclasses import dataclass
 from functools import cached_property
 from pathlib import Path
@@ -12,7 +14,7 @@ from typing import TYPE_CHECKING
 
 from citewell.adapters.store.library import SqlLibrary
 from citewell.config import Settings
-from citewell.errors import CitewellError, InputError, LibraryReadOnly, NotFound, TooLarge
+from citewell.errors import CitewellError, InputError, LibraryError, LibraryReadOnly, NotFound, TooLarge
 from citewell.types import Chunk, Document, Entry, Filing, Hit, Scope, Source
 
 if TYPE_CHECKING:
@@ -53,7 +55,7 @@ class App:
     def __init__(self, settings: Settings) -> None:
         self.settings = settings
         _make_home(settings.home)
-        self.library = SqlLibrary(settings.home / LIBRARY_FILE)
+        self.library = SqlLibrary(_private(settings.home / LIBRARY_FILE))
 
     def __enter__(self) -> App:
         return self
@@ -161,6 +163,9 @@ class App:
                 yield Outcome(path, self.add(path, filing=filing, watch=step), None)
             except InputError as error:
                 yield Outcome(path, None, error)
+            except LibraryError as error:  # the rest would meet the same
+                yield Outcome(path, None, error)
+                return
 
     def refile(self, document_id: str, filing: Filing) -> Entry:
         """Change tags and journeys of a document; nothing is embedded again."""
@@ -230,7 +235,7 @@ def read_source(path: Path, max_bytes: int) -> Source:
     """The bytes of a file, unless it is too large to read."""
     try:
         if not path.is_file():
-            raise NotFound(f"There is no file at {path}.")
+            raise InputError(f"There is no file at {path}.")
         if path.stat().st_size > max_bytes:
             raise TooLarge(
                 f"{path.name} has {path.stat().st_size / 1_048_576:,.0f} MiB and the limit is "
@@ -266,6 +271,13 @@ def _make_home(home: Path) -> None:
         raise LibraryReadOnly(
             f"The folder {home} cannot be made ({error.strerror}). Choose another with --home or CITEWELL_HOME."
         ) from error
+
+
+def _private(path: Path) -> Path:
+    """The library's file, made readable by its owner alone; what SQLite puts beside it gets the same mode."""
+    with suppress(OSError):
+        os.close(os.open(path, os.O_CREAT | os.O_RDWR, 0o600))
+    return path
 
 
 def _bound(watch: Callable[[Path, Step], None], path: Path) -> Callable[[Step], None]:

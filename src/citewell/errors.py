@@ -137,7 +137,9 @@ class ModelReply(ModelError):
 class ReplyCut(ModelReply):
     """A reply that did not come to its end."""
 
-    def __init__(self, message: str, *, reason: Literal["length", "filter", "cut"], received_characters: int) -> None:
+    def __init__(
+        self, message: str, *, reason: Literal["length", "filter", "cut"] = "cut", received_characters: int = 0
+    ) -> None:
         super().__init__(message)
         self.reason = reason
         self.received_characters = received_characters

@@ -240,10 +240,15 @@ class Sentences:
     scales: NDArray[np.float32]
     """A sentence's vector is its code times its scale."""
 
+    def vectors(self) -> Vectors:
+        """The unit vector of every sentence."""
+        vectors: Vectors = self.codes.astype(np.float32)
+        vectors *= self.scales[:, None]
+        return vectors
+
     def similarities(self, vector: Vector) -> NDArray[np.float32]:
         """The cosine of every sentence with a unit vector."""
-        products: NDArray[np.float32] = self.codes.astype(np.float32) @ vector
-        return products * self.scales
+        return self.vectors() @ vector
 
 
 class Library(Shelf, Protocol):
@@ -265,20 +270,32 @@ class Library(Shelf, Protocol):
         """Keep the bytes of a document that a worker will read."""
         ...
 
-    def claim(self) -> Claim | None:
+    def claim(self, worker: str) -> Claim | None:
         """Take the oldest queued document, of any tenant, for processing."""
         ...
 
-    def complete(self, document_id: str, reading: Reading) -> Entry | None:
-        """Make a claimed document current; None when it was deleted meanwhile."""
+    def renew(self, document_id: str, worker: str) -> bool:
+        """Say that the work goes on; whether it is still this worker's."""
         ...
 
-    def fail(self, document_id: str, error: str) -> None:
+    def complete(self, document_id: str, reading: Reading, worker: str) -> Entry | None:
+        """Make a claimed document current; None when it was deleted or taken over meanwhile."""
+        ...
+
+    def fail(self, document_id: str, error: str, worker: str) -> None:
         """Record why a claimed document could not be read."""
         ...
 
-    def release(self) -> int:
-        """Queue again what a stopped worker left in processing; says how many."""
+    def put_back(self, document_id: str, worker: str) -> None:
+        """Return a document to the queue as if it had not been taken: the worker was told to stop."""
+        ...
+
+    def release(self, workers: Sequence[str]) -> int:
+        """Queue again what these workers held, and what any worker held for too long; says how many."""
+        ...
+
+    def claimants(self) -> list[str]:
+        """The workers that hold documents now."""
         ...
 
     def entries(self, scope: Scope) -> list[Entry]:
@@ -313,16 +330,16 @@ class Library(Shelf, Protocol):
         """Full hits, in the order given; what vanished meanwhile is left out."""
         ...
 
-    def readings(self, other_than: str) -> Iterator[tuple[str, Document, Chunking]]:
-        """Documents in use that have no vectors of this embedder yet: id, content and how to cut it."""
+    def readings(self, embedder: str) -> Iterator[tuple[str, Document, Chunking | None]]:
+        """Documents not embedded anew yet since a reindex began: id, content and how to cut it."""
         ...
 
     def regenerate(self, document_id: str, reading: Reading) -> None:
         """Store another generation beside the one in use."""
         ...
 
-    def switch(self, embedder: str) -> int:
-        """Put the generations of this embedder in use, all at once, and drop the others; says how many."""
+    def switch(self, embedder: str) -> int | None:
+        """Put the new generations in use, all at once, and drop the others; None when one is still missing."""
         ...
 
     def verify(self) -> Verification:
@@ -337,7 +354,7 @@ class Claim:
     document_id: str
     tenant: str
     source: Source
-    filing: Filing
+    chunking: Chunking | None
 
 
 @dataclass(frozen=True, slots=True)

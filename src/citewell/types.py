@@ -1,4 +1,4 @@
-"""The nouns, in the order data flows: Source, Document, Chunk, Scope, Query, Hit."""
+"""The nouns, in the order data flows: Source, Document, Chunk, Scope, Hit, Evidence, Claim, Answer."""
 
 from __future__ import annotations
 
@@ -9,6 +9,8 @@ from dataclasses import dataclass, field
 from datetime import date, datetime
 from enum import StrEnum
 from typing import Literal
+
+from citewell.errors import InputError
 
 # ---------------------------------------------------------------------------------------------------------- writing
 
@@ -199,6 +201,9 @@ class State(StrEnum):
     WITHDRAWN = "withdrawn"
 
 
+MAX_CHUNK = 8_000
+
+
 @dataclass(frozen=True, slots=True)
 class Chunking:
     """How a document is cut; `size` and `overlap` are in `unit`."""
@@ -208,13 +213,22 @@ class Chunking:
     overlap: int
     unit: Literal["tokens", "characters"]
 
+    def __post_init__(self) -> None:
+        if (self.unit == "characters") != (self.strategy == "characters"):
+            raise InputError("Sections and headings are measured in tokens, characters in characters.")
+        if not 50 <= self.size <= MAX_CHUNK or not 0 <= 2 * self.overlap <= self.size:
+            raise InputError(f"A passage has 50 to {MAX_CHUNK:,} units, and neighbours share at most half of one.")
+
 
 @dataclass(frozen=True, slots=True)
 class Filing:
-    """Where a document belongs, as said by the person who adds it."""
+    """Where a document belongs, as said by the person who adds it.
 
-    tags: frozenset[str] = frozenset({"public"})
-    journeys: frozenset[str] = frozenset()
+    What is not said (None) is as it was in the version before; else public, for all journeys, about nobody.
+    """
+
+    tags: frozenset[str] | None = None
+    journeys: frozenset[str] | None = None
     """Empty: universal."""
     subject: str | None = None
     title: str | None = None
@@ -278,15 +292,6 @@ def chunk_id(document_id: str, chunk_index: int) -> str:
 
 
 # ---------------------------------------------------------------------------------------------------------- reading
-
-
-@dataclass(frozen=True, slots=True)
-class Query:
-    """A question as the index sees it: its words, the words added to it, and how many passages are wanted."""
-
-    text: str
-    added_terms: tuple[str, ...] = ()
-    limit: int = 10
 
 
 @dataclass(frozen=True, slots=True)

@@ -17,9 +17,10 @@ ABBREVIATIONS = frozenset(
 """Words after which a full stop does not end a sentence."""
 
 _END = re.compile(
-    r"""[.!?]+["'”’)\]]*(?:\s?\[[^\]\n]{1,40}\])*(?=\s|$)"""
-    r"""|\n{2,}|\n(?=\s*(?:[-•*▪◦–]|\(?[a-z0-9]{1,3}[.)])\s)"""
+    r"""(?<![.!?])[.!?]++["'”’)\]]*+(?:\s?\[[^\]\n]{1,40}\])*(?=\s|$)"""
+    r"""|\n{2,}|\n(?=[^\S\n]*+(?:[-•*▪◦–]|\(?[a-z0-9]{1,3}[.)])\s)"""
 )
+"""Where a sentence may end; possessive, so that a line of dots costs no more than its length."""
 _LAST_WORD = re.compile(r"([A-Za-z][A-Za-z.]*|[A-Za-z])$")
 _OPENS = re.compile(r"""\s*["'“‘(\[]*([^\W_])""")
 
@@ -81,7 +82,8 @@ STOP_WORDS = frozenset(
 )
 """Words that no search weighs. “No”, “not” and “without” stay: they carry meaning in clinical text."""
 
-_WORD = re.compile(r"[^\W_]+")
+_WORD = re.compile(r"[^\W_]+(?:_[^\W_]+)*")
+"""Letters and digits; an underscore inside is how parsers write a subscript."""
 _stemmers = threading.local()
 
 
@@ -102,7 +104,17 @@ def terms(text: str) -> list[str]:
     >>> terms("H_2O")  # a subscript, as parsers write it
     ['h2o']
     """
-    return [stem(word) for word in _WORD.findall(text.casefold().replace("_", "")) if word not in STOP_WORDS]
+    words = (folded(word) for word in _WORD.findall(text))
+    return [stem(word) for word in words if word not in STOP_WORDS]
+
+
+def folded(word: str) -> str:
+    """A word as it is looked up.
+
+    >>> folded("SpO_2")
+    'spo2'
+    """
+    return word.casefold().replace("_", "")
 
 
 @lru_cache(maxsize=200_000)

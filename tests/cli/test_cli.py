@@ -120,7 +120,7 @@ def test_scope_options_decide_what_is_found(shell: Shell, leaflet: Path) -> None
     assert shell.json("search", "iron", "--journey", "anaemia", "--tag", "nobody")["hits"] == []
     assert len(shell.json("search", "iron", "--journey", "anaemia", "--tag", "pharmacy")["hits"]) == 2
     document_id = shell.json("list")["documents"][0]["document_id"]
-    assert shell.json("file", document_id, "--tag", "public")["document"]["tags"] == ["public"]
+    assert shell.json("file", document_id, "--tag", "public", "--journey", "all")["document"]["tags"] == ["public"]
     assert len(shell.json("search", "iron")["hits"]) == 2
 
 
@@ -133,7 +133,7 @@ def test_scope_options_decide_what_is_found(shell: Shell, leaflet: Path) -> None
         (("delete", "00000000-0000-0000-0000-000000000000"), "NotFound"),
         (("add",), "InputError"),
         (("add", "x.txt", "--size", "100"), "InputError"),
-        (("add", "x.txt", "--tag", "*"), "NotFound"),
+        (("add", "x.txt", "--tag", "*"), "InputError"),
     ],
 )
 def test_what_cannot_be_done_is_told_in_one_sentence(shell: Shell, words: tuple[str, ...], kind: str) -> None:
@@ -177,3 +177,36 @@ def test_the_samples_answer_their_questions(shell: Shell) -> None:
         found = [hit for hit in hits[:3] if question.words in hit["text"]]
         assert found, question.text
         assert found[0]["page"] == question.page or question.page is None
+
+
+def test_a_folder_is_read_without_links_and_hidden_files(shell: Shell, tmp_path: Path) -> None:
+    folder = tmp_path / "papers"
+    (folder / ".git").mkdir(parents=True)
+    (folder / ".git" / "config").write_text("secret token")
+    (tmp_path / "outside.txt").write_text("Not to be read.")
+    (folder / "link.txt").symlink_to(tmp_path / "outside.txt")
+    (folder / "iron.md").write_text(LEAFLET)
+    assert [Path(row["path"]).name for row in shell.json("add", str(folder))["added"]] == ["iron.md"]
+
+
+def test_a_title_cannot_give_the_terminal_orders(shell: Shell, tmp_path: Path) -> None:
+    path = tmp_path / "t.md"
+    path.write_text("# Dose [/b] of \x1b[2J[link=x]iron[/link]\n\nTake 5 mg of iron.")
+    shell("add", str(path))
+    document_id = shell.json("list")["documents"][0]["document_id"]
+    for words in (("add", str(path)), ("list",), ("search", "iron"), ("show", document_id)):
+        status, out, err = shell(*words)
+        assert (status, "\x1b" in out + err) == (0, False), words
+    assert "[/b]" in shell("list")[1]
+
+
+def test_the_library_is_readable_by_its_owner_alone(shell: Shell, leaflet: Path) -> None:
+    shell.home.mkdir(mode=0o755)
+    shell("add", str(leaflet))
+    assert (shell.home / "library.sqlite").stat().st_mode & 0o077 == 0
+
+
+def test_a_missing_file_does_not_stop_the_others(shell: Shell, leaflet: Path) -> None:
+    result = shell.json("add", "nowhere.txt", str(leaflet))
+    assert [row["kind"] for row in result["failed"]] == ["InputError"]
+    assert len(result["added"]) == 1

@@ -17,7 +17,7 @@ from citewell.adapters.store.library import SqlLibrary
 from citewell.errors import EmbedderMismatch, LibraryError, NotFound, SchemaTooNew, ScopeRefused
 from citewell.ingest.library import add, reindex
 from citewell.ingest.read import Reader
-from citewell.types import EVERY, Entry, Filing, Scope, Source, State
+from citewell.types import EVERY, Chunking, Entry, Filing, Scope, Source, State
 
 OWNER = Scope.owner("clinic")
 ASPIRIN = Source(b"Aspirin\n\nTake aspirin 75 mg once daily. Do not give aspirin to children.", "aspirin.txt")
@@ -163,11 +163,11 @@ def test_a_queued_document_is_kept_and_read_later(library: SqlLibrary, reader: R
     queued = library.enqueue(ASPIRIN, filing=Filing(tags=frozenset({"pain"})), scope=OWNER)
     assert (queued.state, queued.is_current, library.visible(OWNER)) == (State.QUEUED, False, [])
     assert library.verify().problems == ()
-    claim = library.claim()
+    claim = library.claim("me")
     assert claim is not None
     assert (claim.document_id, claim.source) == (queued.id, ASPIRIN)
-    assert library.claim() is None
-    done = library.complete(queued.id, reader.read(claim.source, chunking=None, watch=lambda _: None))
+    assert library.claim("me") is None
+    done = library.complete(queued.id, reader.read(claim.source, chunking=None, watch=lambda _: None), "me")
     assert done is not None
     assert (done.state, done.is_current, done.title, done.tags) == (State.COMPLETED, True, "Aspirin", ("pain",))
     assert library.verify().problems == ()
@@ -178,8 +178,8 @@ def test_a_queued_document_becomes_the_next_version_once_its_title_is_known(
 ) -> None:
     first = put(ASPIRIN)
     queued = library.enqueue(ASPIRIN_TWO, filing=Filing(), scope=OWNER)
-    library.claim()
-    done = library.complete(queued.id, reader.read(ASPIRIN_TWO, chunking=None, watch=lambda _: None))
+    library.claim("me")
+    done = library.complete(queued.id, reader.read(ASPIRIN_TWO, chunking=None, watch=lambda _: None), "me")
     assert done is not None
     assert (done.lineage, done.version) == (first.lineage, 2)
     assert library.entry(first.id, OWNER).state == State.SUPERSEDED
@@ -188,17 +188,103 @@ def test_a_queued_document_becomes_the_next_version_once_its_title_is_known(
 
 def test_a_stopped_worker_leaves_its_document_in_the_queue(library: SqlLibrary) -> None:
     queued = library.enqueue(ASPIRIN, filing=Filing(), scope=OWNER)
-    library.claim()
-    assert library.release() == 1
-    claim = library.claim()
+    library.claim("me")
+    assert library.release(["another"]) == 0
+    assert library.claimants() == ["me"]
+    assert library.release(["me"]) == 1
+    claim = library.claim("another")
     assert claim is not None
     assert claim.document_id == queued.id
 
 
+def test_a_worker_that_lost_its_document_changes_nothing(library: SqlLibrary, reader: Reader) -> None:
+    queued = library.enqueue(ASPIRIN, filing=Filing(), scope=OWNER)
+    reading = reader.read(ASPIRIN, chunking=None, watch=lambda _: None)
+    library.claim("slow")
+    library.release(["slow"])
+    library.claim("quick")
+    assert library.renew(queued.id, "slow") is False
+    assert library.complete(queued.id, reading, "slow") is None
+    assert library.complete(queued.id, reading, "quick") is not None
+    library.fail(queued.id, "Too late.", "slow")
+    assert library.entry(queued.id, OWNER).state == State.COMPLETED
+    assert library.verify().problems == ()
+
+
+def test_a_document_that_kills_its_worker_again_and_again_is_given_up(library: SqlLibrary) -> None:
+    queued = library.enqueue(ASPIRIN, filing=Filing(), scope=OWNER)
+    for _ in range(3):
+        assert library.claim("dead") is not None
+        library.release(["dead"])
+    entry = library.entry(queued.id, OWNER)
+    assert entry.state == State.FAILED
+    assert "stopped the program" in (entry.error or "")
+    assert library.claim("next") is None
+
+
+def test_a_failed_attempt_is_removed_alone(library: SqlLibrary, put: Put) -> None:
+    first = put(ASPIRIN)
+    failed = library.enqueue(IRON, filing=Filing(replaces=first.id), scope=OWNER)
+    library.claim("me")
+    library.fail(failed.id, "It is locked.", "me")
+    assert [entry.id for entry in library.erase(failed.id, OWNER)] == [failed.id]
+    assert [entry.id for entry in library.entries(OWNER)] == [first.id]
+
+
+def test_the_next_version_stays_where_the_last_one_was_filed(library: SqlLibrary, put: Put) -> None:
+    letter = put(ASPIRIN, tags=frozenset({"oncology"}), subject="ann", journeys=frozenset({"back"}))
+    after = put(ASPIRIN_TWO, replaces=letter.id)
+    assert (after.tags, after.subject, after.journeys) == (("oncology",), "ann", ("back",))
+    policy = put(Source(b"Leave\n\nTen days.", "leave.txt"), tags=frozenset({"hr"}))
+    later = put(Source(b"Leave\n\nTwelve days.", "leave.txt"))
+    assert (later.version, later.tags) == (2, ("hr",))
+    assert library.entry(policy.id, OWNER).state == State.SUPERSEDED
+
+
+def test_the_same_bytes_with_another_filing_are_filed_anew(library: SqlLibrary, put: Put, reader: Reader) -> None:
+    first = put(ASPIRIN)
+    filing = Filing(tags=frozenset({"hr"}))
+    again = add(ASPIRIN, filing=filing, scope=OWNER, library=library, reader=reader)
+    assert (again.entry.id, again.was_there, again.was_refiled, again.entry.tags) == (first.id, True, True, ("hr",))
+
+
+def test_a_queued_document_keeps_how_it_is_to_be_cut(library: SqlLibrary) -> None:
+    small = Chunking("characters", 60, 10, "characters")
+    library.enqueue(ASPIRIN, filing=Filing(chunking=small), scope=OWNER)
+    claim = library.claim("me")
+    assert claim is not None
+    assert claim.chunking == small
+
+
+def test_a_document_that_comes_while_everything_is_embedded_anew_is_not_lost(
+    library: SqlLibrary, put: Put, reader: Reader
+) -> None:
+    put(ASPIRIN)
+    other = replace(reader, embedder=Backwards(reader.embedder))
+    came = []
+
+    def interrupt(_title: str, _step: object) -> None:
+        if not came:
+            came.append(put(IRON))
+
+    assert reindex(library=library, reader=other, progress=interrupt) == 2
+    assert len(library.visible(OWNER)) == 2
+    assert library.verify().problems == ()
+
+
+def test_embedding_anew_mends_what_was_damaged(library: SqlLibrary, put: Put, reader: Reader) -> None:
+    put(ASPIRIN)
+    with library.engine.begin() as connection:
+        connection.execute(text("UPDATE generations SET postings = x'00'"))
+    assert library.verify().problems != ()
+    assert reindex(library=library, reader=reader, progress=lambda _t, _s: None) == 1
+    assert library.verify().problems == ()
+
+
 def test_a_failed_document_says_why_and_answers_nothing(library: SqlLibrary) -> None:
     queued = library.enqueue(ASPIRIN, filing=Filing(), scope=OWNER)
-    library.claim()
-    library.fail(queued.id, "It is locked. Remove the password.")
+    library.claim("me")
+    library.fail(queued.id, "It is locked. Remove the password.", "me")
     entry = library.entry(queued.id, OWNER)
     assert (entry.state, entry.error) == (State.FAILED, "It is locked. Remove the password.")
     assert library.visible(OWNER) == []

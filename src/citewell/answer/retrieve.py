@@ -6,15 +6,16 @@ from collections.abc import Collection, Sequence
 from dataclasses import dataclass, replace
 
 import numpy as np
+from numpy.typing import NDArray
 
 from citewell.answer.expand import Expansion, expand
 from citewell.answer.fuse import fuse, relevance
 from citewell.answer.rank import CONTROLS, Controls, rank
 from citewell.clinical import Lexicon
 from citewell.errors import EmbedderMismatch, InputError
-from citewell.ports import Candidate, Embedder, Index, Library, Ranked, Sentences, Vector
+from citewell.ports import Candidate, Embedder, Index, Library, Ranked, Sentences, Vector, Vectors
 from citewell.types import Hit, Scope, Why
-from citewell.words import STOP_WORDS, stem, terms, word_spans
+from citewell.words import STOP_WORDS, folded, stem, terms, word_spans
 
 MAX_QUESTION_CHARACTERS = 4_000
 EXPANSION_WEIGHT = 0.5
@@ -84,12 +85,14 @@ def _checked(question: str) -> str:
 
 def _fused(candidates: Sequence[Candidate], sentences: Sentences, vector: Vector) -> list[Ranked]:
     """Candidates with their final scores, best first."""
-    nearest = _nearest_sentences(sentences, vector)
+    vectors = sentences.vectors()
+    nearest = _nearest_sentences(sentences, vectors @ vector)
     best = [nearest.get((one.generation, one.chunk_index), NO_SENTENCE) for one in candidates]
     similarities = [similarity for _, similarity in best]
-    cosines = [one.cosine for one in candidates]
-    scores = fuse(cosines, similarities, [one.lexical_score for one in candidates])
-    probabilities = relevance(cosines, similarities, [one.coverage for one in candidates])
+    cosines, coverages = [one.cosine for one in candidates], [one.coverage for one in candidates]
+    words = [one.lexical_score for one in candidates]
+    scores = fuse(cosines, similarities, words, coverages, _centroids(candidates, sentences, vectors))
+    probabilities = relevance(cosines, similarities, coverages)
     ranked = [
         Ranked(one, float(score), float(probability), Why(one.dense_rank, one.lexical_rank, (), span))
         for one, score, probability, (span, _) in zip(candidates, scores, probabilities, best, strict=True)
@@ -97,11 +100,23 @@ def _fused(candidates: Sequence[Candidate], sentences: Sentences, vector: Vector
     return sorted(ranked, key=lambda item: (-item.rank_score, item.candidate.generation, item.candidate.chunk_index))
 
 
-def _nearest_sentences(sentences: Sentences, vector: Vector) -> dict[tuple[int, int], tuple[tuple[int, int], float]]:
+def _centroids(candidates: Sequence[Candidate], sentences: Sentences, vectors: Vectors) -> Vectors:
+    """The mean of each candidate's sentence vectors, of unit length; nothing where it has no sentences."""
+    centroids = np.zeros((len(candidates), vectors.shape[1]), np.float32)
+    if sentences.keys:
+        sums = np.add.reduceat(vectors, sentences.starts[:-1], axis=0)
+        sums /= np.maximum(np.linalg.norm(sums, axis=1, keepdims=True), 1e-9)
+        row_of = {key: row for row, key in enumerate(sentences.keys)}
+        found = [row_of.get((one.generation, one.chunk_index)) for one in candidates]
+        here = [at for at, row in enumerate(found) if row is not None]
+        centroids[here] = sums[[row for row in found if row is not None]]
+    return centroids
+
+
+def _nearest_sentences(
+    sentences: Sentences, similarities: NDArray[np.float32]
+) -> dict[tuple[int, int], tuple[tuple[int, int], float]]:
     """The sentence of each passage nearest to the question, and how near."""
-    if not sentences.keys:
-        return {}
-    similarities = sentences.similarities(vector)
     found = {}
     for key, first, last in zip(sentences.keys, sentences.starts, sentences.starts[1:], strict=False):
         best = int(first) + int(np.argmax(similarities[first:last]))
@@ -123,5 +138,5 @@ def matched_spans(text: str, weights: Collection[str]) -> list[tuple[int, int]]:
     [(14, 18)]
     """
     spans = word_spans(text)
-    folded = (text[start:end].casefold() for start, end in spans)
-    return [span for span, word in zip(spans, folded, strict=True) if word not in STOP_WORDS and stem(word) in weights]
+    words = (folded(text[start:end]) for start, end in spans)
+    return [span for span, word in zip(spans, words, strict=True) if word not in STOP_WORDS and stem(word) in weights]

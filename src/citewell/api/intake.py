@@ -59,11 +59,10 @@ def _queued(file: Received, site: Site, filing: Filing) -> Added | Turned:
 
 
 def _filing(form: Form, replaces: str | None) -> Filing:
-    """Where the files belong, as the form says; one that says nothing adds to what everyone may see."""
-    tags = _words(form.fields.get("tags", "")) or frozenset({"public"})
+    """Where the files belong, as the form says; what it does not say is as in the version before, else public."""
     return Filing(
-        tags=tags,
-        journeys=_words(form.fields.get("journeys", "")),
+        tags=_words(form.fields.get("tags", "")) or None,
+        journeys=_words(form.fields.get("journeys", "")) or None,
         subject=form.fields.get("subject", "").strip() or None,
         title=form.fields.get("title", "").strip() or None if len(form.files) == 1 else None,
         replaces=replaces or form.fields.get("replaces", "").strip() or None,

@@ -20,7 +20,7 @@ from citewell.api.guard import CSRF_NEEDED
 from citewell.api.progress import Progress, Stopwatch
 from citewell.bootstrap import App, Results
 from citewell.errors import InputError
-from citewell.ingest.library import Added
+from citewell.ingest.library import Added, refiled
 from citewell.ingest.worker import Worker
 from citewell.types import Chunk, Document, Entry, Filing, Scope, Source, State
 from citewell.web.pages import page
@@ -163,7 +163,7 @@ class Site:
         with self._queueing:
             known = None if filing.replaces else self._known(source, filing)
             if known is not None:
-                return Added(known, was_there=True)
+                return refiled(known, filing=filing, scope=self.owner, library=self.app.library)
             entry = self.app.library.enqueue(source, filing=filing, scope=self.owner)
         worker.nudge()
         log.info("document %s queued: %d bytes", entry.id, entry.size_bytes)
@@ -190,8 +190,7 @@ class Site:
         title = None if failed.title == failed.name else failed.title
         filing = Filing(frozenset(failed.tags), frozenset(failed.journeys), failed.subject, title, current)
         entry = self.app.library.enqueue(source, filing=filing, scope=self.owner)
-        if len(family) == 1:
-            self.app.delete(document_id)
+        self.app.delete(document_id)
         self.worker().nudge()
         return entry
 

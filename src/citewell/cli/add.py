@@ -4,11 +4,11 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any, Literal
+from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from citewell.cli.frame import Home, Json, Subject, Tags, opened, print_json, progress
+from citewell.cli.frame import Home, Json, Subject, Tags, opened, print_json, printable, progress
 from citewell.errors import InputError
 from citewell.types import Chunking, Filing
 
@@ -49,8 +49,8 @@ def add(
         raise InputError("A title, or the document that is replaced, can be given for one file at a time.")
     with opened(context, home) as app, progress(quiet=json) as watch:
         filing = Filing(
-            tags=frozenset(tag or ["public"]),
-            journeys=frozenset(journey or []),
+            tags=frozenset(tag) if tag else None,
+            journeys=frozenset(journey) if journey else None,
             subject=subject,
             title=title,
             replaces=app.find(replaces) if replaces else None,
@@ -60,7 +60,7 @@ def add(
         for outcome in app.add_all(paths, filing=filing, watch=lambda path, step: watch(path.name, step)):
             outcomes.append(outcome)
             if not json:
-                typer.echo(_line(outcome), err=outcome.error is not None)
+                typer.echo(printable(_line(outcome)), err=outcome.error is not None)
     failed = [_failed(outcome) for outcome in outcomes if outcome.error is not None]
     if json:
         print_json({"added": [_added(outcome) for outcome in outcomes if outcome.added], "failed": failed})
@@ -71,9 +71,14 @@ def add(
 def _all_files(paths: Iterable[Path]) -> Iterator[Path]:
     for path in paths:
         if path.is_dir():
-            yield from sorted(file for file in path.rglob("*") if file.is_file() and not file.name.startswith("."))
+            yield from sorted(file for file in path.rglob("*") if file.is_file() and not _is_hidden(file, path))
         else:
             yield path
+
+
+def _is_hidden(file: Path, folder: Path) -> bool:
+    """Whether a file was not meant to be found: a link that may lead anywhere, or behind a leading dot."""
+    return file.is_symlink() or any(part.startswith(".") for part in file.relative_to(folder).parts)
 
 
 def _chunking(strategy: str | None, size: int | None, overlap: int | None) -> Chunking | None:
@@ -87,16 +92,16 @@ def _chunking(strategy: str | None, size: int | None, overlap: int | None) -> Ch
     base = known[strategy]
     chosen = size or base.size
     shared = min(base.overlap, chosen // 4) if overlap is None else overlap
-    if shared * 2 > chosen:
-        raise InputError("--overlap may be at most half of --size.")
-    unit: Literal["tokens", "characters"] = base.unit
-    return Chunking(base.strategy, chosen, shared, unit)
+    return Chunking(base.strategy, chosen, shared, base.unit)
 
 
 def _line(outcome: Outcome) -> str:
     if outcome.added is None:
         return f"✗ {outcome.path.name}: {outcome.error}"
     entry = outcome.added.entry
+    if outcome.added.was_refiled:
+        where = " ".join([*entry.tags, *entry.journeys])
+        return f"= {outcome.path.name}: already here as {entry.id[:8]}, now filed under {where}"
     if outcome.added.was_there:
         return f"= {outcome.path.name}: already here as {entry.id[:8]}, nothing to do"
     pages = f"{entry.page_count} pages, " if entry.page_count else ""

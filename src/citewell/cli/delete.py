@@ -6,7 +6,7 @@ from typing import Annotated
 
 import typer
 
-from citewell.cli.frame import DocumentId, Home, Json, opened, print_json
+from citewell.cli.frame import DocumentId, Home, Json, opened, print_json, printable
 
 
 def delete(
@@ -21,9 +21,9 @@ def delete(
         document_id = app.find(document)
         if not yes and not json:
             entry = app.library.entry(document_id, app.scope_of_owner())
-            typer.confirm(f"Erase “{entry.title}” and all of its versions?", abort=True)
+            typer.confirm(f"Erase “{printable(entry.title)}” and all of its versions?", abort=True)
         gone = app.delete(document_id)
     if json:
         print_json({"deleted": [{"document_id": entry.id, "version": entry.version} for entry in gone]})
     else:
-        typer.echo(f"Erased: {gone[0].title} ({len(gone)} version{'s' if len(gone) > 1 else ''}).")
+        typer.echo(f"Erased: {printable(gone[0].title)} ({len(gone)} version{'s' if len(gone) > 1 else ''}).")

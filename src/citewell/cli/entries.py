@@ -6,7 +6,8 @@ from typing import Annotated
 
 import typer
 
-from citewell.cli.frame import Home, Json, entry_json, opened, print_json
+from citewell.api.shapes import entry_json
+from citewell.cli.frame import Home, Json, opened, print_json, printable
 
 
 def list_entries(
@@ -19,7 +20,7 @@ def list_entries(
     with opened(context, home) as app:
         entries = [entry for entry in app.entries() if all_versions or entry.state != "superseded"]
     if json:
-        print_json({"documents": [entry_json(entry) for entry in entries]})
+        print_json({"documents": [entry_json(entry, None) for entry in entries]})
         return
     if not entries:
         typer.echo("The library is empty. Add a file with `citewell add FILE`, or the samples with --samples.")
@@ -33,12 +34,12 @@ def list_entries(
     for entry in entries:
         table.add_row(
             entry.id[:8],
-            entry.title,
+            printable(entry.title),
             str(entry.version),
             entry.state,
             str(entry.page_count or ""),
             str(entry.chunk_count),
-            " ".join(entry.tags),
+            printable(" ".join(entry.tags)),
             f"{entry.added_at:%d %b %Y}",
         )
-    Console(highlight=False).print(table)
+    Console(highlight=False, markup=False).print(table)

@@ -6,7 +6,8 @@ from typing import Annotated
 
 import typer
 
-from citewell.cli.frame import DocumentId, Home, Json, Tags, entry_json, opened, print_json
+from citewell.api.shapes import entry_json
+from citewell.cli.frame import DocumentId, Home, Json, Tags, opened, print_json, printable
 from citewell.types import Filing
 
 
@@ -15,17 +16,25 @@ def file(
     document: DocumentId,
     tag: Tags = None,
     journey: Annotated[
-        list[str] | None, typer.Option("--journey", help="A care journey; none: for all.", show_default=False)
+        list[str] | None,
+        typer.Option("--journey", help="A care journey; `all`: for every journey.", show_default=False),
     ] = None,
     home: Home = None,
     json: Json = False,
 ) -> None:
     """Set the tags and journeys of a document; search follows at once, nothing is embedded again."""
     with opened(context, home) as app:
-        filing = Filing(tags=frozenset(tag or ["public"]), journeys=frozenset(journey or []))
+        filing = Filing(tags=frozenset(tag) if tag else None, journeys=_journeys(journey))
         entry = app.refile(app.find(document), filing)
     if json:
-        print_json({"document": entry_json(entry)})
+        print_json({"document": entry_json(entry, None)})
     else:
         journeys = ", ".join(entry.journeys) or "all journeys"
-        typer.echo(f"{entry.title}: tags {', '.join(entry.tags)}; {journeys}")
+        typer.echo(printable(f"{entry.title}: tags {', '.join(entry.tags)}; {journeys}"))
+
+
+def _journeys(said: list[str] | None) -> frozenset[str] | None:
+    """The journeys that were said; `all` makes a document universal again."""
+    if said is None:
+        return None
+    return frozenset() if said == ["all"] else frozenset(said)

@@ -15,7 +15,6 @@ import typer
 
 from citewell.config import Settings
 from citewell.errors import CitewellError
-from citewell.types import Entry
 
 if TYPE_CHECKING:
     from citewell.bootstrap import App
@@ -77,10 +76,13 @@ def tell(error: CitewellError, *, as_json: bool) -> int:
     return 1
 
 
-def entry_json(entry: Entry) -> dict[str, Any]:
-    """An entry as JSON prints it."""
-    fields = asdict(entry)
-    return {"document_id": fields.pop("id"), **fields}
+def printable(text: str) -> str:
+    r"""A text that may hold anything, without what a terminal would obey.
+
+    >>> printable("a\x1b[2Jb")
+    'a�[2Jb'
+    """
+    return "".join(char if char.isprintable() or char in "\n\t" else "\N{REPLACEMENT CHARACTER}" for char in text)
 
 
 @contextmanager
@@ -92,11 +94,12 @@ def progress(*, quiet: bool) -> Iterator[Callable[[str, Step], None]]:
     from rich.console import Console
     from rich.progress import BarColumn, Progress, TaskID, TextColumn, TimeRemainingColumn
 
-    columns = (TextColumn("{task.description}"), BarColumn(), TimeRemainingColumn())
+    columns = (TextColumn("{task.description}", markup=False), BarColumn(), TimeRemainingColumn())
     with Progress(*columns, console=Console(stderr=True), transient=True) as bar:
         tasks: dict[str, TaskID] = {}
 
         def watch(name: str, step: Step) -> None:
+            name = printable(name)
             if name not in tasks:
                 tasks[name] = bar.add_task(name, total=None)
             description = f"{step.stage} {name}"

@@ -2,15 +2,15 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Annotated, Any
+from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from citewell.cli.frame import Home, Journey, Json, Subject, Tags, opened, print_json
+from citewell.api.shapes import results_json
+from citewell.cli.frame import Home, Journey, Json, Subject, Tags, opened, print_json, printable
 
 if TYPE_CHECKING:
     from citewell.bootstrap import Results
-    from citewell.types import Hit
 
 
 def search(
@@ -37,34 +37,6 @@ def search(
         typer.echo("Nothing found. Try other words, or fewer; `citewell list` shows what is here.")
 
 
-def results_json(results: Results) -> dict[str, Any]:
-    """What was found, as JSON prints it."""
-    return {
-        "hits": [hit_json(hit) for hit in results.hits],
-        "expansions": list(results.expansions),
-        "took_ms": round(results.took_ms, 1),
-    }
-
-
-def hit_json(hit: Hit) -> dict[str, Any]:
-    """A hit, as JSON prints it."""
-    return {
-        "source_id": hit.source_id,
-        "document_id": hit.document_id,
-        "document": hit.document,
-        "version": hit.version,
-        "page": hit.page,
-        "section": " > ".join(hit.section) or None,
-        "start": hit.start,
-        "end": hit.end,
-        "score": round(hit.rank_score, 6),
-        "relevance": round(hit.relevance, 4),
-        "cosine": round(hit.raw_cosine, 4),
-        "text": hit.text,
-        "why": hit.why,
-    }
-
-
 def _print(results: Results) -> None:
     from rich.console import Console
     from rich.markup import escape
@@ -73,8 +45,8 @@ def _print(results: Results) -> None:
     console = Console(highlight=False)
     for number, hit in enumerate(results.hits, 1):
         place = " · ".join([*([f"page {hit.page}"] if hit.page else []), " > ".join(hit.section)]).strip(" ·")
-        console.print(f"[bold]{number}. {escape(hit.document)}[/bold]  {escape(place)}")
-        body = Text(hit.text)
+        console.print(f"[bold]{number}. {escape(printable(hit.document))}[/bold]  {escape(printable(place))}")
+        body = Text(printable(hit.text))
         if hit.why.best_sentence is not None:
             start, end = hit.why.best_sentence
             body.stylize("bold cyan", start - hit.start, end - hit.start)
@@ -84,7 +56,9 @@ def _print(results: Results) -> None:
             f"words #{hit.why.lexical_rank}" if hit.why.lexical_rank else "",
             ", ".join(hit.why.matched_terms),
         ]
-        console.print(f"[dim]{hit.source_id}  {hit.relevance:.2f}  {escape('  '.join(filter(None, ranks)))}[/dim]\n")
+        console.print(
+            f"[dim]{hit.source_id}  {hit.relevance:.2f}  {escape(printable('  '.join(filter(None, ranks))))}[/dim]\n"
+        )
     added = ", ".join(f"{item.phrase} ({item.reason})" for item in results.expansions)
     if added:
         console.print(f"[dim]also looked for: {escape(added)}[/dim]")

@@ -7,7 +7,8 @@ from typing import Annotated
 
 import typer
 
-from citewell.cli.frame import DocumentId, Home, Json, entry_json, opened, print_json
+from citewell.api.shapes import entry_json
+from citewell.cli.frame import DocumentId, Home, Json, opened, print_json, printable
 from citewell.errors import NotFound
 
 
@@ -28,14 +29,17 @@ def show(
             raise NotFound(f"The document has {entry.chunk_count} passages, numbered from 0; {chunk} is not one.")
     if json:
         shown = {"chunks": [asdict(one) for one in chunks], "text": parsed.text if text else None}
-        print_json({"document": entry_json(entry), **shown})
+        print_json({"document": entry_json(entry, None), **shown})
         return
     if text:
-        typer.echo(parsed.text)
+        typer.echo(printable(parsed.text))
         return
-    typer.echo(f"{entry.title}\n{entry.name} · {entry.media_type} · version {entry.version} · {entry.state}")
+    typer.echo(
+        printable(f"{entry.title}\n{entry.name}") + f" · {entry.media_type} · version {entry.version} · {entry.state}"
+    )
     for note in entry.notes:
         typer.echo(f"note: {note}")
     for one in chunks:
         place = " > ".join(one.section) + (f" · page {one.page}" if one.page else "")
-        typer.echo(f"\n[{one.index}] {place} · characters {one.start}–{one.end} · {one.tokens} tokens\n{one.text}")
+        head = f"\n[{one.index}] {place} · characters {one.start}–{one.end} · {one.tokens} tokens"
+        typer.echo(printable(f"{head}\n{one.text}"))

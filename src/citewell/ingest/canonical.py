@@ -8,6 +8,10 @@ TIGHT: frozenset[BlockKind] = frozenset({"list_item", "table_row"})
 """Kinds that follow one of their own after a single line break."""
 
 
+MAX_TITLE_CHARACTERS = 300
+"""What a section path keeps of a title; the heading's own block keeps all of it."""
+
+
 class Canonical:
     """Collects blocks; offsets are those of the text it will give.
 
@@ -47,7 +51,7 @@ class Canonical:
         if not title.strip():
             return None
         self._path = [entry for entry in self._path if entry[0] < level]
-        self._path.append((level, title.strip()))
+        self._path.append((level, title.strip()[:MAX_TITLE_CHARACTERS]))
         return self.add("heading", title, page=page)
 
     def add(self, kind: BlockKind, text: str, *, page: int | None = None) -> tuple[int, int] | None:

@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
+from functools import partial
 
 from citewell.errors import EmbedderMismatch
 from citewell.ingest.parse import safe_name
@@ -14,10 +15,11 @@ from citewell.types import Entry, Filing, Scope, Source
 
 @dataclass(frozen=True, slots=True)
 class Added:
-    """What became of a file: its entry, and whether it was there already."""
+    """What became of a file: its entry, whether it was there already, and whether it was filed anew."""
 
     entry: Entry
     was_there: bool
+    was_refiled: bool = False
 
 
 def unwatched(_step: Step) -> None:
@@ -30,11 +32,22 @@ def add(
     """Read a file and make it current; the same bytes twice do nothing again, a failure leaves nothing behind."""
     source = Source(source.data, safe_name(source.name))
     if filing.replaces is None and (entry := library.same(source, subject=filing.subject, scope=scope)) is not None:
-        return Added(entry, was_there=True)
+        if filing.chunking is None or filing.chunking == entry.chunking:
+            return refiled(entry, filing=filing, scope=scope, library=library)
+        filing = replace(filing, replaces=entry.id)  # the same bytes, to be cut otherwise
     check_embedder(library, reader.embedder.fingerprint)
     reading = reader.read(source, chunking=filing.chunking, watch=watch)
     watch(Step("storing"))
     return Added(library.add(source, reading, filing=filing, scope=scope), was_there=False)
+
+
+def refiled(entry: Entry, *, filing: Filing, scope: Scope, library: Library) -> Added:
+    """A document that is there already, with the tags and journeys that are said now."""
+    tags_differ = filing.tags is not None and filing.tags != frozenset(entry.tags)
+    journeys_differ = filing.journeys is not None and filing.journeys != frozenset(entry.journeys)
+    if not tags_differ and not journeys_differ:
+        return Added(entry, was_there=True)
+    return Added(library.refile(entry.id, filing=filing, scope=scope), was_there=True, was_refiled=True)
 
 
 def check_embedder(library: Library, fingerprint: str) -> None:
@@ -53,11 +66,9 @@ def reindex(*, library: Library, reader: Reader, progress: Callable[[str, Step],
     The old vectors answer until the switch. Stopped half-way, the next call goes on where this one was.
     """
     fingerprint = reader.embedder.fingerprint
-    for document_id, document, chunking in library.readings(other_than=fingerprint):
-        reading = reader.embedded(
-            document,
-            chunking=chunking,
-            watch=lambda step, title=document.title: progress(title, step),  # type: ignore[misc]
-        )
-        library.regenerate(document_id, reading)
-    return library.switch(fingerprint)
+    while True:
+        for document_id, document, chunking in library.readings(fingerprint):
+            reading = reader.embedded(document, chunking=chunking, watch=partial(progress, document.title))
+            library.regenerate(document_id, reading)
+        if (count := library.switch(fingerprint)) is not None:
+            return count

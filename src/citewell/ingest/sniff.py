@@ -121,13 +121,22 @@ def sniff(source: Source) -> str:
 def _refuse_signatures(data: bytes) -> None:
     head = data[:4096]
     # A short signature such as MZ may also be how an ordinary text begins.
-    is_text = head.isascii() and not any(byte < 9 for byte in head)
+    is_text = _is_utf8(head) and not any(byte < 9 for byte in head)
     for offset, signature, looks_like, advice in SIGNATURES:
         if not is_text and data.startswith(signature, offset):
             raise UnsupportedFile(f"The file looks like {looks_like}, which cannot be read. {advice}")
     for signature, looks_like, advice in TEXT_SIGNATURES:
         if data.startswith(signature):
             raise UnsupportedFile(f"The file looks like {looks_like}, which cannot be read. {advice}")
+
+
+def _is_utf8(head: bytes) -> bool:
+    """Whether bytes are text, but for a last character that may be cut."""
+    try:
+        head.decode()
+    except UnicodeDecodeError as error:
+        return error.start >= len(head) - 3 and error.reason == "unexpected end of data"
+    return True
 
 
 def _sniff_zip(data: bytes) -> str:

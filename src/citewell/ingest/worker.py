@@ -3,7 +3,12 @@
 from __future__ import annotations
 
 import logging
+import os
+import socket
 import threading
+import time
+import uuid
+from contextlib import suppress
 
 from citewell.errors import CitewellError
 from citewell.ingest.library import check_embedder
@@ -13,10 +18,11 @@ from citewell.ports import Claim, Library
 log = logging.getLogger(__name__)
 
 IDLE_S = 1.0
+RENEW_S = 20.0
 
 
 class Stopped(Exception):
-    """The worker ends before its document is read."""
+    """The worker ends, or lost its document, before it is read."""
 
 
 class Worker:
@@ -28,12 +34,13 @@ class Worker:
         self._wake = threading.Event()
         self._stopping = threading.Event()
         self._thread: threading.Thread | None = None
+        self.name = f"{socket.gethostname()}/{os.getpid()}/{uuid.uuid4()}"
         self.steps: dict[str, Step] = {}
         """How far each document in work has come."""
 
     def start(self) -> None:
-        """Take up what an earlier run left, then wait for more."""
-        self._library.release()
+        """Take up what a worker that is no more left, then wait for more."""
+        self._library.release([name for name in self._library.claimants() if _is_dead(name)])
         self._thread = threading.Thread(target=self._run, name="worker", daemon=True)
         self._thread.start()
 
@@ -50,34 +57,50 @@ class Worker:
 
     def work(self) -> bool:
         """Read one queued document; whether there was one."""
-        claim = self._library.claim()
+        claim = self._library.claim(self.name)
         if claim is None:
             return False
         try:
             self._read(claim)
         except Stopped:
-            self._library.release()
+            self._library.put_back(claim.document_id, self.name)
         except CitewellError as error:
-            self._library.fail(claim.document_id, str(error))
+            self._failed(claim, str(error))
             log.warning("document %s failed: %s", claim.document_id, type(error).__name__)
         except Exception as error:
-            message = f"Reading it stopped unexpectedly ({type(error).__name__}). Try again, or convert it to PDF."
-            self._library.fail(claim.document_id, message)
-            log.exception("document %s failed", claim.document_id)
+            name = type(error).__name__
+            self._failed(claim, f"Reading it stopped unexpectedly ({name}). Try again, or convert it to PDF.")
+            log.warning("document %s failed unexpectedly: %s", claim.document_id, name)
         finally:
             self.steps.pop(claim.document_id, None)
         return True
 
+    def _failed(self, claim: Claim, message: str) -> None:
+        """Record the failure; when not even that can be written, let the document go back to the queue."""
+        try:
+            self._library.fail(claim.document_id, message, self.name)
+        except CitewellError:
+            with suppress(CitewellError):
+                self._library.release([self.name])
+            raise
+
     def _read(self, claim: Claim) -> None:
+        renewed_at = time.monotonic()
+
         def watch(step: Step) -> None:
+            nonlocal renewed_at
             if self._stopping.is_set():
                 raise Stopped
             self.steps[claim.document_id] = step
+            if time.monotonic() - renewed_at > RENEW_S:
+                renewed_at = time.monotonic()
+                if not self._library.renew(claim.document_id, self.name):
+                    raise Stopped
 
         check_embedder(self._library, self._reader.embedder.fingerprint)
-        reading = self._reader.read(claim.source, chunking=claim.filing.chunking, watch=watch)
+        reading = self._reader.read(claim.source, chunking=claim.chunking, watch=watch)
         watch(Step("storing"))
-        self._library.complete(claim.document_id, reading)
+        self._library.complete(claim.document_id, reading, self.name)
         log.info("document %s read: %d chunks", claim.document_id, len(reading.chunks))
 
     def _run(self) -> None:
@@ -86,6 +109,21 @@ class Worker:
                 if self.work():
                     continue
             except CitewellError as error:
-                log.warning("queue cannot be read: %s", type(error).__name__)
+                log.warning("queue cannot be worked on: %s", type(error).__name__)
             self._wake.wait(IDLE_S)
             self._wake.clear()
+
+
+def _is_dead(worker: str) -> bool:
+    """Whether a worker ran on this machine in a process that is no more."""
+    host, _, rest = worker.partition("/")
+    process = rest.partition("/")[0]
+    if host != socket.gethostname() or not process.isdigit() or int(process) == os.getpid():
+        return False
+    try:
+        os.kill(int(process), 0)
+    except ProcessLookupError:
+        return True
+    except OSError:
+        return False
+    return False

@@ -40,6 +40,11 @@ def grid(text: str, rows: Sequence[Block]) -> Grid | None:
     return Grid(names, tuple(rows_placed)) if len(rows_placed) == len(placed) else None
 
 
+MAX_NAME_CHARACTERS = 300
+MAX_COLONS = 4
+"""A column's name is short: looking further would cost time and find values."""
+
+
 def _shared_names(text: str, rows: Sequence[Block]) -> set[str]:
     """What at least half of the rows may call a column; a name may hold a colon itself."""
     counts: Counter[str] = Counter()
@@ -54,7 +59,7 @@ def _names(piece: str) -> list[str]:
     >>> _names("Plan B: total (ml): 300")
     ['Plan B', 'Plan B: total (ml)']
     """
-    parts = piece.split(": ")
+    parts = piece[:MAX_NAME_CHARACTERS].split(": ", MAX_COLONS)
     return [": ".join(parts[:count]) for count in range(1, len(parts))]
 
 

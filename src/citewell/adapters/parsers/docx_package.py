@@ -22,6 +22,7 @@ MAX_RATIO = 200
 RATIO_FREE_BYTES = 8 * 1024 * 1024
 MAIN_PART = "word/document.xml"
 _END_RECORD = b"PK\x05\x06"
+_LARGE_END_RECORD = b"PK\x06\x07"
 _ASK_AGAIN = "Open it in Word, save it again, and add that copy."
 
 
@@ -85,6 +86,8 @@ def _check_directory(data: bytes) -> None:
         raise DamagedFile(
             f"The Word file is cut short: its directory is missing. Download or copy it again. {_ASK_AGAIN}"
         )
+    if data[max(0, at - 20) : max(0, at - 16)] == _LARGE_END_RECORD:
+        raise DamagedFile(f"The Word file claims to be larger than any document. {_ASK_AGAIN}")
     entries, size = struct.unpack("<HI", data[at + 10 : at + 16])
     if entries > MAX_ENTRIES or size > MAX_DIRECTORY_BYTES:
         raise DamagedFile(f"The Word file claims more parts than a document has. {_ASK_AGAIN}")

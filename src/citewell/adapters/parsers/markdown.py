@@ -123,7 +123,7 @@ class _Writer:
         return f"{number}."
 
     def _write_html(self, content: str) -> None:
-        if re.sub(r"<!--.*?-->", "", content, flags=re.DOTALL).strip():
+        if _without_comments(content).strip():
             write_blocks(tree(content), self.flow)
 
     def _line(self, content: str) -> str:
@@ -164,3 +164,19 @@ def _apply_tag(tag: str, inlines: list[Inline]) -> None:
                 inlines[-1].superscript(text, following="")
             else:
                 inlines[-1].subscript(text)
+
+
+def _without_comments(content: str) -> str:
+    """HTML without its comments; one that is never closed reaches to the end.
+
+    >>> _without_comments("a<!-- b -->c<!-- d")
+    'ac'
+    """
+    kept, position = [], 0
+    while (start := content.find("<!--", position)) >= 0:
+        kept.append(content[position:start])
+        end = content.find("-->", start)
+        if end < 0:
+            return "".join(kept)
+        position = end + 3
+    return "".join([*kept, content[position:]])

@@ -7,7 +7,8 @@ from dataclasses import dataclass
 from itertools import pairwise
 
 from citewell.adapters.parsers.pdf_geometry import Rect
-from citewell.adapters.parsers.pdf_grids import MIN_PADDING, Cells, distinct, outline
+from citewell.adapters.parsers.pdf_grids import Cells, outline
+from citewell.adapters.parsers.pdf_stacks import MIN_PADDING, distinct
 
 TOUCH = 2.0
 """Points: tiles nearer than this are side by side."""

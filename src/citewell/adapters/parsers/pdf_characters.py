@@ -22,6 +22,9 @@ _TAKES_POWER = re.compile(r"(?:\d|[⁺⁻]|(?<![^\W\d_])(?:[A-Zμµ]|[cdkmnµμ]
 """What a raised number belongs to: a number, a unit, a single letter such as I² or R², an ion such as Ca²⁺."""
 
 
+SOFT_HYPHEN = "\N{SOFT HYPHEN}"
+
+
 def clean(text: str) -> str:
     """One glyph's text as it is kept; empty for what no reader sees.
 
@@ -36,7 +39,8 @@ def clean(text: str) -> str:
         return _SYMBOLS[text]
     if "\ufb00" <= text <= "\ufb06":
         return unicodedata.normalize("NFKC", text)
-    return "" if unicodedata.category(text) == "Cc" else text
+    invisible = unicodedata.category(text) in ("Cc", "Cf") and text != SOFT_HYPHEN
+    return "" if invisible else text
 
 
 def takes_power(before: str) -> bool:

@@ -16,6 +16,9 @@ from citewell.adapters.parsers.pdf_lines import TextLine, reading_turn, text_lin
 from citewell.adapters.parsers.pdf_read import Gap, Glyph, Sheet
 from citewell.adapters.parsers.pdf_tables import Table, build_table
 
+OVERHANG = 5.0
+"""Points: lines that go further beyond the paper belong to a drawing of which the page shows a part."""
+
 
 @dataclass(slots=True)
 class LaidOut:
@@ -75,7 +78,7 @@ def _page(sheet: Sheet) -> LaidOut:
     shades = [reading.rect(area) for area in sheet.shapes.fills]
     rules = [reading.rect(rule) for rule in sheet.shapes.rules]
     words = cache(partial(word_boxes, sheet, reading))
-    for cells in find_grids(rules, words):
+    for cells in find_grids(rules, shades, words):
         _lay_table(page, sheet, cells, shades)
     taken = [table.box for table in page.tables]
     open_shades = [shade for shade in shades if not any(box.holds(*_middle(shade)) for box in taken)]
@@ -86,6 +89,8 @@ def _page(sheet: Sheet) -> LaidOut:
 
 def _lay_table(page: LaidOut, sheet: Sheet, cells: Cells, shades: Sequence[Rect]) -> Table | None:
     """Take the glyphs in the cells out of the page and make them a table, if they are one."""
+    if outline(cells).right > page.paper.right + OVERHANG:
+        return None
     inside, outside = _parted(page.free, cells, page.reading)
     table = build_table(cells, inside, sheet, page.reading, shades)
     if table:

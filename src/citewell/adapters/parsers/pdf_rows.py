@@ -139,7 +139,7 @@ def _is_group(table: Table, cells: list[Cell], index: int) -> bool:
     """Whether a row is a title over the rows below it."""
     if len(cells) != 1 or cells[0].first_row != index or len(cells[0].text) > MAX_GROUP_CHARACTERS:
         return False
-    return table.spans_all(cells[0]) or (cells[0].first_column == 0 and cells[0].is_bold and table.column_count > 2)
+    return table.spans_all(cells[0]) or (cells[0].first_column == 0 and cells[0].is_bold)
 
 
 def _draft(table: Table, parts: Parts) -> Draft:

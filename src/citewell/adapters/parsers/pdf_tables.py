@@ -7,9 +7,10 @@ from dataclasses import dataclass, field, replace
 
 from citewell.adapters.parsers.pdf_blocks import merged_rows
 from citewell.adapters.parsers.pdf_geometry import Rect, Turn
-from citewell.adapters.parsers.pdf_grids import Cells, distinct, outline
+from citewell.adapters.parsers.pdf_grids import Cells, outline
 from citewell.adapters.parsers.pdf_lines import TextLine, text_lines
 from citewell.adapters.parsers.pdf_read import Gap, Glyph, Sheet
+from citewell.adapters.parsers.pdf_stacks import distinct
 
 MAX_HEADER_CHARACTERS = 160
 MAX_HEADER_ROWS = 3

@@ -30,7 +30,8 @@ def table_lines(rows: Sequence[Sequence[Cell]], *, header_rows: int) -> list[str
     rows = [row for row in rows if row]
     plain = [line for row in rows if (line := _join(cell.text for cell in row))]
     header_rows = min(header_rows, len(rows))
-    if _unfolded_cells(rows) > 20 * sum(map(len, rows)) + 10_000:
+    area = len(rows) * max(map(len, rows), default=0)
+    if max(_unfolded_cells(rows), area) > 20 * sum(map(len, rows)) + 10_000:
         return plain
     grid = _grid(rows)
     names = _column_names(grid[:header_rows])

@@ -3,13 +3,17 @@
 from __future__ import annotations
 
 import os
+import sqlite3
 from collections.abc import Iterator
 from contextlib import contextmanager
+from functools import partial
 from pathlib import Path
 from typing import Any
+from urllib.parse import quote
 
 from sqlalchemy import Connection, Engine, create_engine, event, inspect, text
 from sqlalchemy.exc import DatabaseError, DBAPIError
+from sqlalchemy.pool import QueuePool
 
 from citewell.errors import DiskFull, LibraryBusy, LibraryError, LibraryReadOnly, SchemaTooNew
 
@@ -25,13 +29,24 @@ BROKEN = "The library file in {place} is damaged or no Citewell library. Restore
 def open_engine(path: Path) -> Engine:
     """An engine on the SQLite file at `path`, made and migrated where needed."""
     read_only = path.exists() and not os.access(path.parent, os.W_OK)
-    place = f"file:{path}?mode=ro&immutable=1&uri=true" if read_only else str(path)
-    engine = create_engine(f"sqlite:///{place}", connect_args={"timeout": BUSY_TIMEOUT_MS / 1000})
+    connect = partial(sqlite3.connect, timeout=BUSY_TIMEOUT_MS / 1000, check_same_thread=False)
+    creator = partial(connect, _read_only_address(path), uri=True) if read_only else partial(connect, str(path))
+    engine = create_engine("sqlite://", creator=creator, poolclass=QueuePool)
     event.listen(engine, "connect", _read_only_pragmas if read_only else _pragmas)
     event.listen(engine, "begin", _begin)
     with plain_errors(path):
         _migrate(engine)
     return engine
+
+
+def _read_only_address(path: Path) -> str:
+    """How SQLite opens a file in a folder that cannot be written.
+
+    Only a library that was closed cleanly may be taken as unchanging; else what is in its log would be missed.
+    """
+    log = path.with_name(path.name + "-wal")
+    unchanging = "" if log.exists() and log.stat().st_size else "&immutable=1"
+    return f"file:{quote(str(path))}?mode=ro{unchanging}"
 
 
 def _pragmas(connection: Any, _record: object) -> None:

@@ -12,6 +12,7 @@ from sqlalchemy import Connection, Row, delete, insert, select
 
 from citewell.adapters.store import codec
 from citewell.adapters.store.schema import chunks, document_journeys, document_tags, documents, generations
+from citewell.ingest.chunk import default_chunking
 from citewell.ingest.postings import pack
 from citewell.ports import Reading
 from citewell.types import Chunk, Chunking, Document, Entry, Filing, Metadata, State
@@ -28,11 +29,11 @@ def hashed(data: bytes | str) -> str:
     return hashlib.sha256(data.encode() if isinstance(data, str) else data).hexdigest()
 
 
-def read_columns(reading: Reading, filing: Filing) -> dict[str, Any]:
+def read_columns(reading: Reading, title: str | None) -> dict[str, Any]:
     """The columns of `documents` that a reading decides."""
     document, metadata = reading.document, reading.document.metadata
     return {
-        "title": filing.title or document.title,
+        "title": title or document.title,
         "media_type": document.media_type,
         "page_count": len(document.layout.pages),
         "language": metadata.language,
@@ -49,8 +50,10 @@ def read_columns(reading: Reading, filing: Filing) -> dict[str, Any]:
     }
 
 
-def chunking_columns(chunking: Chunking) -> dict[str, Any]:
-    """The columns of `documents` that say how it is cut."""
+def chunking_columns(chunking: Chunking | None) -> dict[str, Any]:
+    """The columns of `documents` that say how it is cut; an empty strategy means as its kind is."""
+    if chunking is None:
+        return {"chunk_strategy": "", "chunk_size": 0, "chunk_overlap": 0, "chunk_unit": ""}
     return {
         "chunk_strategy": chunking.strategy,
         "chunk_size": chunking.size,
@@ -103,11 +106,13 @@ def _chunk_rows(generation: int, reading: Reading) -> list[dict[str, Any]]:
 
 
 def replace_filing(connection: Connection, document_id: str, filing: Filing) -> None:
-    """Set the tags and journeys of a document."""
+    """Set the tags and journeys of a document that are said."""
     for table, column, values in (
         (document_tags, "tag", filing.tags),
         (document_journeys, "journey", filing.journeys),
     ):
+        if values is None:
+            continue
         connection.execute(delete(table).where(table.c.document_id == document_id))
         if values:
             rows = [{"document_id": document_id, column: value} for value in sorted(values)]
@@ -155,7 +160,7 @@ def _entry(row: Row[Any], tags: tuple[str, ...], journeys: tuple[str, ...]) -> E
         page_count=row.page_count,
         chunk_count=row.chunk_count or 0,
         sentence_count=row.sentence_count or 0,
-        chunking=chunking_of(row),
+        chunking=chunking_of(row) or default_chunking(row.media_type),
         embedder=row.embedder,
         metadata=metadata_of(row),
         notes=tuple(row.notes),
@@ -167,8 +172,10 @@ def _entry(row: Row[Any], tags: tuple[str, ...], journeys: tuple[str, ...]) -> E
     )
 
 
-def chunking_of(row: Row[Any]) -> Chunking:
-    """How the document of a row is cut."""
+def chunking_of(row: Row[Any]) -> Chunking | None:
+    """How the document of a row is cut; None: as its kind is."""
+    if not row.chunk_strategy:
+        return None
     return Chunking(row.chunk_strategy, row.chunk_size, row.chunk_overlap, row.chunk_unit)
 
 

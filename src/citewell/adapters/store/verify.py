@@ -11,6 +11,7 @@ from sqlalchemy import Connection, Row, and_, func, select, text
 from citewell.adapters.store import codec
 from citewell.adapters.store.rows import chunks_of, hashed
 from citewell.adapters.store.schema import chunks, documents, generations, originals
+from citewell.adapters.store.schema import library as facts
 from citewell.errors import CitewellError
 from citewell.ingest.postings import unpack
 from citewell.ports import Verification
@@ -120,6 +121,13 @@ def _strays(connection: Connection) -> Iterator[str]:
     lost = select(func.count()).select_from(originals).where(originals.c.content_hash.not_in(hashes))
     if count := connection.execute(lost).scalar_one():
         yield f"{count} original files belong to no document"
+    spare = select(func.count()).select_from(generations)
+    spare = spare.where(
+        generations.c.id.not_in(select(documents.c.generation).where(documents.c.generation.is_not(None)))
+    )
+    reindexing = connection.execute(select(facts.c.value).where(facts.c.key == "reindex_after")).scalar()
+    if reindexing is None and (count := connection.execute(spare).scalar_one()):
+        yield f"{count} readings of documents are in use by none"
     homeless = select(func.count()).select_from(chunks)
     homeless = homeless.where(chunks.c.generation.not_in(select(generations.c.id)))
     if count := connection.execute(homeless).scalar_one():

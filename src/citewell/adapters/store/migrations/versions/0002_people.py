@@ -9,6 +9,9 @@ down_revision = "0001"
 
 def upgrade() -> None:
     """Make their tables, and remember when each version answered."""
+    op.add_column("documents", sa.Column("attempts", sa.Integer(), server_default="0", nullable=False))
+    op.add_column("documents", sa.Column("claimed_by", sa.String(length=255), nullable=True))
+    op.add_column("documents", sa.Column("claimed_until", sa.DateTime(), nullable=True))
     op.add_column("documents", sa.Column("current_from", sa.Integer(), nullable=True))
     op.add_column("documents", sa.Column("current_until", sa.Integer(), nullable=True))
     op.execute("UPDATE documents SET current_from = 0 WHERE generation IS NOT NULL")
