@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import os
 import time
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import suppress
 from dataclasses import dataclass
 from functools import cached_property
@@ -13,19 +13,23 @@ from types import TracebackType
 from typing import TYPE_CHECKING
 
 from citewell.adapters.store.library import SqlLibrary
+from citewell.answer.stream import Done
 from citewell.config import Settings
 from citewell.errors import CitewellError, InputError, LibraryError, LibraryReadOnly, NotFound, TooLarge
-from citewell.types import Chunk, Document, Entry, Filing, Hit, Scope, Source
+from citewell.types import Answer, Check, Chunk, Document, Entry, Filing, Hit, Message, Scope, Source, Span, source_id
 
 if TYPE_CHECKING:
     from citewell.adapters.index.exact import ExactIndex
+    from citewell.adapters.store.people import SqlPeople
     from citewell.answer.expand import Expansion
     from citewell.answer.retrieve import Search
+    from citewell.answer.stream import Event
+    from citewell.assistants.knowledge import Knowledge
     from citewell.clinical import Lexicon
     from citewell.ingest.library import Added
     from citewell.ingest.read import Reader, Step
     from citewell.ingest.worker import Worker
-    from citewell.ports import Embedder, Verification
+    from citewell.ports import Embedder, Verification, Writer
 
 LIBRARY_FILE = "library.sqlite"
 
@@ -114,6 +118,37 @@ class App:
 
         return Search(self.library, self.index, self.embedder, self.lexicon)
 
+    @cached_property
+    def people(self) -> SqlPeople:
+        """Users, and who owns which tag."""
+        from citewell.adapters.store.people import SqlPeople
+
+        return SqlPeople(self.library.engine, self.library.path)
+
+    @cached_property
+    def writer(self) -> Writer:
+        """Who writes answers: verbatim sentences, or the model in the settings."""
+        return _writer(self.settings, self.embedder, self.lexicon)
+
+    @cached_property
+    def knowledge(self) -> Knowledge:
+        """The assistant for a tenant's documents."""
+        from citewell.answer.finish import Policy
+        from citewell.answer.verify_score import calibrated
+        from citewell.assistants.knowledge import Knowledge, Limits
+
+        chosen = self.settings
+        return Knowledge(
+            search=self._search,
+            writer=self.writer,
+            verify=self.verify_sentence,
+            calibrate=lambda claims, _context: calibrated([claim.check for claim in claims]),
+            owners=self.people,
+            admin_email=chosen.admin_email,
+            policy=Policy(threshold=chosen.confidence_threshold),
+            limits=Limits(chosen.context_chunks, chosen.max_context_tokens, chosen.max_history_tokens),
+        )
+
     def scope(
         self, *, tags: Iterable[str] | None = None, journey: str | None = None, subject: str | None = None
     ) -> Scope:
@@ -192,6 +227,50 @@ class App:
         took_ms = (time.perf_counter() - started) * 1000
         return Results(question, found.hits, found.expansions, took_ms)
 
+    def ask(self, question: str, *, scope: Scope | None = None, history: Sequence[Message] = ()) -> Answer:
+        """One question, one checked answer from the knowledge assistant."""
+        *_, last = self.ask_stream(question, scope=scope, history=history)
+        assert isinstance(last, Done)
+        return last.answer
+
+    def ask_stream(
+        self, question: str, *, scope: Scope | None = None, history: Sequence[Message] = ()
+    ) -> Iterator[Event]:
+        """The same, sentence by sentence; the last event holds the answer."""
+        return self.knowledge.ask(question, scope=scope or self.scope(), history=history)
+
+    def verify_sentence(self, sentence: str, spans: Sequence[Span]) -> Check:
+        """Hold one sentence against the words that it cites."""
+        from citewell.answer.verify import verify
+
+        return verify(sentence, spans, lexicon=self.lexicon, similarity=self._similarity)
+
+    def _similarity(self, sentence: str, parts: Sequence[Span]) -> list[float]:
+        vectors = self.embedder.embed([sentence, *(part.text for part in parts)])
+        return [float(cosine) for cosine in vectors[1:] @ vectors[0]]
+
+    def check(
+        self, text: str, *, against: str | None = None, evidence: str | None = None, scope: Scope | None = None
+    ) -> list[tuple[str, Check]]:
+        """Check any text, sentence by sentence: against the library, one document, or words given with it."""
+        from citewell.answer.check import check
+
+        scope = scope or self.scope()
+        spans: list[Span] | None = None
+        if evidence is not None:
+            spans = [Span("given", 0, len(evidence), evidence)]
+        elif against is not None:
+            chunks = self.show(against, scope)[2]
+            spans = [Span(source_id(against, one.index), one.start, one.end, one.text) for one in chunks]
+
+        def find(sentence: str) -> list[Span]:
+            if spans is not None:
+                return spans
+            hits = self.search(sentence, scope=scope, limit=self.settings.context_chunks).hits
+            return [Span(hit.source_id, hit.start, hit.end, hit.text) for hit in hits]
+
+        return check(text, find=find, verify=self.verify_sentence)
+
     def entries(self, scope: Scope | None = None) -> list[Entry]:
         """Every document version, newest first."""
         return self.library.entries(scope or self.scope_of_owner())
@@ -262,6 +341,28 @@ def _embedder(settings: Settings) -> Embedder:
     from citewell.adapters.embedding.ollama import OllamaEmbedder
 
     return OllamaEmbedder(settings.embedder_model, url=settings.embedder_url)
+
+
+def _writer(settings: Settings, embedder: Embedder, lexicon: Lexicon) -> Writer:
+    """The extractive writer, or a model behind a server."""
+    if settings.model == "extractive":
+        from citewell.adapters.llm.extractive import Embedded, Extractive
+
+        return Extractive(Embedded(embedder), lexicon)
+    from citewell.adapters.llm import make_model
+    from citewell.answer.generate import ModelWriter
+    from citewell.assistants.knowledge import RATING
+
+    key = settings.model_key.get_secret_value() if settings.model_key else None
+    model = make_model(
+        settings.model,
+        url=settings.model_url,
+        key=key,
+        timeout_s=settings.model_timeout_s,
+        allowed=settings.allowed_models,
+    )
+    limits = model.limits
+    return ModelWriter(model, window=limits.context_window, reply=limits.max_reply_tokens, rating=RATING)
 
 
 def _make_home(home: Path) -> None:

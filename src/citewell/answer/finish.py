@@ -240,7 +240,7 @@ def _answer(gate: Gate, action: Action, claims: Sequence[Claim], *, confidence: 
 def _text(action: Action, claims: Sequence[Claim]) -> str:
     if isinstance(action, Route):
         person = action.owner_email or "an administrator"
-        return f"The documents do not answer this well enough ({action.reason}). It was passed on to {person}."
+        return f"The documents do not answer this well enough ({action.reason}). Please ask {person}."
     if isinstance(action, Refuse):
         return action.reason
     shown = (claim for claim in claims if claim.is_shown)

@@ -7,7 +7,7 @@ from typing import Annotated
 import typer
 
 from citewell import __version__
-from citewell.cli import add, delete, doctor, entries, file, models, reindex, search, serve, show, verify
+from citewell.cli import add, ask, check, delete, doctor, entries, file, models, reindex, search, serve, show, verify
 from citewell.cli.frame import Home
 
 app = typer.Typer(
@@ -21,6 +21,8 @@ app = typer.Typer(
 for verb, name in (
     (add.add, "add"),
     (search.search, "search"),
+    (ask.ask, "ask"),
+    (check.check, "check"),
     (entries.list_entries, "list"),
     (show.show, "show"),
     (file.file, "file"),

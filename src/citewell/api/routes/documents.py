@@ -9,12 +9,13 @@ from urllib.parse import quote
 from fastapi import APIRouter, Query, Request, Response
 from fastapi.encoders import jsonable_encoder
 from fastapi.responses import JSONResponse
+from pydantic import BaseModel
 
 from citewell.api.intake import take_in
 from citewell.api.shapes import box_json, entry_json
 from citewell.api.site import UNDER_WAY, Here, require_our_form
 from citewell.errors import InputError
-from citewell.types import State
+from citewell.types import Filing, State
 
 router = APIRouter(prefix="/api/v1/documents")
 
@@ -63,6 +64,23 @@ def delete(request: Request, site: Here, document_id: str) -> dict[str, Any]:
     """Erase all versions of a document."""
     require_our_form(request, site)
     return {"deleted": [entry.id for entry in site.app.delete(document_id)]}
+
+
+class Refiling(BaseModel):
+    """Where a document belongs now; what is left out stays as it is."""
+
+    tags: list[str] | None = None
+    journeys: list[str] | None = None
+
+
+@router.patch("/{document_id}")
+def refile(request: Request, site: Here, document_id: str, refiling: Refiling) -> dict[str, Any]:
+    """Change the tags and journeys of a document; nothing is embedded again."""
+    require_our_form(request, site)
+    tags = None if refiling.tags is None else frozenset(refiling.tags)
+    journeys = None if refiling.journeys is None else frozenset(refiling.journeys)
+    entry = site.app.refile(document_id, Filing(tags=tags, journeys=journeys))
+    return entry_json(entry, site.progress(entry))
 
 
 @router.get("/{document_id}/file")

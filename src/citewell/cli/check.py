@@ -1,0 +1,55 @@
+"""`citewell check`: hold any text against the library, one document, or words given with it."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+from citewell.answer.view import check_json
+from citewell.bootstrap import read_source
+from citewell.cli.frame import Home, Json, Tags, opened, print_json, printable
+from citewell.ingest.decode import decode
+
+MAX_BYTES = 1_000_000
+MARKS = {"supported": "✓", "partly": "≈", "contradicted": "✗", "not_found": "?"}
+
+
+def check(
+    context: typer.Context,
+    text: Annotated[str, typer.Argument(help="A text, or a file that holds one.", show_default=False)],
+    against: Annotated[str | None, typer.Option(help="Id of the one document to look in.", show_default=False)] = None,
+    evidence: Annotated[
+        str | None, typer.Option(help="A text, or a file, to hold it against instead.", show_default=False)
+    ] = None,
+    tag: Tags = None,
+    home: Home = None,
+    json: Json = False,
+) -> None:
+    """Check a text sentence by sentence: supported, partly, contradicted or not found, and by which words."""
+    with opened(context, home) as app:
+        checked = app.check(
+            _text(text),
+            against=app.find(against) if against else None,
+            evidence=None if evidence is None else _text(evidence),
+            scope=app.scope(tags=tag),
+        )
+    if json:
+        print_json({"sentences": [check_json(sentence, result) for sentence, result in checked]})
+        return
+    for sentence, result in checked:
+        typer.echo(printable(f"{MARKS[result.verdict]} {sentence}"))
+        for reason in result.reasons:
+            typer.echo(printable(f"    {reason}"))
+        if result.span is not None:
+            typer.echo(printable(f"    “{result.span.text}” ({result.span.source_id})"))
+
+
+def _text(given: str) -> str:
+    """The words that were given, or those of the file that they name."""
+    try:
+        is_file = len(given) < 1_000 and Path(given).is_file()
+    except (OSError, ValueError):
+        is_file = False
+    return decode(read_source(Path(given), MAX_BYTES).data)[0] if is_file else given
