@@ -45,7 +45,7 @@ class Policy:
 
     threshold: float = 0.6
     shown: frozenset[Verdict] = frozenset({Verdict.SUPPORTED, Verdict.PARTLY})
-    min_relevance: float = 0.3
+    min_relevance: float = 0.1
     """Evidence whose best passage is less relevant than this carries no answer."""
 
 
