@@ -203,3 +203,20 @@ def test_bookmarks_name_headings_that_look_like_text() -> None:
         ("Care", "Dose"),
         ("Care", "Time"),
     ]
+
+
+def test_words_of_two_styles_that_touch_are_parted_and_a_bold_letter_in_a_word_is_not() -> None:
+    def draw(canvas: Canvas) -> None:
+        x = 50.0
+        for text, font in (
+            ("A lump", "Helvetica-Bold"),
+            ("consistent with Self ", "Helvetica"),
+            ("m", "Helvetica-Bold"),
+        ):
+            canvas.setFont(font, 12)
+            canvas.drawString(x, 700, text)
+            x += canvas.stringWidth(text, font, 12)
+        canvas.setFont("Helvetica", 12)
+        canvas.drawString(x, 700, "onitoring")
+
+    assert parsed(drawn(draw)).text == "A lump consistent with Self monitoring"

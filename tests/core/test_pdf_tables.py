@@ -163,3 +163,39 @@ def test_the_words_of_a_header_have_a_place_once_and_are_only_repeated_after_tha
     document = parsed(built(table))
     starts = [place for place in range(len(document.text)) if document.text.startswith("Dose", place)]
     assert [len(document.layout.boxes(start, start + 4)) for start in starts] == [1, 0]
+
+
+def test_values_set_under_one_another_in_a_cell_are_set_apart_and_a_wrapped_sentence_is_not() -> None:
+    table = Table(
+        [
+            ["Test", "Result", "Advice"],
+            ["Sodium\nPotassium", "141\n4.1", cell("Repeat the test within 2 weeks if the person feels unwell")],
+        ],
+        colWidths=[100, 60, 110],
+        style=TableStyle(GRID),
+    )
+    assert rows(parsed(built(table))) == [
+        "Test: Sodium Potassium; Result: 141, 4.1; Advice: Repeat the test within 2 weeks if the person feels unwell"
+    ]
+
+
+def test_a_table_with_level_lines_alone_is_found_by_where_their_pieces_meet() -> None:
+    def draw(canvas: Canvas) -> None:
+        for height in (700, 680, 640, 620):
+            for left, right in ((50, 150), (150, 260), (260, 500)):
+                canvas.line(left, height, right, height)
+        rows_drawn = (
+            (686, ("Topic", "Grade", "Advice"), "Helvetica-Bold"),
+            (666, ("Iron", "low", "Give iron to adults who are short of"), "Helvetica"),
+            (652, ("", "", "iron."), "Helvetica"),
+            (626, ("Zinc", "high", "Give none."), "Helvetica"),
+        )
+        for height, cells, font in rows_drawn:
+            canvas.setFont(font, 10)
+            for left, text in zip((55, 155, 265), cells, strict=True):
+                canvas.drawString(left, height, text)
+
+    assert rows(parsed(drawn(draw))) == [
+        "Topic: Iron; Grade: low; Advice: Give iron to adults who are short of iron.",
+        "Topic: Zinc; Grade: high; Advice: Give none.",
+    ]

@@ -22,6 +22,8 @@ _LEADER = re.compile(r"(?:\s?[.…_·]){4,}\s*(?=[\divxlc]+$|$)", re.IGNORECASE)
 _CAPTION = re.compile(
     r"^(?:Table|Figure|Fig\.|Box|Panel|Exhibit)\s+(?:[A-Z]\d*|\d+)(?:[.\-–]\w+)*(?P<end>[.:]?)(?:\s|$)"
 )
+_BINDING = frozenset("a an and are as at be by for from in is of on or than that the to with without".split())
+"""Words that no entry of a list ends with."""
 TERMINAL = tuple(".!?:;")
 
 
@@ -223,6 +225,14 @@ def _could_have_fitted(last: TextLine, line: TextLine, edge: float) -> bool:
     """Whether the first word of a line had room at the end of the one above: then the break was meant."""
     length = len(line.text.split(" ", 1)[0])
     return last.right + 0.3 * line.size + (line.rights[length - 1] - line.left) < edge - 0.5 * line.size
+
+
+def begins_entry(last: TextLine, line: TextLine, edge: float) -> bool:
+    """Whether a line in a cell begins a new entry of a list rather than going on with the one above it."""
+    if not line.text[:1].isupper():
+        return False
+    goes_on = last.text.endswith((",", "/", "-", "–")) or last.text.split()[-1].lower() in _BINDING
+    return not goes_on and _could_have_fitted(last, line, edge)
 
 
 def _opens_block(line: TextLine) -> bool:

@@ -35,7 +35,8 @@ def without_furniture(
         if not _in_margin(line.box, paper):
             return False
         repeated = max(len(places[folded(line.text), down]) for down in _near(line.box.top))
-        return repeated >= enough or (len(pages) > 4 and _slot(line) in running)
+        level, *look = _slot(line)
+        return repeated >= enough or (len(pages) > 4 and any((level + step, *look) in running for step in (-1, 0, 1)))
 
     return [
         _peeled(lines, {id(line) for line in lines if is_furniture(line, paper)}, tables)

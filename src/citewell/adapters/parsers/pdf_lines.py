@@ -9,7 +9,7 @@ from dataclasses import dataclass
 
 from citewell.adapters.parsers.pdf_characters import clean, raised, takes_power
 from citewell.adapters.parsers.pdf_geometry import Direction, Rect, Turn
-from citewell.adapters.parsers.pdf_read import Gap, Glyph, Sheet
+from citewell.adapters.parsers.pdf_read import Gap, Glyph, Sheet, Style
 
 WORD_GAP = 0.25
 """Of the type size: two glyphs further apart belong to two words, even without a space in the file."""
@@ -102,7 +102,7 @@ def text_lines(sheet: Sheet, reading: Turn) -> list[TextLine]:
     return lines
 
 
-def _words(glyphs: Iterable[Glyph | Gap], turn: Turn) -> Iterator[_Word]:
+def _words(glyphs: Sequence[Glyph | Gap], turn: Turn) -> Iterator[_Word]:
     """Words in one direction, in the order of the file."""
     current: list[Glyph] = []
     start, pending = 0, None
@@ -113,7 +113,7 @@ def _words(glyphs: Iterable[Glyph | Gap], turn: Turn) -> Iterator[_Word]:
         if entry.style.direction != turn.direction:
             continue
         glyph = entry if turn.direction == "right" else turned(entry, turn)
-        if current and _breaks(current[-1], glyph, pending):
+        if current and (_breaks(current[-1], glyph, pending) or _is_seam(current, glyphs[order : order + 3])):
             yield _Word(current, start)
             current = []
         if not current:
@@ -122,6 +122,21 @@ def _words(glyphs: Iterable[Glyph | Gap], turn: Turn) -> Iterator[_Word]:
         pending = None
     if current:
         yield _Word(current, start)
+
+
+def _is_seam(before: list[Glyph], after: Sequence[Glyph | Gap]) -> bool:
+    """Whether two words stand together because the space between two styles was forgotten, as in “**lump**on”."""
+    last, first = before[-1].style, after[0]
+    if not isinstance(first, Glyph) or (last.bold, last.italic) == (first.style.bold, first.style.italic):
+        return False
+    ends = before[-1].text in ")]" or (len(before) > 2 and all(_is_letter(glyph, last) for glyph in before[-3:]))
+    return ends and len(after) == 3 and all(_is_letter(glyph, first.style) for glyph in after)
+
+
+def _is_letter(glyph: Glyph | Gap, style: Style) -> bool:
+    if not isinstance(glyph, Glyph) or not glyph.text.isalpha() or not glyph.text.islower():
+        return False
+    return (glyph.style.bold, glyph.style.italic) == (style.bold, style.italic)
 
 
 def turned(glyph: Glyph, turn: Turn) -> Glyph:

@@ -10,6 +10,7 @@ from citewell.adapters.parsers.pdf_tables import Cell, Table
 MAX_GROUP_CHARACTERS = 300
 MAX_REPEATED_CHARACTERS = 240
 _SAME_EDGE = 6.0
+_ENDS = (".", ",", ";", ":", "?", "!")
 
 Parts = list[Passage | str]
 
@@ -25,11 +26,16 @@ class Running:
     printed: set[int] = field(default_factory=set)
     """Cells whose place on the page is already noted; from then on their words are only repeated."""
 
-    def write(self, cell: Cell) -> Passage:
-        """The words of a cell, with their places the first time."""
+    def write(self, cell: Cell) -> Parts:
+        """The words of a cell, with their places the first time; its entries are set apart by commas."""
         is_first = id(cell) not in self.printed
         self.printed.add(id(cell))
-        return Passage(cell.lines, placed=is_first)
+        parts: Parts = []
+        for entry in cell.entries:
+            if parts:
+                parts.append(" " if _text(parts[-1]).endswith(_ENDS) else ", ")
+            parts.append(Passage(entry, placed=is_first))
+        return parts
 
 
 def table_rows(table: Table, before: Running | None) -> tuple[list[Draft], Running]:
@@ -67,7 +73,7 @@ def _unwritten_group(running: Running) -> list[Draft]:
     group = running.group
     if group is None or id(group) in running.printed:
         return []
-    return [_draft(running.table, [running.write(group)])]
+    return [_draft(running.table, running.write(group))]
 
 
 def _place_unused(drafts: list[Draft], unused: list[Cell], table: Table) -> None:
@@ -90,7 +96,7 @@ def _row_parts(cells: list[Cell], running: Running) -> Parts:
     values: list[Parts] = []
     table = running.table
     if running.group:
-        values.append([running.write(running.group)])
+        values.append(running.write(running.group))
     if cells[0].first_column > 0 and running.label is not None and len(cells) < table.column_count:
         # The first cell of a row that was cut by the end of the page stands there.
         cells = [running.label, *cells]
@@ -100,7 +106,7 @@ def _row_parts(cells: list[Cell], running: Running) -> Parts:
     for cell in cells:
         if id(cell) in running.printed and len(cell.text) > MAX_REPEATED_CHARACTERS:
             continue
-        value: Parts = [running.write(cell)]
+        value = running.write(cell)
         if key_value and cell is cells[0]:
             values.append([*value, " " if cell.text.endswith(":") else ": "])
             continue
@@ -131,7 +137,7 @@ def _names(cell: Cell, running: Running) -> Parts:
     for name in sorted(whole or over, key=lambda name: (name.first_row, name.first_column)):
         if parts:
             parts.append(", " if not whole else " – ")
-        parts.append(running.write(name))
+        parts += running.write(name)
     return parts
 
 
@@ -151,7 +157,7 @@ def _separated(values: list[Parts]) -> Parts:
     parts: Parts = []
     for value in values:
         if parts:
-            parts.append(" " if _text(parts[-1]).endswith((".", ";", ":", "?", "!")) else "; ")
+            parts.append(" " if _text(parts[-1]).endswith(_ENDS) else "; ")
         parts += value
     return parts
 

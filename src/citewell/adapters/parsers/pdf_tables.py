@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Sequence
 from dataclasses import dataclass, field, replace
+from itertools import pairwise
 
-from citewell.adapters.parsers.pdf_blocks import merged_rows
+from citewell.adapters.parsers.pdf_blocks import begins_entry, merged_rows
 from citewell.adapters.parsers.pdf_geometry import Rect, Turn
 from citewell.adapters.parsers.pdf_grids import Cells, outline
 from citewell.adapters.parsers.pdf_lines import TextLine, text_lines
@@ -14,6 +16,8 @@ from citewell.adapters.parsers.pdf_stacks import distinct
 
 MAX_HEADER_CHARACTERS = 160
 MAX_HEADER_ROWS = 3
+_VALUE = re.compile(r"^(?:[<>≤≥±–−+-]?\s?\d(?:[\d.,%±()\s–−-]*[\d)%])?|NS|N/A)[*†‡§¶]*$")
+"""A number with its sign, spread and mark."""
 _NEAR = 3.0
 """Points by which edges that are meant to be one may differ."""
 
@@ -27,6 +31,24 @@ class Cell:
     first_row: int
     last_row: int
     lines: list[TextLine] = field(default_factory=list)
+    right: float = 0.0
+    """Its right edge."""
+
+    @property
+    def entries(self) -> list[list[TextLine]]:
+        """Its lines, parted where they are a list of values or of short entries rather than running text."""
+        breaks = [begins_entry(last, line, self.right) for last, line in pairwise(self.lines)]
+        if all(_VALUE.match(line.text) for line in self.lines):
+            breaks = [True] * len(breaks)
+        elif len(breaks) < 2 or sum(breaks) < 0.6 * len(breaks):
+            return [self.lines]
+        parted = [self.lines[:1]]
+        for line, is_new in zip(self.lines[1:], breaks, strict=True):
+            if is_new:
+                parted.append([line])
+            else:
+                parted[-1].append(line)
+        return parted
 
     @property
     def text(self) -> str:
@@ -82,6 +104,7 @@ def build_table(
             _index(levels, box.top),
             max(_index(levels, box.bottom - 2 * _NEAR), _index(levels, box.top)),
             lines,
+            box.right,
         )
         above = next((other for other in cells if _same_place(other, cell)), None)
         if above:
