@@ -23,6 +23,7 @@ from citewell.errors import InputError
 from citewell.ingest.library import Added, refiled
 from citewell.ingest.worker import Worker
 from citewell.types import Chunk, Document, Entry, Filing, Scope, Source, State
+from citewell.vocabulary import ATTRIBUTION
 from citewell.web.pages import page
 
 log = logging.getLogger(__name__)
@@ -111,7 +112,8 @@ class Site:
 
     def page(self, template: str, **values: Any) -> HTMLResponse:
         """A page of this site; one that runs on the built-in model alone says so."""
-        return page(template, csrf=self.keys.csrf, is_local=self.app.settings.embedder == "minilm", **values)
+        is_local = self.app.settings.embedder == "minilm"
+        return page(template, csrf=self.keys.csrf, is_local=is_local, attribution=ATTRIBUTION, **values)
 
     # --------------------------------------------------------------------------------------------- reading
 
