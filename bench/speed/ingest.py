@@ -1,6 +1,6 @@
 """Ingest against the bare embedder: how much of the time goes into anything but vectors.
 
-    python bench/speed/ingest.py --data FOLDER [--documents 200] [--json FILE]
+python bench/speed/ingest.py --data FOLDER [--documents 200] [--json FILE]
 """
 
 from __future__ import annotations

@@ -163,3 +163,13 @@ def test_a_gigabyte_is_refused_before_it_is_sent_and_the_server_goes_on(reader: 
         connection.sendall(head.encode())
         assert connection.recv(65_536).startswith(b"HTTP/1.1 413 ")
     assert reader.get("/api/v1/health").status_code == 200
+
+
+def test_a_document_is_filed_anew_and_search_follows(writer: httpx.Client) -> None:
+    entry = settled(writer, upload(writer, "scurvy.md", b"# Scurvy\n\nGive vitamin C 250 mg daily.")["document_id"])
+    address = f"/api/v1/documents/{entry['document_id']}"
+    filed = writer.patch(address, json={"tags": ["ward"]}).json()
+    assert (filed["tags"], filed["journeys"]) == (["ward"], [])
+    found = writer.get("/api/v1/search", params={"q": "scurvy vitamin", "tag": "nobody"}).json()["hits"]
+    assert entry["document_id"] not in {hit["document_id"] for hit in found}
+    assert writer.patch(address, json={"tags": ["*"]}).status_code >= 400

@@ -6,7 +6,7 @@ from http import HTTPStatus
 from typing import Annotated, Any
 from urllib.parse import quote
 
-from fastapi import APIRouter, Query, Request, Response
+from fastapi import APIRouter, Depends, Query, Request, Response
 from fastapi.encoders import jsonable_encoder
 from fastapi.responses import JSONResponse
 from pydantic import BaseModel
@@ -73,10 +73,14 @@ class Refiling(BaseModel):
     journeys: list[str] | None = None
 
 
-@router.patch("/{document_id}")
-def refile(request: Request, site: Here, document_id: str, refiling: Refiling) -> dict[str, Any]:
-    """Change the tags and journeys of a document; nothing is embedded again."""
+def our_form(request: Request, site: Here) -> None:
+    """Refuse before the body is looked at."""
     require_our_form(request, site)
+
+
+@router.patch("/{document_id}", dependencies=[Depends(our_form)])
+def refile(site: Here, document_id: str, refiling: Refiling) -> dict[str, Any]:
+    """Change the tags and journeys of a document; nothing is embedded again."""
     tags = None if refiling.tags is None else frozenset(refiling.tags)
     journeys = None if refiling.journeys is None else frozenset(refiling.journeys)
     entry = site.app.refile(document_id, Filing(tags=tags, journeys=journeys))
