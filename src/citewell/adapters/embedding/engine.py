@@ -6,9 +6,9 @@ import json
 import logging
 from dataclasses import dataclass
 from pathlib import Path
+from queue import Empty, SimpleQueue
 from tempfile import NamedTemporaryFile
-from threading import local
-from typing import Literal, Protocol
+from typing import Any, Literal, Protocol
 
 import numpy as np
 from numpy.typing import NDArray
@@ -80,10 +80,11 @@ def open_engine(cache_dir: Path, backend: Backend, *, threads: int) -> Engine:
                 ) from error
             _log.info("openvino does not start, onnxruntime is used: %s", type(error).__name__)
             choice = choose("onnxruntime", features())
+    graph = cached_graph(cache_dir, choice.flavour)
     try:
-        return OnnxRuntime(cached_graph(cache_dir, choice.flavour), flavour=choice.flavour)
-    except RuntimeError:
-        # A graph file that was damaged after it was written: build it once more.
+        return OnnxRuntime(graph, flavour=choice.flavour)
+    except Exception:  # its errors have no base of their own
+        # The file was damaged after it was written: build it once more.
         return OnnxRuntime(cached_graph(cache_dir, choice.flavour, anew=True), flavour=choice.flavour)
 
 
@@ -123,17 +124,20 @@ class OpenVino:
             "CACHE_DIR": str(graph.parent / "openvino"),
         }
         self._model = core.compile_model(core.read_model(graph), "CPU", settings)
-        self._requests = local()
+        self._requests: SimpleQueue[Any] = SimpleQueue()
 
     def run(self, ids: NDArray[np.int64]) -> Vectors:
         """Unit vectors of texts of one length, given as token ids."""
-        request = getattr(self._requests, "own", None)
-        if request is None:
-            request = self._requests.own = self._model.create_infer_request()
-        vectors: Vectors = request.infer([ids])[0]
-        # Short floats leave the length off by a thousandth; the copy outlives the request's own memory.
-        unit: Vectors = vectors / np.linalg.norm(vectors, axis=1, keepdims=True)
-        return unit
+        # A request serves one batch at a time and holds memory of its own: those that are free are used again.
+        try:
+            request = self._requests.get_nowait()
+        except Empty:
+            request = self._model.create_infer_request()
+        vectors: Vectors = np.array(request.infer([ids])[0])
+        self._requests.put(request)
+        # Short floats leave the length off by a thousandth.
+        vectors /= np.linalg.norm(vectors, axis=1, keepdims=True)
+        return vectors
 
 
 def cached_graph(cache_dir: Path, flavour: Flavour, *, anew: bool = False) -> Path:
