@@ -10,12 +10,12 @@ from typing import Literal, cast
 from citewell import vocabulary
 from citewell.answer.verify_periods import NUMBER_WORD
 
-Reach = Literal["clause", "onward", "phrase", "limit", "not one"]
+Reach = Literal["clause", "onward", "phrase", "word", "limit", "not one"]
 
 _BOUNDARY = re.compile(
     r"[;:—]|\.(?=\s)|,(?=\s+(?:but|and|or|which|whereas|while|although|though|so|because|if|when|where|with)\b)"
-    r"|\b(?:but|however(?!,)|whereas|although|though|because|unless|except|until|if|when|whether|where|while|despite"
-    r"|so\s+that|and\s+(?=(?:then|should|can|may|must|do|is|are|was|were|has|have|had)\b))\b",
+    r"|\b(?:but|(?<!not\s)yet(?!\s(?:been|to)\b)|however(?!,)|whereas|although|though|because|unless|except|until|if|when|whether|where|while|despite"
+    r"|so\s+that|and\s+(?=(?:not|then|should|can|may|must|do|is|are|was|were|has|have|had)\b))\b",
     re.IGNORECASE,
 )
 _PHRASE_END = re.compile(
@@ -28,6 +28,11 @@ _PHRASE_END = re.compile(
 _NUMBER = re.compile(rf"\D{{0,12}}\d|\s+(?:an?\s+)?{NUMBER_WORD}\b", re.IGNORECASE)
 
 
+_NEXT = re.compile(r"[\s-]*[^\W_]+")
+_FREE = re.compile(r"\b[^\W_]+(?P<free>-free)\b", re.IGNORECASE)
+"""“Symptom-free” denies the word before it."""
+
+
 @dataclass(frozen=True, slots=True)
 class Denial:
     """A word that denies, and the part of the text that it denies."""
@@ -36,6 +41,8 @@ class Denial:
     end: int
     reach_start: int
     reach_end: int
+    is_local: bool = False
+    """It denies a word or phrase, not what the clause says."""
 
     def reaches(self, offset: int) -> bool:
         return self.reach_start <= offset < self.reach_end and not self.start <= offset < self.end
@@ -66,7 +73,12 @@ def denials(text: str) -> tuple[Denial, ...]:
         word = " ".join(match.group().casefold().replace("’", "'").split())
         reach = reaches[word]
         if reach != "not one" and not (reach == "limit" and _NUMBER.match(text, match.end())):
-            found.append(Denial(*match.span(), *_reached(text, match, reach, edges)))
+            is_local = reach in ("phrase", "word")
+            found.append(Denial(*match.span(), *_reached(text, match, reach, edges), is_local=is_local))
+    found += [
+        Denial(match.start("free"), match.end(), match.start(), match.start("free"), is_local=True)
+        for match in _FREE.finditer(text)
+    ]
     return tuple(found)
 
 
@@ -75,6 +87,9 @@ def _reached(text: str, cue: re.Match[str], reach: Reach, edges: list[int]) -> t
     end = min((edge for edge in edges if edge >= cue.end()), default=len(text))
     if reach in ("clause", "limit"):
         return start, end
+    if reach == "word":
+        following = _NEXT.match(text, cue.end())
+        return cue.end(), following.end() if following else cue.end()
     if reach == "phrase":
         stop = _PHRASE_END.search(text, cue.end())
         clause = min((edge for edge in edges if edge > cue.end()), default=len(text))

@@ -13,20 +13,20 @@ from citewell.answer.verify_read import without_references
 from citewell.clinical import Lexicon
 from citewell.types import Check, Span, Verdict
 
-SUPPORTED_FROM = 0.4
+SUPPORTED_FROM = 0.42
 """Support from which a sentence without a veto is carried; fitted, see docs/verification-notes.md."""
 
 PARTLY_FROM = 0.25
 """Support from which a source speaks of the same matter."""
 
-AGAINST_FROM = 0.45
-"""Coverage from which a difference is a contradiction and not another subject."""
+AGAINST_FROM = 0.4
+"""Share of words from which a difference is a contradiction and not another subject."""
 
 LEEWAY = 0.05
 """How much farther than a sentence that is vetoed one that carries the claim may be."""
 
-ALIGNED_WITHIN = 0.1
-"""How much farther than the nearest sentence one that speaks against the claim may be."""
+ALIGNED_WITHIN = 0.2
+"""How much farther than the nearest sentence, or than a silent one, one that speaks against the claim may be."""
 
 
 class Entailment(Protocol):
@@ -57,7 +57,8 @@ def verify(
     if not found:
         return Check(Verdict.NOT_FOUND, ("there are no cited words to check it against",), None, 0.0)
     check = _judged(found)
-    return _heard(check, sentence, entailment) if entailment else check
+    is_open = not any(look.findings for look in found if look.part == check.span)
+    return _heard(check, sentence, entailment, is_open=is_open) if entailment else check
 
 
 @lru_cache(maxsize=20_000)
@@ -71,11 +72,11 @@ def _judged(found: Sequence[Look]) -> Check:
     vetoed = max((look.nearness for look in found if _opposes(look)), default=0.0)
     able = [look for look in found if not (look.vetoes or look.is_against) and look.nearness >= vetoed - LEEWAY]
     best = max(able, key=lambda look: look.support, default=None)
-    if best is not None and best.support >= SUPPORTED_FROM:
+    silenced = best is not None and best.is_silent and _opposed(found, best.nearness) is not None
+    if best is not None and best.support >= SUPPORTED_FROM and not silenced:
         return Check(Verdict.SUPPORTED, ("the cited words say so",), best.part, best.support)
     nearest = found[0]
-    aligned = [look for look in found if look.nearness >= nearest.nearness - ALIGNED_WITHIN]
-    opposed = next((look for look in aligned if look.is_against and look.coverage >= AGAINST_FROM), None)
+    opposed = _opposed(found, nearest.nearness)
     if opposed is not None:
         against = [finding.reason for finding in opposed.findings if finding.grade == Grade.AGAINST]
         return Check(Verdict.CONTRADICTED, tuple(dict.fromkeys(against)), opposed.part, opposed.support)
@@ -85,11 +86,17 @@ def _judged(found: Sequence[Look]) -> Check:
     return Check(Verdict.PARTLY, reasons or ("the cited words carry only a part of it",), nearest.part, nearest.support)
 
 
+def _opposed(found: Sequence[Look], nearness: float) -> Look | None:
+    """The nearest sentence that speaks against the claim, if it is about as near as another."""
+    aligned = [look for look in found if look.nearness >= nearness - ALIGNED_WITHIN]
+    return next((look for look in aligned if look.is_against and look.words >= AGAINST_FROM), None)
+
+
 def _opposes(look: Look) -> bool:
     return any(finding.grade == Grade.AGAINST for finding in look.vetoes)
 
 
-def _heard(check: Check, sentence: str, entailment: Entailment) -> Check:
+def _heard(check: Check, sentence: str, entailment: Entailment, *, is_open: bool) -> Check:
     """An entailment model may settle what support left open; it never lifts a veto."""
     if check.span is None or check.verdict is Verdict.CONTRADICTED:
         return check
@@ -98,4 +105,6 @@ def _heard(check: Check, sentence: str, entailment: Entailment) -> Check:
         return replace(check, verdict=Verdict.CONTRADICTED, reasons=("the entailment model reads the opposite there",))
     if check.verdict is Verdict.SUPPORTED and entailed < 1 - SURE:
         return replace(check, verdict=Verdict.PARTLY, reasons=("the entailment model does not find it there",))
+    if is_open and entailed >= SURE:
+        return replace(check, verdict=Verdict.SUPPORTED, reasons=("the entailment model finds it there",))
     return check

@@ -143,6 +143,14 @@ def _exchanged(claim: Reading, source: Reading, matched: Matched) -> list[Findin
 
 
 def _own(reading: Reading, one: Quantity, other: Quantity) -> tuple[frozenset[str], frozenset[str]]:
-    """The words next to each of two quantities, without those next to both."""
-    left, right = reading.near(one.start, one.end, words=2), reading.near(other.start, other.end, words=2)
+    """The words beside each of two quantities, as far as the next number; without those beside both."""
+    left, right = _beside(reading, one), _beside(reading, other)
     return left - right, right - left
+
+
+def _beside(reading: Reading, amount: Quantity) -> frozenset[str]:
+    low = max((other.end for other in reading.quantities if other.end <= amount.start), default=0)
+    high = min((other.start for other in reading.quantities if other.start >= amount.end), default=len(reading.text))
+    before = [word.form for word in reading.words if low <= word.start < amount.start][-2:]
+    after = [word.form for word in reading.words if amount.end <= word.start < high][:2]
+    return frozenset(before + after)

@@ -13,19 +13,25 @@ from citewell.answer.verify_read import Reading, form, read
 
 _WORD = re.compile(r"[^\W_]+")
 _CLAUSE = re.compile(
-    r"[;:]|\b(?:whereas|but|while|although|though|however|yet|because|thereby|suggesting|indicating|resulting|leading|which)\b"
-    r"|, and (?=\w+ \w+(?:ed|s)\b)",
+    r"[;:]|\b(?:whereas|but|while|although|though|however|yet|because|thereby|suggesting|indicating|resulting|leading"
+    r"|which|using|via|through|due to|accompanied)\b|, and (?=\w+ \w+(?:ed|s)\b)|\bby (?=\w+ing\b|\w+[ts]ion\b)",
     re.IGNORECASE,
 )
 _AIM = re.compile(
     r"\b(?:whether|hypothesi[sz]\w*|aims?|aimed|objectives?|purpose"
     r"|we (?:investigated|examined|assessed|evaluated|studied|sought|tested)"
-    r"|to (?:determine|assess|evaluate|investigate|examine|explore|compare|test|study|describe|estimate))\b"
-    r"|^(?:background|objectives?|aims?|purpose|context|importance|methods?|design|setting|interventions?|main\s+outcomes?"
+    r"|not (?:yet )?been (?:\w+ly )?(?:well |fully )?(?:studied|assessed|described|explored|reported|established"
+    r"|determined|investigated)|(?:is|are|remains?) (?:largely )?(?:unknown|unclear|uncertain)"
+    r"|(?:was|sought|designed) to (?:determine|assess|evaluate|investigate|examine|explore|compare|test|study))\b"
+    r"|^(?:to (?:determine|assess|evaluate|investigate|examine|explore|compare|test|study|estimate|summari[sz]e)"
+    r"|background|context|importance|methods?|design|setting|interventions?|main\s+outcomes?"
     r"|(?:the\s+)?(?:effects?|impact|role|efficacy|effectiveness)\s+of|associations?\s+(?:between|of)|comparison\s+of)\b",
     re.IGNORECASE,
 )
 _SAID = {1: "more of it", -1: "less of it", 0: "no effect"}
+_AGENTS = ("ive", "itor", "itors", "essor", "essors", "ator", "ators", "hancer", "hancers")
+"""Endings of things that act, such as “inhibitor”: they do not say what happens here."""
+
 _REACH = 3
 """Content words on each side of a sign in which a shared word must stand."""
 
@@ -86,12 +92,12 @@ def _signed(source: Reading, start: int, end: int, wanted: frozenset[str]) -> Co
     sign, count, is_denied = 1, 0, False
     for match in _WORD.finditer(source.text, start, end):
         value = _signs().get(form(match.group()))
-        if value is None or any(low <= match.start() < high for low, high in named):
+        if value is None or match.group().endswith(_AGENTS) or any(low <= match.start() < high for low, high in named):
             continue
         before = [word.form for word in words if word.start < match.start()][-_REACH:]
         after = [word.form for word in words if word.start > match.start()][:_REACH]
         if wanted & {*before, *after}:
-            is_denied = is_denied or source.denied(match.start())
+            is_denied = is_denied or source.is_clause_denied(match.start())
             sign, count = (sign * value, count + 1) if value else (sign, count)
     if is_denied:
         return Course(0, count + 1)

@@ -50,6 +50,8 @@ class Look:
     part: Span
     coverage: float
     cosine: float | None
+    words: float = 0.0
+    """Coverage without the quantities."""
     passage: float = 0.0
     """Coverage by all the cited words together."""
     findings: tuple[Finding, ...] = ()
@@ -76,6 +78,7 @@ class Look:
             "turned": float("direction" in kinds),
             "unsaid": float(self.is_unsaid),
             "denied": float("denial" in kinds),
+            "aim": float(is_aim(self.part.text)),
         }
         return facts if self.cosine is None else {**facts, "cosine": self.cosine}
 
@@ -84,6 +87,11 @@ class Look:
         """The findings that no score outweighs, the gravest first."""
         firm = [finding for finding in self.findings if finding.kind not in _SOFT or self.coverage >= FIRM_FROM]
         return tuple(sorted(firm, key=lambda finding: -finding.grade))
+
+    @property
+    def is_silent(self) -> bool:
+        """Whether it does not say which way, or only what was asked."""
+        return self.is_unsaid or is_aim(self.part.text)
 
     @property
     def is_against(self) -> bool:
@@ -118,7 +126,7 @@ def looks(sentence: str, spans: Sequence[Span], *, lexicon: Lexicon, similarity:
     known = topics(claim.text, lexicon)
     passage = coverage(claim, known, _whole(spans))
     rough = [
-        Look(part, coverage(claim, known, profile(part.text)), cosine, passage)
+        Look(part, coverage(claim, known, profile(part.text)), cosine, passage=passage)
         for part, cosine in zip(parts, cosines, strict=True)
     ]
     rough.sort(key=lambda look: -look.nearness)
@@ -146,13 +154,19 @@ def _close(claim: Reading, known: Sequence[Topic], look: Look, lexicon: Lexicon)
     findings = (
         *amounts,
         *medicines_differ(claim, source),
-        *denials_differ(claim, source, shared(claim, source)),
+        *(
+            denials_differ(claim, source, shared(claim, source))
+            if share >= FIRM_FROM or not is_aim(source.text)
+            else ()
+        ),
         *turned(ours, theirs, claim, source),
         *opposites(claim, source, coverage=share),
         *topics_differ(claim, source, lexicon=lexicon, coverage=share),
     )
     is_unsaid = ours.sign is not None and theirs.sign is None
-    return replace(look, coverage=share, passage=max(share, look.passage), findings=findings, is_unsaid=is_unsaid)
+    said = coverage(claim, known, profile(source.text), drugs=names_of(source.medicines))
+    passage = max(share, look.passage)
+    return replace(look, coverage=share, words=said, passage=passage, findings=findings, is_unsaid=is_unsaid)
 
 
 def _together(claim: Reading, known: Sequence[Topic], close: Sequence[Look], lexicon: Lexicon) -> list[Look]:

@@ -106,11 +106,7 @@ def _opposed(ours: list[_Said], theirs: list[_Said], source: Reading, coverage: 
         closeness = len(said.near & rival.near)
         kept = max((len(said.near & other.near) for other in same), default=-1)
         is_near = closeness > kept + 1 if same else closeness > 0 or coverage >= 0.7
-        if (
-            is_near
-            and not (rival.pole.value in claimed and not same and closeness == 0)
-            and said.is_denied == rival.is_denied
-        ):
+        if is_near and rival.pole.value not in claimed and said.is_denied == rival.is_denied:
             reason = f"the source says “{source.text[rival.start : rival.end]}”"
             return Finding(Grade.AGAINST, "opposite", reason, said.start, said.end)
     return None

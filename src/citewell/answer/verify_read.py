@@ -75,6 +75,10 @@ class Reading:
         """Whether the word there is denied an odd number of times."""
         return sum(denial.reaches(offset) for denial in self.denials) % 2 == 1
 
+    def is_clause_denied(self, offset: int) -> bool:
+        """The same, by denials of what a clause says alone."""
+        return sum(denial.reaches(offset) for denial in self.denials if not denial.is_local) % 2 == 1
+
     def near(self, start: int, end: int, *, words: int = 4) -> frozenset[str]:
         """The forms of the content words next to a part of the text."""
         before = [word.form for word in self.words if word.end <= start][-words:]

@@ -3,14 +3,25 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from types import MappingProxyType
 
+from citewell.types import Check, Verdict
+
 WITH_SIMILARITY: Mapping[str, float] = MappingProxyType(
-    {"base": -3.4, "coverage": 0.0, "cosine": 2.7, "passage": 3.0, "turned": -1.5, "unsaid": -1.1, "denied": -0.4}
+    {
+        "base": -3.5,
+        "coverage": 0.2,
+        "cosine": 2.6,
+        "passage": 3.1,
+        "turned": -1.9,
+        "unsaid": -0.9,
+        "denied": -0.9,
+        "aim": -0.8,
+    }
 )
 WITHOUT_SIMILARITY: Mapping[str, float] = MappingProxyType(
-    {"base": -2.2, "coverage": 0.4, "passage": 3.4, "turned": -1.4, "unsaid": -1.1, "denied": -0.5}
+    {"base": -2.3, "coverage": 0.6, "passage": 3.5, "turned": -1.8, "unsaid": -0.9, "denied": -0.9, "aim": -0.8}
 )
 """What each fact adds to the log-odds that a claim is carried; bench/quality/verify.py --fit prints them anew."""
 
@@ -19,9 +30,9 @@ def carried(facts: Mapping[str, float]) -> float:
     """The probability that a source sentence carries a claim.
 
     >>> round(carried({"coverage": 1.0, "cosine": 1.0, "passage": 1.0}), 2)
-    0.91
+    0.92
     >>> round(carried({"coverage": 0.2, "passage": 0.3}), 2)
-    0.25
+    0.24
     """
     weights = WITH_SIMILARITY if "cosine" in facts else WITHOUT_SIMILARITY
     return sigmoid(weights["base"] + sum(weights[name] * value for name, value in facts.items()))
@@ -30,3 +41,28 @@ def carried(facts: Mapping[str, float]) -> float:
 def sigmoid(odds: float) -> float:
     """A probability from log-odds."""
     return 1 / (1 + math.exp(-odds))
+
+
+CALIBRATION: Mapping[str, float] = MappingProxyType(
+    {"base": 0.0, "log-odds of support": 1.0, Verdict.PARTLY: -0.3, Verdict.CONTRADICTED: -1.2}
+)
+"""From support and verdict to log-odds, fitted on the train claims by `bench/quality/verify.py --fit`."""
+
+
+def calibrated(checks: Sequence[Check]) -> float:
+    """The probability that a sentence of these is truly carried by what it cites, on average.
+
+    >>> calibrated([])
+    0.0
+    """
+    if not checks:
+        return 0.0
+    return sum(map(_chance, checks)) / len(checks)
+
+
+def _chance(check: Check) -> float:
+    if check.span is None:
+        return 0.0
+    odds = math.log(max(check.support, 1e-3) / max(1 - check.support, 1e-3))
+    weights = CALIBRATION
+    return sigmoid(weights["base"] + weights["log-odds of support"] * odds + weights.get(check.verdict, 0.0))

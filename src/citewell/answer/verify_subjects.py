@@ -91,10 +91,11 @@ def topics_differ(claim: Reading, source: Reading, *, lexicon: Lexicon, coverage
         return []
     ours = forms(claim.text)
     others = [topic for topic in topics(source.text, lexicon) if not topic.is_in(ours)]
+    is_close = coverage >= 0.6 and len(source.words) <= 3 * len(claim.words)
     found = []
     for topic in absent:
         written = claim.text[topic.start : topic.end]
-        rival = _rival(topic, others, claim, source) if coverage >= 0.6 else None
+        rival = _rival(topic, others, claim, source) if is_close else None
         if rival is not None:
             reason = f"{written} is not in the source, which speaks of {source.text[rival.start : rival.end]}"
             found.append(Finding(Grade.AGAINST, "condition", reason, topic.start, topic.end))

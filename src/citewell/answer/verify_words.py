@@ -2,8 +2,17 @@
 
 from __future__ import annotations
 
+import re
+
+from citewell.answer.negation import Denial
 from citewell.answer.verify_findings import Finding, Grade
 from citewell.answer.verify_read import Reading, Word
+
+_LACK = re.compile(r"\b(?:lack\w*|absence|absent|without|devoid)\b", re.IGNORECASE)
+_WANT = re.compile(
+    r"\b(?:deficien\w*|insufficien\w*|knock-?outs?|null|delet\w+|loss|deplet\w+|silenc\w+)\b|-/-",
+    re.I,
+)
 
 
 def shared(claim: Reading, source: Reading) -> list[tuple[Word, Word]]:
@@ -43,12 +52,16 @@ def denials_differ(claim: Reading, source: Reading, pairs: list[tuple[Word, Word
     if not differs:
         return []
     for denial in claim.denials:
+        if _is_want(claim, denial, source):
+            continue
         reached = [ours for ours, _ in pairs if denial.reaches(ours.start)]
         wrong = [ours for ours, _ in differs if denial.reaches(ours.start)]
         if wrong and _weight(wrong) > 0.5 * _weight(reached):
             words = claim.text[denial.start : denial.end]
             return [Finding(Grade.AGAINST, "denial", f"“{words}” is not in the source there", denial.start, denial.end)]
     for denial in source.denials:
+        if _is_want(source, denial, claim):
+            continue
         reached = [theirs for _, theirs in pairs if denial.reaches(theirs.start)]
         wrong_pairs = [(ours, theirs) for ours, theirs in differs if denial.reaches(theirs.start)]
         if wrong_pairs and _weight([theirs for _, theirs in wrong_pairs]) > 0.5 * _weight(reached):
@@ -56,6 +69,11 @@ def denials_differ(claim: Reading, source: Reading, pairs: list[tuple[Word, Word
             reason = f"the source denies it: “{words}”"
             return [Finding(Grade.AGAINST, "denial", reason, ours.start, ours.end)]
     return []
+
+
+def _is_want(reading: Reading, denial: Denial, other: Reading) -> bool:
+    """Whether a “lack of” is answered by a “deficiency”: both deny the same thing in other words."""
+    return _LACK.search(reading.text[denial.start : denial.end]) is not None and _WANT.search(other.text) is not None
 
 
 def _weight(words: list[Word]) -> float:

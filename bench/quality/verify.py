@@ -1,0 +1,248 @@
+"""The claim check on SciFact: F1 of supported and of contradicted, beside a plain coverage formula; calibration.
+
+    python bench/quality/verify.py --data FOLDER [--json FILE] [--vectors FILE] [--fit]
+
+Thresholds and coefficients in the product were chosen on the train claims; the validation claims are only reported. A
+claim is checked against the abstract that holds its evidence, or against all that it cites where there is none. `--fit`
+prints the coefficients anew; `--vectors` keeps the sentence vectors in a file between runs.
+"""
+
+from __future__ import annotations
+
+import argparse
+import csv
+import json
+import re
+import tempfile
+from collections.abc import Sequence
+from dataclasses import dataclass
+from pathlib import Path
+
+import numpy as np
+from numpy.typing import NDArray
+
+from citewell.adapters.embedding.minilm import MiniLM
+from citewell.answer.verify import verify
+from citewell.answer.verify_look import Similarity, looks, parts_of
+from citewell.answer.verify_score import calibrated
+from citewell.clinical import Lexicon
+from citewell.types import Check, Span, Verdict
+
+FACTS = ("coverage", "cosine", "passage", "turned", "unsaid", "denied", "aim")
+SEED_STOP_WORDS = frozenset(
+    """the a an is are was were be been being have has had do does did will would could should may might must shall can
+    need dare to of in for on with at by from as into through during before after above below between under again
+    further then once here there when where why how all each few more most other some such no nor not only own same so
+    than too very just and but if or because until while this that these those i me my myself we our ours you your
+    yours he him his she her hers it its they them""".split()
+)
+"""Of the coverage formula that is the baseline."""
+
+
+@dataclass(frozen=True, slots=True)
+class Claim:
+    """A claim, the abstracts to hold it against, and what they say of it."""
+
+    text: str
+    spans: tuple[Span, ...]
+    label: str
+
+
+def claims(folder: Path, name: str) -> list[Claim]:
+    """The claims of a file, one for each abstract with evidence, or one for all cited without."""
+    corpus = {row["_id"]: row for row in map(json.loads, (folder / "corpus.jsonl").open(encoding="utf-8"))}
+    found: dict[tuple[str, str], Claim] = {}
+    with (folder / name).open(encoding="utf-8") as lines:
+        for row in csv.DictReader(lines):
+            ids = [row["evidence_doc_id"]] if row["evidence_doc_id"] else re.findall(r"\d+", row["cited_doc_ids"])
+            spans = tuple(_span(identifier, corpus[identifier]) for identifier in ids if identifier in corpus)
+            label = row["evidence_label"] or "NONE"
+            found[row["id"], row["evidence_doc_id"]] = Claim(row["claim"], spans, label)
+    return list(found.values())
+
+
+def _span(identifier: str, row: dict[str, str]) -> Span:
+    text = f"{row['title']}\n\n{row['text']}"
+    return Span(identifier, 0, len(text), text)
+
+
+def cosines(every: Sequence[Claim], vectors_file: Path | None) -> Similarity:
+    """Cosines from vectors made once, or read from a file of an earlier run."""
+    parts = {part.text for claim in every for part in parts_of(claim.spans)}
+    texts = sorted(parts | {claim.text for claim in every})
+    known: dict[str, NDArray[np.float32]] = {}
+    if vectors_file and vectors_file.exists():
+        with np.load(vectors_file) as kept:
+            known = dict(zip(json.loads(str(kept["texts"])), kept["vectors"], strict=True))
+    missing = [text for text in texts if text not in known]
+    if missing:
+        with tempfile.TemporaryDirectory() as cache:
+            known |= dict(zip(missing, MiniLM(Path(cache)).embed(missing), strict=True))
+        if vectors_file:
+            np.savez(vectors_file, texts=json.dumps(list(known)), vectors=np.stack(list(known.values())))
+
+    def similarity(sentence: str, parts: Sequence[Span]) -> Sequence[float]:
+        rows = np.stack([known[part.text] for part in parts])
+        return [float(cosine) for cosine in rows @ known[sentence]]
+
+    return similarity
+
+
+# -------------------------------------------------------------------------------------------------------- the figures
+
+
+def f1(said: Sequence[bool], true: Sequence[bool]) -> float:
+    """Harmonic mean of precision and recall."""
+    both = sum(one and other for one, other in zip(said, true, strict=True))
+    return 2 * both / (sum(said) + sum(true)) if both else 0.0
+
+
+def area(scores: Sequence[float], true: Sequence[bool]) -> float:
+    """The chance that a true one is scored above a false one."""
+    yes = np.array([score for score, is_true in zip(scores, true, strict=True) if is_true])
+    no = np.array([score for score, is_true in zip(scores, true, strict=True) if not is_true])
+    return float((yes[:, None] > no).mean() + 0.5 * (yes[:, None] == no).mean())
+
+
+def key_terms(text: str) -> set[str]:
+    """The terms of the baseline: longer than two letters, no stop words."""
+    return {
+        word for word in re.findall(r"\b[a-z0-9]+\b", text.lower()) if word not in SEED_STOP_WORDS and len(word) >= 3
+    }
+
+
+def term_share(claim: Claim) -> float:
+    """The baseline: the share of a claim's terms found in its abstracts."""
+    terms = key_terms(claim.text)
+    return len(terms & key_terms(" ".join(span.text for span in claim.spans))) / len(terms) if terms else 0.0
+
+
+def best_threshold(scores: Sequence[float], true: Sequence[bool]) -> float:
+    """The threshold with the best F1."""
+    return max(sorted(set(scores)), key=lambda least: f1([score >= least for score in scores], true))
+
+
+def figures(every: Sequence[Claim], checks: Sequence[Check], baseline_from: float) -> dict[str, float]:
+    """All figures of one set of claims."""
+    supported = [claim.label == "SUPPORT" for claim in every]
+    contradicted = [claim.label == "CONTRADICT" for claim in every]
+    said = [check.verdict is Verdict.SUPPORTED for check in checks]
+    against = [check.verdict is Verdict.CONTRADICTED for check in checks]
+    shares = [term_share(claim) for claim in every]
+    plain = [share >= baseline_from for share in shares]
+    return {
+        "claims": len(every),
+        "f1_supported": f1(said, supported),
+        "precision_supported": _precision(said, supported),
+        "f1_contradicted": f1(against, contradicted),
+        "precision_contradicted": _precision(against, contradicted),
+        "auc_supported": area([calibrated([check]) for check in checks], supported),
+        "no_evidence_called_supported": _share(said, [claim.label == "NONE" for claim in every]),
+        "contradicted_called_supported": _share(said, contradicted),
+        "baseline_f1_supported": f1(plain, supported),
+        "baseline_precision_supported": _precision(plain, supported),
+        "baseline_auc_supported": area(shares, supported),
+        "baseline_no_evidence_called_supported": _share(plain, [claim.label == "NONE" for claim in every]),
+        "baseline_contradicted_called_supported": _share(plain, contradicted),
+        "always_f1_supported": f1([True] * len(every), supported),
+    }
+
+
+def _precision(said: Sequence[bool], true: Sequence[bool]) -> float:
+    return sum(one and other for one, other in zip(said, true, strict=True)) / max(1, sum(said))
+
+
+def _share(said: Sequence[bool], among: Sequence[bool]) -> float:
+    return sum(one and other for one, other in zip(said, among, strict=True)) / max(1, sum(among))
+
+
+def reliability(every: Sequence[Claim], checks: Sequence[Check]) -> dict[str, object]:
+    """Ten bins of the calibrated probability: how many claims, mean probability, share truly supported."""
+    chances = np.array([calibrated([check]) for check in checks])
+    true = np.array([claim.label == "SUPPORT" for claim in every])
+    bins = []
+    for low in np.arange(10) / 10:
+        inside = (chances >= low) & (chances < low + 0.1 + (low > 0.85))
+        if inside.any():
+            mean, share = float(chances[inside].mean()), float(true[inside].mean())
+            bins.append({"from": float(low), "claims": int(inside.sum()), "said": mean, "true": share})
+    error = sum(abs(one["said"] - one["true"]) * one["claims"] for one in bins) / len(checks)
+    return {"bins": bins, "expected_calibration_error": error, "brier": float(((chances - true) ** 2).mean())}
+
+
+# ------------------------------------------------------------------------------------------------------------ the fit
+
+
+def logistic(rows: NDArray[np.float64], true: NDArray[np.float64], penalty: float = 0.3) -> NDArray[np.float64]:
+    """Coefficients of a logistic regression by Newton's method, the intercept first."""
+    inputs = np.c_[np.ones(len(rows)), rows]
+    shrink = penalty * np.eye(inputs.shape[1])
+    shrink[0, 0] = 0
+    weights = np.zeros(inputs.shape[1])
+    for _ in range(50):
+        chance = 1 / (1 + np.exp(-inputs @ weights))
+        slope = inputs.T @ (chance - true) + shrink @ weights
+        curve = (inputs * (chance * (1 - chance))[:, None]).T @ inputs + shrink
+        weights = weights - np.linalg.solve(curve, slope)
+    return weights
+
+
+def fit(every: Sequence[Claim], checks: Sequence[Check], similarity: Similarity) -> dict[str, dict[str, float]]:
+    """The coefficients of `verify_score`, from claims whose nearest sentence has no amount, drug or condition veto."""
+    lexicon = Lexicon.load()
+    rows, true = [], []
+    for claim in every:
+        nearest = looks(claim.text, claim.spans, lexicon=lexicon, similarity=similarity)[0]
+        if all(finding.kind in ("denial", "direction", "opposite") for finding in nearest.findings):
+            facts = nearest.facts()
+            rows.append([facts[name] for name in FACTS])
+            true.append(claim.label == "SUPPORT")
+    table, answers = np.array(rows), np.array(true, float)
+    fitted = {"with_similarity": dict(zip(("base", *FACTS), logistic(table, answers).round(2), strict=True))}
+    others = [number for number, name in enumerate(FACTS) if name != "cosine"]
+    names = ("base", *(FACTS[number] for number in others))
+    fitted["without_similarity"] = dict(zip(names, logistic(table[:, others], answers).round(2), strict=True))
+    odds = np.array([np.log(max(check.support, 1e-3) / max(1 - check.support, 1e-3)) for check in checks])
+    flags = [[check.verdict is verdict for verdict in (Verdict.PARTLY, Verdict.CONTRADICTED)] for check in checks]
+    facts_of_checks = np.c_[odds, np.array(flags, float)]
+    labels = np.array([claim.label == "SUPPORT" for claim in every], float)
+    names = ("base", "log-odds of support", Verdict.PARTLY, Verdict.CONTRADICTED)
+    fitted["calibration"] = dict(zip(names, logistic(facts_of_checks, labels).round(2), strict=True))
+    return fitted
+
+
+def main() -> None:
+    """Measure, print one table, write JSON."""
+    parser = argparse.ArgumentParser(description=__doc__)
+    parser.add_argument("--data", type=Path, required=True)
+    parser.add_argument("--vectors", type=Path)
+    parser.add_argument(
+        "--fit", action="store_true", help="print the coefficients that the train claims give, and stop"
+    )
+    parser.add_argument("--json", type=Path)
+    options = parser.parse_args()
+    train, held = claims(options.data, "claims_train.csv"), claims(options.data, "claims_validation.csv")
+    similarity = cosines([*train, *held], options.vectors)
+    lexicon = Lexicon.load()
+    on_train = [verify(claim.text, claim.spans, lexicon=lexicon, similarity=similarity) for claim in train]
+    if options.fit:
+        print(json.dumps(fit(train, on_train, similarity), indent=2))
+        return
+    least = best_threshold([term_share(claim) for claim in train], [claim.label == "SUPPORT" for claim in train])
+    on_held = [verify(claim.text, claim.spans, lexicon=lexicon, similarity=similarity) for claim in held]
+    result: dict[str, dict[str, float]] = {
+        "train": figures(train, on_train, least),
+        "validation": figures(held, on_held, least),
+    }
+    curve = reliability(held, on_held)
+    print(f"{'':40} {'train':>8} {'validation':>11}")
+    for key, value in result["train"].items():
+        print(f"{key:40} {value:8.3f} {result['validation'][key]:11.3f}")
+    print(f"{'expected_calibration_error':40} {'':8} {curve['expected_calibration_error']:11.3f}")
+    if options.json:
+        options.json.parent.mkdir(parents=True, exist_ok=True)
+        options.json.write_text(json.dumps({**result, "baseline_from": least, "reliability": curve}, indent=2) + "\n")
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,213 @@
+"""A sentence held against the words that it cites."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from pathlib import Path
+
+import pytest
+
+from citewell.answer.verify import verify
+from citewell.clinical import Lexicon
+from citewell.types import Check, Span, Verdict
+
+PARAPHRASES = Path(__file__).parents[1] / "data" / "paraphrases.tsv"
+PASSAGE = (
+    "Gout is common in older men. Give colchicine 500 micrograms two to four times a day until symptoms are relieved. "
+    "Do not give colchicine to people with severe renal impairment. Aspirin 75 mg and ibuprofen 400 mg are kept apart. "
+    "Offer allopurinol to adults who have two or more attacks in 12 months. Consider a low-dose NSAID for acute pain."
+)
+
+
+def _check(sentence: str, *texts: str) -> Check:
+    spans = [Span(f"d{number}:0", 100, 100 + len(text), text) for number, text in enumerate(texts)]
+    return verify(sentence, spans, lexicon=Lexicon.load(), similarity=None)
+
+
+CONTRADICTED = [
+    # amounts
+    ("Give 5 mg of amlodipine daily.", "Give 50 mg of amlodipine daily."),
+    ("Give 5 mg of amlodipine daily.", "Give 5 g of amlodipine daily."),
+    ("Offer it to people aged 40 and over.", "Offer it to people aged over 50."),
+    ("Treat if potassium is 6.5 mmol/L or more.", "Treat if potassium is 6.5 mmol/L or less."),
+    ("Take one tablet twice daily.", "Take one tablet three times daily."),
+    ("Review the wound after 2 weeks.", "Review the wound after 2 days."),
+    ("The infusion runs at 10 mg/kg.", "The infusion runs at 10 mg."),
+    ("Aspirin 75 mg and ibuprofen 400 mg were given.", "Ibuprofen 75 mg was given."),
+    ("The trial began on 12 March 2021.", "The trial began on 12 March 2012."),
+    ("It is licensed for type 2 diabetes.", "It is licensed for type 1 diabetes."),
+    ("The mean age was 54 in cases and 61 in controls.", "The mean age was 61 in cases and 54 in controls."),
+    # denials
+    ("Do not offer antibiotics for a sore throat.", "Offer antibiotics for a sore throat."),
+    ("Offer antibiotics for a sore throat.", "Do not offer antibiotics for a sore throat."),
+    ("NSAIDs are contraindicated in severe heart failure.", "NSAIDs are recommended in severe heart failure."),
+    ("Image people without red flags only later.", "Image people with red flags only later."),
+    ("Serious bleeding is not uncommon in this group.", "Serious bleeding is uncommon in this group."),
+    ("None of the patients had a relapse.", "The patients had a relapse."),
+    # medicines
+    ("Warfarin should be stopped before surgery.", "Apixaban should be stopped before surgery."),
+    ("Offer ramipril as first-line treatment.", "Offer lisinopril as first-line treatment."),
+    # opposites
+    ("Smoking increases the risk of bladder cancer.", "Smoking decreases the risk of bladder cancer."),
+    ("Check renal function before starting lithium.", "Check renal function after starting lithium."),
+    ("Give the first dose by intravenous injection.", "Give the first dose by oral administration."),
+    ("The mass was in the left breast.", "The mass was in the right breast."),
+    ("It is used for acute pancreatitis.", "It is used for chronic pancreatitis."),
+    ("The dose is halved in children with fever.", "The dose is halved in adults with fever."),
+    ("Pregnant women were excluded from the trial.", "Pregnant women were included in the trial."),
+    ("Mortality was higher in men than in controls.", "Mortality was lower in men than in controls."),
+    # conditions
+    (
+        "Refer people with suspected asthma to a specialist.",
+        "Refer people with suspected tuberculosis to a specialist.",
+    ),
+]
+
+
+@pytest.mark.parametrize(("source", "sentence"), CONTRADICTED)
+def test_what_the_source_says_otherwise_is_contradicted(source: str, sentence: str) -> None:
+    assert _check(sentence, source).verdict is Verdict.CONTRADICTED
+
+
+@pytest.mark.parametrize(("source", "sentence"), CONTRADICTED)
+def test_the_source_itself_is_always_supported(source: str, sentence: str) -> None:
+    assert _check(f"{source[:-1]} [S1]. ".replace(" [S1].", " [S1]"), source).verdict is Verdict.SUPPORTED
+
+
+PARTLY = [
+    ("Consider a statin for people at risk.", "Offer a statin to people at risk."),
+    ("Offer a statin to people at risk.", "Consider a statin for people at risk."),
+    ("ACE inhibitors can cause a dry cough.", "Ramipril can cause a dry cough."),
+    ("Treat people aged 65 and over.", "Treat people aged over 65."),
+    ("Increase the dose to at least 40 mg.", "Increase the dose to 40 mg."),
+]
+
+
+@pytest.mark.parametrize(("source", "sentence"), PARTLY)
+def test_what_the_source_nearly_says_is_partly_supported(source: str, sentence: str) -> None:
+    assert _check(sentence, source).verdict is Verdict.PARTLY
+
+
+def test_an_unrelated_source_decides_nothing() -> None:
+    check = _check("Cataracts are removed under local anaesthesia.", PASSAGE)
+    assert check.verdict is Verdict.NOT_FOUND
+    assert check.reasons == ("the cited words do not speak of it",)
+
+
+def test_no_cited_words_support_nothing() -> None:
+    assert verify("Rest.", [], lexicon=Lexicon.load(), similarity=None) == Check(
+        Verdict.NOT_FOUND, ("there are no cited words to check it against",), None, 0.0
+    )
+
+
+def test_an_empty_sentence_is_not_found() -> None:
+    assert _check("—", PASSAGE).verdict is Verdict.NOT_FOUND
+
+
+def test_the_deciding_words_keep_their_exact_place() -> None:
+    check = _check("Colchicine must not be given to people with severe renal impairment.", "Rest.", PASSAGE)
+    quote = "Do not give colchicine to people with severe renal impairment."
+    start = 100 + PASSAGE.index(quote)
+    assert (check.verdict, check.span) == (Verdict.SUPPORTED, Span("d1:0", start, start + len(quote), quote))
+
+
+def test_a_reason_names_both_numbers() -> None:
+    check = _check("Give colchicine 500 mg two to four times a day until symptoms are relieved.", PASSAGE)
+    assert check.verdict is Verdict.CONTRADICTED
+    assert check.reasons == ("“500 mg” is not in the source, which says “500 micrograms”",)
+
+
+def test_words_taken_over_unchanged_are_supported_in_full() -> None:
+    check = _check("Gout is common in older men. [S1]", PASSAGE)
+    assert (check.verdict, check.support) == (Verdict.SUPPORTED, 1.0)
+
+
+def test_a_part_of_a_sentence_that_leaves_out_its_denial_is_contradicted() -> None:
+    check = _check("Give colchicine to people with severe renal impairment.", PASSAGE)
+    assert check.verdict is Verdict.CONTRADICTED
+
+
+def test_a_sentence_may_rest_on_two_cited_ones() -> None:
+    check = _check(
+        "Refer people urgently if they have blood in the urine and are aged 45 or over.",
+        "Refer people urgently if they have:\n- blood in the urine and are aged 45 or over\n- a swollen calf",
+    )
+    assert check.verdict is Verdict.SUPPORTED
+
+
+def test_a_drug_named_at_the_head_of_a_passage_carries_to_its_sentences() -> None:
+    check = _check(
+        "Metformin tablets should be taken with meals.", "Metformin\n\nThe tablets should be taken with meals."
+    )
+    assert check.verdict is Verdict.SUPPORTED
+
+
+def _paraphrases() -> list[list[str]]:
+    lines = PARAPHRASES.read_text("utf-8").splitlines()
+    return [line.split("\t") for line in lines if not line.startswith("#")]
+
+
+def test_at_most_ten_of_a_hundred_faithful_paraphrases_are_flagged() -> None:
+    pairs = _paraphrases()
+    flagged = [said for source, said in pairs if _check(said, source).verdict is not Verdict.SUPPORTED]
+    assert len(pairs) == 100
+    assert len(flagged) <= 10, flagged
+
+
+def test_paraphrases_are_not_carried_by_each_others_sources() -> None:
+    pairs = _paraphrases()
+    sources = [source for source, _ in pairs]
+    wrong = [
+        said for (_, said), other in zip(pairs, sources[7:] + sources[:7], strict=True) if _is_supported(said, other)
+    ]
+    assert wrong == []
+
+
+def _is_supported(sentence: str, source: str) -> bool:
+    return _check(sentence, source).verdict is Verdict.SUPPORTED
+
+
+# --------------------------------------------------------------------------------------------- parts given from outside
+
+
+def test_similarity_is_asked_once_with_every_part_and_raises_support() -> None:
+    asked: list[tuple[str, list[str]]] = []
+
+    def near(sentence: str, parts: Sequence[Span]) -> Sequence[float]:
+        asked.append((sentence, [part.text for part in parts]))
+        return [0.95 if "itch" in part.text else 0.1 for part in parts]
+
+    text = "It may itch. Rest well."
+    spans = [Span("d:0", 0, len(text), text)]
+    check = verify("Pruritus can occur.", spans, lexicon=Lexicon.load(), similarity=near)
+    assert asked == [("Pruritus can occur.", ["It may itch.", "Rest well."])]
+    assert (check.verdict, check.span) == (Verdict.SUPPORTED, Span("d:0", 0, 12, "It may itch."))
+
+
+class _Stubborn:
+    """An entailment model that always gives the same answer."""
+
+    def __init__(self, entailed: float, contradicted: float) -> None:
+        self.scores = (entailed, 1 - entailed - contradicted, contradicted)
+
+    def score(self, premise: str, hypothesis: str) -> tuple[float, float, float]:
+        return self.scores
+
+
+@pytest.mark.parametrize(
+    ("sentence", "model", "verdict"),
+    [
+        ("Give 50 mg daily for gout.", _Stubborn(1.0, 0.0), Verdict.CONTRADICTED),
+        ("Daily for gout, one gives 5 mg.", _Stubborn(0.0, 0.9), Verdict.CONTRADICTED),
+        ("Daily for gout, one gives 5 mg.", _Stubborn(0.1, 0.2), Verdict.PARTLY),
+        ("Daily for gout, one gives 5 mg.", _Stubborn(0.9, 0.0), Verdict.SUPPORTED),
+        ("Podagra sufferers benefit somewhat.", _Stubborn(0.9, 0.0), Verdict.SUPPORTED),
+    ],
+)
+def test_an_entailment_model_settles_what_is_open_and_lifts_no_veto(
+    sentence: str, model: _Stubborn, verdict: Verdict
+) -> None:
+    source = "Give 5 mg daily for gout."
+    spans = [Span("d:0", 0, len(source), source)]
+    check = verify(sentence, spans, lexicon=Lexicon.load(), similarity=None, entailment=model)
+    assert check.verdict is verdict
