@@ -13,7 +13,7 @@ MARK = re.compile(
     r"\s*\[(?P<body>(?:\s*(?:"
     rf"SourceId\s*:\s*{_UUID}:\d+|{_UUID}:\d+"
     rf"|Doc(?:\s+ID)?\s*:\s*{_UUID}(?:\s*,\s*Date\s*:\s*[^\],;]*)?"
-    r"|Sources?\s+\d+|S\s?\d+|\d{1,3}"
+    r"|Sources?\s+\d+\b|S\s?\d+\b|\d{1,3}\b"
     r")\s*[,;]?\s*(?:and\s+)?)+)\]",
     re.IGNORECASE,
 )
