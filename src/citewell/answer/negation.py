@@ -28,6 +28,9 @@ _PHRASE_END = re.compile(
 _NUMBER = re.compile(rf"\D{{0,12}}\d|\s+(?:an?\s+)?{NUMBER_WORD}\b", re.IGNORECASE)
 
 
+_BRACKET = re.compile(r"\([^()]*\)")
+"""What is denied in brackets is denied there alone."""
+
 _NEXT = re.compile(r"[\s-]*[^\W_]+")
 _FREE = re.compile(r"\b[^\W_]+(?P<free>-free)\b", re.IGNORECASE)
 """“Symptom-free” denies the word before it."""
@@ -85,6 +88,9 @@ def denials(text: str) -> tuple[Denial, ...]:
 def _reached(text: str, cue: re.Match[str], reach: Reach, edges: list[int]) -> tuple[int, int]:
     start = max(edge for edge in edges if edge <= cue.start())
     end = min((edge for edge in edges if edge >= cue.end()), default=len(text))
+    bracket = next((found for found in _BRACKET.finditer(text) if found.start() < cue.start() < found.end()), None)
+    if bracket is not None:
+        start, end = max(start, bracket.start()), min(end, bracket.end())
     if reach in ("clause", "limit"):
         return start, end
     if reach == "word":

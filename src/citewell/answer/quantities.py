@@ -25,6 +25,10 @@ BARE = "number"
 """The dimension of a number without a unit."""
 
 
+CHANCE = "probability"
+"""The dimension of a p value."""
+
+
 @dataclass(frozen=True, slots=True)
 class Quantity:
     """A number as a text means it: `values` in base units, `written` as they stand."""
@@ -72,6 +76,7 @@ _LISTED = re.compile(r"(?:,?\s+and|,?\s+or|\s*±|\s*\+/-|\s*/)\s*")
 _AND = re.compile(r"\s+and\s+(?:at\s+most\s+)?", re.IGNORECASE)
 _BETWEEN = re.compile(r"\bbetween\s+(?:the\s+ages\s+of\s+)?$", re.IGNORECASE)
 _OF = re.compile(r"\s+(?:of|out\s+of|in)\s+(?:the\s+|every\s+)?", re.IGNORECASE)
+_CHANCE = re.compile(r"\b[pP](?:[-\s]?values?)?(?:\s+(?:of|for|was|is)\b)?\s*$")
 _AGED = re.compile(
     r"\b(?:aged?|ages|ages\s+of|age\s+of|older\s+than|younger\s+than)\s+(?:between\s+|from\s+)?(?:(?:over|under|at\s+least|above|below|[<>≥≤]=?)\s*)?$",
     re.IGNORECASE,
@@ -215,8 +220,9 @@ def _quantity(flat: str, text: str, atoms: tuple[_Atom, ...], shape: Shape) -> Q
     limit, span = (after, (start, high)) if after is not PLAIN else (before, (low, end))
     if unit is None and (_AGED.search(flat[:start]) or (limit.sign != "=" and _PEOPLE.search(flat[:start]))):
         unit = unit_named("year")
+    is_chance = unit is None and _CHANCE.search(flat[:low]) is not None
     values = tuple(_base(atom.value, atom.unit or unit) for atom in atoms)
-    dimension = unit.dimension if unit else BARE
+    dimension = unit.dimension if unit else CHANCE if is_chance else BARE
     dimension = "temperature" if dimension == "fahrenheit" else dimension
     name = (unit.name if unit else "") if all(atom.unit in (None, unit) for atom in atoms) else "mixed"
     made = Quantity(*span, text[span[0] : span[1]], values, tuple(atom.value for atom in atoms), dimension, name, shape)

@@ -70,10 +70,9 @@ def _flat(text: str) -> str:
 def _judged(found: Sequence[Look]) -> Check:
     """The verdict of the sentence that carries the claim best, or else of the one that comes nearest to it."""
     vetoed = max((look.nearness for look in found if _opposes(look)), default=0.0)
-    able = [look for look in found if not (look.vetoes or look.is_against) and look.nearness >= vetoed - LEEWAY]
+    able = [_contested(look, found) for look in found if not look.vetoes and look.nearness >= vetoed - LEEWAY]
     best = max(able, key=lambda look: look.support, default=None)
-    silenced = best is not None and best.is_silent and _opposed(found, best.nearness) is not None
-    if best is not None and best.support >= SUPPORTED_FROM and not silenced:
+    if best is not None and best.support >= SUPPORTED_FROM:
         return Check(Verdict.SUPPORTED, ("the cited words say so",), best.part, best.support)
     nearest = found[0]
     opposed = _opposed(found, nearest.nearness)
@@ -84,6 +83,11 @@ def _judged(found: Sequence[Look]) -> Check:
         return Check(Verdict.NOT_FOUND, ("the cited words do not speak of it",), nearest.part, nearest.support)
     reasons = tuple(dict.fromkeys(finding.reason for finding in nearest.findings))
     return Check(Verdict.PARTLY, reasons or ("the cited words carry only a part of it",), nearest.part, nearest.support)
+
+
+def _contested(look: Look, found: Sequence[Look]) -> Look:
+    """The same look, marked where it is silent and another one speaks against the claim."""
+    return replace(look, is_contested=look.is_silent and _opposed(found, look.nearness) is not None)
 
 
 def _opposed(found: Sequence[Look], nearness: float) -> Look | None:

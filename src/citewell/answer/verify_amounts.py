@@ -6,7 +6,7 @@ import re
 from itertools import combinations
 
 from citewell.answer.quantities import BARE, Quantity
-from citewell.answer.verify_agreement import Agreement, agreement, comparable
+from citewell.answer.verify_agreement import Agreement, agreement
 from citewell.answer.verify_findings import Finding, Grade
 from citewell.answer.verify_read import Reading, form, forms
 
@@ -80,9 +80,11 @@ def _finding(
         return Finding(grade, "amount", reason, ours.start, ours.end)
     if _is_name(ours, claim, source):
         return None
+    context = claim.near(ours.start, ours.end)
     rivals = [theirs for theirs in unused if _rivals(ours, theirs)]
+    if ours.dimension == BARE:
+        rivals = [theirs for theirs in rivals if context & source.near(theirs.start, theirs.end)]
     if rivals:
-        context = claim.near(ours.start, ours.end)
         nearest = max(rivals, key=lambda theirs: len(context & source.near(theirs.start, theirs.end)))
         reason = f"“{ours.text}” is not in the source, which says “{nearest.text}”"
         return Finding(Grade.AGAINST, "amount", reason, ours.start, ours.end)
@@ -99,8 +101,7 @@ def _is_name(ours: Quantity, claim: Reading, source: Reading) -> bool:
 
 def _rivals(ours: Quantity, theirs: Quantity) -> bool:
     """Whether the source's quantity answers the same question with another number."""
-    same = ours.dimension == theirs.dimension or ours.dimension.split("/")[0] == theirs.dimension.split("/")[0] != BARE
-    return same or (comparable(ours, theirs) and {ours.dimension, theirs.dimension} == {"time", "period"})
+    return ours.dimension == theirs.dimension or ours.dimension.split("/")[0] == theirs.dimension.split("/")[0] != BARE
 
 
 # ------------------------------------------------------------------------------------------- beside the same thing

@@ -97,16 +97,46 @@ def _signed(source: Reading, start: int, end: int, wanted: frozenset[str]) -> Co
         before = [word.form for word in words if word.start < match.start()][-_REACH:]
         after = [word.form for word in words if word.start > match.start()][:_REACH]
         if wanted & {*before, *after}:
-            is_denied = is_denied or source.is_clause_denied(match.start())
+            is_denied = is_denied or (source.is_clause_denied if value else source.denied)(match.start())
             sign, count = (sign * value, count + 1) if value else (sign, count)
     if is_denied:
         return Course(0, count + 1)
     return Course(sign, count) if count else Course(None, 0)
 
 
+_THAN = re.compile(r"\b(?:than|compared\s+(?:with|to)|versus|vs\.?)(?=\s)", re.IGNORECASE)
+
+
+def _sides(reading: Reading) -> tuple[frozenset[str], frozenset[str]] | None:
+    """The words of what is compared, and of what it is compared with; those of both left out."""
+    than = _THAN.search(reading.text)
+    if than is None:
+        return None
+    comma = reading.text.find(",", than.end())
+    stop = comma if than.start() == 0 and comma > 0 else len(reading.text)
+    other = frozenset(word.form for word in reading.words if than.end() <= word.start < stop)
+    one = frozenset(word.form for word in reading.words if word.start < than.start() or word.start >= stop)
+    return one - other, other - one
+
+
+def is_reversed(claim: Reading, source: Reading) -> bool:
+    """Whether the two compare the same things the other way round.
+
+    >>> is_reversed(read("Men had more pain than women"), read("Women had less pain than men"))
+    True
+    """
+    ours, theirs = _sides(claim), _sides(source)
+    if ours is None or theirs is None:
+        return False
+    return bool(ours[1] & theirs[0] and ours[0] & theirs[1]) and not ours[1] & theirs[1]
+
+
 def turned(ours: Course, theirs: Course, claim: Reading, source: Reading) -> list[Finding]:
     """Where the claim says more and the source less, or one of them no effect; an aim says neither."""
-    if ours.sign is None or theirs.sign is None or ours.sign == theirs.sign or is_aim(source.text):
+    if ours.sign is None or theirs.sign is None or is_aim(source.text):
         return []
-    reason = f"the source says that there is {_SAID[theirs.sign]}"
+    sign = -theirs.sign if is_reversed(claim, source) else theirs.sign
+    if ours.sign == sign:
+        return []
+    reason = f"the source says that there is {_SAID[sign]}"
     return [Finding(Grade.AGAINST, "direction", reason, 0, len(claim.text))]

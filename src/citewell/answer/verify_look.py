@@ -10,7 +10,7 @@ from typing import Protocol
 from citewell.answer.quantities import quantities
 from citewell.answer.verify_agreement import Agreement, agreement
 from citewell.answer.verify_amounts import amounts_missing
-from citewell.answer.verify_direction import course, is_aim, turned
+from citewell.answer.verify_direction import Course, course, is_aim, turned
 from citewell.answer.verify_findings import Finding, Grade
 from citewell.answer.verify_opposites import opposites
 from citewell.answer.verify_read import Reading, forms, read
@@ -32,9 +32,12 @@ AIM_DISCOUNT = 0.85
 """A sentence that says what was asked counts for less than one that says what was found."""
 
 FIRM_FROM = 0.7
-"""Coverage from which a denial, an opposite or a turned direction is a veto; below, it only lowers support."""
+"""Coverage from which a denial or a turned direction is a veto; below, it only lowers support."""
 
-_SOFT = frozenset(("denial", "direction", "opposite"))
+MIRRORED_FROM = 0.5
+"""Or both coverages, of the claim by the source and of the source by the claim: the two say much the same."""
+
+_SOFT = frozenset(("denial", "direction"))
 
 
 class Similarity(Protocol):
@@ -52,11 +55,15 @@ class Look:
     cosine: float | None
     words: float = 0.0
     """Coverage without the quantities."""
+    mirrored: float = 0.0
+    """Coverage of the source sentence by the claim."""
     passage: float = 0.0
     """Coverage by all the cited words together."""
     findings: tuple[Finding, ...] = ()
     is_unsaid: bool = False
     """The claim says which way, the source does not."""
+    is_contested: bool = False
+    """It does not say which way, and another one about as near speaks against the claim."""
 
     @property
     def nearness(self) -> float:
@@ -79,13 +86,15 @@ class Look:
             "unsaid": float(self.is_unsaid),
             "denied": float("denial" in kinds),
             "aim": float(is_aim(self.part.text)),
+            "contested": float(self.is_contested),
         }
         return facts if self.cosine is None else {**facts, "cosine": self.cosine}
 
     @property
     def vetoes(self) -> tuple[Finding, ...]:
         """The findings that no score outweighs, the gravest first."""
-        firm = [finding for finding in self.findings if finding.kind not in _SOFT or self.coverage >= FIRM_FROM]
+        is_aligned = self.coverage >= FIRM_FROM or min(self.words, self.mirrored) >= MIRRORED_FROM
+        firm = [finding for finding in self.findings if finding.kind not in _SOFT or is_aligned]
         return tuple(sorted(firm, key=lambda finding: -finding.grade))
 
     @property
@@ -151,14 +160,11 @@ def _close(claim: Reading, known: Sequence[Topic], look: Look, lexicon: Lexicon)
     lost = len({finding.start for finding in amounts})
     share = coverage(claim, known, profile(source.text), drugs=names_of(source.medicines), amounts_missing=lost)
     ours, theirs = course(claim, claim.text), course(claim, source.text)
+    is_excused = _denials_excused(source, ours, theirs) and share < FIRM_FROM
     findings = (
         *amounts,
         *medicines_differ(claim, source),
-        *(
-            denials_differ(claim, source, shared(claim, source))
-            if share >= FIRM_FROM or not is_aim(source.text)
-            else ()
-        ),
+        *(denials_differ(claim, source, shared(claim, source)) if not is_excused else ()),
         *turned(ours, theirs, claim, source),
         *opposites(claim, source, coverage=share),
         *topics_differ(claim, source, lexicon=lexicon, coverage=share),
@@ -166,7 +172,21 @@ def _close(claim: Reading, known: Sequence[Topic], look: Look, lexicon: Lexicon)
     is_unsaid = ours.sign is not None and theirs.sign is None
     said = coverage(claim, known, profile(source.text), drugs=names_of(source.medicines))
     passage = max(share, look.passage)
-    return replace(look, coverage=share, words=said, passage=passage, findings=findings, is_unsaid=is_unsaid)
+    mirrored = coverage(source, (), profile(claim.text))
+    return replace(
+        look,
+        coverage=share,
+        words=said,
+        mirrored=mirrored,
+        passage=passage,
+        findings=findings,
+        is_unsaid=is_unsaid,
+    )
+
+
+def _denials_excused(source: Reading, ours: Course, theirs: Course) -> bool:
+    """Whether the words of denial need no comparing: the source only asks, or both say “no effect”."""
+    return is_aim(source.text) or ours.sign == theirs.sign == 0
 
 
 def _together(claim: Reading, known: Sequence[Topic], close: Sequence[Look], lexicon: Lexicon) -> list[Look]:

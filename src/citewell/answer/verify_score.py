@@ -14,14 +14,24 @@ WITH_SIMILARITY: Mapping[str, float] = MappingProxyType(
         "coverage": 0.2,
         "cosine": 2.6,
         "passage": 3.1,
-        "turned": -1.9,
+        "turned": -1.2,
         "unsaid": -0.9,
-        "denied": -0.9,
+        "denied": -0.8,
         "aim": -0.8,
+        "contested": -1.2,
     }
 )
 WITHOUT_SIMILARITY: Mapping[str, float] = MappingProxyType(
-    {"base": -2.3, "coverage": 0.6, "passage": 3.5, "turned": -1.8, "unsaid": -0.9, "denied": -0.9, "aim": -0.8}
+    {
+        "base": -2.3,
+        "coverage": 0.6,
+        "passage": 3.5,
+        "turned": -1.2,
+        "unsaid": -0.9,
+        "denied": -0.8,
+        "aim": -0.8,
+        "contested": -1.2,
+    }
 )
 """What each fact adds to the log-odds that a claim is carried; bench/quality/verify.py --fit prints them anew."""
 
@@ -44,7 +54,7 @@ def sigmoid(odds: float) -> float:
 
 
 CALIBRATION: Mapping[str, float] = MappingProxyType(
-    {"base": 0.0, "log-odds of support": 1.0, Verdict.PARTLY: -0.3, Verdict.CONTRADICTED: -1.2}
+    {"base": -0.1, "log-odds of support": 1.0, Verdict.PARTLY: -0.1, Verdict.CONTRADICTED: -1.3}
 )
 """From support and verdict to log-odds, fitted on the train claims by `bench/quality/verify.py --fit`."""
 
