@@ -1,4 +1,4 @@
-"""Measure the ranges of the embedding model's inner values on texts, and write those that the package brings.
+"""Measure the ranges of the embedding model's inner values on texts, and write the file that the package brings.
 
     python scripts/calibrate_minilm.py TEXT_FILE
 
@@ -9,9 +9,15 @@ All inner values are held in memory at once, about 25 kB per token.
 from __future__ import annotations
 
 import argparse
+import tempfile
 from pathlib import Path
 
-from citewell.adapters.embedding.calibration import measure, save
+import numpy as np
+
+from citewell.adapters.embedding.calibration import REFERENCE_TEXT, measure, save
+from citewell.adapters.embedding.engine import OnnxRuntime, cached_graph
+from citewell.adapters.embedding.minilm import MAX_TOKENS
+from citewell.adapters.embedding.tokenizer import WordPiece
 from citewell.adapters.embedding.weights import model_file, read_tensors
 
 
@@ -20,7 +26,10 @@ def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("texts", type=Path)
     lines = [line for line in parser.parse_args().texts.read_text().splitlines() if line.strip()]
-    save(measure(read_tensors(model_file("model.safetensors")), lines))
+    with tempfile.TemporaryDirectory() as folder:
+        engine = OnnxRuntime(cached_graph(Path(folder), "float"), flavour="float")
+        (vector,) = engine.run(np.array(WordPiece.load().ids([REFERENCE_TEXT], max_tokens=MAX_TOKENS)))
+    save(measure(read_tensors(model_file("model.safetensors")), lines), vector)
     print(f"The ranges over {len(lines)} texts are written.")
 
 

@@ -15,6 +15,7 @@ from citewell.adapters.embedding.weights import DIMENSIONS, EPSILON, HEAD_SIZE, 
 Array = NDArray[np.float32]
 
 _FILE = Path(__file__).with_name("ranges.npz")
+_REFERENCE = "reference"
 
 
 @dataclass(frozen=True, slots=True)
@@ -30,17 +31,28 @@ Ranges = dict[str, Range]
 """By the name of the linear layer whose input it is; the query's stands for key and value too."""
 
 
+REFERENCE_TEXT = "This is an example sentence"
+"""A text whose fp32 vector the package brings, so that any machine can check its own arithmetic."""
+
+
 def load() -> Ranges:
     """The ranges that the package brings."""
     with np.load(_FILE) as file:
-        stored = {name: file[name].astype(np.float32) for name in file.files}
+        stored = {name: file[name].astype(np.float32) for name in file.files if name != _REFERENCE}
     return {name: Range(*rows) for name, rows in stored.items()}
 
 
-def save(ranges: Ranges) -> None:
-    """Write the ranges that the package brings."""
+def reference() -> Array:
+    """The fp32 vector of the reference text."""
+    with np.load(_FILE) as file:
+        vector: Array = file[_REFERENCE]
+    return vector
+
+
+def save(ranges: Ranges, vector: Array) -> None:
+    """Write the ranges and the reference vector that the package brings."""
     rows = {name: np.stack([found.low, found.high, found.mean]).astype(np.float16) for name, found in ranges.items()}
-    np.savez_compressed(_FILE, allow_pickle=False, **rows)
+    np.savez_compressed(_FILE, allow_pickle=False, **rows, **{_REFERENCE: vector})
 
 
 def measure(tensors: Tensors, texts: Sequence[str]) -> Ranges:

@@ -13,7 +13,9 @@ from typing import Any, Literal, Protocol
 import numpy as np
 from numpy.typing import NDArray
 
+from citewell.adapters.embedding.calibration import REFERENCE_TEXT, reference
 from citewell.adapters.embedding.cpu import features
+from citewell.adapters.embedding.tokenizer import WordPiece
 from citewell.adapters.embedding.weights import SHA256, Tensors, model_file, read_tensors
 from citewell.errors import MissingExtra, ModelFilesMissing
 from citewell.ports import Vectors
@@ -21,8 +23,10 @@ from citewell.ports import Vectors
 Backend = Literal["auto", "openvino", "onnxruntime"]
 Flavour = Literal["float", "quantised", "quantised-half"]
 
-GRAPH_VERSION = 2
+GRAPH_VERSION = 3
 """Grows with every change of a graph, so that a cached one is built again."""
+
+_LEAST_COSINE = 0.998
 
 _log = logging.getLogger(__name__)
 
@@ -71,7 +75,10 @@ def open_engine(cache_dir: Path, backend: Backend, *, threads: int) -> Engine:
     choice = choose(backend, features())
     if choice.library == "openvino":
         try:
-            return OpenVino(cached_graph(cache_dir, choice.flavour), threads=threads)
+            engine = OpenVino(cached_graph(cache_dir, choice.flavour), threads=threads)
+            if not _is_true(engine):
+                raise RuntimeError("wrong vectors")
+            return engine
         except (ImportError, RuntimeError) as error:
             if backend == "openvino":
                 raise MissingExtra(
@@ -80,12 +87,32 @@ def open_engine(cache_dir: Path, backend: Backend, *, threads: int) -> Engine:
                 ) from error
             _log.info("openvino does not start, onnxruntime is used: %s", type(error).__name__)
             choice = choose("onnxruntime", features())
-    graph = cached_graph(cache_dir, choice.flavour)
-    try:
-        return OnnxRuntime(graph, flavour=choice.flavour)
-    except Exception:  # its errors have no base of their own
-        # The file was damaged after it was written: build it once more.
-        return OnnxRuntime(cached_graph(cache_dir, choice.flavour, anew=True), flavour=choice.flavour)
+    return _proven(cache_dir, choice.flavour)
+
+
+def _proven(cache_dir: Path, flavour: Flavour) -> Engine:
+    """A graph on onnxruntime that gives the reference vector here: as cached, built anew, or in fp32."""
+    for candidate, anew in ((flavour, False), (flavour, True), ("float", True)):
+        graph = cached_graph(cache_dir, candidate, anew=anew)
+        try:
+            engine = OnnxRuntime(graph, flavour=candidate)
+            is_true = _is_true(engine)
+        except Exception as error:  # onnxruntime's errors have no base of their own
+            _log.info("the %s graph does not load: %s", candidate, type(error).__name__)
+            continue
+        if is_true:
+            return engine
+        _log.info("the %s graph does not give the reference vector", candidate)
+    raise ModelFilesMissing(
+        "onnxruntime does not give the embedding model's vectors on this machine. "
+        "Reinstall it with: pip install --force-reinstall onnxruntime"
+    )
+
+
+def _is_true(engine: Engine) -> bool:
+    """Whether an engine computes what it should on this CPU: a wrong vector looks like any other."""
+    ids = np.array(WordPiece.load().ids([REFERENCE_TEXT], max_tokens=64))
+    return bool(engine.run(ids)[0] @ reference() > _LEAST_COSINE)
 
 
 class OnnxRuntime:

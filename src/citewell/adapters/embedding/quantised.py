@@ -3,7 +3,8 @@
 Weights have one scale per output. What keeps the vectors true is how inputs are placed in eight bits:
 - after a layer norm, each channel has its own measured centre and a scale that shares its width with the weights;
 - after attention and after GELU, each token has its own scale;
-- the few channels and neurons that are far larger than all others stay in fp32, where they cost next to nothing.
+- the few channels and neurons that are far larger than all others stay in fp32, where they cost next to nothing, and
+  so do the values that the last layers attend to.
 No scale depends on other texts, so a text has the same vector in any batch.
 """
 
@@ -26,6 +27,9 @@ _LARGE_CHANNELS = 4
 _LARGE_NEURONS = 8
 _GELU_FLOOR = 0.1701
 """GELU never falls below minus this; added to it, its values fill unsigned bytes."""
+
+_PRECISE_LAYERS = 3
+"""Layers, the last ones, whose attended values are not rounded: these errors reach the vector most directly."""
 
 _BALANCE = 0.85
 """The share of a channel's width that goes into its scale; the rest goes into the weights. Best of 0.5 to 1."""
@@ -67,27 +71,37 @@ class QuantisedGraph(Graph):
         norm = "embeddings.LayerNorm"
         for layer in range(LAYERS):
             name = f"encoder.layer.{layer}"
-            hidden = self._attend(name, norm, hidden)
+            hidden = self._attend(name, norm, hidden, precise=layer >= LAYERS - _PRECISE_LAYERS)
             hidden = self._think(name, hidden)
             norm = f"{name}.output.LayerNorm"
         return self.finished(self.normalised(norm, hidden))
 
-    def _attend(self, name: str, norm: str, hidden: str) -> str:
-        """Norm, attention and its output, added to what came in."""
+    def _attend(self, name: str, norm: str, hidden: str, *, precise: bool) -> str:
+        """Norm, attention and its output, added to what came in; `precise` leaves the attended values unrounded."""
         parts = [f"{name}.attention.self.{part}" for part in ("query", "key", "value")]
         weights = [self._tensors[f"{part}.weight"] for part in parts]
+        biases = [self._tensors[f"{part}.bias"] for part in parts]
         normed = self._norm(norm, hidden, self._ranges[parts[0]], np.concatenate(weights), large=0)
-        scales = (HEAD_SIZE**-0.5, 1.0, 1.0)
-        query, key, value = (
-            self._from_norm(normed, self._tensors[f"{part}.weight"] * scale, self._tensors[f"{part}.bias"] * scale)
-            for part, scale in zip(parts, scales, strict=True)
-        )
+        scale = np.float32(HEAD_SIZE**-0.5)
+        query = self._from_norm(normed, weights[0] * scale, biases[0] * scale)
+        key = self._from_norm(normed, weights[1], biases[1])
+        output = f"{name}.attention.output.dense"
+        weight, bias = self._tensors[f"{output}.weight"], self._tensors[f"{output}.bias"] + normed.residual_shift
+        if precise:
+            element, kind = (HALF, np.float16) if self._half else (FLOAT, np.float32)
+            exact = self.node("Cast", [normed.residual], to=element) if self._half else normed.residual
+            value = self.node("MatMul", [exact, self.constant(weights[2].T.astype(kind))])
+            # What is the same for every token comes through attention unchanged.
+            constant = weights[2] @ normed.residual_shift + biases[2]
+            bias = bias + weight @ constant
+            mean = self._ranges[output].mean - constant
+        else:
+            value = self._from_norm(normed, weights[2], biases[2])
+            mean = self._ranges[output].mean
         mixed = self.attention(query, key, value, half=self._half)
         widest = self.node("ReduceMax", [self.node("Abs", [mixed]), self.integers(1)], keepdims=0)
         steps = self.node("Mul", [widest, self.floats(1 / _STEPS)])
-        output = f"{name}.attention.output.dense"
-        weight, bias = self._tensors[f"{output}.weight"], self._tensors[f"{output}.bias"] + normed.residual_shift
-        product, bias = self._by_token(mixed, steps, weight, bias, self._ranges[output].mean, signed=True)
+        product, bias = self._by_token(mixed, steps, weight, bias, mean, signed=True)
         return self._sum(product, self.floats(bias), normed.residual)
 
     def _think(self, name: str, hidden: str) -> str:
