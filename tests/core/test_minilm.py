@@ -108,6 +108,10 @@ def test_fp32_takes_over_where_eight_bits_give_wrong_vectors(tmp_path: Path, mon
     monkeypatch.setattr("citewell.adapters.embedding.engine._LEAST_COSINE", 0.99999)
     assert open_engine(tmp_path, "auto", threads=1).name == "onnxruntime float"
     assert cached_graph(tmp_path, "float").read_bytes() == exact
+    (refused,) = tmp_path.glob("*-quantised.onnx")
+    refused.unlink()
+    assert open_engine(tmp_path, "auto", threads=1).name == "onnxruntime float"
+    assert not refused.exists()
 
 
 def test_the_graph_is_built_once(tmp_path: Path) -> None:

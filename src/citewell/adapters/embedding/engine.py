@@ -92,21 +92,33 @@ def open_engine(cache_dir: Path, backend: Backend, *, threads: int) -> Engine:
 
 def _proven(cache_dir: Path, flavour: Flavour) -> Engine:
     """A graph on onnxruntime that gives the reference vector here: as cached, built anew, or in fp32."""
-    for candidate, anew in ((flavour, False), (flavour, True), ("float", True)):
-        graph = cached_graph(cache_dir, candidate, anew=anew)
-        try:
-            engine = OnnxRuntime(graph, flavour=candidate)
-            is_true = _is_true(engine)
-        except Exception as error:  # onnxruntime's errors have no base of their own
-            _log.info("the %s graph does not load: %s", candidate, type(error).__name__)
-            continue
-        if is_true:
+    unfit = cache_dir / f"{_graph_name(flavour)}.unfit"
+    if not unfit.exists():
+        for anew in (False, True):
+            engine = _opened(cache_dir, flavour, anew=anew)
+            if engine is not None:
+                return engine
+        unfit.touch()  # so that the next start does not try again
+    engine = _opened(cache_dir, "float", anew=False) or _opened(cache_dir, "float", anew=True)
+    if engine is None:
+        raise ModelFilesMissing(
+            "onnxruntime does not give the embedding model's vectors on this machine. "
+            "Reinstall it with: pip install --force-reinstall onnxruntime"
+        )
+    return engine
+
+
+def _opened(cache_dir: Path, flavour: Flavour, *, anew: bool) -> Engine | None:
+    """The engine, unless its graph does not load or does not give the reference vector."""
+    graph = cached_graph(cache_dir, flavour, anew=anew)
+    try:
+        engine = OnnxRuntime(graph, flavour=flavour)
+        if _is_true(engine):
             return engine
-        _log.info("the %s graph does not give the reference vector", candidate)
-    raise ModelFilesMissing(
-        "onnxruntime does not give the embedding model's vectors on this machine. "
-        "Reinstall it with: pip install --force-reinstall onnxruntime"
-    )
+        _log.info("the %s graph does not give the reference vector", flavour)
+    except Exception as error:  # onnxruntime's errors have no base of their own
+        _log.info("the %s graph does not load: %s", flavour, type(error).__name__)
+    return None
 
 
 def _is_true(engine: Engine) -> bool:
@@ -169,7 +181,7 @@ class OpenVino:
 
 def cached_graph(cache_dir: Path, flavour: Flavour, *, anew: bool = False) -> Path:
     """The built graph, made if it is not there or if the weights have changed since."""
-    name = f"minilm-{SHA256[:8]}-{GRAPH_VERSION}-{flavour}.onnx"
+    name = _graph_name(flavour)
     graph, stamp = cache_dir / name, cache_dir / f"{name}.json"
     weights = model_file("model.safetensors")
     if anew or not (graph.is_file() and _same(stamp, _stamp(weights, graph))):
@@ -184,6 +196,10 @@ def cached_graph(cache_dir: Path, flavour: Flavour, *, anew: bool = False) -> Pa
                 "Free some space there or choose a folder that can be written."
             ) from error
     return graph
+
+
+def _graph_name(flavour: Flavour) -> str:
+    return f"minilm-{SHA256[:8]}-{GRAPH_VERSION}-{flavour}.onnx"
 
 
 def _build(tensors: Tensors, flavour: Flavour) -> bytes:
