@@ -25,6 +25,7 @@ _PHRASE_END = re.compile(
 )
 
 
+_WORD = re.compile(r"[^\W_]+")
 _NUMBER = re.compile(rf"\D{{0,12}}\d|\s+(?:an?\s+)?{NUMBER_WORD}\b", re.IGNORECASE)
 
 
@@ -52,13 +53,15 @@ class Denial:
 
 
 @cache
-def _cues() -> tuple[re.Pattern[str], dict[str, Reach]]:
+def _cues() -> tuple[re.Pattern[str], dict[str, Reach], frozenset[str]]:
+    """The pattern of all cues, how far each reaches, and the words that a cue may open with."""
     reaches: dict[str, Reach] = {}
     for reach, words in vocabulary.rows("negations.tsv"):
         reaches |= dict.fromkeys(words.split("|"), cast(Reach, reach))
     ordered = sorted(reaches, key=len, reverse=True)
     words = "|".join(re.escape(word).replace(r"\ ", r"\s+") for word in ordered if word != "n't")
-    return re.compile(rf"\b(?:{words})\b(?![’']s)|n[’']t\b", re.IGNORECASE), reaches
+    openings = frozenset(word.split()[0].split("-")[0] for word in reaches) | {"t"}
+    return re.compile(rf"\b(?:{words})\b(?![’']s)|n[’']t\b", re.IGNORECASE), reaches, openings
 
 
 @lru_cache(maxsize=4096)
@@ -69,7 +72,9 @@ def denials(text: str) -> tuple[Denial, ...]:
     >>> [(text[found.start : found.end], text[found.reach_start : found.reach_end]) for found in denials(text)]
     [('not', 'Do not use it in patients with no history of asthma'), ('with no', ' history of asthma')]
     """
-    pattern, reaches = _cues()
+    pattern, reaches, openings = _cues()
+    if openings.isdisjoint(_WORD.findall(text.casefold())):
+        return _free(text)
     edges = [0, *(edge for match in _BOUNDARY.finditer(text) for edge in match.span()), len(text)]
     found = []
     for match in pattern.finditer(text):
@@ -78,11 +83,14 @@ def denials(text: str) -> tuple[Denial, ...]:
         if reach != "not one" and not (reach == "limit" and _NUMBER.match(text, match.end())):
             is_local = reach in ("phrase", "word")
             found.append(Denial(*match.span(), *_reached(text, match, reach, edges), is_local=is_local))
-    found += [
+    return (*found, *_free(text))
+
+
+def _free(text: str) -> tuple[Denial, ...]:
+    return tuple(
         Denial(match.start("free"), match.end(), match.start(), match.start("free"), is_local=True)
         for match in _FREE.finditer(text)
-    ]
-    return tuple(found)
+    )
 
 
 def _reached(text: str, cue: re.Match[str], reach: Reach, edges: list[int]) -> tuple[int, int]:

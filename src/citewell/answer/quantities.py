@@ -8,7 +8,7 @@ from dataclasses import dataclass, replace
 from functools import lru_cache
 from typing import Literal
 
-from citewell.answer.verify_periods import NUMBER, Mark, dates, labels, number, periods
+from citewell.answer.verify_periods import NUMBER, NUMBER_WORD, Mark, dates, labels, number, periods
 from citewell.answer.verify_units import (
     PLAIN,
     Comparator,
@@ -54,6 +54,13 @@ _BLANK = "\x00"
 """Stands where a part of the text has been read already."""
 
 _FRACTIONS = {"½": 0.5, "¼": 0.25, "¾": 0.75, "⅓": 1 / 3, "⅔": 2 / 3}
+_NUMERIC = re.compile(
+    rf"[\d½¼¾⅓⅔]|\b(?:{NUMBER_WORD}|once|twice|thrice|daily|\w+ly|annual|an?|per|each|every|alternate|half|[TQB]DS?|[OQ]D|[BTQ]ID"
+    r"|bid|tid|tds|qds|qid|stage|grade|type|class|phase)\b|fold\b|/d\b|/day\b|\w\.[dis]\.",
+    re.IGNORECASE,
+)
+"""Without any of these a sentence has no quantity."""
+
 _SHARE = re.compile(
     r"\b(?:(?P<third>(?:one|a)[\s-]third)|(?P<thirds>two[\s-]thirds)|(?P<quarter>(?:one|a)[\s-]quarter(?!\s+of\s+an?\s+hour))"
     r"|(?P<quarters>three[\s-]quarters)|(?P<half>(?<!\d\s)half)(?=\s+(?:of|the)\b)|(?P<fifth>(?:one|a)[\s-]fifth))\b",
@@ -105,6 +112,8 @@ def quantities(text: str) -> tuple[Quantity, ...]:
     [('0.5–1 g', '=', (0.5, 1.0)), ('twice daily', '=', (0.5,)), ('40 or over', '>=', (14610.0,))]
     """
     flat = text.translate(_FLAT)
+    if _NUMERIC.search(flat) is None:
+        return ()
     found: list[Quantity] = []
     rest = flat
     for read in (dates, labels, periods):

@@ -133,7 +133,7 @@ def looks(sentence: str, spans: Sequence[Span], *, lexicon: Lexicon, similarity:
         return []
     cosines: Sequence[float | None] = similarity(sentence, parts) if similarity else [None] * len(parts)
     known = topics(claim.text, lexicon)
-    passage = coverage(claim, known, _whole(spans))
+    passage = coverage(claim, known, _whole(tuple(spans)))
     rough = [
         Look(part, coverage(claim, known, profile(part.text)), cosine, passage=passage)
         for part, cosine in zip(parts, cosines, strict=True)
@@ -145,9 +145,10 @@ def looks(sentence: str, spans: Sequence[Span], *, lexicon: Lexicon, similarity:
     return sorted(filled, key=lambda look: -look.nearness)
 
 
-def _whole(spans: Sequence[Span]) -> Profile:
+@lru_cache(maxsize=256)
+def _whole(spans: tuple[Span, ...]) -> Profile:
     """All the cited words as one."""
-    profiles = [profile(span.text) for span in spans]
+    profiles = [profile(part.text) for part in parts_of(spans)]
     return Profile(
         frozenset().union(*(one.forms for one in profiles)), frozenset().union(*(one.meanings for one in profiles))
     )

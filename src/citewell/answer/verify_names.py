@@ -51,12 +51,16 @@ def medicines(text: str) -> tuple[Medicine, ...]:
     >>> [(found.name, found.family, found.is_class) for found in medicines("Lipitor and other statins, not aspirin")]
     [('atorvastatin', 'statin', False), ('statin', 'statin', True), ('aspirin', 'antiplatelet', False)]
     """
-    names, longest, _ = _table()
+    names, longest, stems = _table()
+    endings = tuple(stems)
     words = [(match.start(), match.end(), match.group().casefold()) for match in _WORD.finditer(text)]
     found: list[Medicine] = []
     at = 0
     while at < len(words):
         start, end, word = words[at]
+        if word not in longest and _singular(word) not in longest and not word.endswith(endings):
+            at += 1
+            continue
         size = min(max(longest.get(word, 0), longest.get(_singular(word), 0)), len(words) - at)
         known = None
         while size and known is None:

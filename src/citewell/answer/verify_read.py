@@ -70,6 +70,8 @@ class Reading:
     quantities: tuple[Quantity, ...]
     medicines: tuple[Medicine, ...]
     denials: tuple[Denial, ...]
+    weight: float
+    """Of all its words together."""
 
     def denied(self, offset: int) -> bool:
         """Whether the word there is denied an odd number of times."""
@@ -132,7 +134,8 @@ def read(text: str) -> Reading:
     """Read one sentence; equal sentences are read once."""
     plain = without_references(text)
     amounts = quantities(plain)
-    return Reading(plain, tuple(_words(plain, amounts)), amounts, medicines(plain), denials(plain))
+    words = tuple(_words(plain, amounts))
+    return Reading(plain, words, amounts, medicines(plain), denials(plain), sum(word.weight for word in words))
 
 
 def _words(text: str, amounts: Iterable[Quantity]) -> Iterable[Word]:

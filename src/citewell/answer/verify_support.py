@@ -44,7 +44,7 @@ def coverage(
     0.94...
     """
     amounts = 0 if amounts_missing is None else len(claim.quantities)
-    total = sum(word.weight for word in claim.words) + amounts
+    total = claim.weight + amounts
     if not total:
         return 0.0
     held = amounts - (amounts_missing or 0)
@@ -52,7 +52,7 @@ def coverage(
     spans += [(drug.start, drug.end) for drug in claim.medicines if drug.name in drugs]
     said: float = held
     for word in claim.words:
-        if word.form in source.forms or any(start <= word.start < end for start, end in spans):
+        if word.form in source.forms or (spans and any(start <= word.start < end for start, end in spans)):
             said += word.weight
         elif not word.meanings.isdisjoint(source.meanings):
             said += word.weight * SYNONYM_CREDIT
