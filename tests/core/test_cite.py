@@ -52,6 +52,8 @@ def test_extract_citations_unknown_id(mark: str) -> None:
     assert cite(f"Take it. {mark}", SHOWN) == Marked("Take it.", (), 1)
 
 
-@pytest.mark.parametrize("words", ["Hb [g/L] is low.", "See [Appendix A].", "The range [5 mg to 10 mg] is usual.", "Refer. [2024]"])
+@pytest.mark.parametrize(
+    "words", ["Hb [g/L] is low.", "See [Appendix A].", "The range [5 mg to 10 mg] is usual.", "Refer. [2024]"]
+)
 def test_other_brackets_are_words(words: str) -> None:
     assert cite(words, SHOWN) == Marked(words, (), 0)
