@@ -23,7 +23,7 @@ from citewell.ports import Vectors
 Backend = Literal["auto", "openvino", "onnxruntime"]
 Flavour = Literal["float", "quantised", "quantised-half"]
 
-GRAPH_VERSION = 3
+GRAPH_VERSION = 4
 """Grows with every change of a graph, so that a cached one is built again."""
 
 _LEAST_COSINE = 0.998
