@@ -69,6 +69,80 @@ def test_what_the_source_says_otherwise_is_contradicted(source: str, sentence: s
     assert _check(sentence, source).verdict is Verdict.CONTRADICTED
 
 
+CHANGED = [
+    (
+        "Offer diet advice to people with gout, and repeat it every year.",
+        "Diet advice should be withheld from people with gout.",
+    ),
+    ("Scan people aged 45 and over with a painless lump.", "People under 45 with a painless lump should have a scan."),
+    ("It is contraindicated below an eGFR of 25 ml/min.", "It may be used below an eGFR of 25 ml/min."),
+    (
+        "Flushing occurred in 3.1% on insulin versus 7.4% on gliclazide.",
+        "Flushing occurred in 7.4% on insulin and 3.1% on gliclazide.",
+    ),
+    (
+        "There were fewer falls in the exercise group than in the control group.",
+        "There were more falls with exercise than in the control group.",
+    ),
+    (
+        "Avoid it in pregnancy, except in women with a metal valve.",
+        "Avoid it in pregnancy, including in women with a metal valve.",
+    ),
+    ("Offer it to adults who do not have type 2 diabetes.", "Offer it to adults with type 2 diabetes."),
+    ("Withhold the drug if platelets fall below 50 x 10^9/L.", "Continue the drug if platelets fall below 50 × 10⁹/L."),
+    (
+        "Patients were assigned in a 2:1 ratio to zinc or placebo.",
+        "Patients were assigned in a 1:1 ratio to zinc or placebo.",
+    ),
+    ("Keep potassium between 4.0 and 5.0 mmol/L.", "Keep potassium between 4.0 and 6.0 mmol/L."),
+    ("Lamotrigine is preferred to valproate in young women.", "Valproate is preferred to lamotrigine in young women."),
+    ("The left kidney was smaller than the right.", "The right kidney was smaller than the left."),
+    ("The risk is greatest in the first trimester.", "The risk is greatest in the third trimester."),
+    ("Most patients recover fully.", "All patients recover fully."),
+    ("Take the tablets with food.", "Take the tablets on an empty stomach."),
+    ("Hepatitis B vaccine is given to all porters.", "Hepatitis A vaccine is given to all porters."),
+    ("It should be given by slow infusion.", "It should be given by rapid infusion."),
+    ("Screening reduced mortality from colorectal cancer.", "Screening reduced mortality from breast cancer."),
+    ("Symptoms improved after prednisolone.", "Symptoms improved after prednisone."),
+]
+
+
+@pytest.mark.parametrize(("source", "sentence"), CHANGED)
+def test_a_changed_meaning_is_never_supported(source: str, sentence: str) -> None:
+    assert _check(sentence, source).verdict is not Verdict.SUPPORTED
+
+
+KEPT = [
+    (
+        "Avoid it in pregnancy, except in women with a metal valve.",
+        "It should not be used in pregnancy unless the woman has a metal valve.",
+    ),
+    (
+        "Ask for advice if the pain remains uncontrolled on four drugs.",
+        "Advice is needed when pain is still not controlled on 4 drugs.",
+    ),
+    (
+        "There were fewer falls with exercise (12 of 240) than with rest (27 of 238).",
+        "Falls were less frequent with exercise (12/240) than with rest (27/238).",
+    ),
+    ("Women had less pain than men.", "Men had more pain than women."),
+    ("The tablets should not be crushed or chewed.", "Do not chew or crush the tablets."),
+    (
+        "Check lithium levels every 3 months for the first year.",
+        "During the first year, lithium levels need checking three-monthly.",
+    ),
+    ("The trial found no evidence that zinc prevents colds.", "According to the trial, zinc does not prevent colds."),
+    ("People should not stop taking beta-blockers suddenly.", "Beta-blockers must not be stopped abruptly."),
+    ("Children over 12 years: 10 ml every 6 hours.", "Children older than 12 take 10 mL four times a day."),
+    ("FGF21 deficiency causes plaque formation in mice.", "Lack of FGF21 in mice leads to plaque formation."),
+]
+
+
+@pytest.mark.parametrize(("source", "sentence"), KEPT)
+def test_the_same_meaning_in_other_words_is_supported(source: str, sentence: str) -> None:
+    assert _check(sentence, source).verdict is Verdict.SUPPORTED
+
+
 @pytest.mark.parametrize(("source", "sentence"), CONTRADICTED)
 def test_the_source_itself_is_always_supported(source: str, sentence: str) -> None:
     assert _check(f"{source[:-1]} [S1]. ".replace(" [S1].", " [S1]"), source).verdict is Verdict.SUPPORTED

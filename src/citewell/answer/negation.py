@@ -14,7 +14,7 @@ Reach = Literal["clause", "onward", "phrase", "word", "limit", "not one"]
 
 _BOUNDARY = re.compile(
     r"[;:—]|\.(?=\s)|,(?=\s+(?:but|and|or|which|whereas|while|although|though|so|because|if|when|where|with)\b)"
-    r"|\b(?:but|(?<!not\s)yet(?!\s(?:been|to)\b)|however(?!,)|whereas|although|though|because|unless|except|until|if|when|whether|where|while|despite"
+    r"|\b(?:but|(?<!not\s)yet(?!\s(?:been|to)\b)|however(?!,)|whereas|although|though|because|until|if|when|whether|where|while|despite"
     r"|so\s+that|and\s+(?=(?:not|then|should|can|may|must|do|is|are|was|were|has|have|had)\b))\b",
     re.IGNORECASE,
 )
@@ -75,9 +75,13 @@ def denials(text: str) -> tuple[Denial, ...]:
     pattern, reaches, openings = _cues()
     if openings.isdisjoint(_WORD.findall(text.casefold())):
         return _free(text)
-    edges = [0, *(edge for match in _BOUNDARY.finditer(text) for edge in match.span()), len(text)]
+    cues = list(pattern.finditer(text))
+    taken = [cue.span() for cue in cues]
+    bounds = [match.span() for match in _BOUNDARY.finditer(text)]
+    free = [span for span in bounds if not any(low <= span[0] < high for low, high in taken)]
+    edges = [0, *(edge for span in free for edge in span), len(text)]
     found = []
-    for match in pattern.finditer(text):
+    for match in cues:
         word = " ".join(match.group().casefold().replace("’", "'").split())
         reach = reaches[word]
         if reach != "not one" and not (reach == "limit" and _NUMBER.match(text, match.end())):
@@ -94,8 +98,9 @@ def _free(text: str) -> tuple[Denial, ...]:
 
 
 def _reached(text: str, cue: re.Match[str], reach: Reach, edges: list[int]) -> tuple[int, int]:
+    """The part of the text that a cue denies; a cue that is itself a boundary, as “unless” is, reaches past it."""
     start = max(edge for edge in edges if edge <= cue.start())
-    end = min((edge for edge in edges if edge >= cue.end()), default=len(text))
+    end = min((edge for edge in edges if edge > cue.end()), default=len(text))
     bracket = next((found for found in _BRACKET.finditer(text) if found.start() < cue.start() < found.end()), None)
     if bracket is not None:
         start, end = max(start, bracket.start()), min(end, bracket.end())
@@ -106,6 +111,5 @@ def _reached(text: str, cue: re.Match[str], reach: Reach, edges: list[int]) -> t
         return cue.end(), following.end() if following else cue.end()
     if reach == "phrase":
         stop = _PHRASE_END.search(text, cue.end())
-        clause = min((edge for edge in edges if edge > cue.end()), default=len(text))
-        return cue.end(), min(stop.start() if stop else clause, clause)
+        return cue.end(), min(stop.start() if stop else end, end)
     return cue.end(), end

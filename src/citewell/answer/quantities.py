@@ -47,7 +47,17 @@ class Quantity:
     """A number word without a unit, such as “two groups”."""
 
 
-_FLAT = str.maketrans({"·": ".", "−": "-", "μ": "µ", "\xa0": " ", "\u202f": " ", "\u2009": " ", "²": "2", "³": "3"})
+_FLAT = str.maketrans(
+    {
+        "·": ".",
+        "−": "-",
+        "μ": "µ",
+        "\xa0": " ",
+        "\u202f": " ",
+        "\u2009": " ",
+        **dict(zip("⁰¹²³⁴⁵⁶⁷⁸⁹⁻", "0123456789-", strict=True)),
+    }
+)
 """One character for one, so that offsets hold."""
 
 _BLANK = "\x00"
@@ -214,7 +224,7 @@ def _joined(flat: str, first: _Atom, second: _Atom) -> Shape:
     same = first.unit is None or (second.unit is not None and first.unit.dimension == second.unit.dimension)
     if same and (_RANGE.fullmatch(gap) or (_AND.fullmatch(gap) and _BETWEEN.search(flat[: first.start]))):
         return "range"
-    if gap.strip() == "/":
+    if gap.strip() == "/" or (gap == ":" and first.unit is second.unit is None):
         return "pair"
     if first.unit is None and second.unit is None and _OF.fullmatch(gap):
         return "pair"

@@ -104,7 +104,10 @@ def _signed(source: Reading, start: int, end: int, wanted: frozenset[str]) -> Co
     return Course(sign, count) if count else Course(None, 0)
 
 
-_THAN = re.compile(r"\b(?:than|compared\s+(?:with|to)|versus|vs\.?)(?=\s)", re.IGNORECASE)
+_THAN = re.compile(
+    r"\b(?:than|compared\s+(?:with|to)|versus|vs\.?|preferred\s+(?:to|over)|(?:superior|inferior|preferable)\s+to)(?=\s)",
+    re.IGNORECASE,
+)
 
 
 def _sides(reading: Reading) -> tuple[frozenset[str], frozenset[str]] | None:
@@ -128,14 +131,18 @@ def is_reversed(claim: Reading, source: Reading) -> bool:
     ours, theirs = _sides(claim), _sides(source)
     if ours is None or theirs is None:
         return False
-    return bool(ours[1] & theirs[0] and ours[0] & theirs[1]) and not ours[1] & theirs[1]
+    return bool(ours[1] & theirs[0] and ours[0] & theirs[1])
 
 
 def turned(ours: Course, theirs: Course, claim: Reading, source: Reading) -> list[Finding]:
     """Where the claim says more and the source less, or one of them no effect; an aim says neither."""
-    if ours.sign is None or theirs.sign is None or is_aim(source.text):
+    if is_aim(source.text) or (ours.sign is None) != (theirs.sign is None):
         return []
-    sign = -theirs.sign if is_reversed(claim, source) else theirs.sign
+    is_crossed = is_reversed(claim, source)
+    if ours.sign is None or theirs.sign is None:
+        reason = "the source compares them the other way round"
+        return [Finding(Grade.AGAINST, "direction", reason, 0, len(claim.text))] if is_crossed else []
+    sign = -theirs.sign if is_crossed else theirs.sign
     if ours.sign == sign:
         return []
     reason = f"the source says that there is {_SAID[sign]}"

@@ -68,7 +68,8 @@ class Look:
     @property
     def nearness(self) -> float:
         """How near the sentence is to the claim, vetoes left aside."""
-        near = self.coverage if self.cosine is None else 0.5 * self.coverage + 0.5 * max(0.0, self.cosine)
+        share = max(self.coverage, self.words)
+        near = share if self.cosine is None else 0.5 * share + 0.5 * max(0.0, self.cosine)
         return near * AIM_DISCOUNT if is_aim(self.part.text) else near
 
     @property

@@ -108,7 +108,8 @@ def _opposed(ours: list[_Said], theirs: list[_Said], source: Reading, coverage: 
         is_near = closeness > kept + 1 if same else closeness > 0 or coverage >= 0.7
         if is_near and rival.pole.value not in claimed and said.is_denied == rival.is_denied:
             reason = f"the source says “{source.text[rival.start : rival.end]}”"
-            return Finding(Grade.AGAINST, "opposite", reason, said.start, said.end)
+            grade = Grade.AGAINST if said.pole.is_firm else Grade.WEAKER
+            return Finding(grade, "opposite", reason, said.start, said.end)
     return None
 
 

@@ -172,6 +172,11 @@ _LABEL = re.compile(
 )
 
 
+_LETTERED = re.compile(
+    r"\b(?P<what>[Hh]epatitis|[Ii]nfluenza|[Gg]roup|[Tt]ype|[Ff]actor|[Aa]rm|[Cc]lass|[Cc]ohort|[Ss]train|[Dd]rug)s?\s+(?P<letter>[A-K])\b"
+)
+
+
 def labels(text: str) -> Iterator[Mark]:
     """Numbered things: the number is part of a name.
 
@@ -189,3 +194,6 @@ def labels(text: str) -> Iterator[Mark]:
             parts.append(float(" abcd".index(found["letter"])))
         what = found["what"].casefold().rstrip(".")
         yield Mark(*found.span(), f"label {what}", tuple(parts), tuple(parts))
+    for found in _LETTERED.finditer(text):
+        value = (float(ord(found["letter"])),)
+        yield Mark(*found.span(), f"label {found['what'].casefold()}", value, value)

@@ -31,11 +31,19 @@ def shared(claim: Reading, source: Reading) -> list[tuple[Word, Word]]:
                 free[word.form].remove(fit[0])
     for word in claim.words:
         if word not in pairs:
-            same = by_form.get(word.form) or [other for other in source.words if word.meanings & other.meanings]
+            same = by_form.get(word.form) or [other for other in source.words if _alike(word, other)]
             agreeing = [other for other in same if _agree(word, other, claim, source)]
             if same:
                 pairs[word] = (agreeing or same)[0]
     return list(pairs.items())
+
+
+def _alike(ours: Word, theirs: Word) -> bool:
+    """Whether two words mean the same, or one the denial of the other, as “uncontrolled” and “controlled” do."""
+    if ours.meanings & theirs.meanings:
+        return True
+    longer, shorter = sorted((ours.form, theirs.form), key=len, reverse=True)
+    return len(shorter) > 3 and longer in (f"un{shorter}", f"non{shorter}")
 
 
 def _agree(ours: Word, theirs: Word, claim: Reading, source: Reading) -> bool:
@@ -51,8 +59,10 @@ def denials_differ(claim: Reading, source: Reading, pairs: list[tuple[Word, Word
     differs = [(ours, theirs) for ours, theirs in pairs if not _agree(ours, theirs, claim, source)]
     if not differs:
         return []
+    answered = [(ours, theirs) for ours, theirs in pairs if ours.is_negative != theirs.is_negative]
+    answered = [pair for pair in answered if pair not in differs]
     for denial in claim.denials:
-        if _is_want(claim, denial, source):
+        if _is_want(claim, denial, source) or any(denial.reaches(ours.start) for ours, _ in answered):
             continue
         reached = [ours for ours, _ in pairs if denial.reaches(ours.start)]
         wrong = [ours for ours, _ in differs if denial.reaches(ours.start)]
@@ -60,14 +70,13 @@ def denials_differ(claim: Reading, source: Reading, pairs: list[tuple[Word, Word
             words = claim.text[denial.start : denial.end]
             return [Finding(Grade.AGAINST, "denial", f"“{words}” is not in the source there", denial.start, denial.end)]
     for denial in source.denials:
-        if _is_want(source, denial, claim):
+        if _is_want(source, denial, claim) or any(denial.reaches(theirs.start) for _, theirs in answered):
             continue
-        reached = [theirs for _, theirs in pairs if denial.reaches(theirs.start)]
-        wrong_pairs = [(ours, theirs) for ours, theirs in differs if denial.reaches(theirs.start)]
-        if wrong_pairs and _weight([theirs for _, theirs in wrong_pairs]) > 0.5 * _weight(reached):
-            words, ours = source.text[denial.start : denial.end], wrong_pairs[0][0]
-            reason = f"the source denies it: “{words}”"
-            return [Finding(Grade.AGAINST, "denial", reason, ours.start, ours.end)]
+        held = [theirs for _, theirs in pairs if denial.reaches(theirs.start)]
+        lost = [(ours, theirs) for ours, theirs in differs if denial.reaches(theirs.start)]
+        if lost and _weight([theirs for _, theirs in lost]) > 0.5 * _weight(held):
+            reason = f"the source denies it: “{source.text[denial.start : denial.end]}”"
+            return [Finding(Grade.AGAINST, "denial", reason, lost[0][0].start, lost[0][0].end)]
     return []
 
 
