@@ -1,0 +1,42 @@
+"""From checks to a probability."""
+
+from __future__ import annotations
+
+import pytest
+
+from citewell.answer.verify_score import calibrated, carried
+from citewell.types import Check, Span, Verdict
+
+SPAN = Span("d:0", 0, 5, "Rest.")
+
+
+def _check(verdict: Verdict, support: float) -> Check:
+    return Check(verdict, (), SPAN, support)
+
+
+def test_nothing_checked_is_never_likely() -> None:
+    assert calibrated([]) == 0.0
+    assert calibrated([Check(Verdict.NOT_FOUND, (), None, 0.0)]) == 0.0
+
+
+def test_the_verdict_lowers_what_support_alone_would_say() -> None:
+    chances = [
+        calibrated([_check(verdict, 0.6)]) for verdict in (Verdict.SUPPORTED, Verdict.PARTLY, Verdict.CONTRADICTED)
+    ]
+    assert chances == sorted(chances, reverse=True)
+    assert 0 < chances[-1] < 0.5 < chances[0] < 1
+
+
+def test_an_answer_is_as_likely_as_its_sentences_on_average() -> None:
+    one, other = _check(Verdict.SUPPORTED, 0.9), _check(Verdict.PARTLY, 0.3)
+    assert calibrated([one, other]) == pytest.approx((calibrated([one]) + calibrated([other])) / 2)
+
+
+def test_words_taken_over_unchanged_are_nearly_certain() -> None:
+    assert calibrated([_check(Verdict.SUPPORTED, 1.0)]) > 0.99
+
+
+@pytest.mark.parametrize("fact", ["turned", "unsaid", "denied", "aim", "contested"])
+def test_each_doubt_lowers_support_with_and_without_similarity(fact: str) -> None:
+    for facts in ({"coverage": 0.8, "passage": 0.9}, {"coverage": 0.8, "passage": 0.9, "cosine": 0.8}):
+        assert carried({**facts, fact: 1.0}) < carried(facts)
