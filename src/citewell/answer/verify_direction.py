@@ -66,6 +66,12 @@ def is_aim(text: str) -> bool:
     return _AIM.search(text) is not None
 
 
+@lru_cache(maxsize=256)
+def own_course(text: str) -> Course:
+    """The way of a claim itself."""
+    return course(read(text), text)
+
+
 def course(claim: Reading, text: str) -> Course:
     """The way of the clause of a source sentence that shares most words with the claim.
 

@@ -10,14 +10,14 @@ from typing import Protocol
 from citewell.answer.quantities import quantities
 from citewell.answer.verify_agreement import Agreement, agreement
 from citewell.answer.verify_amounts import amounts_missing
-from citewell.answer.verify_direction import Course, course, is_aim, turned
+from citewell.answer.verify_direction import Course, course, is_aim, own_course, turned
 from citewell.answer.verify_findings import Finding, Grade
 from citewell.answer.verify_opposites import opposites
 from citewell.answer.verify_read import Reading, forms, read
 from citewell.answer.verify_score import carried
 from citewell.answer.verify_subjects import Topic, medicines_differ, topics, topics_differ
 from citewell.answer.verify_support import Profile, coverage, names_of, profile
-from citewell.answer.verify_words import denials_differ, shared
+from citewell.answer.verify_words import denials_differ
 from citewell.clinical import Lexicon
 from citewell.types import Span
 from citewell.words import sentences
@@ -161,12 +161,12 @@ def _close(claim: Reading, known: Sequence[Topic], look: Look, lexicon: Lexicon)
     amounts = amounts_missing(claim, source)
     lost = len({finding.start for finding in amounts})
     share = coverage(claim, known, profile(source.text), drugs=names_of(source.medicines), amounts_missing=lost)
-    ours, theirs = course(claim, claim.text), course(claim, source.text)
+    ours, theirs = own_course(claim.text), course(claim, source.text)
     is_excused = _denials_excused(source, ours, theirs) and share < FIRM_FROM
     findings = (
         *amounts,
         *medicines_differ(claim, source),
-        *(denials_differ(claim, source, shared(claim, source)) if not is_excused else ()),
+        *(() if is_excused else denials_differ(claim, source)),
         *turned(ours, theirs, claim, source),
         *opposites(claim, source, coverage=share),
         *topics_differ(claim, source, lexicon=lexicon, coverage=share),

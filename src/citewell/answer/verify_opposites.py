@@ -39,8 +39,9 @@ class _Said:
     start: int
     end: int
     pole: _Pole
-    near: frozenset[str]
-    is_denied: bool
+
+    def near(self, reading: Reading) -> frozenset[str]:
+        return reading.near(self.start, self.end, words=3)
 
 
 @cache
@@ -73,8 +74,7 @@ def _found(reading: Reading) -> Iterator[_Said]:
         if word.casefold() in ("lower", "upper") and _ANATOMICAL.match(reading.text, match.end()):
             continue
         for pole in poles:
-            near = reading.near(*match.span(), words=3)
-            yield _Said(*match.span(), pole, near, reading.denied(match.start()))
+            yield _Said(*match.span(), pole)
 
 
 def opposites(claim: Reading, source: Reading, *, coverage: float) -> list[Finding]:
@@ -88,25 +88,34 @@ def opposites(claim: Reading, source: Reading, *, coverage: float) -> list[Findi
     found = []
     for axis, ours in ours_by_axis.items():
         theirs = theirs_by_axis.get(axis, [])
-        finding = _strength(ours, theirs, source) if axis == "strength" else _opposed(ours, theirs, source, coverage)
+        finding = (
+            _strength(ours, theirs, source)
+            if axis == "strength"
+            else _opposed(ours, theirs, claim=claim, source=source, coverage=coverage)
+        )
         if finding is not None:
             found.append(finding)
     return found
 
 
-def _opposed(ours: list[_Said], theirs: list[_Said], source: Reading, coverage: float) -> Finding | None:
+def _opposed(
+    ours: list[_Said], theirs: list[_Said], *, claim: Reading, source: Reading, coverage: float
+) -> Finding | None:
     values = {said.pole.value for said in theirs}
     claimed = {said.pole.value for said in ours}
+    if not values - claimed:
+        return None
     for said in ours:
-        rivals = [other for other in theirs if other.pole.value != said.pole.value]
+        rivals = [other for other in theirs if other.pole.value not in claimed]
         same = [other for other in theirs if other.pole.value == said.pole.value]
-        if not rivals or (said.pole.value in values and len(claimed) == len(values)):
+        if same and len(claimed) == len(values):
             continue
-        rival = max(rivals, key=lambda other: len(said.near & other.near))
-        closeness = len(said.near & rival.near)
-        kept = max((len(said.near & other.near) for other in same), default=-1)
-        is_near = closeness > kept + 1 if same else closeness > 0 or coverage >= 0.7
-        if is_near and rival.pole.value not in claimed and said.is_denied == rival.is_denied:
+        beside = said.near(claim)
+        shares = {other: len(beside & other.near(source)) for other in theirs}
+        rival = max(rivals, key=lambda other: shares[other])
+        kept = max((shares[other] for other in same), default=-1)
+        is_near = shares[rival] > kept + 1 if same else shares[rival] > 0 or coverage >= 0.7
+        if is_near and claim.denied(said.start) == source.denied(rival.start):
             reason = f"the source says “{source.text[rival.start : rival.end]}”"
             grade = Grade.AGAINST if said.pole.is_firm else Grade.WEAKER
             return Finding(grade, "opposite", reason, said.start, said.end)

@@ -52,10 +52,11 @@ def _agree(ours: Word, theirs: Word, claim: Reading, source: Reading) -> bool:
     return (claim.denied(ours.start) != source.denied(theirs.start)) == turned
 
 
-def denials_differ(claim: Reading, source: Reading, pairs: list[tuple[Word, Word]]) -> list[Finding]:
+def denials_differ(claim: Reading, source: Reading) -> list[Finding]:
     """Where one of the two denies what the other says."""
     if not claim.denials and not source.denials:
         return []
+    pairs = shared(claim, source)
     differs = [(ours, theirs) for ours, theirs in pairs if not _agree(ours, theirs, claim, source)]
     if not differs:
         return []
