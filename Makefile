@@ -45,6 +45,8 @@ faults: .venv/dev ## kill -9 a writer 200 times
 
 bench: .venv/dev ## All benches; results in bench/results
 	$(BIN)/python bench/quality/retrieval.py --data $(SHARED)/scifact --json bench/results/retrieval.json
+	$(BIN)/python bench/quality/verify.py --data $(SHARED)/scifact --json bench/results/verify.json
+	$(BIN)/python bench/quality/alterations.py --data $(SHARED) --json bench/results/alterations.json
 	$(BIN)/python bench/speed/embed.py --data $(SHARED)/scifact --json bench/results/embed.json
 	$(BIN)/python bench/speed/ingest.py --data $(SHARED)/scifact --json bench/results/ingest.json
 	$(BIN)/python bench/speed/search.py --json bench/results/search.json
