@@ -1,0 +1,179 @@
+"""Documents and their versions: what is added becomes current in one transaction."""
+
+from __future__ import annotations
+
+import uuid
+from dataclasses import replace
+from typing import Any
+
+from sqlalchemy import Connection, and_, func, insert, select, update
+
+from citewell.adapters.store import rows
+from citewell.adapters.store.access import PUBLIC, visible
+from citewell.adapters.store.engine import reading, writing
+from citewell.adapters.store.schema import documents, originals
+from citewell.adapters.store.schema import library as facts
+from citewell.adapters.store.shelf import SqlShelf
+from citewell.errors import EmbedderMismatch, NotFound, ScopeRefused
+from citewell.ports import Reading
+from citewell.types import EVERY, Entry, Filing, Scope, Source, State
+
+PUBLIC_ONLY = frozenset({PUBLIC})
+NO_SUCH_DOCUMENT = "There is no such document here. `citewell list` shows the ids."
+
+
+class SqlVersions(SqlShelf):
+    """The writing side: each version follows the last one of its lineage."""
+
+    def same(self, source: Source, *, subject: str | None, scope: Scope) -> Entry | None:
+        """The current document with the same bytes, if there is one."""
+        with reading(self.engine, self.path) as connection:
+            return self._same(connection, source, subject, scope)
+
+    @staticmethod
+    def _same(connection: Connection, source: Source, subject: str | None, scope: Scope) -> Entry | None:
+        query = rows.ENTRY.where(
+            visible(scope),
+            documents.c.content_hash == rows.hashed(source.data),
+            documents.c.subject.is_(None) if subject is None else documents.c.subject == subject,
+            documents.c.is_current,
+            documents.c.state == State.COMPLETED.value,
+        )
+        found = rows.entries_of(connection, connection.execute(query).all())
+        return found[0] if found else None
+
+    def add(self, source: Source, reading: Reading, *, filing: Filing, scope: Scope) -> Entry:
+        """Store a document and make it current, superseding what it replaces, in one transaction."""
+        with writing(self.engine, self.path) as connection:
+            same = None if filing.replaces else self._same(connection, source, filing.subject, scope)
+            if same is not None:  # another process was quicker
+                return same
+            title = filing.title or reading.document.title
+            document_id = self._insert(connection, source, filing, scope, title)
+            self._make_current(connection, document_id, reading, filing.title)
+            return self._entry(connection, document_id)
+
+    def _insert(self, connection: Connection, source: Source, filing: Filing, scope: Scope, title: str | None) -> str:
+        """A queued row that is not current yet, with its bytes and filing."""
+        refuse_illegal(filing)
+        document_id = str(uuid.uuid4())
+        content_hash = rows.hashed(source.data)
+        before = self._replaced(connection, source, filing, scope, title)
+        connection.execute(
+            insert(documents).values(
+                id=document_id,
+                tenant=scope.tenant,
+                lineage=before.lineage if before else document_id,
+                version=self._next_version(connection, before.lineage) if before else 1,
+                is_current=False,
+                state=State.QUEUED.value,
+                name=source.name,
+                title=title or source.name,
+                media_type="",
+                content_hash=content_hash,
+                size_bytes=len(source.data),
+                subject=filing.subject if before is None or filing.subject is not None else before.subject,
+                page_count=0,
+                identifiers=[],
+                notes=[],
+                added_at=rows.now(),
+                added_by=filing.added_by,
+                **rows.chunking_columns(filing.chunking),
+            )
+        )
+        kept = and_(originals.c.tenant == scope.tenant, originals.c.content_hash == content_hash)
+        if connection.execute(select(originals.c.tenant).where(kept)).first() is None:
+            row = {"tenant": scope.tenant, "content_hash": content_hash, "data": source.data}
+            connection.execute(insert(originals).values(row))
+        rows.replace_filing(connection, document_id, self._inherited(connection, filing, before))
+        return document_id
+
+    @staticmethod
+    def _inherited(connection: Connection, filing: Filing, before: Any) -> Filing:
+        """The filing, what was not said taken from the version before: nothing restricted becomes public."""
+        if before is None:
+            return replace(filing, tags=filing.tags or PUBLIC_ONLY, journeys=filing.journeys or frozenset())
+        (entry,) = rows.entries_of(connection, connection.execute(rows.ENTRY.where(documents.c.id == before.id)).all())
+        return replace(
+            filing,
+            tags=frozenset(entry.tags) if filing.tags is None else filing.tags,
+            journeys=frozenset(entry.journeys) if filing.journeys is None else filing.journeys,
+        )
+
+    def _replaced(self, connection: Connection, source: Source, filing: Filing, scope: Scope, title: str | None) -> Any:
+        """The current row that this document is the next version of.
+
+        Said by the caller, or the same name and title: never guessed for a person's own papers, where two letters
+        may well be called alike.
+        """
+        if filing.replaces is not None:
+            query = select(documents).where(documents.c.id == filing.replaces, visible(scope))
+            if (row := connection.execute(query).first()) is None:
+                raise NotFound(NO_SUCH_DOCUMENT)
+            return row
+        if filing.subject is not None or title is None:
+            return None
+        return self._alike(connection, scope.tenant, source.name, title)
+
+    @staticmethod
+    def _alike(connection: Connection, tenant: str, name: str, title: str) -> Any:
+        """The current document of this name and title that is about no person."""
+        alike = and_(
+            documents.c.tenant == tenant,
+            documents.c.subject.is_(None),
+            documents.c.is_current,
+            documents.c.name == name,
+            documents.c.title == title,
+        )
+        return connection.execute(select(documents).where(alike)).first()
+
+    def _late_lineage(self, connection: Connection, row: Any, title: str) -> dict[str, Any]:
+        """The lineage of a queued document whose title is known only now that it is read."""
+        if row.subject is not None or row.version > 1:
+            return {}
+        before = self._alike(connection, row.tenant, row.name, title)
+        if before is None:
+            return {}
+        return {"lineage": before.lineage, "version": self._next_version(connection, before.lineage)}
+
+    @staticmethod
+    def _next_version(connection: Connection, lineage: str) -> int:
+        query = select(func.max(documents.c.version)).where(documents.c.lineage == lineage)
+        return int(connection.execute(query).scalar_one()) + 1
+
+    def _make_current(self, connection: Connection, document_id: str, reading: Reading, title: str | None) -> None:
+        """Write the generation, then flip: this version answers from now on, the last one no more."""
+        self._check_embedder(connection, reading.embedder)
+        generation = rows.insert_generation(connection, document_id, reading)
+        row = connection.execute(select(documents).where(documents.c.id == document_id)).one()
+        older = and_(documents.c.lineage == row.lineage, documents.c.id != document_id, documents.c.is_current)
+        stamp = self._touch(connection)
+        retired = {"is_current": False, "state": State.SUPERSEDED.value, "current_until": stamp}
+        connection.execute(update(documents).where(older).values(**retired))
+        columns = rows.read_columns(reading, title)
+        columns |= {"generation": generation, "is_current": True, "current_from": stamp}
+        connection.execute(update(documents).where(documents.c.id == document_id).values(**columns))
+
+    def _check_embedder(self, connection: Connection, fingerprint: str) -> None:
+        known = self._fact(connection, "embedder")
+        if known is None:
+            connection.execute(insert(facts).values(key="embedder", value=fingerprint))
+        elif known != fingerprint:
+            raise EmbedderMismatch(
+                f"This library's vectors were made by {known}, not by {fingerprint}. "
+                "Run `citewell reindex` to embed all of it again, or set the embedder back."
+            )
+
+    def _entry(self, connection: Connection, document_id: str, scope: Scope | None = None) -> Entry:
+        query = rows.ENTRY.where(documents.c.id == document_id)
+        found = connection.execute(query.where(visible(scope)) if scope else query).all()
+        if not found:
+            raise NotFound(NO_SUCH_DOCUMENT)
+        return rows.entries_of(connection, found)[0]
+
+
+def refuse_illegal(filing: Filing) -> None:
+    """No tag, journey or subject may be the sign for “all”, and none may be empty."""
+    names = [*(filing.tags or ()), *(filing.journeys or ()), filing.subject or "-"]
+    if EVERY in names or not all(name.strip() for name in names):
+        raise ScopeRefused(f"“{EVERY}” is not a tag, journey or subject that a document can carry.")
