@@ -189,6 +189,49 @@ class Scope:
         return cls(tenant, frozenset({EVERY}), EVERY, EVERY)
 
 
+class Role(StrEnum):
+    """What a user may do: read, ask, add documents, or everything."""
+
+    READER = "reader"
+    MEMBER = "member"
+    EDITOR = "editor"
+    ADMIN = "admin"
+
+
+OWNER_ID = "owner"
+"""The person at the machine who keeps the library; ids of users are UUIDs, so no user can have this one."""
+
+
+@dataclass(frozen=True, slots=True)
+class Asker:
+    """Who asks, and what they may see.
+
+    >>> Asker.owner(Scope.owner("clinic")).is_admin
+    True
+    """
+
+    user_id: str
+    role: Role
+    scope: Scope
+
+    @classmethod
+    def owner(cls, scope: Scope) -> Asker:
+        """The person who keeps the library."""
+        return cls(OWNER_ID, Role.ADMIN, scope)
+
+    @property
+    def tenant(self) -> str:
+        return self.scope.tenant
+
+    @property
+    def is_admin(self) -> bool:
+        return self.role is Role.ADMIN
+
+    @property
+    def may_ask(self) -> bool:
+        return self.role is not Role.READER
+
+
 class State(StrEnum):
     """Where a document is in its life."""
 

@@ -4,10 +4,10 @@ from __future__ import annotations
 
 import pytest
 
-from citewell.answer.stream import Done, Sentence, Working
+from citewell.answer.stream import Done, Sentence, Started, Working
 from citewell.bootstrap import App
 from citewell.errors import InputError
-from citewell.types import Cite, Filing, Message, Qualify, Refuse, Route, Source, Verdict
+from citewell.types import Asker, Cite, Filing, Qualify, Refuse, Route, Scope, Source, Verdict
 
 NOTES = {
     "loperamide.md": "# Medicines to avoid\n\nDo not give loperamide to children under 12 years with diarrhoea.",
@@ -51,22 +51,21 @@ def test_an_order_to_the_assistant_is_refused(notes: App) -> None:
 
 
 def test_tenant_isolation(notes: App) -> None:
-    from citewell.types import Scope
-
-    answer = notes.ask("May children take loperamide?", scope=Scope("elsewhere", frozenset({"*"}), None, None))
+    elsewhere = Asker.owner(Scope("elsewhere", frozenset({"*"}), None, None))
+    answer = notes.ask("May children take loperamide?", asker=elsewhere)
     assert isinstance(answer.action, Route)
     assert answer.evidence == ()
 
 
 def test_a_follow_up_is_answered_in_its_context(notes: App) -> None:
-    said = (Message("user", "How much ORS for some dehydration?"), Message("assistant", "75 ml/kg."))
-    answer = notes.ask("and over how many hours?", history=said)
+    first = notes.desk.answer("How much ORS for some dehydration?", asker=notes.owner())
+    answer = notes.ask("and over how many hours?", conversation_id=first.conversation_id)
     assert "4 hours" in answer.text
 
 
 def test_events_come_in_order(notes: App) -> None:
     kinds = [type(event) for event in notes.ask_stream("How much ORS for some dehydration?")]
-    assert kinds[0] is Working
+    assert kinds[:2] == [Started, Working]
     assert kinds[-1] is Done
     assert Sentence in kinds
 

@@ -33,6 +33,7 @@ ABSTENTION = re.compile(
 )
 """A sentence by which a model says that it cannot answer."""
 
+UNANSWERED = "The documents do not answer this well enough ({reason})."
 NOTHING = Confidence(overall=0.0, retrieval=0.0, coverage=0.0, llm=None, calibrated=0.0)
 
 Verify = Callable[[str, Sequence[Span]], Check]
@@ -162,6 +163,15 @@ def refuse(asked: Asked, reason: str, *, judge: Judge) -> Answer:
     return _answer(Gate(asked, _unchecked), Refuse(reason), [], confidence=NOTHING, judge=judge)
 
 
+def passed_on(answer: Answer) -> Answer:
+    """The answer to a question that goes into the inbox, saying so; any other as it is."""
+    if not isinstance(answer.action, Route):
+        return answer
+    person = answer.action.owner_email or "the administrator"
+    told = f"Your question was passed on to {person}; the reply will appear under Asked."
+    return replace(answer, text=f"{UNANSWERED.format(reason=answer.action.reason)} {told}")
+
+
 def _unchecked(_sentence: str, _spans: Sequence[Span]) -> Check:
     raise AssertionError("an answer without sentences checks none")
 
@@ -239,8 +249,7 @@ def _answer(gate: Gate, action: Action, claims: Sequence[Claim], *, confidence: 
 
 def _text(action: Action, claims: Sequence[Claim]) -> str:
     if isinstance(action, Route):
-        person = action.owner_email or "an administrator"
-        return f"The documents do not answer this well enough ({action.reason}). Please ask {person}."
+        return f"{UNANSWERED.format(reason=action.reason)} Please ask {action.owner_email or 'the administrator'}."
     if isinstance(action, Refuse):
         return action.reason
     shown = (claim for claim in claims if claim.is_shown)

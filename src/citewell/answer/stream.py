@@ -11,6 +11,13 @@ from citewell.words import sentences
 
 
 @dataclass(frozen=True, slots=True)
+class Started:
+    """The question is kept in this conversation, whatever becomes of it."""
+
+    conversation_id: str
+
+
+@dataclass(frozen=True, slots=True)
 class Working:
     """A stage has begun; `count` is how many passages it looks at."""
 
@@ -37,9 +44,11 @@ class Replace:
 
 @dataclass(frozen=True, slots=True)
 class Done:
-    """The whole answer."""
+    """The whole answer; it is on record where a conversation is named, and in the inbox where an id there is."""
 
     answer: Answer
+    conversation_id: str | None = None
+    routed_id: str | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -50,7 +59,7 @@ class Failed:
     message: str
 
 
-Event = Working | Sentence | Replace | Done | Failed
+Event = Started | Working | Sentence | Replace | Done | Failed
 
 
 def whole_sentences(pieces: Iterable[str]) -> Iterator[str]:

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from typing import Any, assert_never
 
-from citewell.answer.stream import Done, Event, Failed, Replace, Sentence, Working
-from citewell.types import Action, Answer, Check, Citation, Cite, Claim, Qualify, Refuse, Route
+from citewell.answer.stream import Done, Event, Failed, Replace, Sentence, Started, Working
+from citewell.types import Action, Answer, Check, Citation, Cite, Claim, Evidence, Qualify, Refuse, Route
 
 
 def answer_json(answer: Answer, *, with_withheld: bool) -> dict[str, Any]:
@@ -17,6 +17,7 @@ def answer_json(answer: Answer, *, with_withheld: bool) -> dict[str, Any]:
         "text": answer.text,
         "sentences": [claim_json(claim) for claim in answer.claims if claim.is_shown],
         "citations": [citation_json(citation) for citation in answer.citations],
+        "evidence": [evidence_json(one) for one in answer.evidence],
         "confidence": {
             "overall": answer.confidence.overall,
             "retrieval": round(answer.confidence.retrieval, 4),
@@ -34,6 +35,12 @@ def answer_json(answer: Answer, *, with_withheld: bool) -> dict[str, Any]:
     if with_withheld:
         shown["withheld"] = [claim_json(claim) for claim in answer.claims if not claim.is_shown]
     return shown
+
+
+def done_json(done: Done, *, with_withheld: bool) -> dict[str, Any]:
+    """An answer, with where it is kept."""
+    kept = {"conversation_id": done.conversation_id, "inbox_id": done.routed_id}
+    return {**answer_json(done.answer, with_withheld=with_withheld), **kept}
 
 
 def action_name(action: Action) -> str:
@@ -105,9 +112,28 @@ def citation_json(citation: Citation) -> dict[str, Any]:
     }
 
 
+def evidence_json(evidence: Evidence) -> dict[str, Any]:
+    """A passage that the writer was shown, with its place; its words are one click away."""
+    hit = evidence.hit
+    return {
+        "source_id": hit.source_id,
+        "document_id": hit.document_id,
+        "document": hit.document,
+        "version": hit.version,
+        "page": hit.page,
+        "section": " > ".join(hit.section) or None,
+        "start": evidence.start,
+        "end": evidence.end,
+        "relevance": round(hit.relevance, 4),
+        "is_suspicious": evidence.is_suspicious,
+    }
+
+
 def event_json(event: Event, *, with_withheld: bool) -> tuple[str, dict[str, Any]]:
     """The name and the data of an event, as the stream sends it."""
     match event:
+        case Started():
+            return "started", {"conversation_id": event.conversation_id}
         case Working():
             return "working", {"stage": event.stage, "count": event.count}
         case Sentence():
@@ -115,7 +141,7 @@ def event_json(event: Event, *, with_withheld: bool) -> tuple[str, dict[str, Any
         case Replace():
             return "replace", _sentence(event.index, event.claim, (), with_withheld=with_withheld)
         case Done():
-            return "done", answer_json(event.answer, with_withheld=with_withheld)
+            return "done", done_json(event, with_withheld=with_withheld)
         case Failed():
             return "failed", {"kind": event.kind, "message": event.message}
         case _:

@@ -27,7 +27,7 @@ def ask(
     """Answer a question: every sentence cited and checked, or a word about who should be asked."""
     with opened(context, home) as app:
         answer = None
-        for event in app.ask_stream(question, scope=app.scope(tags=tag, journey=journey, subject=subject)):
+        for event in app.ask_stream(question, asker=app.owner(tags=tag, journey=journey, subject=subject)):
             if isinstance(event, Done):
                 answer = event.answer
             elif isinstance(event, Sentence) and event.claim.is_shown and not json:

@@ -1,111 +1,164 @@
-"""The audit log: every answer, sealed, each record chained to the one before it."""
+"""The audit log: every answer, sealed, each record chained to the one before it of the same tenant."""
 
 from __future__ import annotations
 
 import hashlib
 import json
 from collections.abc import Mapping
-from dataclasses import dataclass
+from datetime import UTC
 from pathlib import Path
 from typing import Any
 
-from sqlalchemy import Engine, Row, insert, select
+from sqlalchemy import Connection, Engine, Row, delete, insert, select
 
-from citewell.adapters.store.engine import reading, writing
+from citewell.adapters.store.engine import reading
+from citewell.adapters.store.heads import Heads
 from citewell.adapters.store.rows import hashed, now
-from citewell.adapters.store.schema import answers
+from citewell.adapters.store.schema import answers, audit_heads, conversations, messages, routed
 from citewell.adapters.store.seal import Seal
-from citewell.errors import NotFound
+from citewell.errors import LibraryError, NotFound
+from citewell.keeping import AuditEntry, Ending, Head, Proof, Record
+from citewell.types import Asker
 
-FIRST = "0" * 64
-
-
-@dataclass(frozen=True, slots=True)
-class Entry:
-    """One record, without the words that are sealed."""
-
-    position: int
-    answer_id: str
-    user_id: str
-    made_at: str
-    hash: str
-
-
-@dataclass(frozen=True, slots=True)
-class Proof:
-    """Whether the chain is whole."""
-
-    records: int
-    problems: tuple[str, ...]
+EMPTY = Head(0, "0" * 64)
+"""The end of a log without records."""
 
 
 class SqlAudit:
-    """Records that can be read and proved, not changed."""
+    """Records in one table, their sealed end in another and, a moment later, in a file beside the library."""
 
     def __init__(self, engine: Engine, path: Path, seal: Seal) -> None:
         self._engine, self._path, self._seal = engine, path, seal
+        self._heads = Heads(path.parent, seal)
 
-    def record(self, answer_id: str, *, tenant: str, user_id: str, question: str, record: Mapping[str, Any]) -> str:
-        """Append a record; its hash."""
-        sealed = self._seal.close(json.dumps(record, ensure_ascii=False), about=f"answer:{answer_id}")
-        with writing(self._engine, self._path) as connection:
-            last = connection.execute(select(answers.c.hash).order_by(answers.c.position.desc()).limit(1)).scalar()
-            row = {
-                "id": answer_id,
-                "tenant": tenant,
-                "user_id": user_id,
-                "made_at": now(),
-                "question_hash": hashed(question),
-                "record": sealed,
-                "previous_hash": last or FIRST,
-            }
-            row["hash"] = _hash(row)
-            connection.execute(insert(answers).values(**row))
-            return str(row["hash"])
+    def append(self, connection: Connection, ending: Ending) -> Head:
+        """Add a record inside a transaction; where the log ends now."""
+        answer, asker = ending.answer, ending.asker
+        last = self._last(connection, asker.tenant)
+        row = {
+            "number": last.count + 1,
+            "id": answer.id,
+            "tenant": asker.tenant,
+            "user_id": asker.user_id,
+            "made_at": now(),
+            "question_hash": hashed(answer.question),
+            "record": self._seal.close(json.dumps(ending.words, ensure_ascii=False), about=f"answer:{answer.id}"),
+            "previous_hash": last.hash,
+        }
+        head = Head(last.count + 1, _hash(row))
+        connection.execute(insert(answers).values(**row, hash=head.hash))
+        connection.execute(delete(audit_heads).where(audit_heads.c.tenant == asker.tenant))
+        sealed = self._seal.close(str(head), about=_about(asker.tenant))
+        connection.execute(insert(audit_heads).values(tenant=asker.tenant, head=sealed))
+        return head
 
-    def read(self, answer_id: str, *, tenant: str, user_id: str | None) -> dict[str, Any]:
-        """The words of a record; of this user only, unless None asks for all of the tenant."""
-        query = select(answers).where(answers.c.id == answer_id, answers.c.tenant == tenant)
-        if user_id is not None:
-            query = query.where(answers.c.user_id == user_id)
+    def note(self, tenant: str, head: Head) -> None:
+        """Say beside the library how far a log has come that is committed."""
+        self._heads.note(tenant, head)
+
+    def entries(self, asker: Asker, *, limit: int = 100) -> list[AuditEntry]:
+        """The newest records: all of the tenant for an administrator, else the asker's own."""
+        query = select(answers).where(answers.c.tenant == asker.tenant)
+        if not asker.is_admin:
+            query = query.where(answers.c.user_id == asker.user_id)
+        with reading(self._engine, self._path) as connection:
+            return [_entry(row) for row in connection.execute(query.order_by(answers.c.number.desc()).limit(limit))]
+
+    def read(self, answer_id: str, asker: Asker) -> Record:
+        """One record with its words."""
+        query = select(answers).where(answers.c.id == answer_id, answers.c.tenant == asker.tenant)
+        if not asker.is_admin:
+            query = query.where(answers.c.user_id == asker.user_id)
         with reading(self._engine, self._path) as connection:
             row = connection.execute(query).first()
         if row is None:
             raise NotFound("There is no such answer in the audit log. `citewell audit list` shows the ids.")
-        found: dict[str, Any] = json.loads(self._seal.open(row.record, about=f"answer:{row.id}"))
-        return found
+        return Record(_entry(row), json.loads(self._seal.open(row.record, about=f"answer:{row.id}")))
 
-    def entries(self, *, tenant: str, limit: int = 100) -> list[Entry]:
-        """The newest records of a tenant."""
-        query = select(answers).where(answers.c.tenant == tenant).order_by(answers.c.position.desc()).limit(limit)
+    def prove(self, tenant: str, *, known: Head | None = None) -> Proof:
+        """Walk a tenant's log from the first record to the last, then hold its end against what was said of it."""
+        told: list[str] = []
+        hashes = {0: EMPTY.hash}
+        last = EMPTY
+        query = select(answers).where(answers.c.tenant == tenant).order_by(answers.c.number)
         with reading(self._engine, self._path) as connection:
-            rows = connection.execute(query).all()
-        return [Entry(row.position, row.id, row.user_id, row.made_at.isoformat() + "Z", row.hash) for row in rows]
+            for row in connection.execute(query).yield_per(200):
+                told += self._wrong(row, last)
+                last = Head(row.number, row.hash)
+                hashes[row.number] = row.hash
+            told += self._wrong_end(connection, tenant, last)
+            told += _orphans(connection, tenant)
+        for place, head in (("audit.head beside the library", self._heads.of(tenant)), ("the head you gave", known)):
+            if head is not None and hashes.get(head.count) != head.hash:
+                told.append(f"{place} says record {head.count} ended the log; that record is not there as it was")
+        return Proof(len(hashes) - 1, last, tuple(told))
 
-    def verify(self) -> Proof:
-        """Walk the chain from the first record to the last."""
-        problems = []
-        previous, count, expected = FIRST, 0, 1
-        with reading(self._engine, self._path) as connection:
-            for row in connection.execute(select(answers).order_by(answers.c.position)).yield_per(200):
-                problems += self._wrong(row, previous, expected)
-                previous, count, expected = row.hash, count + 1, row.position + 1
-        return Proof(count, tuple(problems))
-
-    def _wrong(self, row: Row[Any], previous: str, expected: int) -> list[str]:
+    def _wrong(self, row: Row[Any], last: Head) -> list[str]:
         """What is wrong with one record."""
         told = []
-        if row.position != expected:
-            told.append(f"before record {row.position}: {row.position - expected} records are missing")
-        if row.previous_hash != previous:
-            told.append(f"record {row.position}: it does not follow the one before it")
-        if row.hash != _hash(dict(row._mapping)):
-            told.append(f"record {row.position}: it was changed")
+        if row.number != last.count + 1:
+            told.append(f"before record {row.number}: {row.number - last.count - 1} missing")
+        if row.previous_hash != last.hash:
+            told.append(f"record {row.number}: it does not follow the one before it")
+        if row.hash != _hash(row._asdict()):
+            told.append(f"record {row.number}: it was changed")
+        try:
+            self._seal.open(row.record, about=f"answer:{row.id}")
+        except LibraryError:
+            told.append(f"record {row.number}: its seal is broken")
         return told
+
+    def _wrong_end(self, connection: Connection, tenant: str, last: Head) -> list[str]:
+        """Whether the log ends where its sealed head says."""
+        try:
+            head = self._head(connection, tenant) or EMPTY
+        except (LibraryError, ValueError):
+            return ["the sealed end of the log was changed"]
+        if head == last:
+            return []
+        missing = head.count - last.count
+        return [f"after record {last.count}: {missing} missing" if missing > 0 else "the log does not end as sealed"]
+
+    def _last(self, connection: Connection, tenant: str) -> Head:
+        """Where the next record goes: after the last row that is there, so that a damaged end stays visible."""
+        query = select(answers.c.number, answers.c.hash).where(answers.c.tenant == tenant)
+        row = connection.execute(query.order_by(answers.c.number.desc()).limit(1)).first()
+        sealed = self._head(connection, tenant)
+        if sealed is not None and (row is None or row.number < sealed.count):
+            return sealed  # the end was cut off: going on from the sealed head keeps the gap in sight
+        return EMPTY if row is None else Head(row.number, row.hash)
+
+    def _head(self, connection: Connection, tenant: str) -> Head | None:
+        sealed = connection.execute(select(audit_heads.c.head).where(audit_heads.c.tenant == tenant)).scalar()
+        return None if sealed is None else Head.read(self._seal.open(sealed, about=_about(tenant)))
+
+
+def _about(tenant: str) -> str:
+    return f"audit:{tenant}"
+
+
+def _orphans(connection: Connection, tenant: str) -> list[str]:
+    """Inbox items and turns that speak of answers which the log does not have."""
+    known = select(answers.c.id).where(answers.c.tenant == tenant)
+    items = select(routed.c.answer_id).where(routed.c.tenant == tenant, routed.c.answer_id.not_in(known))
+    told = [f"the inbox holds answer {lost}, which is not in the log" for lost in connection.execute(items).scalars()]
+    turns = (
+        select(messages.c.answer_id)
+        .join(conversations)
+        .where(conversations.c.tenant == tenant, messages.c.answer_id.is_not(None), messages.c.answer_id.not_in(known))
+    )
+    if connection.execute(turns.limit(1)).first() is not None:
+        told.append("a conversation holds an answer which is not in the log")
+    return told
+
+
+def _entry(row: Row[Any]) -> AuditEntry:
+    made_at = row.made_at.replace(tzinfo=UTC)
+    return AuditEntry(row.number, row.id, row.user_id, made_at, row.question_hash, row.hash)
 
 
 def _hash(row: Mapping[str, Any]) -> str:
     """The hash of a record and of all that came before it."""
-    fields = ("previous_hash", "id", "tenant", "user_id", "question_hash")
-    told = "\n".join([*(str(row[field]) for field in fields), row["made_at"].isoformat(), hashed(row["record"])])
-    return hashlib.sha256(told.encode()).hexdigest()
+    fields = ("previous_hash", "number", "id", "tenant", "user_id", "question_hash")
+    told = [*(row[field] for field in fields), row["made_at"].isoformat(), hashed(row["record"])]
+    return hashlib.sha256(json.dumps(told).encode()).hexdigest()

@@ -3,8 +3,7 @@
 from __future__ import annotations
 
 import uuid
-from dataclasses import dataclass
-from datetime import UTC, datetime
+from datetime import UTC
 from pathlib import Path
 from typing import Any
 
@@ -15,122 +14,135 @@ from citewell.adapters.store.rows import now
 from citewell.adapters.store.schema import conversations, messages
 from citewell.adapters.store.seal import Seal
 from citewell.errors import NotFound
-from citewell.types import Message
+from citewell.keeping import Conversation, Ending, Place, Turn
+from citewell.types import Asker, Message
 
 TITLE_CHARACTERS = 80
-
-
-@dataclass(frozen=True, slots=True)
-class Owner:
-    """Whose conversations these are."""
-
-    tenant: str
-    user_id: str
-
-
-@dataclass(frozen=True, slots=True)
-class Conversation:
-    """A conversation as it is listed."""
-
-    id: str
-    title: str
-    changed_at: datetime
-
-
-@dataclass(frozen=True, slots=True)
-class Turn:
-    """One message, with the answer it came from."""
-
-    message: Message
-    answer_id: str | None
+NO_SUCH_CONVERSATION = "There is no such conversation. `citewell conversations` shows the ids."
 
 
 class SqlConversations:
-    """Reads and writes only what its owner owns; another's id is as good as none."""
+    """The conversations with one assistant; reads and writes only what the asker owns."""
 
-    def __init__(self, engine: Engine, path: Path, seal: Seal) -> None:
-        self._engine, self._path, self._seal = engine, path, seal
+    def __init__(self, engine: Engine, path: Path, seal: Seal, *, assistant: str) -> None:
+        self._engine, self._path, self._seal, self._assistant = engine, path, seal, assistant
 
-    def start(self, owner: Owner, *, assistant: str, title: str) -> str:
-        """A new conversation, named after its first question."""
-        conversation_id = str(uuid.uuid4())
-        short = title if len(title) <= TITLE_CHARACTERS else title[: TITLE_CHARACTERS - 1].rstrip() + "…"
-        row = {
-            "id": conversation_id,
-            "tenant": owner.tenant,
-            "user_id": owner.user_id,
-            "assistant": assistant,
-            "title": self._seal.close(short, about=f"title:{conversation_id}"),
-            "made_at": now(),
-            "changed_at": now(),
-        }
+    def begin(self, question: str, asker: Asker, *, conversation_id: str | None) -> Place:
+        """Keep a question, in a new conversation unless one is named; one that still waits is not kept twice."""
         with writing(self._engine, self._path) as connection:
-            connection.execute(insert(conversations).values(**row))
-        return conversation_id
+            if conversation_id is None:
+                conversation_id = self._start(connection, question, asker)
+            elif not self._is_mine(connection, conversation_id, asker):
+                raise NotFound(NO_SUCH_CONVERSATION)
+            elif (last := self._last(connection, conversation_id)) and _waits(last, question):
+                return Place(conversation_id, last.position)
+            return Place(conversation_id, self._append(connection, conversation_id, Message("user", question)))
 
-    def append(self, owner: Owner, conversation_id: str, message: Message, *, answer_id: str | None = None) -> None:
-        """Add a turn at the end."""
-        with writing(self._engine, self._path) as connection:
-            self._mine(connection, owner, conversation_id)
-            last = select(func.max(messages.c.position)).where(messages.c.conversation_id == conversation_id)
-            position = (connection.execute(last).scalar() or 0) + 1
-            connection.execute(
-                insert(messages).values(
-                    conversation_id=conversation_id,
-                    position=position,
-                    role=message.role,
-                    text=self._seal.close(message.text, about=f"message:{conversation_id}:{position}"),
-                    answer_id=answer_id,
-                    made_at=now(),
-                )
-            )
-            mine = conversations.c.id == conversation_id
-            connection.execute(update(conversations).where(mine).values(changed_at=now()))
-
-    def turns(self, owner: Owner, conversation_id: str) -> list[Turn]:
-        """All turns, oldest first."""
-        query = select(messages).where(messages.c.conversation_id == conversation_id).order_by(messages.c.position)
-        with reading(self._engine, self._path) as connection:
-            self._mine(connection, owner, conversation_id)
-            rows = connection.execute(query).all()
-        return [self._turn(row) for row in rows]
-
-    def _turn(self, row: Row[Any]) -> Turn:
-        text = self._seal.open(row.text, about=f"message:{row.conversation_id}:{row.position}")
-        return Turn(Message(row.role, text), row.answer_id)
-
-    def all(self, owner: Owner, *, assistant: str) -> list[Conversation]:
-        """The owner's conversations with an assistant, newest first."""
-        query = (
-            select(conversations)
-            .where(
-                conversations.c.tenant == owner.tenant,
-                conversations.c.user_id == owner.user_id,
-                conversations.c.assistant == assistant,
-            )
-            .order_by(conversations.c.changed_at.desc(), conversations.c.id)
+    def end(self, connection: Connection, ending: Ending) -> None:
+        """Add the answer's turn inside a transaction; a conversation that was erased meanwhile stays erased."""
+        place, answer = ending.place, ending.answer
+        if not self._is_mine(connection, place.conversation_id, ending.asker):
+            return
+        waiting = (
+            (messages.c.conversation_id == place.conversation_id)
+            & (messages.c.position == place.position)
+            & messages.c.answer_id.is_(None)
         )
+        if connection.execute(update(messages).where(waiting).values(answer_id=answer.id)).rowcount == 0:
+            asked = Message("user", answer.question)  # the same question, asked twice at once
+            self._append(connection, place.conversation_id, asked, answer_id=answer.id)
+        said = Message("assistant", answer.text)
+        self._append(connection, place.conversation_id, said, answer_id=answer.id)
+
+    def turns(self, conversation_id: str, asker: Asker, *, newest: int | None = None) -> list[Turn]:
+        """The turns, oldest first; only so many of the newest where a number is given."""
+        query = select(messages).where(messages.c.conversation_id == conversation_id)
         with reading(self._engine, self._path) as connection:
-            rows = connection.execute(query).all()
+            if not self._is_mine(connection, conversation_id, asker):
+                raise NotFound(NO_SUCH_CONVERSATION)
+            rows = connection.execute(query.order_by(messages.c.position.desc()).limit(newest)).all()
+        return [self._turn(row) for row in reversed(rows)]
+
+    def all(self, asker: Asker) -> list[Conversation]:
+        """The asker's conversations, the last changed first."""
+        query = select(conversations).where(self._mine(asker))
+        with reading(self._engine, self._path) as connection:
+            rows = connection.execute(query.order_by(conversations.c.changed_at.desc(), conversations.c.id)).all()
         return [
             Conversation(
-                row.id, self._seal.open(row.title, about=f"title:{row.id}"), row.changed_at.replace(tzinfo=UTC)
+                id=row.id,
+                title=self._seal.open(row.title, about=f"title:{row.id}"),
+                made_at=row.made_at.replace(tzinfo=UTC),
+                changed_at=row.changed_at.replace(tzinfo=UTC),
             )
             for row in rows
         ]
 
-    def erase(self, owner: Owner, conversation_id: str) -> None:
+    def erase(self, conversation_id: str, asker: Asker) -> None:
         """Remove a conversation; the audit log keeps its answers."""
+        mine = self._mine(asker) & (conversations.c.id == conversation_id)
         with writing(self._engine, self._path) as connection:
-            self._mine(connection, owner, conversation_id)
-            connection.execute(delete(conversations).where(conversations.c.id == conversation_id))
+            if connection.execute(delete(conversations).where(mine)).rowcount == 0:
+                raise NotFound(NO_SUCH_CONVERSATION)
 
-    @staticmethod
-    def _mine(connection: Connection, owner: Owner, conversation_id: str) -> None:
-        query = select(conversations.c.id).where(
-            conversations.c.id == conversation_id,
-            conversations.c.tenant == owner.tenant,
-            conversations.c.user_id == owner.user_id,
+    # -------------------------------------------------------------------------------------------------------- inside
+
+    def _start(self, connection: Connection, question: str, asker: Asker) -> str:
+        conversation_id = str(uuid.uuid4())
+        short = question if len(question) <= TITLE_CHARACTERS else question[: TITLE_CHARACTERS - 1].rstrip() + "…"
+        row = {
+            "id": conversation_id,
+            "tenant": asker.tenant,
+            "user_id": asker.user_id,
+            "assistant": self._assistant,
+            "title": self._seal.close(short, about=f"title:{conversation_id}"),
+            "made_at": now(),
+            "changed_at": now(),
+        }
+        connection.execute(insert(conversations).values(**row))
+        return conversation_id
+
+    def _append(
+        self, connection: Connection, conversation_id: str, message: Message, *, answer_id: str | None = None
+    ) -> int:
+        """Add a turn at the end; its position."""
+        last = select(func.max(messages.c.position)).where(messages.c.conversation_id == conversation_id)
+        position = int(connection.execute(last).scalar() or 0) + 1
+        row = {
+            "conversation_id": conversation_id,
+            "position": position,
+            "role": message.role,
+            "text": self._seal.close(message.text, about=f"message:{conversation_id}:{position}"),
+            "answer_id": answer_id,
+            "made_at": now(),
+        }
+        connection.execute(insert(messages).values(**row))
+        connection.execute(
+            update(conversations).where(conversations.c.id == conversation_id).values(changed_at=row["made_at"])
         )
-        if connection.execute(query).first() is None:
-            raise NotFound("There is no such conversation.")
+        return position
+
+    def _last(self, connection: Connection, conversation_id: str) -> Turn | None:
+        query = select(messages).where(messages.c.conversation_id == conversation_id)
+        row = connection.execute(query.order_by(messages.c.position.desc()).limit(1)).first()
+        return None if row is None else self._turn(row)
+
+    def _turn(self, row: Row[Any]) -> Turn:
+        text = self._seal.open(row.text, about=f"message:{row.conversation_id}:{row.position}")
+        return Turn(row.position, Message(row.role, text), row.answer_id, row.made_at.replace(tzinfo=UTC))
+
+    def _mine(self, asker: Asker) -> Any:
+        return (
+            (conversations.c.tenant == asker.tenant)
+            & (conversations.c.user_id == asker.user_id)
+            & (conversations.c.assistant == self._assistant)
+        )
+
+    def _is_mine(self, connection: Connection, conversation_id: str, asker: Asker) -> bool:
+        query = select(conversations.c.id).where(self._mine(asker), conversations.c.id == conversation_id)
+        return connection.execute(query).first() is not None
+
+
+def _waits(turn: Turn, question: str) -> bool:
+    """Whether this turn is the same question, still without an answer."""
+    return turn.message == Message("user", question) and turn.answer_id is None

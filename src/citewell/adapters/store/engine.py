@@ -17,7 +17,7 @@ from sqlalchemy.pool import QueuePool
 
 from citewell.errors import DiskFull, LibraryBusy, LibraryError, LibraryReadOnly, SchemaTooNew
 
-SCHEMA_VERSION = "0002"
+SCHEMA_VERSION = "0003"
 BUSY_TIMEOUT_MS = 30_000
 
 READ_ONLY = "The library in {place} cannot be written: check the folder's permissions, or choose another with --home."

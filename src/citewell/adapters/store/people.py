@@ -8,7 +8,6 @@ import uuid
 from collections.abc import Iterable
 from dataclasses import dataclass
 from datetime import timedelta
-from enum import StrEnum
 from pathlib import Path
 from typing import Any
 
@@ -20,6 +19,7 @@ from citewell.adapters.store.engine import reading, writing
 from citewell.adapters.store.rows import hashed, now
 from citewell.adapters.store.schema import api_keys, sessions, tags, user_tags, users
 from citewell.errors import InputError, NotFound, ScopeRefused
+from citewell.types import EVERY, Asker, Role, Scope
 
 SESSION_HOURS = 12
 MIN_PASSWORD_CHARACTERS = 10
@@ -27,15 +27,6 @@ KEY_PREFIX = "cw_"
 RESERVED_TAGS = frozenset({"public", "system"})
 _TAG = re.compile(r"[a-z0-9](?:[a-z0-9]|-(?!-)){0,62}[a-z0-9]|[a-z0-9]")
 _EMAIL = re.compile(r"[^@\s]{1,64}@[^@\s]{1,190}")
-
-
-class Role(StrEnum):
-    """What a user may do: read, ask, add documents, or everything."""
-
-    READER = "reader"
-    MEMBER = "member"
-    EDITOR = "editor"
-    ADMIN = "admin"
 
 
 @dataclass(frozen=True, slots=True)
@@ -49,6 +40,11 @@ class User:
     role: Role
     tags: frozenset[str]
     is_active: bool
+
+    def asker(self, *, journey: str | None = None, subject: str | None = None) -> Asker:
+        """This user as the desk knows them: an administrator asks of everything, others of their tags."""
+        tags = frozenset({EVERY}) if self.role is Role.ADMIN else self.tags
+        return Asker(self.id, self.role, Scope(self.tenant, tags, journey, subject))
 
 
 def checked_tags(names: Iterable[str], *, by_admin: bool) -> frozenset[str]:
@@ -66,6 +62,12 @@ def checked_tags(names: Iterable[str], *, by_admin: bool) -> frozenset[str]:
     if not by_admin and found & RESERVED_TAGS:
         raise ScopeRefused(f"Only an administrator may use {' and '.join(sorted(found & RESERVED_TAGS))}.")
     return found
+
+
+def _held(names: Iterable[str]) -> list[str]:
+    """The tags that a user holds, perhaps none; the sign for “all” is not one."""
+    named = list(names)
+    return sorted(checked_tags(named, by_admin=True)) if named else []
 
 
 class SqlPeople:
@@ -93,7 +95,7 @@ class SqlPeople:
             "is_active": True,
             "made_at": now(),
         }
-        mine = sorted({tag.strip().lower() for tag in tags})
+        mine = _held(tags)
         with writing(self._engine, self._path) as connection:
             if connection.execute(self._query(tenant).where(users.c.email == email.lower())).first():
                 raise InputError("There is a user with this e-mail address already.")
@@ -127,7 +129,7 @@ class SqlPeople:
                 connection.execute(update(users).where(users.c.id == user_id).values(**values))
             if tags is not None:
                 connection.execute(delete(user_tags).where(user_tags.c.user_id == user_id))
-                for tag in sorted({tag.strip().lower() for tag in tags}):
+                for tag in _held(tags):
                     connection.execute(insert(user_tags).values(user_id=user_id, tag=tag))
             if password is not None or is_active is False:
                 connection.execute(delete(sessions).where(sessions.c.user_id == user_id))

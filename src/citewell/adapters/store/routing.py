@@ -1,123 +1,107 @@
-"""The inbox of questions that were handed to a person."""
+"""The inbox of questions that were passed on to a person."""
 
 from __future__ import annotations
 
 import uuid
-from dataclasses import dataclass
-from datetime import UTC, datetime
+from datetime import UTC
 from pathlib import Path
-from typing import Any, Literal
+from typing import Any
 
-from sqlalchemy import Engine, Row, Select, insert, or_, select, update
+from sqlalchemy import Connection, Engine, Row, Select, insert, or_, select, update
 
 from citewell.adapters.store.engine import reading, writing
 from citewell.adapters.store.rows import now
 from citewell.adapters.store.schema import routed
 from citewell.adapters.store.seal import Seal
 from citewell.errors import InputError, NotFound
-from citewell.types import Route
+from citewell.keeping import Ending, Routed
+from citewell.types import Asker, Route
 
 MAX_REPLY_CHARACTERS = 20_000
-
-RoutedState = Literal["open", "answered", "closed"]
-
-
-@dataclass(frozen=True, slots=True)
-class Routed:
-    """A question that waits for a person, or the reply it got."""
-
-    id: str
-    answer_id: str
-    asked_by: str
-    tag: str
-    owner_id: str | None
-    reason: str
-    is_fallback: bool
-    state: RoutedState
-    reply: str | None
-    replied_by: str | None
-    made_at: datetime
-    replied_at: datetime | None
+NO_SUCH_QUESTION = "There is no such question in the inbox. `citewell inbox` shows the ids."
 
 
-class SqlRouting:
+class SqlInbox:
     """Who asked sees their own; who owns sees what is theirs; an administrator sees all of the tenant."""
 
     def __init__(self, engine: Engine, path: Path, seal: Seal) -> None:
         self._engine, self._path, self._seal = engine, path, seal
 
-    def put(self, route: Route, *, answer_id: str, tenant: str, asked_by: str) -> str:
-        """Hand a question over; its id in the inbox."""
+    def put(self, connection: Connection, route: Route, ending: Ending) -> str:
+        """Pass a question on inside a transaction; its id in the inbox."""
         routed_id = str(uuid.uuid4())
-        with writing(self._engine, self._path) as connection:
-            connection.execute(
-                insert(routed).values(
-                    id=routed_id,
-                    tenant=tenant,
-                    answer_id=answer_id,
-                    asked_by=asked_by,
-                    tag=route.tag,
-                    owner_id=route.owner_id,
-                    reason=route.reason,
-                    is_fallback=route.is_fallback,
-                    state="open",
-                    made_at=now(),
-                )
-            )
+        row = {
+            "id": routed_id,
+            "tenant": ending.asker.tenant,
+            "answer_id": ending.answer.id,
+            "asked_by": ending.asker.user_id,
+            "tag": route.tag,
+            "owner_id": route.owner_id,
+            "reason": route.reason,
+            "is_fallback": route.is_fallback,
+            "state": "open",
+            "made_at": now(),
+        }
+        connection.execute(insert(routed).values(**row))
         return routed_id
 
-    def inbox(self, *, tenant: str, user_id: str, is_admin: bool) -> list[Routed]:
-        """What this person may answer, open ones first, then the newest."""
-        query = select(routed).where(routed.c.tenant == tenant)
-        if not is_admin:
-            query = query.where(routed.c.owner_id == user_id)
-        return self._all(query.order_by(routed.c.state.desc(), routed.c.made_at.desc()))
+    def waiting(self, asker: Asker) -> list[Routed]:
+        """What this person may answer: open ones first, then the newest."""
+        query = select(routed).where(routed.c.tenant == asker.tenant)
+        if not asker.is_admin:
+            query = query.where(routed.c.owner_id == asker.user_id)
+        return self._all(query.order_by(routed.c.state != "open", routed.c.made_at.desc(), routed.c.id))
 
-    def asked(self, *, tenant: str, user_id: str) -> list[Routed]:
-        """What this person asked and was handed on."""
-        query = select(routed).where(routed.c.tenant == tenant, routed.c.asked_by == user_id)
-        return self._all(query.order_by(routed.c.made_at.desc()))
+    def asked(self, asker: Asker) -> list[Routed]:
+        """What this person asked and was passed on, the newest first."""
+        query = select(routed).where(routed.c.tenant == asker.tenant, routed.c.asked_by == asker.user_id)
+        return self._all(query.order_by(routed.c.made_at.desc(), routed.c.id))
 
-    def one(self, routed_id: str, *, tenant: str, user_id: str, is_admin: bool) -> Routed:
+    def one(self, routed_id: str, asker: Asker) -> Routed:
         """One of them, for who asked, who owns or an administrator."""
-        query = select(routed).where(routed.c.id == routed_id, routed.c.tenant == tenant)
-        if not is_admin:
-            query = query.where(or_(routed.c.owner_id == user_id, routed.c.asked_by == user_id))
-        found = self._all(query)
-        if not found:
-            raise NotFound("There is no such question in the inbox.")
-        return found[0]
+        with reading(self._engine, self._path) as connection:
+            return self._one(connection, routed_id, asker)
 
-    def reply(self, routed_id: str, text: str, *, tenant: str, user_id: str, is_admin: bool) -> Routed:
+    def may_answer(self, routed: Routed, asker: Asker) -> bool:
+        """Whether this person is the one who answers it, or an administrator."""
+        return asker.is_admin or routed.owner_id == asker.user_id
+
+    def reply(self, routed_id: str, text: str, asker: Asker) -> Routed:
         """Answer a question; the person who asked sees the reply."""
         text = text.strip()
         if not text or len(text) > MAX_REPLY_CHARACTERS:
             raise InputError(f"A reply has between 1 and {MAX_REPLY_CHARACTERS:,} characters.")
-        before = self._owned(routed_id, tenant=tenant, user_id=user_id, is_admin=is_admin)
-        if before.state == "closed":
-            raise InputError("This question is closed: open a new one.")
-        values = {
-            "state": "answered",
-            "reply": self._seal.close(text, about=f"reply:{routed_id}"),
-            "replied_by": user_id,
-            "replied_at": now(),
-        }
+        sealed = self._seal.close(text, about=f"reply:{routed_id}")
+        values = {"state": "answered", "reply": sealed, "replied_by": asker.user_id, "replied_at": now()}
         with writing(self._engine, self._path) as connection:
+            if self._answerable(connection, routed_id, asker).state == "closed":
+                raise InputError("This question was put away. Ask it again to open a new one.")
             connection.execute(update(routed).where(routed.c.id == routed_id).values(**values))
-        return self.one(routed_id, tenant=tenant, user_id=user_id, is_admin=is_admin)
+            return self._one(connection, routed_id, asker)
 
-    def close(self, routed_id: str, *, tenant: str, user_id: str, is_admin: bool) -> Routed:
+    def close(self, routed_id: str, asker: Asker) -> Routed:
         """Put a question away, answered or not."""
-        self._owned(routed_id, tenant=tenant, user_id=user_id, is_admin=is_admin)
         with writing(self._engine, self._path) as connection:
+            self._answerable(connection, routed_id, asker)
             connection.execute(update(routed).where(routed.c.id == routed_id).values(state="closed"))
-        return self.one(routed_id, tenant=tenant, user_id=user_id, is_admin=is_admin)
+            return self._one(connection, routed_id, asker)
 
-    def _owned(self, routed_id: str, *, tenant: str, user_id: str, is_admin: bool) -> Routed:
-        found = self.one(routed_id, tenant=tenant, user_id=user_id, is_admin=is_admin)
-        if not is_admin and found.owner_id != user_id:
-            raise NotFound("There is no such question in the inbox.")
+    # -------------------------------------------------------------------------------------------------------- inside
+
+    def _answerable(self, connection: Connection, routed_id: str, asker: Asker) -> Routed:
+        found = self._one(connection, routed_id, asker)
+        if not self.may_answer(found, asker):
+            raise NotFound(NO_SUCH_QUESTION)
         return found
+
+    def _one(self, connection: Connection, routed_id: str, asker: Asker) -> Routed:
+        query = select(routed).where(routed.c.id == routed_id, routed.c.tenant == asker.tenant)
+        if not asker.is_admin:
+            query = query.where(or_(routed.c.owner_id == asker.user_id, routed.c.asked_by == asker.user_id))
+        row = connection.execute(query).first()
+        if row is None:
+            raise NotFound(NO_SUCH_QUESTION)
+        return self._made(row)
 
     def _all(self, query: Select[Any]) -> list[Routed]:
         with reading(self._engine, self._path) as connection:

@@ -222,6 +222,7 @@ answers = Table(
     "answers",
     metadata,
     Column("position", Integer, primary_key=True),
+    Column("number", Integer, nullable=False, server_default="0"),
     Column("id", String(36), nullable=False, unique=True),
     Column("tenant", String(64), nullable=False),
     Column("user_id", String(36), nullable=False),
@@ -230,9 +231,18 @@ answers = Table(
     Column("record", LargeBinary, nullable=False),
     Column("previous_hash", String(64), nullable=False),
     Column("hash", String(64), nullable=False),
+    Index("ix_answers_tenant", "tenant", "number", unique=True),
     sqlite_autoincrement=True,
 )
-"""The audit log: each record is sealed, and its hash covers the one before it."""
+"""The audit log: each record is sealed, and its hash covers the one before it of the same tenant."""
+
+audit_heads = Table(
+    "audit_heads",
+    metadata,
+    Column("tenant", String(64), primary_key=True),
+    Column("head", LargeBinary, nullable=False),
+)
+"""Where each tenant's log ends, sealed: a record taken off the end is missed."""
 
 routed = Table(
     "routed",
@@ -251,5 +261,6 @@ routed = Table(
     Column("made_at", DateTime, nullable=False),
     Column("replied_at", DateTime),
     Index("ix_routed_owner", "tenant", "owner_id", "state"),
+    Index("ix_routed_asked", "tenant", "asked_by"),
 )
 """Questions handed to a person."""

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Iterator, Sequence
+from collections.abc import Collection, Iterator, Sequence
 from pathlib import Path
 from typing import Any, TypeVar
 
@@ -113,17 +113,16 @@ class SqlShelf:
             connection.execute(update(facts).where(facts.c.key == "stamp").values(value=str(stamp)))
         return stamp
 
-    def at(self, stamp: int) -> PastShelf:
-        """What was current at an earlier stamp."""
-        return PastShelf(self, stamp)
+    def at(self, stamp: int, *, only: Collection[int] | None = None) -> PastShelf:
+        """What was current at an earlier stamp; of that `only` these generations, where some are named."""
+        return PastShelf(self, stamp, None if only is None else frozenset(only))
 
 
 class PastShelf:
     """The versions that answered at an earlier moment, as far as they are still kept."""
 
-    def __init__(self, shelf: SqlShelf, stamp: int) -> None:
-        self._shelf = shelf
-        self._stamp = stamp
+    def __init__(self, shelf: SqlShelf, stamp: int, only: frozenset[int] | None) -> None:
+        self._shelf, self._stamp, self._only = shelf, stamp, only
 
     def stamp(self) -> int:
         """The moment, which does not change."""
@@ -131,22 +130,27 @@ class PastShelf:
 
     def current(self) -> list[int]:
         """The generations that were current then."""
-        return self._generations(true())
+        return [generation for generation, _ in self._versions(true())]
 
     def visible(self, scope: Scope) -> list[int]:
         """Those that the scope may see now."""
-        return self._generations(visible(scope))
+        return [generation for generation, _ in self._versions(visible(scope))]
+
+    def versions(self, scope: Scope) -> list[tuple[int, str]]:
+        """The same, each with the id of its document version."""
+        return self._versions(visible(scope))
 
     def load(self, generations_wanted: Sequence[int]) -> Iterator[Stored]:
         """Vectors and postings of these generations."""
         return self._shelf.load(generations_wanted)
 
-    def _generations(self, condition: ColumnElement[bool]) -> list[int]:
+    def _versions(self, condition: ColumnElement[bool]) -> list[tuple[int, str]]:
         lasted = or_(documents.c.current_until.is_(None), documents.c.current_until > self._stamp)
         then = and_(documents.c.generation.is_not(None), documents.c.current_from <= self._stamp, lasted)
-        query = select(documents.c.generation).where(then, condition).order_by(documents.c.generation)
+        query = select(documents.c.generation, documents.c.id).where(then, condition).order_by(documents.c.generation)
         with reading(self._shelf.engine, self._shelf.path) as connection:
-            return list(connection.execute(query).scalars())
+            found = [(row.generation, row.id) for row in connection.execute(query)]
+        return [one for one in found if self._only is None or one[0] in self._only]
 
 
 def _hit(item: Ranked, row: Row[Any], document: Row[Any], tags: tuple[str, ...]) -> Hit:

@@ -4,9 +4,10 @@ from __future__ import annotations
 
 import time
 import uuid
-from collections.abc import Callable, Iterator, Sequence
-from dataclasses import dataclass, field, replace
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import asdict, dataclass, field, replace
 from pathlib import Path
+from typing import Any
 
 from citewell.answer.assemble import Budget, assemble
 from citewell.answer.finish import Asked, Judge, Policy, Verify, abstain, finish, refuse
@@ -69,6 +70,12 @@ class Knowledge:
         yield Working("writing", len(context.evidence))
         pieces = self.writer.write(query, context, rules=RULES.text)
         yield from finish(pieces, asked, verify=self.verify, judge=judge)
+
+    def setup(self) -> Mapping[str, Any]:
+        """What it is set to, so that an answer can be told from another's later."""
+        writer = {"name": self.writer.name, "window": self.writer.window, "reply": self.writer.reply}
+        shown = sorted(verdict.value for verdict in self.policy.shown)
+        return {"writer": writer, "limits": asdict(self.limits), "policy": {**asdict(self.policy), "shown": shown}}
 
     def _context(self, question: str, hits: Sequence[Hit], history: Sequence[Message]) -> Context:
         budget = Budget(self.writer.window, self.writer.reply, self.limits.evidence_tokens, self.limits.history_tokens)

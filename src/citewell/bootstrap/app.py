@@ -1,11 +1,9 @@
-"""build(settings) -> App: the only place where ports meet adapters."""
+"""App: an open library, with everything that can be done to it."""
 
 from __future__ import annotations
 
-import os
 import time
 from collections.abc import Callable, Iterable, Iterator, Sequence
-from contextlib import suppress
 from dataclasses import dataclass
 from functools import cached_property
 from pathlib import Path
@@ -13,14 +11,16 @@ from types import TracebackType
 from typing import TYPE_CHECKING
 
 from citewell.adapters.store.library import SqlLibrary
-from citewell.answer.stream import Done
+from citewell.bootstrap.home import library_file, read_source
+from citewell.bootstrap.parts import make_embedder, make_writer
 from citewell.config import Settings
-from citewell.errors import CitewellError, InputError, LibraryError, LibraryReadOnly, NotFound, TooLarge
-from citewell.types import Answer, Check, Chunk, Document, Entry, Filing, Hit, Message, Scope, Source, Span, source_id
+from citewell.errors import CitewellError, InputError, LibraryError, NotFound
+from citewell.types import Answer, Asker, Check, Chunk, Document, Entry, Filing, Hit, Scope, Source, Span, source_id
 
 if TYPE_CHECKING:
     from citewell.adapters.index.exact import ExactIndex
     from citewell.adapters.store.people import SqlPeople
+    from citewell.answer.desk import Desk
     from citewell.answer.expand import Expansion
     from citewell.answer.retrieve import Search
     from citewell.answer.stream import Event
@@ -30,8 +30,6 @@ if TYPE_CHECKING:
     from citewell.ingest.read import Reader, Step
     from citewell.ingest.worker import Worker
     from citewell.ports import Embedder, Verification, Writer
-
-LIBRARY_FILE = "library.sqlite"
 
 
 @dataclass(frozen=True, slots=True)
@@ -58,8 +56,7 @@ class App:
 
     def __init__(self, settings: Settings) -> None:
         self.settings = settings
-        _make_home(settings.home)
-        self.library = SqlLibrary(_private(settings.home / LIBRARY_FILE))
+        self.library = SqlLibrary(library_file(settings.home))
 
     def __enter__(self) -> App:
         return self
@@ -80,7 +77,7 @@ class App:
     @cached_property
     def embedder(self) -> Embedder:
         """What the settings ask for."""
-        return _embedder(self.settings)
+        return make_embedder(self.settings)
 
     @cached_property
     def lexicon(self) -> Lexicon:
@@ -128,7 +125,7 @@ class App:
     @cached_property
     def writer(self) -> Writer:
         """Who writes answers: verbatim sentences, or the model in the settings."""
-        return _writer(self.settings, self.embedder, self.lexicon)
+        return make_writer(self.settings, self.embedder, self.lexicon)
 
     @cached_property
     def knowledge(self) -> Knowledge:
@@ -148,6 +145,19 @@ class App:
             policy=Policy(threshold=chosen.confidence_threshold),
             limits=Limits(chosen.context_chunks, chosen.max_context_tokens, chosen.max_history_tokens),
         )
+
+    @cached_property
+    def desk(self) -> Desk:
+        """Where questions are asked, kept and passed on."""
+        from citewell.bootstrap.desk import make_desk
+
+        return make_desk(self.library, self.knowledge)
+
+    def owner(
+        self, *, tags: Iterable[str] | None = None, journey: str | None = None, subject: str | None = None
+    ) -> Asker:
+        """The person at this machine, who keeps the library; what they ask is asked of this scope."""
+        return Asker.owner(self.scope(tags=tags, journey=journey, subject=subject))
 
     def scope(
         self, *, tags: Iterable[str] | None = None, journey: str | None = None, subject: str | None = None
@@ -227,17 +237,15 @@ class App:
         took_ms = (time.perf_counter() - started) * 1000
         return Results(question, found.hits, found.expansions, took_ms)
 
-    def ask(self, question: str, *, scope: Scope | None = None, history: Sequence[Message] = ()) -> Answer:
-        """One question, one checked answer from the knowledge assistant."""
-        *_, last = self.ask_stream(question, scope=scope, history=history)
-        assert isinstance(last, Done)
-        return last.answer
+    def ask(self, question: str, *, asker: Asker | None = None, conversation_id: str | None = None) -> Answer:
+        """One question, one checked answer, on record; in a new conversation unless one is named."""
+        return self.desk.answer(question, asker=asker or self.owner(), conversation_id=conversation_id).answer
 
     def ask_stream(
-        self, question: str, *, scope: Scope | None = None, history: Sequence[Message] = ()
+        self, question: str, *, asker: Asker | None = None, conversation_id: str | None = None
     ) -> Iterator[Event]:
         """The same, sentence by sentence; the last event holds the answer."""
-        return self.knowledge.ask(question, scope=scope or self.scope(), history=history)
+        return self.desk.ask(question, asker=asker or self.owner(), conversation_id=conversation_id)
 
     def verify_sentence(self, sentence: str, spans: Sequence[Span]) -> Check:
         """Hold one sentence against the words that it cites."""
@@ -298,87 +306,6 @@ class App:
     def verify(self) -> Verification:
         """Prove that text, chunks and vectors agree."""
         return self.library.verify()
-
-
-def build(settings: Settings) -> App:
-    """Open the library that the settings name, made where there is none."""
-    return App(settings)
-
-
-def open_library(home: Path | str | None = None) -> App:
-    """Open a library by its folder, or the one that the environment names."""
-    return build(Settings() if home is None else Settings(home=Path(home)))
-
-
-def read_source(path: Path, max_bytes: int) -> Source:
-    """The bytes of a file, unless it is too large to read."""
-    try:
-        if not path.is_file():
-            raise InputError(f"There is no file at {path}.")
-        if path.stat().st_size > max_bytes:
-            raise TooLarge(
-                f"{path.name} has {path.stat().st_size / 1_048_576:,.0f} MiB and the limit is "
-                f"{max_bytes / 1_048_576:,.0f}. Split it, or raise CITEWELL_MAX_FILE_MB."
-            )
-        return Source(path.read_bytes(), path.name)
-    except OSError as error:
-        raise InputError(f"{path} cannot be read: {error.strerror}.") from error
-
-
-def _embedder(settings: Settings) -> Embedder:
-    """The built-in model, or a server that the person has named."""
-    if settings.embedder == "minilm":
-        from citewell.adapters.embedding.minilm import MiniLM
-
-        return MiniLM(settings.home / "cache", backend=settings.embedder_backend)
-    if settings.embedder_model is None:
-        raise InputError(f"CITEWELL_EMBEDDER is {settings.embedder}: name its model in CITEWELL_EMBEDDER_MODEL too.")
-    if settings.embedder == "openai":
-        from citewell.adapters.embedding.openai import OpenAIEmbedder
-
-        key = settings.embedder_key.get_secret_value() if settings.embedder_key else None
-        return OpenAIEmbedder(settings.embedder_model, url=settings.embedder_url, key=key)
-    from citewell.adapters.embedding.ollama import OllamaEmbedder
-
-    return OllamaEmbedder(settings.embedder_model, url=settings.embedder_url)
-
-
-def _writer(settings: Settings, embedder: Embedder, lexicon: Lexicon) -> Writer:
-    """The extractive writer, or a model behind a server."""
-    if settings.model == "extractive":
-        from citewell.adapters.llm.extractive import Embedded, Extractive
-
-        return Extractive(Embedded(embedder), lexicon)
-    from citewell.adapters.llm import make_model
-    from citewell.answer.generate import ModelWriter
-    from citewell.assistants.knowledge import RATING
-
-    key = settings.model_key.get_secret_value() if settings.model_key else None
-    model = make_model(
-        settings.model,
-        url=settings.model_url,
-        key=key,
-        timeout_s=settings.model_timeout_s,
-        allowed=settings.allowed_models,
-    )
-    limits = model.limits
-    return ModelWriter(model, window=limits.context_window, reply=limits.max_reply_tokens, rating=RATING)
-
-
-def _make_home(home: Path) -> None:
-    try:
-        home.mkdir(parents=True, exist_ok=True, mode=0o700)
-    except OSError as error:
-        raise LibraryReadOnly(
-            f"The folder {home} cannot be made ({error.strerror}). Choose another with --home or CITEWELL_HOME."
-        ) from error
-
-
-def _private(path: Path) -> Path:
-    """The library's file, made readable by its owner alone; what SQLite puts beside it gets the same mode."""
-    with suppress(OSError):
-        os.close(os.open(path, os.O_CREAT | os.O_RDWR, 0o600))
-    return path
 
 
 def _bound(watch: Callable[[Path, Step], None], path: Path) -> Callable[[Step], None]:

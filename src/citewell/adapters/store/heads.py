@@ -1,0 +1,59 @@
+"""A sealed note beside the library of how far each audit log has come: a restored or emptied database is noticed."""
+
+from __future__ import annotations
+
+import json
+import os
+import threading
+from contextlib import suppress
+from pathlib import Path
+
+from citewell.adapters.store.seal import Seal
+from citewell.errors import LibraryError
+from citewell.keeping import Head
+
+HEAD_FILE = "audit.head"
+ABOUT = "audit:heads"
+
+
+class Heads:
+    """Written after the commit, so it may be a record behind the log, never ahead of it."""
+
+    def __init__(self, home: Path, seal: Seal) -> None:
+        self._path, self._seal = home / HEAD_FILE, seal
+        self._writing = threading.Lock()
+
+    def of(self, tenant: str) -> Head | None:
+        """The last head that was noted, or None where none was."""
+        told = self._read().get(tenant)
+        return None if told is None else Head.read(told)
+
+    def note(self, tenant: str, head: Head) -> None:
+        """Write the head down; a folder that cannot be written now is no reason to lose the answer."""
+        with self._writing, suppress(OSError):
+            told = self._known()
+            before = told.get(tenant)
+            if before is not None and Head.read(before).count >= head.count:
+                return
+            told[tenant] = str(head)
+            self._write(self._seal.close(json.dumps(told), about=ABOUT))
+
+    def _known(self) -> dict[str, str]:
+        try:
+            return self._read()
+        except LibraryError:
+            return {}  # damaged: `prove` has said so, and a new one begins
+
+    def _read(self) -> dict[str, str]:
+        if not self._path.exists():
+            return {}
+        found: dict[str, str] = json.loads(self._seal.open(self._path.read_bytes(), about=ABOUT))
+        return found
+
+    def _write(self, sealed: bytes) -> None:
+        draft = self._path.with_suffix(f".{os.getpid()}-{threading.get_ident()}")
+        descriptor = os.open(draft, os.O_WRONLY | os.O_CREAT | os.O_TRUNC, 0o600)
+        with os.fdopen(descriptor, "wb") as file:
+            file.write(sealed)
+            os.fsync(file.fileno())
+        draft.replace(self._path)

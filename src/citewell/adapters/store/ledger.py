@@ -1,0 +1,35 @@
+"""Keeps what became of a question in one transaction: the record, both turns and the inbox."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+from sqlalchemy import Engine
+
+from citewell.adapters.store.audit import SqlAudit
+from citewell.adapters.store.conversations import SqlConversations
+from citewell.adapters.store.engine import writing
+from citewell.adapters.store.routing import SqlInbox
+from citewell.keeping import Ending
+from citewell.types import Route
+
+
+class SqlLedger:
+    """All of an ending or nothing of it."""
+
+    def __init__(
+        self, engine: Engine, path: Path, *, audit: SqlAudit, conversations: SqlConversations, inbox: SqlInbox
+    ) -> None:
+        self._engine, self._path = engine, path
+        self._audit, self._conversations, self._inbox = audit, conversations, inbox
+
+    def keep(self, ending: Ending) -> str | None:
+        """Keep it for good; the id in the inbox when the question was passed on."""
+        routed_id = None
+        with writing(self._engine, self._path) as connection:
+            head = self._audit.append(connection, ending)
+            self._conversations.end(connection, ending)
+            if isinstance(ending.answer.action, Route):
+                routed_id = self._inbox.put(connection, ending.answer.action, ending)
+        self._audit.note(ending.asker.tenant, head)
+        return routed_id

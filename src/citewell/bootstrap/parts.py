@@ -1,0 +1,52 @@
+"""Chooses the embedder and the writer that the settings ask for."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from citewell.errors import InputError
+
+if TYPE_CHECKING:
+    from citewell.clinical import Lexicon
+    from citewell.config import Settings
+    from citewell.ports import Embedder, Writer
+
+
+def make_embedder(settings: Settings) -> Embedder:
+    """The built-in model, or a server that the person has named."""
+    if settings.embedder == "minilm":
+        from citewell.adapters.embedding.minilm import MiniLM
+
+        return MiniLM(settings.home / "cache", backend=settings.embedder_backend)
+    if settings.embedder_model is None:
+        raise InputError(f"CITEWELL_EMBEDDER is {settings.embedder}: name its model in CITEWELL_EMBEDDER_MODEL too.")
+    if settings.embedder == "openai":
+        from citewell.adapters.embedding.openai import OpenAIEmbedder
+
+        key = settings.embedder_key.get_secret_value() if settings.embedder_key else None
+        return OpenAIEmbedder(settings.embedder_model, url=settings.embedder_url, key=key)
+    from citewell.adapters.embedding.ollama import OllamaEmbedder
+
+    return OllamaEmbedder(settings.embedder_model, url=settings.embedder_url)
+
+
+def make_writer(settings: Settings, embedder: Embedder, lexicon: Lexicon) -> Writer:
+    """The extractive writer, or a model behind a server."""
+    if settings.model == "extractive":
+        from citewell.adapters.llm.extractive import Embedded, Extractive
+
+        return Extractive(Embedded(embedder), lexicon)
+    from citewell.adapters.llm import make_model
+    from citewell.answer.generate import ModelWriter
+    from citewell.assistants.knowledge import RATING
+
+    key = settings.model_key.get_secret_value() if settings.model_key else None
+    model = make_model(
+        settings.model,
+        url=settings.model_url,
+        key=key,
+        timeout_s=settings.model_timeout_s,
+        allowed=settings.allowed_models,
+    )
+    limits = model.limits
+    return ModelWriter(model, window=limits.context_window, reply=limits.max_reply_tokens, rating=RATING)

@@ -1,0 +1,207 @@
+"""What is kept of a question: conversations, the audit log, the inbox; nouns beside the ports that keep them."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from datetime import datetime
+from typing import Any, Literal, Protocol
+
+from citewell.types import Answer, Asker, Message
+
+Words = Mapping[str, Any]
+"""A record as `answer.record` writes it."""
+
+# ---------------------------------------------------------------------------------------------------- conversations
+
+
+@dataclass(frozen=True, slots=True)
+class Conversation:
+    """A conversation as it is listed, named after its first question."""
+
+    id: str
+    title: str
+    made_at: datetime
+    changed_at: datetime
+
+
+@dataclass(frozen=True, slots=True)
+class Turn:
+    """One message; question and answer carry the same answer id, a question without one waits for its answer."""
+
+    position: int
+    message: Message
+    answer_id: str | None
+    made_at: datetime
+
+
+@dataclass(frozen=True, slots=True)
+class Place:
+    """Where a question stands in a conversation."""
+
+    conversation_id: str
+    position: int
+
+
+class Conversations(Protocol):
+    """Each belongs to one asker; another's id is as good as none."""
+
+    def begin(self, question: str, asker: Asker, *, conversation_id: str | None) -> Place:
+        """Keep a question, in a new conversation unless one is named; one that still waits is not kept twice."""
+        ...
+
+    def all(self, asker: Asker) -> list[Conversation]:
+        """The asker's conversations, the last changed first."""
+        ...
+
+    def turns(self, conversation_id: str, asker: Asker, *, newest: int | None = None) -> list[Turn]:
+        """The turns, oldest first; only so many of the newest where a number is given."""
+        ...
+
+    def erase(self, conversation_id: str, asker: Asker) -> None:
+        """Remove a conversation; the audit log keeps its answers."""
+        ...
+
+
+# ------------------------------------------------------------------------------------------------------ the audit log
+
+
+@dataclass(frozen=True, slots=True)
+class AuditEntry:
+    """One record of the audit log, without the words that are sealed."""
+
+    number: int
+    """Counted from 1 in each tenant."""
+    answer_id: str
+    user_id: str
+    made_at: datetime
+    question_hash: str
+    hash: str
+
+
+@dataclass(frozen=True, slots=True)
+class Record:
+    """One record with its words."""
+
+    entry: AuditEntry
+    words: Words
+
+
+@dataclass(frozen=True, slots=True)
+class Head:
+    """Where the log ended at some moment: how many records, and the hash of the last one.
+
+    >>> Head.read("2:" + "ab" * 32).count
+    2
+    """
+
+    count: int
+    hash: str
+
+    def __str__(self) -> str:
+        return f"{self.count}:{self.hash}"
+
+    @classmethod
+    def read(cls, text: str) -> Head:
+        """A head as it was printed; a ValueError for anything else."""
+        count, _, digest = text.strip().partition(":")
+        if len(bytes.fromhex(digest)) != 32 or not count.isdecimal():
+            raise ValueError(text)
+        return cls(int(count), digest.lower())
+
+
+@dataclass(frozen=True, slots=True)
+class Proof:
+    """Whether the log is whole, as far as a chain can prove it."""
+
+    records: int
+    head: Head
+    problems: tuple[str, ...]
+
+
+class AuditLog(Protocol):
+    """Records that can be read and proved, not changed; an administrator reads all of the tenant, others their own."""
+
+    def entries(self, asker: Asker, *, limit: int = 100) -> list[AuditEntry]:
+        """The newest records."""
+        ...
+
+    def read(self, answer_id: str, asker: Asker) -> Record:
+        """One record with its words."""
+        ...
+
+    def prove(self, tenant: str, *, known: Head | None = None) -> Proof:
+        """Walk a tenant's log from the first record to the last; `known` is a head that was noted elsewhere."""
+        ...
+
+
+# --------------------------------------------------------------------------------------------------------- the inbox
+
+RoutedState = Literal["open", "answered", "closed"]
+
+
+@dataclass(frozen=True, slots=True)
+class Routed:
+    """A question that waits for a person, or the reply it got."""
+
+    id: str
+    answer_id: str
+    asked_by: str
+    tag: str
+    owner_id: str | None
+    reason: str
+    is_fallback: bool
+    state: RoutedState
+    reply: str | None
+    replied_by: str | None
+    made_at: datetime
+    replied_at: datetime | None
+
+
+class Inbox(Protocol):
+    """Who asked sees their own; who owns sees what is theirs; an administrator sees all of the tenant."""
+
+    def waiting(self, asker: Asker) -> list[Routed]:
+        """What this person may answer: open ones first, then the newest."""
+        ...
+
+    def asked(self, asker: Asker) -> list[Routed]:
+        """What this person asked and was passed on, the newest first."""
+        ...
+
+    def one(self, routed_id: str, asker: Asker) -> Routed:
+        """One of them, for who asked, who owns or an administrator."""
+        ...
+
+    def may_answer(self, routed: Routed, asker: Asker) -> bool:
+        """Whether this person is the one who answers it, or an administrator."""
+        ...
+
+    def reply(self, routed_id: str, text: str, asker: Asker) -> Routed:
+        """Answer a question; the person who asked sees the reply."""
+        ...
+
+    def close(self, routed_id: str, asker: Asker) -> Routed:
+        """Put a question away, answered or not."""
+        ...
+
+
+# ------------------------------------------------------------------------------------------------------- the ending
+
+
+@dataclass(frozen=True, slots=True)
+class Ending:
+    """What became of a question, to be kept as one."""
+
+    answer: Answer
+    asker: Asker
+    place: Place
+    words: Words
+
+
+class Ledger(Protocol):
+    """Keeps endings: the record, both turns and the inbox, all of it or nothing."""
+
+    def keep(self, ending: Ending) -> str | None:
+        """Keep it for good; the id in the inbox when the question was passed on."""
+        ...
