@@ -2,14 +2,11 @@
 
 from __future__ import annotations
 
-import time
 from contextlib import closing
 from typing import TYPE_CHECKING, Any, Literal
 
 from citewell.adapters.llm.failures import Endpoint
-from citewell.adapters.llm.limits import ModelLimits
-from citewell.adapters.llm.patience import Patience
-from citewell.adapters.llm.remote import CONNECT_S, End, Items, RemoteModel, RemoteServer, Sleep, is_local
+from citewell.adapters.llm.remote import CONNECT_S, End, Items, RemoteModel, RemoteServer, Vendor, is_local
 from citewell.errors import MissingExtra
 from citewell.ports import ModelInfo, Prompt
 
@@ -52,28 +49,13 @@ def _client(url: str, key: str | None, timeout_s: float) -> anthropic.Anthropic:
     )
 
 
+VENDOR = Vendor("anthropic", URL, _endpoint, _client)
+
+
 class AnthropicModel(RemoteModel):
     """A model of Anthropic; its newer ones take no temperature, so none is sent."""
 
-    vendor = "anthropic"
-
-    def __init__(
-        self,
-        model: str,
-        *,
-        limits: ModelLimits,
-        url: str | None = None,
-        key: str | None = None,
-        patience: Patience | None = None,
-        sleep: Sleep = time.sleep,
-    ) -> None:
-        url = url or URL
-        super().__init__(model, limits=limits, endpoint=_endpoint(url), patience=patience, sleep=sleep)
-        self._client = _client(url, key, self.patience.total_s)
-
-    def close(self) -> None:
-        """Let go of connections."""
-        self._client.close()
+    vendor = VENDOR
 
     def _ask(self, prompt: Prompt) -> Items:
         reason: str | None = None
@@ -108,13 +90,7 @@ class AnthropicModel(RemoteModel):
 class AnthropicServer(RemoteServer):
     """The models that Anthropic lists."""
 
-    def __init__(self, *, url: str | None = None, key: str | None = None, timeout_s: float = 30.0) -> None:
-        super().__init__(_endpoint(url or URL))
-        self._client = _client(url or URL, key, timeout_s)
-
-    def close(self) -> None:
-        """Let go of connections."""
-        self._client.close()
+    vendor = VENDOR
 
     def _list(self) -> list[ModelInfo]:
         return [ModelInfo(one.id, context_window=one.max_input_tokens) for one in self._client.models.list()]

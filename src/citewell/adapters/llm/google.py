@@ -2,14 +2,11 @@
 
 from __future__ import annotations
 
-import time
 from contextlib import closing
 from typing import TYPE_CHECKING, Any, Literal
 
 from citewell.adapters.llm.failures import Endpoint
-from citewell.adapters.llm.limits import ModelLimits
-from citewell.adapters.llm.patience import Patience
-from citewell.adapters.llm.remote import TEMPERATURE, End, Items, RemoteModel, RemoteServer, Sleep, is_local
+from citewell.adapters.llm.remote import TEMPERATURE, End, Items, RemoteModel, RemoteServer, Vendor, is_local
 from citewell.errors import MissingExtra, ModelError
 from citewell.ports import ModelInfo, Prompt
 
@@ -47,28 +44,13 @@ def _client(url: str, key: str | None, timeout_s: float) -> genai.Client:
     return genai.Client(api_key=key or NO_KEY, vertexai=False, http_options=options)
 
 
+VENDOR = Vendor("google", URL, _endpoint, _client)
+
+
 class GoogleModel(RemoteModel):
     """A model of the Gemini API."""
 
-    vendor = "google"
-
-    def __init__(
-        self,
-        model: str,
-        *,
-        limits: ModelLimits,
-        url: str | None = None,
-        key: str | None = None,
-        patience: Patience | None = None,
-        sleep: Sleep = time.sleep,
-    ) -> None:
-        url = url or URL
-        super().__init__(model, limits=limits, endpoint=_endpoint(url), patience=patience, sleep=sleep)
-        self._client = _client(url, key, self.patience.total_s)
-
-    def close(self) -> None:
-        """Let go of connections."""
-        self._client.close()
+    vendor = VENDOR
 
     def _ask(self, prompt: Prompt) -> Items:
         end: End | None = None
@@ -107,13 +89,7 @@ class GoogleModel(RemoteModel):
 class GoogleServer(RemoteServer):
     """The models that the Gemini API lists."""
 
-    def __init__(self, *, url: str | None = None, key: str | None = None, timeout_s: float = 30.0) -> None:
-        super().__init__(_endpoint(url or URL))
-        self._client = _client(url or URL, key, timeout_s)
-
-    def close(self) -> None:
-        """Let go of connections."""
-        self._client.close()
+    vendor = VENDOR
 
     def _list(self) -> list[ModelInfo]:
         try:

@@ -3,14 +3,12 @@
 from __future__ import annotations
 
 import re
-import time
 from collections.abc import Iterator
 from typing import TYPE_CHECKING, Any
 
 from citewell.adapters.llm.counting import least_tokens
 from citewell.adapters.llm.failures import Endpoint
-from citewell.adapters.llm.limits import ModelLimits, exact
-from citewell.adapters.llm.patience import Patience
+from citewell.adapters.llm.limits import exact
 from citewell.adapters.llm.remote import (
     CONNECT_S,
     TEMPERATURE,
@@ -18,7 +16,7 @@ from citewell.adapters.llm.remote import (
     Items,
     RemoteModel,
     RemoteServer,
-    Sleep,
+    Vendor,
     is_local,
     turns,
 )
@@ -58,28 +56,13 @@ def _client(url: str, key: str | None, timeout_s: float) -> Any:
     )
 
 
+VENDOR = Vendor("ollama", URL, _endpoint, _client)
+
+
 class OllamaModel(RemoteModel):
     """A model of an Ollama server; window and reply length are sent with every prompt, as it cuts silently."""
 
-    vendor = "ollama"
-
-    def __init__(
-        self,
-        model: str,
-        *,
-        limits: ModelLimits,
-        url: str | None = None,
-        key: str | None = None,
-        patience: Patience | None = None,
-        sleep: Sleep = time.sleep,
-    ) -> None:
-        url = url or URL
-        super().__init__(model, limits=limits, endpoint=_endpoint(url), patience=patience, sleep=sleep)
-        self._client = _client(url, key, self.patience.total_s)
-
-    def close(self) -> None:
-        """Let go of connections."""
-        self._client.close()
+    vendor = VENDOR
 
     def _ask(self, prompt: Prompt) -> Items:
         parts: Iterator[ollama.ChatResponse] = self._client.chat(
@@ -120,9 +103,7 @@ class OllamaModel(RemoteModel):
 class OllamaServer(RemoteServer):
     """The models that an Ollama server has, and how to fetch others."""
 
-    def __init__(self, *, url: str | None = None, key: str | None = None, timeout_s: float = 30.0) -> None:
-        super().__init__(_endpoint(url or URL))
-        self._client = _client(url or URL, key, timeout_s)
+    vendor = VENDOR
 
     def check(self, name: str) -> ModelInfo:
         """The model of exactly this name and tag."""
@@ -143,10 +124,6 @@ class OllamaServer(RemoteServer):
             raise self._failure(error, exact(name)) from None
         if status != "success":
             raise ModelReply(f"Fetching {name} broke off. Run the same command again; what came is kept.")
-
-    def close(self) -> None:
-        """Let go of connections."""
-        self._client.close()
 
     def _list(self) -> list[ModelInfo]:
         return [

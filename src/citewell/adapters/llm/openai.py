@@ -2,14 +2,11 @@
 
 from __future__ import annotations
 
-import time
 from collections.abc import Mapping
 from contextlib import closing
 from typing import TYPE_CHECKING, Any, Literal
 
 from citewell.adapters.llm.failures import Endpoint
-from citewell.adapters.llm.limits import ModelLimits
-from citewell.adapters.llm.patience import Patience
 from citewell.adapters.llm.remote import (
     CONNECT_S,
     TEMPERATURE,
@@ -17,7 +14,7 @@ from citewell.adapters.llm.remote import (
     Items,
     RemoteModel,
     RemoteServer,
-    Sleep,
+    Vendor,
     is_local,
     turns,
 )
@@ -63,6 +60,9 @@ def _client(url: str, key: str | None, timeout_s: float) -> openai.OpenAI:
     )
 
 
+VENDOR = Vendor("openai", URL, _endpoint, _client)
+
+
 class OpenAIModel(RemoteModel):
     """A model of an OpenAI-compatible server.
 
@@ -70,27 +70,10 @@ class OpenAIModel(RemoteModel):
     what is recorded. Parameters that a model refuses by name are left out from then on.
     """
 
-    vendor = "openai"
+    vendor = VENDOR
 
-    def __init__(
-        self,
-        model: str,
-        *,
-        limits: ModelLimits,
-        url: str | None = None,
-        key: str | None = None,
-        patience: Patience | None = None,
-        sleep: Sleep = time.sleep,
-    ) -> None:
-        url = url or URL
-        super().__init__(model, limits=limits, endpoint=_endpoint(url), patience=patience, sleep=sleep)
-        self._client = _client(url, key, self.patience.total_s)
-        self._is_listed = False
-        self._refused: frozenset[str] = frozenset()
-
-    def close(self) -> None:
-        """Let go of connections."""
-        self._client.close()
+    _is_listed = False
+    _refused: frozenset[str] = frozenset()
 
     def _ask(self, prompt: Prompt) -> Items:
         self._check_listed()
@@ -154,13 +137,7 @@ class OpenAIModel(RemoteModel):
 class OpenAIServer(RemoteServer):
     """The models that an OpenAI-compatible server lists."""
 
-    def __init__(self, *, url: str | None = None, key: str | None = None, timeout_s: float = 30.0) -> None:
-        super().__init__(_endpoint(url or URL))
-        self._client = _client(url or URL, key, timeout_s)
-
-    def close(self) -> None:
-        """Let go of connections."""
-        self._client.close()
+    vendor = VENDOR
 
     def _list(self) -> list[ModelInfo]:
         return [ModelInfo(one.id, context_window=_window(one.model_extra or {})) for one in self._client.models.list()]

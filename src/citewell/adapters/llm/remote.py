@@ -11,7 +11,7 @@ from collections.abc import Callable, Generator, Iterator
 from contextlib import closing
 from dataclasses import dataclass, replace
 from queue import Empty, SimpleQueue
-from typing import Literal
+from typing import Any, ClassVar, Literal
 from urllib.parse import urlsplit
 
 from citewell.adapters.llm.counting import TokenCounter
@@ -41,31 +41,45 @@ Items = Generator[str | End, None, None]
 """Pieces of a reply, empty ones as signs of life, then its end; without an end the reply was cut."""
 
 
+@dataclass(frozen=True, slots=True)
+class Vendor:
+    """Who runs a server: where it is unless the person says, what to say of it, and how to reach it."""
+
+    name: str
+    url: str
+    endpoint: Callable[[str], Endpoint]
+    connect: Callable[[str, str | None, float], Any]
+    """The vendor's client for an address, a key and a time limit in seconds."""
+
+
 class RemoteModel(ABC):
     """A model behind a server; a vendor's class says only how to ask once."""
 
-    vendor: str
+    vendor: ClassVar[Vendor]
 
     def __init__(
         self,
         model: str,
         *,
         limits: ModelLimits,
-        endpoint: Endpoint,
+        url: str | None = None,
+        key: str | None = None,
         patience: Patience | None = None,
         sleep: Sleep = time.sleep,
     ) -> None:
+        url = url or self.vendor.url
         self.model = model
         self.limits = limits
-        self.endpoint = endpoint
+        self.endpoint = self.vendor.endpoint(url)
         self.patience = patience or patience_for(model)
         self._sleep = sleep
         self._counter = TokenCounter(model)
+        self._client = self.vendor.connect(url, key, self.patience.total_s)
 
     @property
     def name(self) -> str:
         """Vendor and model, as in the settings."""
-        return f"{self.vendor}:{self.model}"
+        return f"{self.vendor.name}:{self.model}"
 
     def count(self, text: str) -> int:
         """Tokens of a text, counted here."""
@@ -86,9 +100,9 @@ class RemoteModel(ABC):
             else:
                 return
 
-    @abstractmethod
     def close(self) -> None:
         """Let go of connections."""
+        self._client.close()
 
     @abstractmethod
     def _ask(self, prompt: Prompt) -> Items:
@@ -216,8 +230,12 @@ def is_local(url: str) -> bool:
 class RemoteServer(ABC):
     """What a vendor's server can tell of its models; a vendor's class says only how to list them."""
 
-    def __init__(self, endpoint: Endpoint) -> None:
-        self.endpoint = endpoint
+    vendor: ClassVar[Vendor]
+
+    def __init__(self, *, url: str | None = None, key: str | None = None, timeout_s: float = 30.0) -> None:
+        url = url or self.vendor.url
+        self.endpoint = self.vendor.endpoint(url)
+        self._client = self.vendor.connect(url, key, timeout_s)
 
     def models(self) -> list[ModelInfo]:
         """The models that are there now."""
@@ -237,9 +255,9 @@ class RemoteServer(ABC):
         """Say that models of this server cannot be fetched."""
         raise ModelError(f"{self.endpoint.place} fetches no models; only Ollama does. Put {name} there by hand.")
 
-    @abstractmethod
     def close(self) -> None:
         """Let go of connections."""
+        self._client.close()
 
     @abstractmethod
     def _list(self) -> list[ModelInfo]:
