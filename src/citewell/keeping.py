@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from datetime import datetime
 from typing import Any, Literal, Protocol
 
-from citewell.types import Answer, Asker, Message
+from citewell.types import Asker, Message, Route
 
 Words = Mapping[str, Any]
 """A record as `answer.record` writes it."""
@@ -193,10 +193,15 @@ class Inbox(Protocol):
 class Ending:
     """What became of a question, to be kept as one."""
 
-    answer: Answer
+    answer_id: str
+    question: str
     asker: Asker
     place: Place
     words: Words
+    text: str | None
+    """The answer's turn; None where none came of it, though sentences were shown."""
+    route: Route | None
+    """Whom it is passed on to, if it is."""
 
 
 class Ledger(Protocol):

@@ -2,17 +2,20 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterator, Mapping, Sequence
-from dataclasses import dataclass
+import uuid
+from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
+from dataclasses import dataclass, replace
 from typing import Any, Protocol
 
+from citewell.answer.case import Case, Texts, case
 from citewell.answer.finish import passed_on
 from citewell.answer.record import Searched, Telling, record
+from citewell.answer.replay import Replay, Then, replay
 from citewell.answer.retrieve import MAX_QUESTION_CHARACTERS
-from citewell.answer.stream import Done, Event, Started, Working
-from citewell.errors import InputError, ScopeRefused
-from citewell.keeping import AuditLog, Conversations, Ending, Inbox, Ledger, Place, Turn
-from citewell.types import Asker, Message, Scope
+from citewell.answer.stream import Done, Event, Replace, Sentence, Started, Working
+from citewell.errors import CitewellError, InputError, ScopeRefused
+from citewell.keeping import AuditLog, Conversations, Ending, Inbox, Ledger, Place, Record, Turn
+from citewell.types import Answer, Asker, Claim, Message, Role, Route, Scope
 
 HISTORY_TURNS = 24
 """The newest turns that are looked at; how many of them the writer sees is a matter of tokens."""
@@ -38,7 +41,7 @@ class Past(Protocol):
         ...
 
 
-class Shelves(Protocol):
+class Shelves(Texts, Protocol):
     """What the desk asks of the library."""
 
     def stamp(self) -> int: ...
@@ -52,12 +55,17 @@ class Shelves(Protocol):
 class Desk:
     """Where questions are asked, kept and passed on."""
 
-    assistant: Assistant
+    assistant: Callable[[], Assistant]
+    """Loaded when something is first asked: looking at what is kept needs no model."""
+    past_assistant: Callable[[int, Collection[int] | None], Assistant]
+    """The assistant over what was current at a stamp; of that only these generations, where some are named."""
     library: Shelves
     conversations: Conversations
     audit: AuditLog
     inbox: Inbox
     ledger: Ledger
+
+    # ------------------------------------------------------------------------------------------------------- asking
 
     def ask(self, question: str, *, asker: Asker, conversation_id: str | None = None) -> Iterator[Event]:
         """Ask in a conversation, a new one unless one is named; the answer in the last event is on record.
@@ -69,37 +77,91 @@ class Desk:
         place = self.conversations.begin(question, asker, conversation_id=conversation_id)
         return self._answered(question, asker, place)
 
-    def _answered(self, question: str, asker: Asker, place: Place) -> Iterator[Event]:
-        yield Started(place.conversation_id)
-        history = self._history(place, asker)
-        stamp, is_settled = self.library.stamp(), True
-        is_found = False
-        for event in self.assistant.ask(question, scope=asker.scope, history=history):
-            if not is_found and event != Working("searching"):
-                is_found, is_settled = True, self.library.stamp() == stamp
-            if not isinstance(event, Done):
-                yield event
-                continue
-            answer = passed_on(event.answer)
-            versions = tuple(self.library.at(stamp).versions(asker.scope))
-            searched = Searched(stamp, is_settled, self.library.embedder(), versions)
-            words = record(Telling(answer, asker, history, searched, self.assistant.setup()))
-            yield Done(answer, place.conversation_id, self.ledger.keep(Ending(answer, asker, place, words)))
-
     def answer(self, question: str, *, asker: Asker, conversation_id: str | None = None) -> Done:
         """The same, all at once."""
         *_, last = self.ask(question, asker=asker, conversation_id=conversation_id)
         assert isinstance(last, Done)
         return last
 
-    def _history(self, place: Place, asker: Asker) -> tuple[Message, ...]:
-        """What was said before, question and answer in turn; questions that were never answered are left out."""
-        turns = self.conversations.turns(place.conversation_id, asker, newest=HISTORY_TURNS + 1)
-        return _paired([turn for turn in turns if turn.position != place.position])
+    def _answered(self, question: str, asker: Asker, place: Place) -> Iterator[Event]:
+        yield Started(place.conversation_id)
+        sitting = Sitting(self, question, asker, place)
+        try:
+            for event in self.assistant().ask(question, scope=asker.scope, history=sitting.history):
+                sitting.watch(event)
+                yield event if not isinstance(event, Done) else sitting.end(passed_on(event.answer))
+        except BaseException as error:  # a writer that failed, or a reader who left
+            sitting.stop(error)
+            raise
+
+    # ---------------------------------------------------------------------------------------------------- afterwards
+
+    def case(self, routed_id: str, asker: Asker) -> Case:
+        """A question that was passed on, as far as this person may see it."""
+        routed = self.inbox.one(routed_id, asker)
+        told = self._told(routed.answer_id, asker)
+        return case(routed, told, asker, may_answer=self.inbox.may_answer(routed, asker), library=self.library)
+
+    def replay(self, answer_id: str, asker: Asker) -> Replay:
+        """Ask again on the versions that answered then, and say what differs; nothing is recorded."""
+        then = Then.of(self.audit.read(answer_id, asker), asker)
+        still = self.library.at(then.stamp).versions(then.scope)
+        assistant = self.past_assistant(then.stamp, then.only(still))
+        return replay(then, still, assistant=assistant, library=self.library)
+
+    def _told(self, answer_id: str, asker: Asker) -> Record:
+        """A record that the inbox has let this person see."""
+        return self.audit.read(answer_id, replace(asker, role=Role.ADMIN))
 
 
-def _paired(turns: Sequence[Turn]) -> tuple[Message, ...]:
-    """Each answer after its own question, in the order of the answers."""
+class Sitting:
+    """One question while it is being answered: what was searched, and what has been shown so far."""
+
+    def __init__(self, desk: Desk, question: str, asker: Asker, place: Place) -> None:
+        self._desk, self._question, self._asker, self._place = desk, question, asker, place
+        turns = desk.conversations.turns(place.conversation_id, asker, newest=HISTORY_TURNS + 1)
+        self.history = paired([turn for turn in turns if turn.position != place.position])
+        self._stamp = desk.library.stamp()
+        self._is_settled: bool | None = None
+        self._shown: dict[int, Claim] = {}
+        self._is_kept = False
+
+    def watch(self, event: Event) -> None:
+        """Note what an event tells."""
+        if self._is_settled is None and event != Working("searching"):
+            self._is_settled = self._desk.library.stamp() == self._stamp
+        if isinstance(event, Sentence | Replace) and (event.claim.is_shown or event.index in self._shown):
+            self._shown[event.index] = event.claim
+
+    def end(self, answer: Answer) -> Done:
+        """Keep the answer with all that it rests on; only then is it given."""
+        words = record(self._telling(), answer.claims, answer, ended="answered")
+        route = answer.action if isinstance(answer.action, Route) else None
+        ending = Ending(answer.id, self._question, self._asker, self._place, words, answer.text, route)
+        routed_id = self._desk.ledger.keep(ending)
+        self._is_kept = True
+        return Done(answer, self._place.conversation_id, routed_id)
+
+    def stop(self, error: BaseException) -> None:
+        """Record what was shown of an answer that never came to its end; where nothing was, there is nothing to."""
+        if self._is_kept or not self._shown:
+            return
+        ended = type(error).__name__ if isinstance(error, CitewellError) else "stopped"
+        claims = [self._shown[index] for index in sorted(self._shown)]
+        words = record(self._telling(), claims, None, ended=ended)
+        self._desk.ledger.keep(
+            Ending(str(uuid.uuid4()), self._question, self._asker, self._place, words, text=None, route=None)
+        )
+
+    def _telling(self) -> Telling:
+        library = self._desk.library
+        versions = tuple(library.at(self._stamp).versions(self._asker.scope))
+        searched = Searched(self._stamp, self._is_settled is not False, library.embedder(), versions)
+        return Telling(self._question, self._asker, self.history, searched, self._desk.assistant().setup())
+
+
+def paired(turns: Sequence[Turn]) -> tuple[Message, ...]:
+    """Each answer after its own question, in the order of the answers; what was never answered is left out."""
     asked = {turn.answer_id: turn.message for turn in turns if turn.message.role == "user"}
     said = [turn for turn in turns if turn.message.role == "assistant" and turn.answer_id in asked]
     return tuple(message for turn in said for message in (asked[turn.answer_id], turn.message))

@@ -7,7 +7,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from citewell.answer.view import answer_json
+from citewell.answer.view import answer_json, evidence_json
 from citewell.types import Answer, Asker, Claim, Evidence, Message, Scope
 
 
@@ -25,49 +25,46 @@ class Searched:
 
 @dataclass(frozen=True, slots=True)
 class Telling:
-    """One question and all that went into its answer."""
+    """A question, and all that went into what was said to it."""
 
-    answer: Answer
+    question: str
     asker: Asker
     history: Sequence[Message]
     searched: Searched
     setup: Mapping[str, Any]
-    """What the assistant was set to: writer, limits, thresholds."""
+    """What the assistant was set to: writer, limits, thresholds, prompt."""
 
 
-def record(telling: Telling) -> dict[str, Any]:
+def record(telling: Telling, claims: Sequence[Claim], answer: Answer | None, *, ended: str) -> dict[str, Any]:
     """The words of an audit record; passages are named by id, place and hash, not repeated."""
-    answer, asker, searched = telling.answer, telling.asker, telling.searched
     return {
-        "question": answer.question,
+        "ended": ended,
+        "question": telling.question,
         "history": [{"role": one.role, "text": one.text} for one in telling.history],
-        "asker": {"user_id": asker.user_id, "role": asker.role.value},
-        "scope": scope_json(asker.scope),
-        "library": {
-            "stamp": searched.stamp,
-            "is_settled": searched.is_settled,
-            "embedder": searched.embedder,
-            "documents": len(searched.versions),
-            "generations": ranges(generation for generation, _ in searched.versions),
-            "digest": digest(document_id for _, document_id in searched.versions),
-        },
+        "asker": {"user_id": telling.asker.user_id, "role": telling.asker.role.value},
+        "scope": scope_json(telling.asker.scope),
+        "library": _library(telling.searched),
         "setup": dict(telling.setup),
-        "model": answer.model,
-        "prompt_hash": answer.prompt_hash,
-        "evidence": [_evidence(one) for one in answer.evidence],
-        "claims": [_claim(one) for one in answer.claims],
-        "answer": answer_json(answer, with_withheld=True),
+        "evidence": [] if answer is None else [_evidence(one) for one in answer.evidence],
+        "claims": [claim_record(one) for one in claims],
+        "answer": None if answer is None else answer_json(answer, with_withheld=True),
+    }
+
+
+def _library(searched: Searched) -> dict[str, Any]:
+    return {
+        "stamp": searched.stamp,
+        "is_settled": searched.is_settled,
+        "embedder": searched.embedder,
+        "documents": len(searched.versions),
+        "generations": ranges(generation for generation, _ in searched.versions),
+        "digest": digest(document_id for _, document_id in searched.versions),
     }
 
 
 def scope_json(scope: Scope) -> dict[str, Any]:
     """A scope as it is written down."""
-    return {
-        "tenant": scope.tenant,
-        "tags": sorted(scope.tags),
-        "journey": scope.journey,
-        "subject": scope.subject,
-    }
+    return {"tenant": scope.tenant, "tags": sorted(scope.tags), "journey": scope.journey, "subject": scope.subject}
 
 
 def scope_of(told: Mapping[str, Any]) -> Scope:
@@ -80,23 +77,16 @@ def scope_of(told: Mapping[str, Any]) -> Scope:
 
 
 def _evidence(evidence: Evidence) -> dict[str, Any]:
-    hit = evidence.hit
-    return {
-        "number": evidence.number,
-        "source_id": hit.source_id,
-        "document_id": hit.document_id,
-        "document": hit.document,
-        "version": hit.version,
-        "page": hit.page,
-        "section": " > ".join(hit.section) or None,
-        "start": evidence.start,
-        "end": evidence.end,
-        "hash": hashlib.sha256(evidence.text.encode()).hexdigest(),
-        "relevance": round(hit.relevance, 4),
-    }
+    return {"number": evidence.number, **evidence_json(evidence), "hash": text_hash(evidence.text)}
 
 
-def _claim(claim: Claim) -> dict[str, Any]:
+def text_hash(text: str) -> str:
+    """Tells later whether a passage still reads as it did."""
+    return hashlib.sha256(text.encode()).hexdigest()
+
+
+def claim_record(claim: Claim) -> dict[str, Any]:
+    """A checked sentence, with the place of the words that decided."""
     span = claim.check.span
     return {
         "text": claim.text,

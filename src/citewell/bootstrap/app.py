@@ -125,7 +125,7 @@ class App:
     @cached_property
     def writer(self) -> Writer:
         """Who writes answers: verbatim sentences, or the model in the settings."""
-        return make_writer(self.settings, self.embedder, self.lexicon)
+        return make_writer(self.settings, self.lexicon)
 
     @cached_property
     def knowledge(self) -> Knowledge:
@@ -151,7 +151,7 @@ class App:
         """Where questions are asked, kept and passed on."""
         from citewell.bootstrap.desk import make_desk
 
-        return make_desk(self.library, self.knowledge)
+        return make_desk(self.library, lambda: self.knowledge)
 
     def owner(
         self, *, tags: Iterable[str] | None = None, journey: str | None = None, subject: str | None = None

@@ -30,12 +30,12 @@ def make_embedder(settings: Settings) -> Embedder:
     return OllamaEmbedder(settings.embedder_model, url=settings.embedder_url)
 
 
-def make_writer(settings: Settings, embedder: Embedder, lexicon: Lexicon) -> Writer:
+def make_writer(settings: Settings, lexicon: Lexicon) -> Writer:
     """The extractive writer, or a model behind a server."""
     if settings.model == "extractive":
-        from citewell.adapters.llm.extractive import Embedded, Extractive
+        from citewell.adapters.llm.extractive import Extractive
 
-        return Extractive(Embedded(embedder), lexicon)
+        return Extractive(lexicon)
     from citewell.adapters.llm import make_model
     from citewell.answer.generate import ModelWriter
     from citewell.assistants.knowledge import RATING

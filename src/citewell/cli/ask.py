@@ -7,11 +7,14 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from citewell.answer.stream import Done, Replace, Sentence
-from citewell.answer.view import answer_json
+from citewell.answer.view import done_json
+from citewell.cli.conversations import conversation_id
 from citewell.cli.frame import Home, Journey, Json, Subject, Tags, opened, print_json, printable
+from citewell.errors import InputError
 from citewell.types import Cite, Qualify
 
 if TYPE_CHECKING:
+    from citewell.bootstrap import App
     from citewell.types import Answer
 
 
@@ -21,25 +24,41 @@ def ask(
     tag: Tags = None,
     journey: Journey = None,
     subject: Subject = None,
+    conversation: Annotated[
+        str | None, typer.Option(help="Id of the conversation to go on with.", show_default=False)
+    ] = None,
+    continued: Annotated[bool, typer.Option("--continue", help="Go on with the last conversation.")] = False,
     home: Home = None,
     json: Json = False,
 ) -> None:
-    """Answer a question: every sentence cited and checked, or a word about who should be asked."""
+    """Answer a question: every sentence cited and checked, or passed on to the person who knows."""
     with opened(context, home) as app:
-        answer = None
-        for event in app.ask_stream(question, asker=app.owner(tags=tag, journey=journey, subject=subject)):
+        asker = app.owner(tags=tag, journey=journey, subject=subject)
+        done = None
+        for event in app.desk.ask(question, asker=asker, conversation_id=_chosen(app, conversation, continued)):
             if isinstance(event, Done):
-                answer = event.answer
+                done = event
             elif isinstance(event, Sentence) and event.claim.is_shown and not json:
                 marks = "".join(f" [{n}]" for n in event.claim.citations)
                 typer.echo(printable(f"{event.claim.text}{marks}  ({event.claim.check.verdict})"))
             elif isinstance(event, Replace) and not json:
                 typer.echo("  (taken back: the whole is not supported well enough)")
-    assert answer is not None
+    assert done is not None
     if json:
-        print_json(answer_json(answer, with_withheld=True))
+        print_json(done_json(done, with_withheld=True))
     else:
-        _print_end(answer)
+        _print_end(done.answer)
+        typer.echo(f"Answer {done.answer.id[:8]} in conversation {(done.conversation_id or '')[:8]}")
+
+
+def _chosen(app: App, conversation: str | None, continued: bool) -> str | None:
+    """The conversation to go on with, or None to begin a new one."""
+    if conversation is not None:
+        return conversation_id(app, conversation)
+    known = app.desk.conversations.all(app.owner()) if continued else []
+    if continued and not known:
+        raise InputError("There is no conversation to go on with yet: ask without --continue first.")
+    return known[0].id if known else None
 
 
 def _print_end(answer: Answer) -> None:

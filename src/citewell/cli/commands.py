@@ -7,7 +7,27 @@ from typing import Annotated
 import typer
 
 from citewell import __version__
-from citewell.cli import add, ask, check, delete, doctor, entries, file, models, reindex, search, serve, show, verify
+from citewell.cli import (
+    add,
+    ask,
+    audit,
+    check,
+    conversations,
+    delete,
+    doctor,
+    entries,
+    file,
+    inbox,
+    models,
+    reindex,
+    replay,
+    search,
+    serve,
+    show,
+    tags,
+    users,
+    verify,
+)
 from citewell.cli.frame import Home
 
 app = typer.Typer(
@@ -23,6 +43,7 @@ for verb, name in (
     (search.search, "search"),
     (ask.ask, "ask"),
     (check.check, "check"),
+    (replay.replay, "replay"),
     (entries.list_entries, "list"),
     (show.show, "show"),
     (file.file, "file"),
@@ -33,7 +54,15 @@ for verb, name in (
     (doctor.doctor, "doctor"),
 ):
     app.command(name)(verb)
-app.add_typer(models.app, name="models")
+for group, name in (
+    (conversations.app, "conversations"),
+    (inbox.app, "inbox"),
+    (audit.app, "audit"),
+    (users.app, "users"),
+    (tags.app, "tags"),
+    (models.app, "models"),
+):
+    app.add_typer(group, name=name)
 
 
 def _version(wanted: bool) -> None:

@@ -33,16 +33,16 @@ class SqlAudit:
 
     def append(self, connection: Connection, ending: Ending) -> Head:
         """Add a record inside a transaction; where the log ends now."""
-        answer, asker = ending.answer, ending.asker
+        asker = ending.asker
         last = self._last(connection, asker.tenant)
         row = {
             "number": last.count + 1,
-            "id": answer.id,
+            "id": ending.answer_id,
             "tenant": asker.tenant,
             "user_id": asker.user_id,
             "made_at": now(),
-            "question_hash": hashed(answer.question),
-            "record": self._seal.close(json.dumps(ending.words, ensure_ascii=False), about=f"answer:{answer.id}"),
+            "question_hash": hashed(ending.question),
+            "record": self._seal.close(json.dumps(ending.words), about=f"answer:{ending.answer_id}"),
             "previous_hash": last.hash,
         }
         head = Head(last.count + 1, _hash(row))

@@ -40,19 +40,19 @@ class SqlConversations:
 
     def end(self, connection: Connection, ending: Ending) -> None:
         """Add the answer's turn inside a transaction; a conversation that was erased meanwhile stays erased."""
-        place, answer = ending.place, ending.answer
-        if not self._is_mine(connection, place.conversation_id, ending.asker):
+        place, answer_id = ending.place, ending.answer_id
+        if ending.text is None or not self._is_mine(connection, place.conversation_id, ending.asker):
             return
         waiting = (
             (messages.c.conversation_id == place.conversation_id)
             & (messages.c.position == place.position)
             & messages.c.answer_id.is_(None)
         )
-        if connection.execute(update(messages).where(waiting).values(answer_id=answer.id)).rowcount == 0:
-            asked = Message("user", answer.question)  # the same question, asked twice at once
-            self._append(connection, place.conversation_id, asked, answer_id=answer.id)
-        said = Message("assistant", answer.text)
-        self._append(connection, place.conversation_id, said, answer_id=answer.id)
+        if connection.execute(update(messages).where(waiting).values(answer_id=answer_id)).rowcount == 0:
+            asked = Message("user", ending.question)  # the same question, asked twice at once
+            self._append(connection, place.conversation_id, asked, answer_id=answer_id)
+        said = Message("assistant", ending.text)
+        self._append(connection, place.conversation_id, said, answer_id=answer_id)
 
     def turns(self, conversation_id: str, asker: Asker, *, newest: int | None = None) -> list[Turn]:
         """The turns, oldest first; only so many of the newest where a number is given."""

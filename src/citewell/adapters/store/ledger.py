@@ -11,7 +11,6 @@ from citewell.adapters.store.conversations import SqlConversations
 from citewell.adapters.store.engine import writing
 from citewell.adapters.store.routing import SqlInbox
 from citewell.keeping import Ending
-from citewell.types import Route
 
 
 class SqlLedger:
@@ -29,7 +28,7 @@ class SqlLedger:
         with writing(self._engine, self._path) as connection:
             head = self._audit.append(connection, ending)
             self._conversations.end(connection, ending)
-            if isinstance(ending.answer.action, Route):
-                routed_id = self._inbox.put(connection, ending.answer.action, ending)
+            if ending.route is not None:
+                routed_id = self._inbox.put(connection, ending.route, ending)
         self._audit.note(ending.asker.tenant, head)
         return routed_id

@@ -140,6 +140,11 @@ class SqlPeople:
         with reading(self._engine, self._path) as connection:
             return self._user(connection, self._query(tenant).where(users.c.id == user_id))
 
+    def by_email(self, email: str, *, tenant: str) -> User:
+        """The user of a tenant with this e-mail address."""
+        with reading(self._engine, self._path) as connection:
+            return self._user(connection, self._query(tenant).where(users.c.email == email.strip().lower()))
+
     def all(self, *, tenant: str) -> list[User]:
         """The users of a tenant, by e-mail."""
         with reading(self._engine, self._path) as connection:
@@ -219,7 +224,7 @@ class SqlPeople:
     def _user(self, connection: Connection, query: Select[Any]) -> User:
         row = connection.execute(query).first()
         if row is None:
-            raise NotFound("There is no such user.")
+            raise NotFound("There is no such user. `citewell users list` shows them.")
         return self._made(connection, row)
 
     def _active(self, query: Select[Any]) -> User | None:

@@ -33,7 +33,7 @@ class SqlInbox:
         row = {
             "id": routed_id,
             "tenant": ending.asker.tenant,
-            "answer_id": ending.answer.id,
+            "answer_id": ending.answer_id,
             "asked_by": ending.asker.user_id,
             "tag": route.tag,
             "owner_id": route.owner_id,

@@ -75,7 +75,9 @@ class Knowledge:
         """What it is set to, so that an answer can be told from another's later."""
         writer = {"name": self.writer.name, "window": self.writer.window, "reply": self.writer.reply}
         shown = sorted(verdict.value for verdict in self.policy.shown)
-        return {"writer": writer, "limits": asdict(self.limits), "policy": {**asdict(self.policy), "shown": shown}}
+        policy = {**asdict(self.policy), "shown": shown}
+        prompts = {"rules": RULES.hash, "rating": RATING.hash}
+        return {"writer": writer, "limits": asdict(self.limits), "policy": policy, "prompts": prompts}
 
     def _context(self, question: str, hits: Sequence[Hit], history: Sequence[Message]) -> Context:
         budget = Budget(self.writer.window, self.writer.reply, self.limits.evidence_tokens, self.limits.history_tokens)

@@ -1,0 +1,121 @@
+"""What is kept of questions, as programs see it: one JSON shape for the command line and the API."""
+
+from __future__ import annotations
+
+from dataclasses import asdict
+from datetime import datetime
+from typing import Any
+
+from citewell.answer.case import Case
+from citewell.answer.replay import Replay
+from citewell.answer.view import answer_json
+from citewell.keeping import AuditEntry, Conversation, Proof, Record, Routed, Turn
+
+
+def conversation_json(conversation: Conversation) -> dict[str, Any]:
+    """A conversation as it is listed."""
+    return {
+        "id": conversation.id,
+        "title": conversation.title,
+        "made_at": when(conversation.made_at),
+        "changed_at": when(conversation.changed_at),
+    }
+
+
+def turn_json(turn: Turn) -> dict[str, Any]:
+    """One turn of a conversation."""
+    return {
+        "role": turn.message.role,
+        "text": turn.message.text,
+        "answer_id": turn.answer_id,
+        "made_at": when(turn.made_at),
+    }
+
+
+def routed_json(routed: Routed) -> dict[str, Any]:
+    """A question in the inbox, without its words."""
+    return {
+        "id": routed.id,
+        "answer_id": routed.answer_id,
+        "asked_by": routed.asked_by,
+        "tag": routed.tag,
+        "owner_id": routed.owner_id,
+        "reason": routed.reason,
+        "fallback": routed.is_fallback,
+        "state": routed.state,
+        "reply": routed.reply,
+        "replied_by": routed.replied_by,
+        "made_at": when(routed.made_at),
+        "replied_at": None if routed.replied_at is None else when(routed.replied_at),
+    }
+
+
+def case_json(case: Case) -> dict[str, Any]:
+    """A question in the inbox with its words, as far as one person may see them."""
+    return {
+        **routed_json(case.routed),
+        "question": case.question,
+        "may_answer": case.may_answer,
+        "evidence": [asdict(passage) for passage in case.passages],
+        "hidden_evidence": case.hidden_passages,
+        "draft": list(case.draft),
+        "hidden_draft": case.hidden_sentences,
+    }
+
+
+def entry_json(entry: AuditEntry) -> dict[str, Any]:
+    """One record of the audit log, without its words."""
+    return {
+        "number": entry.number,
+        "answer_id": entry.answer_id,
+        "user_id": entry.user_id,
+        "made_at": when(entry.made_at),
+        "question_hash": entry.question_hash,
+        "hash": entry.hash,
+    }
+
+
+def record_json(record: Record, *, with_withheld: bool) -> dict[str, Any]:
+    """One record with its words; the withheld sentences only for an administrator."""
+    words = dict(record.words)
+    if not with_withheld:
+        words["claims"] = [claim for claim in words["claims"] if claim["is_shown"]]
+        if words["answer"] is not None:
+            words["answer"] = {name: value for name, value in words["answer"].items() if name != "withheld"}
+    return {**entry_json(record.entry), **words}
+
+
+def proof_json(proof: Proof) -> dict[str, Any]:
+    """Whether the audit log is whole."""
+    return {
+        "ok": not proof.problems,
+        "records": proof.records,
+        "head": str(proof.head),
+        "problems": list(proof.problems),
+    }
+
+
+def replay_json(replay: Replay, *, with_withheld: bool) -> dict[str, Any]:
+    """A question asked again, beside what it got then."""
+    words = replay.record.words
+    return {
+        "answer_id": replay.record.entry.answer_id,
+        "question": words["question"],
+        "is_same": replay.is_same,
+        "action": {"then": replay.action_then, "now": replay.action_now},
+        "text": {"then": words["answer"]["text"] if words["answer"] else None, "now": replay.answer.text},
+        "sentences": [{"change": one.kind, "then": one.then, "now": one.now} for one in replay.changes],
+        "erased": [asdict(one) for one in replay.erased],
+        "notes": list(replay.notes),
+        "now": answer_json(replay.answer, with_withheld=with_withheld),
+    }
+
+
+def when(moment: datetime) -> str:
+    """A moment in UTC, as programs read it.
+
+    >>> from datetime import UTC
+    >>> when(datetime(2026, 3, 12, 9, 30, tzinfo=UTC))
+    '2026-03-12T09:30:00+00:00'
+    """
+    return moment.isoformat()

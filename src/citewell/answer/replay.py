@@ -1,0 +1,186 @@
+"""Asks a recorded question again on the versions that answered then, and tells the difference sentence by sentence."""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Iterator, Mapping, Sequence
+from dataclasses import dataclass, replace
+from difflib import SequenceMatcher
+from typing import Any, Literal, Protocol
+
+from citewell.answer.case import Texts
+from citewell.answer.record import claim_record, digest, numbers, scope_of
+from citewell.answer.stream import Done, Event
+from citewell.answer.view import action_name
+from citewell.errors import NotFound
+from citewell.keeping import Record
+from citewell.types import EVERY, Answer, Asker, Message, Scope
+
+Claimed = Mapping[str, Any]
+"""A checked sentence as it is recorded."""
+
+NOT_SETTLED = "The library changed while the question was being answered; what was searched may differ a little."
+OTHER_VERSIONS = "The scope of the question holds other versions now than then: documents were filed anew since."
+EMBEDDED_ANEW = "The library was embedded anew since: the versions are the same, their vectors are not."
+UNFINISHED = "The answer never came to its end then; only what had been shown is compared."
+NARROWED = "You hold fewer tags now than when this was asked; documents that you may not see are left out."
+
+
+class Asked(Protocol):
+    """The assistant over what was current then."""
+
+    def ask(self, question: str, *, scope: Scope, history: Sequence[Message]) -> Iterator[Event]: ...
+
+    def setup(self) -> Mapping[str, Any]: ...
+
+
+@dataclass(frozen=True, slots=True)
+class Then:
+    """A recorded question, as far as this person may ask it again."""
+
+    record: Record
+    scope: Scope
+    is_narrowed: bool
+    with_withheld: bool
+
+    @classmethod
+    def of(cls, record: Record, asker: Asker) -> Then:
+        """Never more than the scope of then, nor than what the person may see now."""
+        then = scope_of(record.words["scope"])
+        scope = then
+        if not asker.is_admin and EVERY not in asker.scope.tags:
+            tags = asker.scope.tags if EVERY in then.tags else then.tags & asker.scope.tags
+            scope = replace(then, tags=tags)
+        return cls(record, scope, is_narrowed=scope != then, with_withheld=asker.is_admin)
+
+    @property
+    def stamp(self) -> int:
+        return int(self.record.words["library"]["stamp"])
+
+    @property
+    def generations(self) -> frozenset[int]:
+        return numbers(self.record.words["library"]["generations"])
+
+    def is_embedded_anew(self, still: Sequence[tuple[int, str]]) -> bool:
+        """Whether all generations were replaced at once: none of then is left, though versions of then are."""
+        return bool(still) and self.generations.isdisjoint(generation for generation, _ in still)
+
+    def only(self, still: Sequence[tuple[int, str]]) -> Collection[int] | None:
+        """The generations to ask; all of that moment once they have other numbers."""
+        return None if self.is_embedded_anew(still) else self.generations
+
+    def claims(self) -> list[Claimed]:
+        """The sentences of then; those that were withheld only for an administrator."""
+        return [one for one in self.record.words["claims"] if one["is_shown"] or self.with_withheld]
+
+
+@dataclass(frozen=True, slots=True)
+class Change:
+    """One sentence, then and now."""
+
+    kind: Literal["same", "changed", "gone", "new"]
+    then: Claimed | None
+    now: Claimed | None
+
+
+@dataclass(frozen=True, slots=True)
+class Erased:
+    """A version that the answer rested on and that is no more."""
+
+    document_id: str
+    document: str
+    version: int
+
+
+@dataclass(frozen=True, slots=True)
+class Replay:
+    """What a question got then, what it gets now, and why they may differ."""
+
+    record: Record
+    answer: Answer
+    action_then: str | None
+    action_now: str
+    changes: tuple[Change, ...]
+    erased: tuple[Erased, ...]
+    notes: tuple[str, ...]
+
+    @property
+    def is_same(self) -> bool:
+        """Whether action and every sentence are as they were."""
+        return self.action_then == self.action_now and all(change.kind == "same" for change in self.changes)
+
+
+def replay(then: Then, still: Sequence[tuple[int, str]], *, assistant: Asked, library: Texts) -> Replay:
+    """Ask again and compare; `still` are the versions of then that are kept and may be seen."""
+    words = then.record.words
+    history = [Message(one["role"], one["text"]) for one in words["history"]]
+    *_, last = assistant.ask(words["question"], scope=then.scope, history=history)
+    assert isinstance(last, Done)
+    now = [claim_record(claim) for claim in last.answer.claims if claim.is_shown or then.with_withheld]
+    erased = _erased(words["evidence"], library, then.scope.tenant)
+    return Replay(
+        record=then.record,
+        answer=last.answer,
+        action_then=words["answer"]["action"] if words["answer"] else None,
+        action_now=action_name(last.answer.action),
+        changes=tuple(compare(then.claims(), now)),
+        erased=erased,
+        notes=tuple(_notes(then, still, erased, setup=assistant.setup())),
+    )
+
+
+def compare(then: Sequence[Claimed], now: Sequence[Claimed]) -> Iterator[Change]:
+    """Sentences side by side; one with the same words but another verdict or place is changed.
+
+    >>> old = [{"text": "A.", "verdict": "supported"}, {"text": "B.", "verdict": "supported"}]
+    >>> new = [{"text": "A.", "verdict": "partly"}, {"text": "C.", "verdict": "supported"}]
+    >>> [change.kind for change in compare(old, new)]
+    ['changed', 'gone', 'new']
+    """
+    texts = [one["text"] for one in then], [one["text"] for one in now]
+    for kind, first, last, begin, end in SequenceMatcher(None, *texts, autojunk=False).get_opcodes():
+        if kind == "equal":
+            for before, after in zip(then[first:last], now[begin:end], strict=True):
+                yield Change("same" if before == after else "changed", before, after)
+        else:
+            yield from (Change("gone", one, None) for one in then[first:last])
+            yield from (Change("new", None, one) for one in now[begin:end])
+
+
+def _erased(evidence: Sequence[Mapping[str, Any]], library: Texts, tenant: str) -> tuple[Erased, ...]:
+    """The versions among the evidence that are no more."""
+    found = {}
+    for one in evidence:
+        try:
+            library.entry(one["document_id"], Scope.owner(tenant))
+        except NotFound:
+            found[one["document_id"]] = Erased(one["document_id"], one["document"], one["version"])
+    return tuple(found.values())
+
+
+def _notes(
+    then: Then, still: Sequence[tuple[int, str]], erased: Sequence[Erased], *, setup: Mapping[str, Any]
+) -> Iterator[str]:
+    """Why then and now may differ, in plain words."""
+    words = then.record.words
+    library = words["library"]
+    if words["answer"] is None:
+        yield UNFINISHED
+    if not library["is_settled"]:
+        yield NOT_SETTLED
+    for one in erased:
+        yield f"Version {one.version} of “{one.document}”, which the answer rested on, has been erased since."
+    if then.is_narrowed:
+        yield NARROWED
+    elif then.is_embedded_anew(still):
+        yield EMBEDDED_ANEW
+        if digest(document_id for _, document_id in still) != library["digest"]:
+            yield OTHER_VERSIONS
+    else:
+        missing = len(then.generations.difference(generation for generation, _ in still))
+        if missing:
+            yield f"{missing} of the {library['documents']} documents that were searched then are gone or filed anew."
+    yield from (f"The {name} is not set as it was then." for name in _changed(words["setup"], setup))
+
+
+def _changed(then: Mapping[str, Any], now: Mapping[str, Any]) -> list[str]:
+    return sorted(name for name in {*then, *now} if then.get(name) != now.get(name))

@@ -1,0 +1,111 @@
+"""`citewell audit`: what was answered, on what, to whom; and whether the log is whole."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Annotated, Any
+
+import typer
+
+from citewell.answer.kept_view import entry_json, proof_json, record_json
+from citewell.cli.frame import Home, Json, opened, print_json, printable
+from citewell.cli.ids import find
+from citewell.errors import InputError
+from citewell.keeping import Head
+
+if TYPE_CHECKING:
+    from citewell.bootstrap import App
+
+app = typer.Typer(help="Read and prove the log of all answers.", add_completion=False, no_args_is_help=True)
+
+AnswerId = Annotated[str, typer.Argument(help="The answer's id, or its first characters.", show_default=False)]
+MANY = 1_000_000
+
+
+def answer_id(library: App, prefix: str) -> str:
+    """The full id of an answer on record."""
+    entries = library.desk.audit.entries(library.owner(), limit=MANY)
+    missing = "There is no such answer on record. `citewell audit list` shows the ids."
+    return find(prefix, (entry.answer_id for entry in entries), missing=missing)
+
+
+@app.command("list")
+def list_records(
+    context: typer.Context,
+    limit: Annotated[int, typer.Option(help="How many of the newest records.", min=1)] = 50,
+    home: Home = None,
+    json: Json = False,
+) -> None:
+    """List the newest records; their words are sealed, `show` opens one."""
+    with opened(context, home) as library:
+        entries = library.desk.audit.entries(library.owner(), limit=limit)
+    if json:
+        print_json({"records": [entry_json(entry) for entry in entries]})
+        return
+    if not entries:
+        typer.echo("Nothing is on record yet. Ask something with `citewell ask`.")
+    for entry in entries:
+        typer.echo(f"{entry.number:>6}  {entry.answer_id[:8]}  {entry.made_at:%d %b %Y %H:%M} UTC  {entry.user_id}")
+
+
+@app.command()
+def show(context: typer.Context, answer: AnswerId, home: Home = None, json: Json = False) -> None:
+    """Show one record: question, scope, versions searched, evidence, answer and verdicts."""
+    with opened(context, home) as library:
+        asker = library.owner()
+        record = library.desk.audit.read(answer_id(library, answer), asker)
+    told = record_json(record, with_withheld=True)
+    if json:
+        print_json(told)
+    else:
+        _print(told)
+
+
+def _print(told: dict[str, Any]) -> None:
+    library, scope = told["library"], told["scope"]
+    tags = " ".join(scope["tags"]) or "none"
+    lines = [
+        f"Record {told['number']} · {told['made_at']} · {told['user_id']} ({told['asker']['role']}) · {told['ended']}",
+        f"Question: {told['question']}",
+        f"Scope: tenant {scope['tenant']}, tags {tags}, journey {scope['journey'] or 'none'}",
+        f"Searched: {library['documents']} documents at stamp {library['stamp']}",
+        f"Writer: {told['setup']['writer']['name']}",
+    ]
+    lines += [
+        f"  passage {one['number']}: {one['document']}, version {one['version']}, {one['source_id']} "
+        f"characters {one['start']}–{one['end']}"
+        for one in told["evidence"]
+    ]
+    lines += [
+        f"  {'shown' if one['is_shown'] else 'withheld'}, {one['verdict']}: {one['text']}" for one in told["claims"]
+    ]
+    if told["answer"]:
+        lines.append(f"{told['answer']['action']}: {told['answer']['text']}")
+    typer.echo(printable("\n".join([*lines, f"Hash {told['hash']}"])))
+
+
+@app.command()
+def verify(
+    context: typer.Context,
+    head: Annotated[
+        str | None,
+        typer.Option(help="COUNT:HASH as an earlier run printed it; proves that all up to it is still there."),
+    ] = None,
+    home: Home = None,
+    json: Json = False,
+) -> None:
+    """Prove that no record was changed, removed or put elsewhere; prints the head to note down for the next time."""
+    try:
+        known = None if head is None else Head.read(head)
+    except ValueError as error:
+        raise InputError("A head looks like 12:9f…, as `citewell audit verify` prints it.") from error
+    with opened(context, home) as library:
+        proof = library.desk.audit.prove(library.settings.tenant, known=known)
+    if json:
+        print_json(proof_json(proof))
+    else:
+        for problem in proof.problems:
+            typer.echo(f"✗ {problem}", err=True)
+        whole = "the chain is whole" if not proof.problems else f"{len(proof.problems)} problems"
+        typer.echo(f"{proof.records} records: {whole}. Head {proof.head}")
+    if proof.problems:
+        raise typer.Exit(1)

@@ -1,0 +1,113 @@
+"""`citewell inbox`: questions that were passed on to a person, and their replies."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Annotated
+
+import typer
+
+from citewell.answer.kept_view import case_json, routed_json
+from citewell.cli.frame import Home, Json, opened, print_json, printable
+from citewell.cli.ids import find
+
+if TYPE_CHECKING:
+    from citewell.answer.case import Case
+    from citewell.bootstrap import App
+    from citewell.keeping import Routed
+
+app = typer.Typer(help="Read and answer questions that were passed on.", add_completion=False)
+
+RoutedId = Annotated[str, typer.Argument(help="The id in the inbox, or its first characters.", show_default=False)]
+
+
+def _routed_id(library: App, prefix: str) -> str:
+    items = library.desk.inbox.waiting(library.owner())
+    missing = "There is no such question in the inbox. `citewell inbox` shows the ids."
+    return find(prefix, (item.id for item in items), missing=missing)
+
+
+@app.callback(invoke_without_command=True)
+def inbox(context: typer.Context, home: Home = None, json: Json = False) -> None:
+    """List the questions that wait for a reply, open ones first."""
+    if context.invoked_subcommand is None:
+        list_waiting(context, home, json)
+
+
+@app.command("list")
+def list_waiting(context: typer.Context, home: Home = None, json: Json = False) -> None:
+    """List the questions that wait for a reply, open ones first."""
+    with opened(context, home) as library:
+        items = library.desk.inbox.waiting(library.owner())
+    _print_items(items, json=json, empty="The inbox is empty.")
+
+
+@app.command()
+def asked(context: typer.Context, home: Home = None, json: Json = False) -> None:
+    """List your own questions that were passed on, with the replies."""
+    with opened(context, home) as library:
+        items = library.desk.inbox.asked(library.owner())
+    _print_items(items, json=json, empty="None of your questions was passed on.")
+
+
+@app.command()
+def show(context: typer.Context, question: RoutedId, home: Home = None, json: Json = False) -> None:
+    """Show a question with the passages that were found, the draft that was withheld, and the reply."""
+    with opened(context, home) as library:
+        case = library.desk.case(_routed_id(library, question), library.owner())
+    if json:
+        print_json(case_json(case))
+    else:
+        _print_case(case)
+
+
+@app.command()
+def reply(
+    context: typer.Context,
+    question: RoutedId,
+    text: Annotated[str, typer.Argument(help="What the person who asked will read.", show_default=False)],
+    home: Home = None,
+    json: Json = False,
+) -> None:
+    """Answer a question; the person who asked sees the reply."""
+    with opened(context, home) as library:
+        item = library.desk.inbox.reply(_routed_id(library, question), text, library.owner())
+    if json:
+        print_json(routed_json(item))
+    else:
+        typer.echo("Replied; the person who asked sees it under Asked.")
+
+
+@app.command()
+def close(context: typer.Context, question: RoutedId, home: Home = None, json: Json = False) -> None:
+    """Put a question away, answered or not."""
+    with opened(context, home) as library:
+        item = library.desk.inbox.close(_routed_id(library, question), library.owner())
+    if json:
+        print_json(routed_json(item))
+    else:
+        typer.echo("Put away.")
+
+
+def _print_items(items: list[Routed], *, json: bool, empty: str) -> None:
+    if json:
+        print_json({"questions": [routed_json(item) for item in items]})
+        return
+    if not items:
+        typer.echo(empty)
+    for item in items:
+        typer.echo(printable(f"{item.id[:8]}  {item.state:<8}  {item.made_at:%d %b %Y}  {item.tag}: {item.reason}"))
+        if item.reply:
+            typer.echo(printable(f"          {item.reply}"))
+
+
+def _print_case(case: Case) -> None:
+    lines = [case.question, f"Passed on because: {case.routed.reason} (tag {case.routed.tag}, {case.routed.state})"]
+    for number, passage in enumerate(case.passages, 1):
+        lines.append(f"\n[{number}] {passage.document}, version {passage.version} ({passage.source_id})")
+        lines.append(passage.text or "    This version has been erased or read anew since.")
+    if case.hidden_passages:
+        lines.append(f"{case.hidden_passages} passages are of documents that you may not see.")
+    lines += [f"\nWithheld draft, {one['verdict']}: {one['text']}" for one in case.draft]
+    if case.routed.reply:
+        lines.append(f"\nReply: {case.routed.reply}")
+    typer.echo(printable("\n".join(lines)))

@@ -1,0 +1,43 @@
+"""`citewell replay`: ask a recorded question again on the versions that answered then."""
+
+from __future__ import annotations
+
+import typer
+
+from citewell.answer.kept_view import replay_json
+from citewell.answer.replay import Change, Replay
+from citewell.cli.audit import AnswerId, answer_id
+from citewell.cli.frame import Home, Json, opened, print_json, printable
+
+MARKS = {"same": "=", "changed": "~", "gone": "-", "new": "+"}
+
+
+def replay(context: typer.Context, answer: AnswerId, home: Home = None, json: Json = False) -> None:
+    """Ask a recorded question again on the same versions, and show the difference sentence by sentence."""
+    with opened(context, home) as app:
+        found = app.desk.replay(answer_id(app, answer), app.owner())
+    if json:
+        print_json(replay_json(found, with_withheld=True))
+    else:
+        _print(found)
+
+
+def _print(found: Replay) -> None:
+    typer.echo(printable(found.record.words["question"]))
+    if found.action_then != found.action_now:
+        typer.echo(f"{found.action_then or 'unfinished'} then, {found.action_now} now")
+    for change in found.changes:
+        for line in _lines(change):
+            typer.echo(printable(line))
+    for note in found.notes:
+        typer.echo(printable(f"Note: {note}"))
+    typer.echo("The same answer as then." if found.is_same else "Not the same answer as then.")
+
+
+def _lines(change: Change) -> list[str]:
+    told = change.now or change.then or {}
+    lines = [f"{MARKS[change.kind]} {told['text']}  ({told['verdict']}{'' if told['is_shown'] else ', withheld'})"]
+    if change.kind == "changed" and change.then:
+        shown = "" if change.then["is_shown"] else ", withheld"
+        lines.append(f"    then: {change.then['verdict']}{shown}")
+    return lines

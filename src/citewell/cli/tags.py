@@ -1,0 +1,40 @@
+"""`citewell tags`: who answers questions about a tag."""
+
+from __future__ import annotations
+
+from typing import Annotated
+
+import typer
+
+from citewell.cli.frame import Home, Json, opened, print_json, printable
+
+app = typer.Typer(help="Say who answers questions about a tag.", add_completion=False, no_args_is_help=True)
+
+
+@app.callback()
+def tags() -> None:
+    """Say who answers questions about a tag."""
+
+
+@app.command()
+def owner(
+    context: typer.Context,
+    tag: Annotated[str, typer.Argument(help="A tag.", show_default=False)],
+    email: Annotated[
+        str | None, typer.Argument(help="The user who answers; left out: nobody, it goes to an administrator.")
+    ] = None,
+    home: Home = None,
+    json: Json = False,
+) -> None:
+    """Say who gets the questions that documents with this tag do not answer."""
+    with opened(context, home) as library:
+        tenant = library.settings.tenant
+        user = None if email is None else library.people.by_email(email, tenant=tenant)
+        library.people.set_owner(tag, tenant=tenant, owner_id=None if user is None else user.id)
+    name = tag.strip().lower()
+    if json:
+        print_json({"tag": name, "owner": None if user is None else user.email})
+    elif user is None:
+        typer.echo(printable(f"Questions about {name} go to an administrator now."))
+    else:
+        typer.echo(printable(f"Questions about {name} go to {user.email} now."))

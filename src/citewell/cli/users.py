@@ -1,0 +1,127 @@
+"""`citewell users`: who may sign in, as what, and with which keys."""
+
+from __future__ import annotations
+
+import sys
+from typing import TYPE_CHECKING, Annotated, Any
+
+import typer
+
+from citewell.cli.frame import Home, Json, Tags, opened, print_json, printable
+from citewell.types import Role
+
+if TYPE_CHECKING:
+    from citewell.adapters.store.people import User
+
+app = typer.Typer(help="Add, list and change users, and give them keys.", add_completion=False, no_args_is_help=True)
+
+Email = Annotated[str, typer.Argument(help="The user's e-mail address.", show_default=False)]
+PasswordStdin = Annotated[bool, typer.Option("--password-stdin", help="Read the password from standard input.")]
+
+
+@app.command()
+def add(
+    context: typer.Context,
+    email: Email,
+    name: Annotated[str, typer.Option(help="The person's name.", show_default=False)] = "",
+    role: Annotated[Role, typer.Option(help="What they may do.")] = Role.MEMBER,
+    tag: Tags = None,
+    password_stdin: PasswordStdin = False,
+    home: Home = None,
+    json: Json = False,
+) -> None:
+    """Add a user; without a password they use keys only."""
+    password = _password(is_given=password_stdin)
+    with opened(context, home) as library:
+        tenant = library.settings.tenant
+        user = library.people.add(tenant=tenant, email=email, name=name, role=role, tags=tag or [], password=password)
+    _tell(user, json=json, words="Added")
+
+
+@app.command("list")
+def list_users(context: typer.Context, home: Home = None, json: Json = False) -> None:
+    """List the users, by e-mail address."""
+    with opened(context, home) as library:
+        users = library.people.all(tenant=library.settings.tenant)
+    if json:
+        print_json({"users": [_user_json(user) for user in users]})
+        return
+    if not users:
+        typer.echo("There are no users yet: the person at this machine does everything. Add one with `users add`.")
+    for user in users:
+        typer.echo(printable(_line(user)))
+
+
+@app.command()
+def change(
+    context: typer.Context,
+    email: Email,
+    role: Annotated[Role | None, typer.Option(help="What they may do.", show_default=False)] = None,
+    tag: Tags = None,
+    no_tags: Annotated[bool, typer.Option("--no-tags", help="Take all tags away.")] = False,
+    active: Annotated[bool | None, typer.Option("--active/--inactive", help="Whether they may sign in.")] = None,
+    password_stdin: PasswordStdin = False,
+    home: Home = None,
+    json: Json = False,
+) -> None:
+    """Change a user's role, tags, password, or whether they may sign in."""
+    password = _password(is_given=password_stdin)
+    with opened(context, home) as library:
+        tenant = library.settings.tenant
+        known = library.people.by_email(email, tenant=tenant)
+        tags = [] if no_tags else tag
+        user = library.people.change(known.id, tenant=tenant, role=role, tags=tags, is_active=active, password=password)
+    _tell(user, json=json, words="Changed")
+
+
+@app.command()
+def key(
+    context: typer.Context,
+    email: Email,
+    name: Annotated[str, typer.Option(help="What the key is for.")] = "key",
+    remove: Annotated[str | None, typer.Option(help="Id of a key to make worthless.", show_default=False)] = None,
+    home: Home = None,
+    json: Json = False,
+) -> None:
+    """Give a user a key for programs; it is shown once and kept only as a hash."""
+    with opened(context, home) as library:
+        tenant = library.settings.tenant
+        user = library.people.by_email(email, tenant=tenant)
+        if remove is not None:
+            library.people.remove_key(remove, user_id=user.id)
+            key_id, made = remove, None
+        else:
+            key_id, made = library.people.add_key(user.id, tenant=tenant, name=name)
+    if json:
+        print_json({"id": key_id, "email": user.email, "key": made})
+    elif made is None:
+        typer.echo("That key is worthless now.")
+    else:
+        typer.echo(f"{made}\nThis is shown once: keep it safe. Its id is {key_id}.")
+
+
+def _password(*, is_given: bool) -> str | None:
+    return sys.stdin.readline().rstrip("\r\n") if is_given else None
+
+
+def _user_json(user: User) -> dict[str, Any]:
+    return {
+        "id": user.id,
+        "email": user.email,
+        "name": user.name,
+        "role": user.role.value,
+        "tags": sorted(user.tags),
+        "active": user.is_active,
+    }
+
+
+def _line(user: User) -> str:
+    state = "" if user.is_active else "  inactive"
+    return f"{user.email}  {user.role}  {' '.join(sorted(user.tags)) or 'no tags'}{state}"
+
+
+def _tell(user: User, *, json: bool, words: str) -> None:
+    if json:
+        print_json({"user": _user_json(user)})
+    else:
+        typer.echo(printable(f"{words}: {_line(user)}"))
