@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import sys
+from dataclasses import asdict
 from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
@@ -98,6 +99,20 @@ def key(
         typer.echo("That key is worthless now.")
     else:
         typer.echo(f"{made}\nThis is shown once: keep it safe. Its id is {key_id}.")
+
+
+@app.command()
+def keys(context: typer.Context, email: Email, home: Home = None, json: Json = False) -> None:
+    """List the keys of a user: what each is for and when it was last used, to the hour."""
+    with opened(context, home) as library:
+        tenant = library.settings.tenant
+        found = library.people.keys(library.people.by_email(email, tenant=tenant).id, tenant=tenant)
+    if json:
+        print_json({"keys": [asdict(one) for one in found]})
+        return
+    for one in found:
+        used = f"last used {one.used_at:%d %b %Y}" if one.used_at else "never used"
+        typer.echo(printable(f"{one.id}  {one.name}  made {one.made_at:%d %b %Y}, {used}"))
 
 
 def _password(*, is_given: bool) -> str | None:

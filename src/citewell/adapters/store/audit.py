@@ -12,7 +12,7 @@ from typing import Any
 from sqlalchemy import Connection, Engine, Row, delete, insert, select
 
 from citewell.adapters.store.engine import reading
-from citewell.adapters.store.heads import Heads
+from citewell.adapters.store.heads import HEAD_FILE, Heads
 from citewell.adapters.store.rows import hashed, now
 from citewell.adapters.store.schema import answers, audit_heads, conversations, messages, routed
 from citewell.adapters.store.seal import Seal
@@ -88,9 +88,7 @@ class SqlAudit:
                 hashes[row.number] = row.hash
             told += self._wrong_end(connection, tenant, last)
             told += _orphans(connection, tenant)
-        for place, head in (("audit.head beside the library", self._heads.of(tenant)), ("the head you gave", known)):
-            if head is not None and hashes.get(head.count) != head.hash:
-                told.append(f"{place} says record {head.count} ended the log; that record is not there as it was")
+        told += self._wrong_notes(tenant, hashes, known)
         return Proof(len(hashes) - 1, last, tuple(told))
 
     def _wrong(self, row: Row[Any], last: Head) -> list[str]:
@@ -118,6 +116,18 @@ class SqlAudit:
             return []
         missing = head.count - last.count
         return [f"after record {last.count}: {missing} missing" if missing > 0 else "the log does not end as sealed"]
+
+    def _wrong_notes(self, tenant: str, hashes: Mapping[int, str], known: Head | None) -> list[str]:
+        """Whether the log still holds what was said of its end elsewhere."""
+        try:
+            noted = self._heads.of(tenant)
+        except (LibraryError, ValueError):
+            return [f"{HEAD_FILE} beside the library was changed"]
+        told = []
+        for place, head in ((f"{HEAD_FILE} beside the library", noted), ("the head you gave", known)):
+            if head is not None and hashes.get(head.count) != head.hash:
+                told.append(f"{place} says record {head.count} ended the log; that record is not there as it was")
+        return told
 
     def _last(self, connection: Connection, tenant: str) -> Head:
         """Where the next record goes: after the last row that is there, so that a damaged end stays visible."""

@@ -41,7 +41,7 @@ class Heads:
     def _known(self) -> dict[str, str]:
         try:
             return self._read()
-        except LibraryError:
+        except (LibraryError, ValueError):
             return {}  # damaged: `prove` has said so, and a new one begins
 
     def _read(self) -> dict[str, str]:

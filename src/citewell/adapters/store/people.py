@@ -7,13 +7,13 @@ import secrets
 import uuid
 from collections.abc import Iterable
 from dataclasses import dataclass
-from datetime import timedelta
+from datetime import UTC, datetime, timedelta
 from pathlib import Path
 from typing import Any
 
 from argon2 import PasswordHasher
 from argon2.exceptions import VerificationError
-from sqlalchemy import Connection, Engine, Row, Select, delete, insert, select, update
+from sqlalchemy import Connection, Engine, Row, Select, delete, insert, or_, select, update
 
 from citewell.adapters.store.engine import reading, writing
 from citewell.adapters.store.rows import hashed, now
@@ -22,6 +22,8 @@ from citewell.errors import InputError, NotFound, ScopeRefused
 from citewell.types import EVERY, Asker, Role, Scope
 
 SESSION_HOURS = 12
+KEY_USE = timedelta(hours=1)
+"""How closely the last use of a key is noted."""
 MIN_PASSWORD_CHARACTERS = 10
 KEY_PREFIX = "cw_"
 RESERVED_TAGS = frozenset({"public", "system"})
@@ -45,6 +47,21 @@ class User:
         """This user as the desk knows them: an administrator asks of everything, others of their tags."""
         tags = frozenset({EVERY}) if self.role is Role.ADMIN else self.tags
         return Asker(self.id, self.role, Scope(self.tenant, tags, journey, subject))
+
+
+@dataclass(frozen=True, slots=True)
+class Key:
+    """A key for programs, as it is listed."""
+
+    id: str
+    name: str
+    made_at: datetime
+    used_at: datetime | None
+
+
+def _key(row: Row[Any]) -> Key:
+    used_at = row.used_at.replace(tzinfo=UTC) if row.used_at else None
+    return Key(row.id, row.name, row.made_at.replace(tzinfo=UTC), used_at)
 
 
 def checked_tags(names: Iterable[str], *, by_admin: bool) -> frozenset[str]:
@@ -91,7 +108,7 @@ class SqlPeople:
             "email": email.lower(),
             "name": name or email,
             "role": role.value,
-            "password_hash": self._hashed(password) if password else None,
+            "password_hash": None if password is None else self._hashed(password),
             "is_active": True,
             "made_at": now(),
         }
@@ -189,8 +206,27 @@ class SqlPeople:
         return key_id, key
 
     def by_key(self, key: str) -> User | None:
-        """Who holds this key."""
-        return self._active(select(users).join(api_keys).where(api_keys.c.key_hash == hashed(key)))
+        """Who holds this key; when it was last used is noted, to the hour."""
+        user = self._active(select(users).join(api_keys).where(api_keys.c.key_hash == hashed(key)))
+        if user is not None:
+            self._note_use(hashed(key))
+        return user
+
+    def _note_use(self, key_hash: str) -> None:
+        long_ago = or_(api_keys.c.used_at.is_(None), api_keys.c.used_at < now() - KEY_USE)
+        stale = (api_keys.c.key_hash == key_hash) & long_ago
+        with reading(self._engine, self._path) as connection:
+            if connection.execute(select(api_keys.c.id).where(stale)).first() is None:
+                return
+        with writing(self._engine, self._path) as connection:
+            connection.execute(update(api_keys).where(stale).values(used_at=now()))
+
+    def keys(self, user_id: str, *, tenant: str) -> list[Key]:
+        """The keys of a user, oldest first; what they are nobody can tell any more."""
+        self.user(user_id, tenant=tenant)
+        query = select(api_keys).where(api_keys.c.user_id == user_id).order_by(api_keys.c.made_at, api_keys.c.id)
+        with reading(self._engine, self._path) as connection:
+            return [_key(row) for row in connection.execute(query)]
 
     def remove_key(self, key_id: str, *, user_id: str) -> None:
         """Make a key worthless."""

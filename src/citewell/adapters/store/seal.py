@@ -28,11 +28,14 @@ class Seal:
         try:
             if not path.exists():
                 _write(path, AESGCM.generate_key(KEY_BITS))
-            return cls(path.read_bytes())
+            key = path.read_bytes()
         except OSError as error:
             raise LibraryReadOnly(
                 f"The key of the audit log cannot be kept in {home} ({error.strerror}). Check the folder's permissions."
             ) from error
+        if len(key) * 8 != KEY_BITS:
+            raise LibraryError(f"{KEY_FILE} in {home} is damaged. Restore it from a backup; nothing was changed.")
+        return cls(key)
 
     def close(self, text: str, *, about: str) -> bytes:
         """The text, unreadable without the key."""
@@ -43,7 +46,7 @@ class Seal:
         """The text again."""
         try:
             return self._cipher.decrypt(sealed[:NONCE_BYTES], sealed[NONCE_BYTES:], about.encode()).decode()
-        except InvalidTag as error:
+        except (InvalidTag, ValueError) as error:
             raise LibraryError(
                 f"A sealed record cannot be opened: it was changed, or {KEY_FILE} is not the key it was sealed with."
             ) from error

@@ -1,0 +1,224 @@
+"""What every audit log must do: what is on record can be read by the right people, and cannot be changed unseen."""
+
+from __future__ import annotations
+
+import shutil
+import sqlite3
+from concurrent.futures import ThreadPoolExecutor
+from dataclasses import replace
+from datetime import datetime
+from pathlib import Path
+
+import pytest
+
+from citewell.adapters.store import audit
+from citewell.adapters.store.audit import SqlAudit
+from citewell.adapters.store.heads import HEAD_FILE
+from citewell.adapters.store.seal import Seal
+from citewell.errors import LibraryError, NotFound
+from citewell.keeping import Ending, Head, Place
+from citewell.types import Asker
+from tests.contracts.conftest import Office
+from tests.contracts.kept import ANN, BOB, OWNER, ROUTE, STRANGER, ending
+
+ELSEWHERE = replace(ANN, scope=STRANGER.scope)
+
+
+def filled(office: Office, count: int = 5) -> list[Ending]:
+    """Some records of two tenants, in turn."""
+    kept = []
+    for number in range(count):
+        one = ending(f"Question {number}?")
+        office.ledger.keep(one)
+        office.ledger.keep(ending(f"Elsewhere {number}?", ELSEWHERE))
+        kept.append(one)
+    return kept
+
+
+def change(office: Office, *statements: str) -> None:
+    """What somebody with the file and without the key may do."""
+    with sqlite3.connect(office.file) as raw:
+        for statement in statements:
+            raw.execute(statement)
+    raw.close()
+
+
+def test_a_whole_log_proves_itself_and_each_tenant_counts_alone(office: Office) -> None:
+    filled(office)
+    proof = office.audit.prove("clinic")
+    assert (proof.records, proof.head.count, proof.problems) == (5, 5, ())
+    assert [entry.number for entry in office.audit.entries(OWNER)] == [5, 4, 3, 2, 1]
+    assert office.audit.prove("elsewhere").problems == ()
+    assert office.audit.prove("nobody") == replace(proof, records=0, head=Head(0, "0" * 64))
+
+
+def test_each_reads_their_own_and_an_administrator_all_of_the_tenant(office: Office) -> None:
+    mine, theirs = ending("Mine?"), ending("Theirs?", BOB)
+    for one in (mine, theirs, ending("Elsewhere?", ELSEWHERE)):
+        office.ledger.keep(one)
+    assert [entry.answer_id for entry in office.audit.entries(ANN)] == [mine.answer_id]
+    assert [entry.answer_id for entry in office.audit.entries(OWNER)] == [theirs.answer_id, mine.answer_id]
+    assert office.audit.read(mine.answer_id, ANN).words == mine.words
+    assert office.audit.read(theirs.answer_id, OWNER).words == theirs.words
+    for other in (BOB, STRANGER, ELSEWHERE):
+        with pytest.raises(NotFound):
+            office.audit.read(mine.answer_id, other)
+
+
+def test_the_words_are_sealed_in_the_file(office: Office) -> None:
+    office.ledger.keep(ending("Is haematuria serious?", words={"question": "Is haematuria serious?"}))
+    office.library.close()
+    for path in office.file.parent.iterdir():
+        assert b"haematuria" not in path.read_bytes()
+
+
+TAMPERINGS = {
+    "a changed time": (
+        "UPDATE answers SET made_at = '2020-01-01 00:00:00.000000' WHERE number = 3",
+        "3: it was changed",
+    ),
+    "another user": ("UPDATE answers SET user_id = 'x' WHERE number = 2", "2: it was changed"),
+    "another question": ("UPDATE answers SET question_hash = 'x' WHERE number = 2", "2: it was changed"),
+    "changed words": ("UPDATE answers SET record = zeroblob(64) WHERE number = 4", "4: its seal is broken"),
+    "one gone in the middle": ("DELETE FROM answers WHERE number = 3", "before record 4: 1 missing"),
+    "the first gone": ("DELETE FROM answers WHERE number = 1", "before record 2: 1 missing"),
+    "the last gone": ("DELETE FROM answers WHERE number = 5", "after record 4: 1 missing"),
+    "all gone": ("DELETE FROM answers", "after record 0: 5 missing"),
+    "all and the head gone": ("DELETE FROM answers; DELETE FROM audit_heads", "audit.head beside the library says"),
+    "the head gone": ("DELETE FROM audit_heads", "the log does not end as sealed"),
+    "a forged head": ("UPDATE audit_heads SET head = zeroblob(90)", "the sealed end of the log was changed"),
+    "two swapped": (
+        "UPDATE answers SET number = 99 WHERE number = 2; UPDATE answers SET number = 2 WHERE number = 3; "
+        "UPDATE answers SET number = 3 WHERE number = 99",
+        "2: it does not follow the one before it",
+    ),
+}
+
+
+@pytest.mark.parametrize("name", TAMPERINGS)
+def test_tampering_is_seen(office: Office, name: str) -> None:
+    filled(office)
+    statements, told = TAMPERINGS[name]
+    mine = statements.replace(" WHERE ", " WHERE tenant = 'clinic' AND ")
+    change(office, *(one if "WHERE" in one else f"{one} WHERE tenant = 'clinic'" for one in mine.split("; ")))
+    problems = office.audit.prove("clinic").problems
+    assert any(told in problem for problem in problems), problems
+    assert office.audit.prove("elsewhere").problems == ()
+
+
+def test_a_chain_that_was_computed_anew_without_the_key_is_seen(office: Office) -> None:
+    """Somebody who knows the formula takes out a record and links the rest again."""
+    filled(office, 3)
+    with sqlite3.connect(office.file, detect_types=0) as raw:
+        raw.row_factory = sqlite3.Row
+        raw.execute("DELETE FROM answers WHERE tenant = 'clinic' AND number = 2")
+        previous, number = "0" * 64, 1
+        for row in raw.execute("SELECT * FROM answers WHERE tenant = 'clinic' ORDER BY number").fetchall():
+            values = dict(row) | {"previous_hash": previous, "number": number}
+            values["made_at"] = datetime.fromisoformat(values["made_at"])
+            previous = audit._hash(values)
+            raw.execute(
+                "UPDATE answers SET number = ?, previous_hash = ?, hash = ? WHERE position = ?",
+                (number, values["previous_hash"], previous, row["position"]),
+            )
+            number += 1
+    raw.close()
+    problems = office.audit.prove("clinic").problems
+    assert problems[0] == "after record 2: 1 missing"
+
+
+def test_what_comes_after_a_cut_does_not_hide_it(office: Office) -> None:
+    filled(office)
+    change(office, "DELETE FROM answers WHERE tenant = 'clinic' AND number >= 4")
+    office.ledger.keep(ending("Afterwards?"))
+    problems = office.audit.prove("clinic").problems
+    assert "before record 6: 2 missing" in problems
+
+
+def test_an_older_copy_of_the_file_is_seen(office: Office, tmp_path: Path) -> None:
+    filled(office, 2)
+    office.library.close()
+    shutil.copy(office.file, tmp_path / "older")
+    filled(office, 2)
+    office.library.close()
+    for rest in tmp_path.glob("library.sqlite-*"):
+        rest.unlink()
+    shutil.copy(tmp_path / "older", office.file)
+    assert any(HEAD_FILE in problem for problem in office.audit.prove("clinic").problems)
+
+
+def test_a_head_that_was_noted_elsewhere_proves_all_up_to_it(office: Office, tmp_path: Path) -> None:
+    filled(office, 2)
+    noted = office.audit.prove("clinic").head
+    filled(office, 2)
+    assert office.audit.prove("clinic", known=noted).problems == ()
+    assert office.audit.prove("clinic", known=Head(2, "f" * 64)).problems != ()
+    assert office.audit.prove("clinic", known=Head(9, noted.hash)).problems != ()
+
+
+def test_a_note_that_is_behind_is_no_problem(office: Office, tmp_path: Path) -> None:
+    filled(office, 2)
+    note = (tmp_path / HEAD_FILE).read_bytes()
+    filled(office, 2)
+    (tmp_path / HEAD_FILE).write_bytes(note)
+    assert office.audit.prove("clinic").problems == ()
+
+
+def test_a_damaged_note_is_told_and_costs_no_answer(office: Office, tmp_path: Path) -> None:
+    filled(office, 2)
+    (tmp_path / HEAD_FILE).write_bytes(b"rubbish")
+    assert office.audit.prove("clinic").problems == ("audit.head beside the library was changed",)
+    filled(office, 1)
+    assert office.audit.prove("clinic").problems == ()
+
+
+def test_an_inbox_item_without_its_record_is_seen(office: Office) -> None:
+    place = office.conversations.begin("How much iron?", ANN, conversation_id=None)
+    office.ledger.keep(ending(place=place, route=ROUTE))
+    change(office, "DELETE FROM answers", "DELETE FROM audit_heads")
+    problems = office.audit.prove("clinic").problems
+    assert any("the inbox holds answer" in problem for problem in problems)
+    assert "a conversation holds an answer which is not in the log" in problems
+
+
+@pytest.mark.parametrize("part", ["inbox", "conversations"])
+def test_an_ending_is_kept_whole_or_not_at_all(office: Office, part: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    def breaks(*_: object) -> None:
+        raise LibraryError("the disk is gone")
+
+    place = office.conversations.begin("How much iron?", ANN, conversation_id=None)
+    monkeypatch.setattr(getattr(office, part), {"inbox": "put", "conversations": "end"}[part], breaks)
+    with pytest.raises(LibraryError):
+        office.ledger.keep(ending(place=place, route=ROUTE))
+    assert (office.audit.entries(OWNER), office.inbox.waiting(OWNER)) == ([], [])
+    assert [turn.answer_id for turn in office.conversations.turns(place.conversation_id, ANN)] == [None]
+    assert office.audit.prove("clinic").problems == ()
+
+
+def test_the_same_answer_cannot_be_recorded_twice(office: Office) -> None:
+    kept = ending()
+    office.ledger.keep(kept)
+    with pytest.raises(LibraryError):
+        office.ledger.keep(kept)
+    assert office.audit.prove("clinic").records == 1
+
+
+def test_many_writers_at_once_make_one_chain(office: Office) -> None:
+    def ask(number: int) -> None:
+        asker: Asker = (ANN, ELSEWHERE)[number % 2]
+        place: Place = office.conversations.begin(f"Question {number}?", asker, conversation_id=None)
+        office.ledger.keep(ending(f"Question {number}?", asker, place=place))
+
+    with ThreadPoolExecutor(8) as threads:
+        list(threads.map(ask, range(60)))
+    for tenant in ("clinic", "elsewhere"):
+        proof = office.audit.prove(tenant)
+        assert (proof.records, proof.problems) == (30, ())
+
+
+def test_a_record_is_read_with_the_key_only(office: Office) -> None:
+    kept = ending()
+    office.ledger.keep(kept)
+    stranger = SqlAudit(office.library.engine, office.file, Seal(b"0" * 32))
+    with pytest.raises(LibraryError, match=r"seal\.key"):
+        stranger.read(kept.answer_id, OWNER)
