@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 from collections.abc import Sequence
 
+from citewell.answer.retrieve import MAX_QUESTION_CHARACTERS
 from citewell.clinical import Lexicon
 from citewell.types import Message
 from citewell.words import terms
@@ -27,6 +28,9 @@ MAX_OWN_TERMS = 3
 """A question with no more words of its own than this, and no clinical word, leans on the last one."""
 
 
+JOINED = " — "
+
+
 def rephrase(question: str, history: Sequence[Message], *, lexicon: Lexicon) -> str:
     """The question as it would be asked without what was said before.
 
@@ -40,7 +44,8 @@ def rephrase(question: str, history: Sequence[Message], *, lexicon: Lexicon) -> 
     if not before or not is_follow_up(question, lexicon=lexicon):
         return question
     topic = next((text for text in reversed(before) if not is_follow_up(text, lexicon=lexicon)), before[0])
-    return f"{topic.strip().rstrip('?')} — {question.strip()}"
+    room = MAX_QUESTION_CHARACTERS - len(question.strip()) - len(JOINED)
+    return f"{topic.strip().rstrip('?')[:room]}{JOINED}{question.strip()}" if room > 0 else question
 
 
 def is_follow_up(question: str, *, lexicon: Lexicon) -> bool:

@@ -1,0 +1,151 @@
+"""A recorded question, asked again on the versions that answered then."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+import pytest
+
+from citewell.answer.kept_view import replay_json
+from citewell.answer.replay import EMBEDDED_ANEW, NARROWED, UNFINISHED, Erased
+from citewell.answer.stream import Sentence
+from citewell.bootstrap import App
+from citewell.errors import NotFound
+from citewell.types import Asker, Filing, Role, Scope, Source
+from tests.assistants.test_desk import user
+
+FIRST = "# Iron\n\nGive ferrous sulfate 200 mg once daily for iron deficiency anaemia in adults."
+SECOND = FIRST.replace("200 mg once", "100 mg twice")
+ORS = "# Oral rehydration\n\nGive ORS 75 ml/kg over 4 hours to children with some dehydration."
+IRON = "How much ferrous sulfate for anaemia in adults?"
+
+
+def put(app: App, text: str, name: str, *tags: str) -> str:
+    filing = Filing(tags=frozenset(tags or {"public"}))
+    return app.add_source(Source(text.encode(), name), filing=filing).entry.id
+
+
+@pytest.fixture
+def answered(app: App) -> tuple[App, str]:
+    """A library that has answered from the first version."""
+    put(app, FIRST, "iron.md"), put(app, ORS, "ors.md")
+    answer = app.ask(IRON)
+    assert "200 mg once daily" in answer.text
+    return app, answer.id
+
+
+def test_nothing_changed_and_the_answer_is_the_same(answered: tuple[App, str]) -> None:
+    app, answer_id = answered
+    found = app.desk.replay(answer_id, app.owner())
+    assert (found.is_same, found.notes, found.erased) == (True, (), ())
+    assert [change.kind for change in found.changes] == ["same"] * len(found.changes)
+    assert found.changes
+    assert len(app.desk.audit.entries(app.owner())) == 1, "a replay is no answer of its own"
+
+
+def test_a_newer_version_answers_today_and_the_older_one_in_a_replay(answered: tuple[App, str]) -> None:
+    app, answer_id = answered
+    put(app, SECOND, "iron.md")
+    put(app, "# Anaemia\n\nFerrous sulfate 300 mg is given for anaemia in adults on Mondays.", "anaemia.md")
+    assert "100 mg twice" in app.ask(IRON).text
+    found = app.desk.replay(answer_id, app.owner())
+    assert (found.is_same, found.notes) == (True, ())
+    assert "200 mg once daily" in found.answer.text
+    assert {one.hit.version for one in found.answer.evidence} == {1}
+
+
+def test_an_erased_version_is_told_and_the_rest_answers(answered: tuple[App, str]) -> None:
+    app, answer_id = answered
+    iron = next(entry for entry in app.entries() if entry.name == "iron.md")
+    app.delete(iron.id)
+    found = app.desk.replay(answer_id, app.owner())
+    assert not found.is_same
+    assert found.erased == (Erased(iron.id, "Iron", 1),)
+    assert found.notes == (
+        "Version 1 of “Iron”, which the answer rested on, has been erased since.",
+        "1 of the 2 documents that were searched then are gone or filed anew.",
+    )
+    assert {change.kind for change in found.changes} == {"gone"}
+    assert (found.action_then, found.action_now) == ("CITE", "ROUTE")
+    assert "200 mg" not in str(replay_json(found, with_withheld=True)["now"])
+
+
+def test_a_document_that_was_filed_anew_does_not_slip_into_the_past(app: App) -> None:
+    ann = user(app, "ann", "ward")
+    put(app, FIRST, "iron.md", "ward")
+    other = put(app, FIRST.replace("200", "999"), "other.md", "secret")
+    done = app.desk.answer(IRON, asker=ann)
+    app.refile(other, Filing(tags=frozenset({"ward"})))
+    found = app.desk.replay(done.answer.id, ann)
+    assert (found.is_same, found.notes) == (True, ())
+    assert "999" not in str(found)
+
+
+def test_who_lost_a_tag_does_not_get_it_back_by_a_replay(app: App) -> None:
+    ann = user(app, "ann", "ward")
+    put(app, FIRST, "iron.md", "ward")
+    done = app.desk.answer(IRON, asker=ann)
+    found = app.desk.replay(done.answer.id, replace(ann, scope=Scope("local", frozenset(), None, None)))
+    assert NARROWED in found.notes
+    assert found.answer.evidence == ()
+    assert app.desk.replay(done.answer.id, app.owner()).is_same
+
+
+def test_another_persons_answer_cannot_be_replayed(answered: tuple[App, str]) -> None:
+    app, answer_id = answered
+    for other in (user(app, "ann"), Asker.owner(Scope.owner("elsewhere"))):
+        with pytest.raises(NotFound):
+            app.desk.replay(answer_id, other)
+
+
+def test_a_replay_after_everything_was_embedded_anew_says_so(answered: tuple[App, str]) -> None:
+    app, answer_id = answered
+    put(app, SECOND, "iron.md")
+    app.reindex()
+    found = app.desk.replay(answer_id, app.owner())
+    assert found.notes == (EMBEDDED_ANEW,)
+    assert "200 mg once daily" in found.answer.text
+    assert {one.hit.version for one in found.answer.evidence} == {1}
+
+
+def test_other_settings_are_told(answered: tuple[App, str]) -> None:
+    app, answer_id = answered
+    policy = replace(app.knowledge.policy, threshold=0.99)
+    app.__dict__["knowledge"] = replace(app.knowledge, policy=policy)
+    found = app.desk.replay(answer_id, app.owner())
+    assert found.notes == ("The policy is not set as it was then.",)
+    assert (found.action_then, found.action_now, found.is_same) == ("CITE", "ROUTE", False)
+    assert {change.kind for change in found.changes} == {"changed"}
+
+
+def test_a_follow_up_is_replayed_with_what_was_said_before(app: App) -> None:
+    put(app, FIRST, "iron.md"), put(app, ORS, "ors.md")
+    first = app.desk.answer("How much ORS for some dehydration?", asker=app.owner())
+    second = app.desk.answer("and over how many hours?", asker=app.owner(), conversation_id=first.conversation_id)
+    assert first.conversation_id is not None
+    app.desk.conversations.erase(first.conversation_id, app.owner())
+    assert app.desk.replay(second.answer.id, app.owner()).is_same
+
+
+def test_what_never_came_to_its_end_is_replayed_as_far_as_it_was_shown(answered: tuple[App, str]) -> None:
+    app, _ = answered
+    events = app.desk.ask(IRON, asker=app.owner())
+    for event in events:
+        if isinstance(event, Sentence):
+            break
+    events.close()  # type: ignore[attr-defined]
+    newest = app.desk.audit.entries(app.owner())[0]
+    found = app.desk.replay(newest.answer_id, app.owner())
+    assert UNFINISHED in found.notes
+    assert found.changes[0].kind == "same"
+    assert not found.is_same
+
+
+def test_withheld_sentences_are_compared_for_administrators_only(app: App) -> None:
+    ann = user(app, "ann", "ward", role=Role.MEMBER)
+    put(app, FIRST, "iron.md", "ward")
+    app.__dict__["settings"] = app.settings.model_copy(update={"confidence_threshold": 0.99})
+    done = app.desk.answer(IRON, asker=ann)
+    assert [claim.is_shown for claim in done.answer.claims] == [False]
+    assert app.desk.replay(done.answer.id, ann).changes == ()
+    assert len(app.desk.replay(done.answer.id, app.owner()).changes) == 1
