@@ -28,11 +28,10 @@ from citewell.adapters.embedding.minilm import MiniLM
 from citewell.adapters.index.exact import ExactIndex
 from citewell.adapters.store.library import SqlLibrary
 from citewell.answer.expand import Expansion
-from citewell.answer.extract import Place, extract
+from citewell.answer.extract import extract
 from citewell.answer.retrieve import Search, retrieve
 from citewell.clinical import Lexicon
-from citewell.ports import Candidate, Embedder, Ranked
-from citewell.types import Evidence, Hit, Why
+from citewell.types import Evidence, Hit
 from citewell.words import sentences
 
 SPLITS = ("train", "validation")
@@ -84,22 +83,7 @@ class Shelf:
         else:
             self.library = SqlLibrary(path)
             self.names = json.loads(names.read_text())
-        self.embedder: Embedder = embedder
         self.search = Search(self.library, ExactIndex(self.library), embedder, Lexicon.load())
-        opening = [Candidate(generation, 0, 0.0, 0.0, None, None) for generation in self.library.current()]
-        hits = self.library.hits([Ranked(one, 0.0, 0.0, Why(None, None, (), None)) for one in opening], SCOPE)
-        self.generation = {hit.document_id: one.generation for hit, one in zip(hits, opening, strict=True)}
-
-    def near(self, question: str, evidence: Sequence[Evidence]) -> Mapping[Place, float]:
-        """Cosines by the vectors that the library keeps."""
-        keys = {(self.generation[one.hit.document_id], one.hit.chunk_index): one.number for one in evidence}
-        stored = self.library.sentences([Candidate(*key, 0.0, 0.0, None, None) for key in keys])
-        if not stored.keys:
-            return {}
-        cosines = stored.similarities(self.embedder.embed([question])[0]).tolist()
-        numbers = np.repeat([keys[key] for key in stored.keys], np.diff(stored.starts)).tolist()
-        places = [(number, *span) for number, span in zip(numbers, stored.spans.tolist(), strict=True)]
-        return dict(zip(places, cosines, strict=True))
 
     def gold(self, claim: Claim, hit: Hit) -> Spans:
         """Offsets of the evidence sentences in the document of a hit, by their number in its abstract."""
@@ -161,13 +145,13 @@ def measure(shelf: Shelf, claims: Sequence[Claim]) -> dict[str, dict[str, float]
         hits = found.hits[:PASSAGES]
         gold = {hit.document_id: shelf.gold(claim, hit) for hit in hits}
         begun = time.perf_counter()
-        answer = _write(shelf, claim, hits, found.expansions)
+        answer = _write(claim, hits, found.expansions)
         searching.append(searched - started)
         writing.append(time.perf_counter() - begun)
         tallies["ours"].add(answer, gold)
         tallies["same passages"].add([(hit, opening(hit)) for hit in hits[: len({id(hit) for hit, _ in answer})]], gold)
         tallies["top three"].add([(hit, opening(hit)) for hit in hits[:3]], gold)
-        tallies["unanswerable"].add(_write(shelf, claim, others[:PASSAGES], found.expansions), {})
+        tallies["unanswerable"].add(_write(claim, others[:PASSAGES], found.expansions), {})
     rows = {name: tally.row() for name, tally in tallies.items()}
     for name in ("same passages", "top three"):
         rows["ours"][f"ratio_to_{name.replace(' ', '_')}"] = round(
@@ -177,10 +161,10 @@ def measure(shelf: Shelf, claims: Sequence[Claim]) -> dict[str, dict[str, float]
     return rows
 
 
-def _write(shelf: Shelf, claim: Claim, hits: Sequence[Hit], expansions: Sequence[Expansion]) -> list[tuple[Hit, Spans]]:
+def _write(claim: Claim, hits: Sequence[Hit], expansions: Sequence[Expansion]) -> list[tuple[Hit, Spans]]:
     """What the extractive writer shows."""
     evidence = [Evidence(number, hit, hit.start, hit.end) for number, hit in enumerate(hits, 1)]
-    shown = extract(claim.text, evidence, near=shelf.near(claim.text, evidence), expansions=expansions)
+    shown = extract(claim.text, evidence, expansions=expansions)
     return [(hits[one.number - 1], list(one.pieces)) for one in shown]
 
 

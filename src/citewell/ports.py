@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from typing import Protocol
+from typing import NamedTuple, Protocol
 
 import numpy as np
 from numpy.typing import NDArray
@@ -187,9 +187,11 @@ class Shelf(Protocol):
         ...
 
 
-@dataclass(frozen=True, slots=True)
-class Candidate:
-    """A passage that may answer, with both of its scores; a rank is None outside the first `limit` of its list."""
+class Candidate(NamedTuple):
+    """A passage that may answer, with both of its scores; a rank is None outside the first `limit` of its list.
+
+    A tuple, because a search makes hundreds of them.
+    """
 
     generation: int
     chunk_index: int

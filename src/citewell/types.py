@@ -337,6 +337,10 @@ def chunk_id(document_id: str, chunk_index: int) -> str:
 # ---------------------------------------------------------------------------------------------------------- reading
 
 
+Near = tuple[int, int, float]
+"""Offsets of a sentence, and its cosine with the question."""
+
+
 @dataclass(frozen=True, slots=True)
 class Why:
     """Why a passage was found."""
@@ -347,6 +351,8 @@ class Why:
     """Words of the question, or added to it, that the passage holds."""
     best_sentence: tuple[int, int] | None
     """Offsets of the sentence nearest to the question."""
+    near: tuple[Near, ...] = ()
+    """All of its sentences, as they are written."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -9,6 +9,8 @@ from functools import lru_cache
 
 import Stemmer
 
+from citewell.vocabulary.spelling import us_spelling
+
 ABBREVIATIONS = frozenset(
     """e.g i.e etc vs cf al approx ca no nos fig figs eq eqs ref refs sec ch vol pp ed eds dr mr mrs ms prof st inc ltd
     dept univ jan feb mar apr jun jul aug sep sept oct nov dec hr hrs min mins wk wks yr yrs b.d t.d.s q.d.s o.d p.o i.v
@@ -82,8 +84,17 @@ STOP_WORDS = frozenset(
 )
 """Words that no search weighs. “No”, “not” and “without” stay: they carry meaning in clinical text."""
 
-_WORD = re.compile(r"[^\W_]+(?:_[^\W_]+)*")
-"""Letters and digits; an underscore inside is how parsers write a subscript."""
+_WORD = re.compile(r"\d{1,3}(?:,\d{3})+(?![\d,])|\d+\.\d+(?![\w.])|[^\W_]+(?:_[^\W_]+)*")
+"""A number with its commas or point, or letters and digits; an underscore is how parsers write a subscript."""
+_GREEK_NAMES = dict(
+    zip(
+        "αβγδεζηθικλμνξοπρςστυφχψω",
+        """alpha beta gamma delta epsilon zeta eta theta iota kappa lambda mu nu xi omicron pi rho sigma sigma tau
+        upsilon phi chi psi omega""".split(),
+        strict=True,
+    )
+)
+_RUN = re.compile(r"[α-ω]|\d+|[^\W\d_α-ω]+")
 _stemmers = threading.local()
 
 
@@ -92,20 +103,40 @@ def word_spans(text: str) -> list[tuple[int, int]]:
 
     >>> word_spans("IL-6, 5 mg")
     [(0, 2), (3, 4), (6, 7), (8, 10)]
+    >>> word_spans("2.5 or 1,500")
+    [(0, 3), (4, 6), (7, 12)]
     """
     return [match.span() for match in _WORD.finditer(text)]
 
 
 def terms(text: str) -> list[str]:
-    """The index terms of a text, in order: folded, stemmed, stop words left out.
+    """The index terms of a text, in order, stop words left out.
 
     >>> terms("The patient's tumours were treated.")
-    ['patient', 's', 'tumour', 'treat']
-    >>> terms("H_2O")  # a subscript, as parsers write it
-    ['h2o']
+    ['patient', 's', 'tumor', 'treat']
+    >>> terms("H_2O and IL6")  # a subscript, as parsers write it
+    ['h2o', 'h', '2', 'o', 'il6', 'il', '6']
+    >>> terms("2.5 to 1,500 ng/L")
+    ['2.5', '1500', 'ng', 'l']
     """
-    words = (folded(word) for word in _WORD.findall(text))
-    return [stem(word) for word in words if word not in STOP_WORDS]
+    return [term for word in _WORD.findall(text) for term in word_terms(word)]
+
+
+@lru_cache(maxsize=200_000)
+def word_terms(word: str) -> tuple[str, ...]:
+    """The index terms of one word: folded, in US spelling, stemmed; letters, digits and Greek letters also apart.
+
+    >>> word_terms("TNFα"), word_terms("haemoptysis"), word_terms("the")
+    (('tnfalpha', 'tnf', 'alpha'), ('hemoptysi',), ())
+    """
+    whole = folded(word)
+    if whole[0].isdigit() and not whole.isalnum():
+        return (whole.replace(",", ""),)
+    runs = _RUN.findall(whole)
+    found = [_GREEK_NAMES.get(run, run) for run in runs]
+    if len(runs) > 1:
+        found.insert(0, "".join(found))
+    return tuple(stem(one) for one in found if one not in STOP_WORDS)
 
 
 def folded(word: str) -> str:
@@ -119,11 +150,15 @@ def folded(word: str) -> str:
 
 @lru_cache(maxsize=200_000)
 def stem(word: str) -> str:
-    """The stem of a folded word."""
+    """The stem of a folded word, the same for both spellings of it.
+
+    >>> stem("tumours") == stem("tumor")
+    True
+    """
     stemmer = getattr(_stemmers, "english", None)
     if stemmer is None:
         stemmer = _stemmers.english = Stemmer.Stemmer("english")
-    return str(stemmer.stemWord(word))
+    return str(stemmer.stemWord(us_spelling(word)))
 
 
 @lru_cache(maxsize=200_000)

@@ -7,7 +7,7 @@ import threading
 from collections import Counter
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 
 import numpy as np
 import pytest
@@ -276,7 +276,7 @@ class TestCommonTerms:
         index = open_index(shelf)
         both = index.candidates(unit(1), weights("patient statin"), scope=HERE, limit=2000)
         rarer = index.candidates(unit(1), weights("statin"), scope=HERE, limit=2000)
-        assert [replace(one, coverage=0.0) for one in both] == [replace(one, coverage=0.0) for one in rarer]
+        assert [one._replace(coverage=0.0) for one in both] == [one._replace(coverage=0.0) for one in rarer]
         assert sum(one.lexical_rank is not None for one in both) == 11
 
     def test_count_as_covered_all_the_same(self, open_index: Open, shelf: MemoryShelf) -> None:
@@ -344,7 +344,7 @@ class TestScope:
                 index.candidates(vector, question, scope=HERE, limit=limit)
         wanted = open_index(alone).candidates(vector, question, scope=HERE, limit=limit)
         found = index.candidates(vector, question, scope=HERE, limit=limit)
-        assert [replace(one, generation=places[one.generation]) for one in found] == wanted
+        assert [one._replace(generation=places[one.generation]) for one in found] == wanted
 
 
 class TestManyRows:

@@ -9,7 +9,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from citewell.adapters.embedding.tokenizer import WordPiece
-from citewell.adapters.llm.extractive import Embedded, Extractive, marked
+from citewell.adapters.llm.extractive import Extractive, marked
 from citewell.adapters.parsers import all_parsers
 from citewell.answer.cite import cite
 from citewell.answer.expand import expand
@@ -55,7 +55,7 @@ def cut(text: str, **place: object) -> list[tuple[str, tuple[str, ...]]]:
 def answer(question: str, *evidence: Evidence, measure: Measure | None = None) -> list[str]:
     """The statements shown, without nearness: every sentence is as near as its passage."""
     expansions = expand(question, lexicon=Lexicon.load())
-    shown = extract(question, evidence, near={}, expansions=expansions, measure=measure or Measure())
+    shown = extract(question, evidence, expansions=expansions, measure=measure or Measure())
     return [one.text for one in shown]
 
 
@@ -265,7 +265,7 @@ def test_statements_lie_in_their_passage_and_do_not_cross(lines: Sequence[str]) 
 
 
 def test_the_writer_marks_every_sentence_and_says_nothing_without_evidence() -> None:
-    writer = Extractive(lambda _question, _evidence: {}, Lexicon.load())
+    writer = Extractive(Lexicon.load())
     evidence = (
         passage("Other things.", number=1),
         passage("Missed doses: take it today. Never take two doses.", number=2),
@@ -283,7 +283,7 @@ def test_the_writer_marks_every_sentence_and_says_nothing_without_evidence() -> 
 @pytest.mark.slow
 def test_the_samples_answer_their_questions(app: App) -> None:
     assert [outcome.error for outcome in app.add_all(sample_files())] == [None] * 4
-    writer = Extractive(Embedded(app.embedder), app.lexicon)
+    writer = Extractive(app.lexicon)
 
     def ask(question: str) -> str:
         hits = app.search(question, limit=6).hits

@@ -5,27 +5,13 @@ from __future__ import annotations
 import math
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
-from typing import Protocol
 
 from citewell.answer.cues import DEFINES, FINDS, NEGATIONS, PURPOSE, REFERENCE_NUMBERS
 from citewell.answer.expand import Expansion
 from citewell.answer.statements import Kind, Piece, Statement, statements
 from citewell.answer.wanted import Held, Wanted, wanted
-from citewell.types import Evidence, Hit
+from citewell.types import Evidence, Hit, Near
 from citewell.words import terms
-
-Place = tuple[int, int, int]
-"""Evidence number, start and end of a sentence in its document."""
-Near = tuple[int, int, float]
-"""Start, end and cosine of a sentence."""
-
-
-class Nearness(Protocol):
-    """Says how near sentences of the evidence are to a question."""
-
-    def __call__(self, question: str, evidence: Sequence[Evidence]) -> Mapping[Place, float]:
-        """The cosine of each sentence with the question."""
-        ...
 
 
 @dataclass(frozen=True, slots=True)
@@ -97,7 +83,6 @@ def extract(
     question: str,
     evidence: Sequence[Evidence],
     *,
-    near: Mapping[Place, float],
     expansions: Iterable[Expansion] = (),
     measure: Measure = MEASURE,
 ) -> list[Statement]:
@@ -105,8 +90,7 @@ def extract(
     if not any(one.hit.relevance >= measure.min_relevance for one in evidence):
         return []
     asked = wanted(question, expansions)
-    cosines = _by_number(near)
-    seen = [one for each in evidence for one in _seen(each, asked, cosines.get(each.number, []))]
+    seen = [one for each in evidence for one in _seen(each, asked)]
     asked = asked.weighed([frozenset().union(*one.parts) for one in seen])
     scored = [_scored(one, asked) for one in seen]
     documents = {one.number: one.hit.document_id for one in evidence}
@@ -131,8 +115,9 @@ class Seen:
     heading_nearness: float
 
 
-def _seen(evidence: Evidence, asked: Wanted, near: Sequence[Near]) -> Iterator[Seen]:
+def _seen(evidence: Evidence, asked: Wanted) -> Iterator[Seen]:
     """The statements of a passage as the question sees them."""
+    near = evidence.hit.why.near
     titles: dict[tuple[str, ...], tuple[Held, Held]] = {}
     for one in statements(evidence):
         lead, *items = one.lines
@@ -148,13 +133,6 @@ def _seen(evidence: Evidence, asked: Wanted, near: Sequence[Near]) -> Iterator[S
             _nearness(one.pieces, near, evidence.hit.raw_cosine),
             _nearness([one.heading] if one.heading else [], near, 0.0),
         )
-
-
-def _by_number(near: Mapping[Place, float]) -> dict[int, list[Near]]:
-    found: dict[int, list[Near]] = {}
-    for (number, start, end), cosine in near.items():
-        found.setdefault(number, []).append((start, end, cosine))
-    return found
 
 
 def _scored(one: Seen, asked: Wanted) -> Scored:

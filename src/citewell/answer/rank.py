@@ -6,7 +6,7 @@ import math
 import re
 from collections import Counter
 from collections.abc import Iterable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from citewell.types import Hit
 
@@ -29,6 +29,8 @@ class Controls:
     """Passages of one document, while other documents are relevant too."""
     relevant_share: float = 0.5
     """A document is relevant too when its best relevance is at least this part of the best of all."""
+    explaining_share: float = 0.85
+    """A passage that explains recommendations counts this part of its score: what is recommended comes first."""
     candidates_per_hit: int = 3
     min_candidates: int = 50
 
@@ -43,6 +45,13 @@ class Controls:
 
 CONTROLS = Controls()
 
+_EXPLAINS = re.compile(
+    r"""(?:\d[\d.]*\s+)? (?: why\b | rationale\b | how\ the\ recommendations?\ (?:might|may)\ affect\b
+    | evidence\ (?:review|behind)\b | research\ recommendations?\b | recommendations?\ for\ research\b
+    | update\ information\b | references$ | bibliography$ | further\ reading$ )""",
+    re.IGNORECASE | re.VERBOSE,
+)
+"""Titles of sections that say why or on what grounds, not what to do."""
 _WORD = re.compile(r"[^\W_]+(?:[.,]\d+)*")
 _NEGATIONS = frozenset("no not nor never none without cannot neither avoid stop contraindicated".split())
 
@@ -51,7 +60,8 @@ def rank(hits: Sequence[Hit], *, limit: int, controls: Controls = CONTROLS) -> l
     """The best `limit` hits: near enough, no copies, no document that crowds out another relevant one."""
     if limit <= 0:
         return []
-    near = sorted((hit for hit in hits if _is_near(hit, controls)), key=_order)
+    weighed = (_weighed(hit, controls) for hit in hits if _is_near(hit, controls))
+    near = sorted(weighed, key=_order)
     distinct = _without_copies(near[: controls.candidates(limit)], controls)
     return sorted(_spread(distinct, limit, controls), key=_order)
 
@@ -59,6 +69,13 @@ def rank(hits: Sequence[Hit], *, limit: int, controls: Controls = CONTROLS) -> l
 def _is_near(hit: Hit, controls: Controls) -> bool:
     """Whether a hit is worth showing; a score that is not a number never passes."""
     return hit.raw_cosine >= controls.min_cosine or hit.relevance >= controls.min_relevance
+
+
+def _weighed(hit: Hit, controls: Controls) -> Hit:
+    """The hit, after what is recommended where it only explains."""
+    if any(map(_EXPLAINS.match, hit.section)):
+        return replace(hit, rank_score=hit.rank_score * controls.explaining_share)
+    return hit
 
 
 def _order(hit: Hit) -> tuple[float, float, str, int]:

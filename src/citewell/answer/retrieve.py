@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Collection, Sequence
 from dataclasses import dataclass, replace
 
@@ -14,14 +15,23 @@ from citewell.answer.rank import CONTROLS, Controls, rank
 from citewell.clinical import Lexicon
 from citewell.errors import EmbedderMismatch, InputError
 from citewell.ports import Candidate, Embedder, Index, Library, Ranked, Sentences, Vector, Vectors
-from citewell.types import Hit, Scope, Why
-from citewell.words import STOP_WORDS, folded, stem, terms, word_spans
+from citewell.types import Hit, Near, Scope, Why
+from citewell.words import terms, word_spans, word_terms
 
 MAX_QUESTION_CHARACTERS = 4_000
-EXPANSION_WEIGHT = 0.5
+EXPANSION_WEIGHT = 0.25
 """How much a phrase that was added to the question counts beside one word that the person typed."""
+ASKING = frozenset(
+    """how much many do does did should can could would may might must shall where why whom whose my me am any please
+    tell""".split()
+)
+"""Words that make a question of what it is about; they find nothing."""
+_AGE = re.compile(
+    r"\b(?:aged?\s+\d{1,3}|\d{1,3}[\s-]*(?:years?|yrs?|months?|weeks?|days?)[\s-]*(?:old|of\s+age))\b", re.IGNORECASE
+)
+"""An age is no word to look for: a document says “aged 40 and over” where a question says “50 year old”."""
 MIN_CANDIDATES = 100
-NO_SENTENCE: tuple[tuple[int, int] | None, float] = (None, 0.0)
+NO_SENTENCES: tuple[Near, ...] = ((0, 0, 0.0),)
 
 
 @dataclass(frozen=True, slots=True)
@@ -45,6 +55,8 @@ class Found:
 def retrieve(question: str, *, scope: Scope, search: Search, limit: int = 10, controls: Controls = CONTROLS) -> Found:
     """The passages nearest to a question among what the scope may see."""
     question = _checked(question)
+    if question.casefold().startswith("why"):
+        controls = replace(controls, explaining_share=1.0)
     known = search.library.embedder()
     if known is not None and known != search.embedder.fingerprint:
         raise EmbedderMismatch(
@@ -53,25 +65,44 @@ def retrieve(question: str, *, scope: Scope, search: Search, limit: int = 10, co
         )
     expansions = expand(question, lexicon=search.lexicon)
     weights = weighted_terms(question, expansions)
-    vector = search.embedder.embed([question])[0]
+    vector = question_vector(question, expansions, search.embedder)
     wanted = max(controls.candidates(limit), MIN_CANDIDATES)
     candidates = search.index.candidates(vector, weights, scope=scope, limit=wanted)
     if not candidates:
         return Found((), expansions)
-    ranked = _fused(candidates, search.library.sentences(candidates), vector)
-    hits = search.library.hits(ranked[: controls.candidates(limit)], scope)
+    ranked = _fused(candidates, search.library.sentences(candidates), vector, keep=controls.candidates(limit))
+    hits = search.library.hits(ranked, scope)
     explained = [_with_terms(hit, weights) for hit in rank(hits, limit=limit, controls=controls)]
     return Found(tuple(explained), expansions)
 
 
 def weighted_terms(question: str, expansions: Sequence[Expansion]) -> dict[str, float]:
-    """The index terms to look for, and what each counts."""
-    weights = dict.fromkeys(terms(question), 1.0)
+    """The index terms to look for, and what each counts.
+
+    >>> weighted_terms("How much iron for a 12-year-old?", ())
+    {'iron': 1.0}
+    """
+    words = _AGE.sub(" ", question).split()
+    asked = " ".join(word for word in words if word.casefold().strip(",.?") not in ASKING)
+    weights = dict.fromkeys(terms(asked) or terms(question), 1.0)
     for expansion in expansions:
         added = [term for term in terms(expansion.phrase) if len(term) > 1]
         for term in added:
             weights.setdefault(term, EXPANSION_WEIGHT / len(added))
     return weights
+
+
+def question_vector(question: str, expansions: Sequence[Expansion], embedder: Embedder) -> Vector:
+    """The question's vector: between its two spellings, where a document may have either."""
+    other = question
+    for added in sorted(expansions, key=lambda added: -added.from_words[0]):
+        if added.reason == "spelling":
+            start, end = added.from_words
+            other = other[:start] + added.phrase + other[end:]
+    vectors = embedder.embed([question] if other == question else [question, other])
+    mean: Vector = vectors.mean(axis=0)
+    mean /= max(float(np.linalg.norm(mean)), 1e-9)
+    return mean
 
 
 def _checked(question: str) -> str:
@@ -83,21 +114,25 @@ def _checked(question: str) -> str:
     return question
 
 
-def _fused(candidates: Sequence[Candidate], sentences: Sentences, vector: Vector) -> list[Ranked]:
-    """Candidates with their final scores, best first."""
+def _fused(candidates: Sequence[Candidate], sentences: Sentences, vector: Vector, *, keep: int) -> list[Ranked]:
+    """The best candidates with their final scores, best first."""
     vectors = sentences.vectors()
-    nearest = _nearest_sentences(sentences, vectors @ vector)
-    best = [nearest.get((one.generation, one.chunk_index), NO_SENTENCE) for one in candidates]
-    similarities = [similarity for _, similarity in best]
+    near = _near(sentences, vectors @ vector)
+    nearest = [max(near.get((one.generation, one.chunk_index), NO_SENTENCES), key=_cosine) for one in candidates]
+    similarities = list(map(_cosine, nearest))
     cosines, coverages = [one.cosine for one in candidates], [one.coverage for one in candidates]
     words = [one.lexical_score for one in candidates]
-    scores = fuse(cosines, similarities, words, coverages, _centroids(candidates, sentences, vectors))
-    probabilities = relevance(cosines, similarities, coverages)
-    ranked = [
-        Ranked(one, float(score), float(probability), Why(one.dense_rank, one.lexical_rank, (), span))
-        for one, score, probability, (span, _) in zip(candidates, scores, probabilities, best, strict=True)
-    ]
-    return sorted(ranked, key=lambda item: (-item.rank_score, item.candidate.generation, item.candidate.chunk_index))
+    scores = fuse(cosines, similarities, words, coverages, _centroids(candidates, sentences, vectors)).tolist()
+    probabilities = relevance(cosines, similarities, coverages).tolist()
+    order = sorted(range(len(candidates)), key=lambda at: (-scores[at], *candidates[at][:2]))
+    ranked = []
+    for at in order[:keep]:
+        one, (start, end, _) = candidates[at], nearest[at]
+        sentence = (start, end) if end else None
+        told = near.get((one.generation, one.chunk_index), ())
+        why = Why(one.dense_rank, one.lexical_rank, (), sentence, told)
+        ranked.append(Ranked(one, scores[at], probabilities[at], why))
+    return ranked
 
 
 def _centroids(candidates: Sequence[Candidate], sentences: Sentences, vectors: Vectors) -> Vectors:
@@ -113,16 +148,16 @@ def _centroids(candidates: Sequence[Candidate], sentences: Sentences, vectors: V
     return centroids
 
 
-def _nearest_sentences(
-    sentences: Sentences, similarities: NDArray[np.float32]
-) -> dict[tuple[int, int], tuple[tuple[int, int], float]]:
-    """The sentence of each passage nearest to the question, and how near."""
-    found = {}
-    for key, first, last in zip(sentences.keys, sentences.starts, sentences.starts[1:], strict=False):
-        best = int(first) + int(np.argmax(similarities[first:last]))
-        start, end = sentences.spans[best].tolist()
-        found[key] = (start, end), float(similarities[best])
-    return found
+def _near(sentences: Sentences, similarities: NDArray[np.float32]) -> dict[tuple[int, int], tuple[Near, ...]]:
+    """The sentences of each passage, and how near each is to the question."""
+    spans, cosines = sentences.spans.tolist(), similarities.tolist()
+    starts = sentences.starts.tolist()
+    told = [(start, end, cosine) for (start, end), cosine in zip(spans, cosines, strict=True)]
+    return {key: tuple(told[first:last]) for key, first, last in zip(sentences.keys, starts, starts[1:], strict=False)}
+
+
+def _cosine(sentence: Near) -> float:
+    return sentence[2]
 
 
 def _with_terms(hit: Hit, weights: dict[str, float]) -> Hit:
@@ -138,5 +173,4 @@ def matched_spans(text: str, weights: Collection[str]) -> list[tuple[int, int]]:
     [(14, 18)]
     """
     spans = word_spans(text)
-    words = (folded(text[start:end]) for start, end in spans)
-    return [span for span, word in zip(spans, words, strict=True) if word not in STOP_WORDS and stem(word) in weights]
+    return [(start, end) for start, end in spans if any(term in weights for term in word_terms(text[start:end]))]

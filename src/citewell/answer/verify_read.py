@@ -11,7 +11,6 @@ from citewell import vocabulary
 from citewell.answer.negation import Denial, denials
 from citewell.answer.quantities import Quantity, quantities
 from citewell.answer.verify_names import Medicine, medicines
-from citewell.vocabulary.spelling import us_spelling
 from citewell.words import STOP_WORDS, stem
 
 _WORD = re.compile(r"[^\W_]+")
@@ -31,7 +30,7 @@ _EMPTY = STOP_WORDS | frozenset(
 """Words that carry no content of their own here; denials and limits are read elsewhere."""
 
 _LIGHT = frozenset(
-    stem(us_spelling(word))
+    stem(word)
     for word in """give given receive take use used using offer recommend recommended advise advised should patient
     patients people person persons individual participants subject subjects adult adults need needed
     require required consider considered include including included show shown found find report
@@ -97,7 +96,7 @@ def form(word: str) -> str:
     """
     if len(word) > 2 and word[-1] == "s" and word[:-1].isupper():
         word = word[:-1]
-    return stem(us_spelling(word.casefold()))
+    return stem(word.casefold())
 
 
 @cache

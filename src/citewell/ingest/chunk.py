@@ -26,6 +26,8 @@ STRATEGY = {
 }
 """How each kind of document is cut unless the person who adds it says otherwise."""
 
+MAX_HEAD_WORDS = 2
+"""A “sentence” of no more words is a head that runs into the next one: “Haemoptysis. Coughing up blood.”"""
 MAX_DEPTH = 12
 MAX_PATH_TOKENS = 80
 MAX_TITLE_CHARACTERS = 160
@@ -269,5 +271,20 @@ def _sentence_spans(document: Document) -> list[tuple[int, int]]:
     spans: list[tuple[int, int]] = []
     for block in document.blocks:
         whole = block.kind == "table_row"
-        spans += [(block.start, block.end)] if whole else sentences(document.text, block.start, block.end)
+        cut = [(block.start, block.end)] if whole else sentences(document.text, block.start, block.end)
+        spans += _with_heads(document.text, cut)
     return spans
+
+
+def _with_heads(text: str, spans: Sequence[tuple[int, int]]) -> list[tuple[int, int]]:
+    """Sentences, each run-in head and item number as the beginning of what it heads.
+
+    >>> text = "Haemoptysis. Coughing up blood. 2. Rest."
+    >>> [text[start:end] for start, end in _with_heads(text, sentences(text))]
+    ['Haemoptysis. Coughing up blood.', '2. Rest.']
+    """
+    found: list[tuple[int, int]] = []
+    for start, end in spans:
+        is_headed = bool(found) and len(text[slice(*found[-1])].split()) <= MAX_HEAD_WORDS
+        found.append((found.pop()[0] if is_headed else start, end))
+    return found

@@ -15,7 +15,7 @@ from citewell.errors import LibraryError
 from citewell.words import term_key
 
 MAGIC = b"CWPO"
-VERSION = 1
+VERSION = 2
 MAX_FREQUENCY = 255
 """BM25 is flat long before this: a frequency needs no more than a byte."""
 

@@ -13,7 +13,7 @@ from citewell.types import Hit
 from citewell.web.excerpt import best_within, excerpt
 from citewell.web.marks import best, marked, words
 from citewell.web.source import Place
-from citewell.words import stem, terms
+from citewell.words import terms
 
 
 @dataclass(frozen=True, slots=True)
@@ -56,7 +56,7 @@ def shown(question: str, hits: Sequence[Hit], expansions: Sequence[Expansion]) -
 
 
 def _result(hit: Hit, wanted: dict[str, float], added: Sequence[Added]) -> Result:
-    held = {stem(word) for word in hit.why.matched_terms}
+    held = {term for word in hit.why.matched_terms for term in terms(word)}
     sentence = best_within(hit)
     layers = best(sentence), words(matched_spans(hit.text, wanted))
     start, end = excerpt(hit.text, sentence)

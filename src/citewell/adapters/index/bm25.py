@@ -24,7 +24,7 @@ class Tuning:
 
     k1: float = 1.2
     b: float = 0.75
-    common_share: float = 0.1
+    common_share: float = 0.3
     """A term in more than this share of the chunks is left out when a rarer one remains."""
     common_above_chunks: int = 1000
     """Smaller libraries keep every term: their counts say little."""

@@ -209,18 +209,17 @@ def _ranked(
     """The first `limit` of both lists, the nearest first; equal scores stand in the order of the library."""
     dense = np.lexsort((chunks, generations, -cosines))[:limit].tolist()
     lexical = np.lexsort((chunks, generations, -scores))[: min(limit, np.count_nonzero(scores > 0))].tolist()
-    dense_ranks = {place: rank for rank, place in enumerate(dense, start=1)}
-    lexical_ranks = {place: rank for rank, place in enumerate(lexical, start=1)}
+    dense_ranks = dict(zip(dense, range(1, len(dense) + 1), strict=True))
+    lexical_ranks = dict(zip(lexical, range(1, len(lexical) + 1), strict=True))
     order = list(dense_ranks | lexical_ranks)
-    return list(
-        map(
-            Candidate,
-            generations[order].tolist(),
-            chunks[order].tolist(),
-            cosines[order].tolist(),
-            scores[order].tolist(),
-            map(dense_ranks.get, order),
-            map(lexical_ranks.get, order),
-            coverages[order].tolist(),
-        )
+    places = np.array(order, dtype=np.int64)
+    columns = (
+        generations[places].tolist(),
+        chunks[places].tolist(),
+        cosines[places].tolist(),
+        scores[places].tolist(),
+        map(dense_ranks.get, order),
+        map(lexical_ranks.get, order),
+        coverages[places].tolist(),
     )
+    return list(map(Candidate._make, zip(*columns, strict=True)))

@@ -3,14 +3,13 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator
 
 from citewell.answer.expand import expand
-from citewell.answer.extract import MEASURE, Measure, Nearness, Place, extract
+from citewell.answer.extract import MEASURE, Measure, extract
 from citewell.answer.statements import Statement
 from citewell.clinical import Lexicon
-from citewell.ports import Embedder
-from citewell.types import Context, Evidence
+from citewell.types import Context
 from citewell.words import sentences
 
 WINDOW_TOKENS = 1_000_000
@@ -23,8 +22,7 @@ _LIST_NUMBER = re.compile(r"\(?\w{1,3}[.)]")
 class Extractive:
     """Quotes the evidence; says nothing where nothing answers."""
 
-    def __init__(self, near: Nearness, lexicon: Lexicon, *, measure: Measure = MEASURE) -> None:
-        self._near = near
+    def __init__(self, lexicon: Lexicon, *, measure: Measure = MEASURE) -> None:
         self._lexicon = lexicon
         self._measure = measure
 
@@ -49,7 +47,6 @@ class Extractive:
         found = extract(
             question,
             context.evidence,
-            near=self._near(question, context.evidence),
             expansions=expand(question, lexicon=self._lexicon),
             measure=self._measure,
         )
@@ -69,24 +66,3 @@ def marked(statement: Statement) -> str:
     lines = [[line[start:end] for start, end in sentences(line)] for line in statement.lines]
     mark = f" [S{statement.number}]"
     return "\n".join(" ".join(one + mark for one in line if not _LIST_NUMBER.fullmatch(one)) for line in lines)
-
-
-class Embedded:
-    """Measures nearness by embedding the sentences anew; slow beside stored vectors, and needs no library."""
-
-    def __init__(self, embedder: Embedder) -> None:
-        self._embedder = embedder
-
-    def __call__(self, question: str, evidence: Sequence[Evidence]) -> Mapping[Place, float]:
-        """The cosine of each sentence with the question."""
-        places = [
-            (one.number, one.start + start, one.start + end) for one in evidence for start, end in sentences(one.text)
-        ]
-        texts = [
-            one.text[start - one.start : end - one.start]
-            for one in evidence
-            for number, start, end in places
-            if number == one.number
-        ]
-        vectors = self._embedder.embed([question, *texts])
-        return dict(zip(places, (vectors[1:] @ vectors[0]).tolist(), strict=True))
