@@ -62,10 +62,10 @@ def routes() -> str:
     """Every path of the API."""
     from fastapi.routing import APIRoute
 
-    from citewell.api.routes import documents, search
+    from citewell.api.app import API
 
     rows = ["| method | path | what it does |", "|---|---|---|"]
-    for route in [*search.router.routes, *documents.router.routes]:
+    for route in [route for part in API for route in part.router.routes]:
         if isinstance(route, APIRoute):
             told = (route.endpoint.__doc__ or "").strip().splitlines()[0]
             rows.append(f"| {', '.join(sorted(route.methods))} | `{route.path}` | {told} |")

@@ -53,6 +53,17 @@ class Settings(BaseSettings):
     host: str = Field(default="127.0.0.1", description="Address that `serve` binds to.")
     port: int = Field(default=8477, ge=0, le=65_535, description="Port that `serve` binds to; 0 takes a free one.")
     token: SecretStr | None = Field(default=None, description="Token of the web page; made anew and kept when unset.")
+    hosts: tuple[str, ...] = Field(
+        default=(), description="Names under which a proxy makes `serve` known, as a JSON list."
+    )
+    is_https: bool = Field(default=False, description="Reached over TLS only: cookies are marked Secure.")
+    requests_per_minute: int = Field(default=3_000, ge=1, description="Requests that one user or key may send.")
+    asks_per_minute: int = Field(default=600, ge=1, description="Questions and checks that one user or key may send.")
+    sign_ins_per_quarter: int = Field(
+        default=10, ge=1, description="Failed sign-ins for one address in a quarter of an hour."
+    )
+    max_request_kb: int = Field(default=512, ge=16, description="Largest request besides uploads, in KiB.")
+    max_streams: int = Field(default=16, ge=1, description="Answers written at the same time; others wait their turn.")
 
     @property
     def limits(self) -> Limits:

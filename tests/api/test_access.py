@@ -29,6 +29,7 @@ def test_a_page_without_the_token_says_where_to_find_it(empty: httpx.Client, pat
     answer = empty.get(path)
     assert (answer.status_code, answer.headers["content-type"]) == (401, "text/html; charset=utf-8")
     assert "Open the link that `citewell serve` printed" in answer.text
+    assert 'name="password"' in answer.text
 
 
 @pytest.mark.parametrize("path", ["/api/v1/search?q=fever", "/api/v1/documents", "/api/v1/openapi.json"])
@@ -85,21 +86,21 @@ def test_our_own_host_names_are_answered(empty: httpx.Client, host: str) -> None
 
 
 def changing_routes() -> list[tuple[str, str]]:
-    from citewell.api.routes import documents, library_pages, search, search_pages, source_pages
+    from citewell.api.app import API, PAGES
 
-    parts = (search, documents, search_pages, source_pages, library_pages)
-    routes = [route for part in parts for route in part.router.routes if isinstance(route, APIRoute)]
+    routes = [route for part in (*API, *PAGES) for route in part.router.routes if isinstance(route, APIRoute)]
     return [
-        (method, route.path.replace("{document_id}", SOMEWHERE))
+        (method, re.sub(r"\{\w+\}", SOMEWHERE, route.path))
         for route in routes
         for method in sorted(route.methods - {"GET", "HEAD"})
+        if route.path != "/sign-in"  # the one form for people who are nobody yet; test_sign_in tests it
     ]
 
 
 def test_there_are_routes_that_change_something() -> None:
     assert ("POST", "/library") in changing_routes()
     assert ("DELETE", f"/api/v1/documents/{SOMEWHERE}") in changing_routes()
-    assert len(changing_routes()) == 8
+    assert ("POST", "/api/v1/ask/stream") in changing_routes()
 
 
 @pytest.mark.parametrize(("method", "path"), changing_routes())

@@ -88,10 +88,6 @@ def test_a_method_that_is_not_there_is_told(empty: httpx.Client) -> None:
     assert empty.put("/api/v1/documents", headers=BEARER).json()["kind"] == "MethodNotAllowed"
 
 
-def test_health_answers_anyone_with_one_word(empty: httpx.Client) -> None:
-    assert empty.get("/api/v1/health").json() == {"status": "ok"}
-
-
 def test_the_empty_library_says_what_to_do_first(empty: httpx.Client) -> None:
     assert "Add documents" in empty.get("/", headers=BEARER).text
     page = empty.get("/library", headers=BEARER).text

@@ -13,23 +13,27 @@ import citewell
 from citewell.api.app import create_app
 from citewell.api.intake import Turned
 from citewell.api.site import Site
+from citewell.api.visitor import Visitor
 from citewell.bootstrap import build
 from citewell.config import Settings
-from citewell.ingest.library import Added
 from citewell.types import Filing, Scope, Source
 
 BEARER = {"Authorization": "Bearer a-token-for-tests"}
 MIB = 1024 * 1024
 
 
+class Idle:
+    """A worker that is never there."""
+
+    def nudge(self) -> None:
+        pass
+
+
 @pytest.fixture
 def small(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[httpx.Client]:
     """A site that takes files of up to 1 MiB and queues them for a worker that is not there."""
 
-    def queue(site: Site, source: Source, filing: Filing) -> Added:
-        return Added(site.app.library.enqueue(source, filing=filing, scope=site.owner), was_there=False)
-
-    monkeypatch.setattr(Site, "queue", queue)
+    monkeypatch.setattr(Site, "worker", lambda _site: Idle())
     with build(Settings(home=tmp_path, max_file_mb=1)) as app:
         yield TestClient(create_app(app, token="a-token-for-tests"), base_url="http://127.0.0.1", headers=BEARER)
 
@@ -126,6 +130,8 @@ def test_tags_journeys_and_person_go_with_the_file(small: httpx.Client) -> None:
 
 def test_the_sign_for_all_is_no_tag(small: httpx.Client) -> None:
     answer = small.post("/api/v1/documents", data={"tags": "*"}, files=files(("a.txt", b"x")))
+    assert (answer.status_code, answer.json()["kind"]) == (422, "InputError")
+    answer = small.post("/api/v1/documents", data={"journeys": "*"}, files=files(("a.txt", b"x")))
     assert (answer.status_code, answer.json()["kind"]) == (403, "ScopeRefused")
 
 
@@ -154,18 +160,15 @@ def test_turned_away_files_keep_their_reason() -> None:
 
 
 def test_the_same_bytes_twice_are_queued_once(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    class Idle:
-        def nudge(self) -> None:
-            pass
-
     monkeypatch.setattr(Site, "worker", lambda _site: Idle())
     from citewell.api.auth import Keys
 
     with citewell.open(tmp_path) as app:
         site = Site(app, Keys("x"))
-        first = site.queue(Source(b"same", "a.txt"), Filing())
-        again = site.queue(Source(b"same", "b.txt"), Filing())
-        other_person = site.queue(Source(b"same", "b.txt"), Filing(subject="p-1"))
+        owner = Visitor.owner("local", way="link", csrf="")
+        first = site.queue(Source(b"same", "a.txt"), Filing(), owner)
+        again = site.queue(Source(b"same", "b.txt"), Filing(), owner)
+        other_person = site.queue(Source(b"same", "b.txt"), Filing(subject="p-1"), owner)
         assert (first.was_there, again.was_there, again.entry) == (False, True, first.entry)
         assert other_person.was_there is False
         assert len(app.entries(Scope.owner("local"))) == 2

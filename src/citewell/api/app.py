@@ -5,6 +5,7 @@ from __future__ import annotations
 import asyncio
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
+from functools import partial
 from pathlib import Path
 
 from fastapi import FastAPI
@@ -17,10 +18,25 @@ from citewell import web
 from citewell.api import errors
 from citewell.api.auth import Keys
 from citewell.api.guard import Guard
-from citewell.api.routes import documents, library_pages, search, search_pages, source_pages
+from citewell.api.health import Health
+from citewell.api.openapi import described
+from citewell.api.routes import (
+    ask,
+    ask_pages,
+    check_pages,
+    documents,
+    library_pages,
+    search,
+    search_pages,
+    sign_in_pages,
+    source_pages,
+    status,
+)
 from citewell.api.site import Site
 from citewell.bootstrap import App
 
+API = (ask, search, documents, status)
+PAGES = (ask_pages, check_pages, search_pages, source_pages, library_pages, sign_in_pages)
 STATIC = Path(web.__file__).parent / "static"
 
 
@@ -34,7 +50,7 @@ class Assets(StaticFiles):
 
 
 def create_app(app: App, *, token: str, host: str | None = None) -> FastAPI:
-    """The web site of an open library; whoever shows the token may use all of it."""
+    """The web site of an open library; whoever shows the token is its owner."""
     keys = Keys(token)
     here = Site(app, keys)
 
@@ -55,9 +71,14 @@ def create_app(app: App, *, token: str, host: str | None = None) -> FastAPI:
         openapi_url="/api/v1/openapi.json",
     )
     site.state.site = here
-    for part in (search, documents, search_pages, source_pages, library_pages):
+    site.state.health = Health.of(here)
+    for part in API:
         site.include_router(part.router)
+    site.include_router(status.exposition)
+    for page in PAGES:
+        site.include_router(page.router, include_in_schema=False)
+    site.openapi = partial(described, site)  # type: ignore[method-assign]
     site.mount("/static", Assets(directory=STATIC), name="static")
     errors.install(site)
-    site.add_middleware(Guard, keys=keys, host=host or app.settings.host)
+    site.add_middleware(Guard, site=here, host=host or app.settings.host)
     return site

@@ -5,6 +5,7 @@ from __future__ import annotations
 import hashlib
 import hmac
 import ipaddress
+from collections.abc import Collection
 from urllib.parse import urlsplit
 
 LOOPBACK_NAMES = frozenset({"localhost", "127.0.0.1", "::1"})
@@ -20,7 +21,7 @@ class Keys:
         self._token = token
         self.session = self._derived("session")
         """What the cookie holds: never the token itself."""
-        self.csrf = self._derived(f"csrf {self.session}")
+        self.csrf = self.csrf_of(self.session)
         self.cookie = f"citewell_{self._derived('cookie')[:8]}"
         """Cookies know no ports: two servers on one machine must not share a name."""
 
@@ -29,23 +30,26 @@ class Keys:
 
     def is_token(self, given: str | None) -> bool:
         """Whether this is the token that was printed."""
-        return _equal(given, self._token)
+        return is_equal(given, self._token)
 
     def is_session(self, given: str | None) -> bool:
         """Whether this is a session that the token opened."""
-        return _equal(given, self.session)
+        return is_equal(given, self.session)
 
-    def is_csrf(self, given: str | None) -> bool:
-        """Whether a form was made by one of our own pages."""
-        return _equal(given, self.csrf)
+    def csrf_of(self, session: str) -> str:
+        """What forms made for a session carry; of no use to any other session."""
+        return self._derived(f"csrf {session}")
 
 
-def _equal(given: str | None, expected: str) -> bool:
+def is_equal(given: str | None, expected: str) -> bool:
+    """Whether two secrets are the same, in a time that tells nothing."""
     return given is not None and hmac.compare_digest(given.encode(), expected.encode())
 
 
-def is_own_host(header: str, bound: str) -> bool:
+def is_own_host(header: str, bound: str, names: Collection[str] = ()) -> bool:
     """Whether a Host header names this server; another name may be a web site that points its own name at us.
+
+    `names` are those under which a proxy makes the server known.
 
     >>> is_own_host("127.0.0.1:8477", "127.0.0.1"), is_own_host("evil.example:8477", "127.0.0.1")
     (True, False)
@@ -59,7 +63,7 @@ def is_own_host(header: str, bound: str) -> bool:
         return False
     if name is None or not port_is_number or set(header) & set("/?#@\\ \t"):
         return False
-    if name in LOOPBACK_NAMES or name == bound.lower():
+    if name in LOOPBACK_NAMES or name == bound.lower() or name in names:
         return True
     # Bound to every address, we cannot know our names; a bare address at least is nobody's domain.
     return bound in WILDCARDS and _is_address(name)

@@ -7,6 +7,7 @@ import traceback
 import uuid
 from dataclasses import dataclass
 from http import HTTPStatus
+from typing import Any
 
 from fastapi import FastAPI, Request
 from fastapi.exceptions import RequestValidationError
@@ -29,6 +30,7 @@ STATUS: dict[type[Exception], HTTPStatus] = {
     errors.EmbedderMismatch: HTTPStatus.CONFLICT,
     errors.LibraryError: HTTPStatus.INTERNAL_SERVER_ERROR,
     errors.LibraryBusy: HTTPStatus.SERVICE_UNAVAILABLE,
+    errors.BudgetExceeded: HTTPStatus.UNPROCESSABLE_ENTITY,
     errors.DiskFull: HTTPStatus.INSUFFICIENT_STORAGE,
     errors.LibraryReadOnly: HTTPStatus.INSUFFICIENT_STORAGE,
     errors.Unavailable: HTTPStatus.SERVICE_UNAVAILABLE,
@@ -39,7 +41,7 @@ STATUS: dict[type[Exception], HTTPStatus] = {
 
 TITLES = {
     HTTPStatus.BAD_REQUEST: "That request cannot be used",
-    HTTPStatus.UNAUTHORIZED: "Open the link that was printed",
+    HTTPStatus.UNAUTHORIZED: "Sign in",
     HTTPStatus.FORBIDDEN: "That is not allowed",
     HTTPStatus.NOT_FOUND: "Nothing is here",
     HTTPStatus.METHOD_NOT_ALLOWED: "That cannot be done here",
@@ -48,6 +50,7 @@ TITLES = {
     HTTPStatus.UNSUPPORTED_MEDIA_TYPE: "That type of file is not read",
     HTTPStatus.MISDIRECTED_REQUEST: "Wrong address",
     HTTPStatus.UNPROCESSABLE_ENTITY: "That cannot be used",
+    HTTPStatus.TOO_MANY_REQUESTS: "A little slower, please",
     HTTPStatus.SERVICE_UNAVAILABLE: "Not available just now",
     HTTPStatus.INSUFFICIENT_STORAGE: "Nothing could be written",
 }
@@ -66,6 +69,7 @@ class Problem:
     status: HTTPStatus
     kind: str
     detail: str
+    retry_after_s: int | None = None
 
     @property
     def title(self) -> str:
@@ -116,17 +120,32 @@ def _logged(error: Exception) -> str:
 
 def answer(path: str, problem: Problem) -> Response:
     """The problem as the asker can read it."""
-    if path.startswith("/api/"):
-        body = {
-            "type": "about:blank",
-            "title": problem.title,
-            "status": problem.status.value,
-            "detail": problem.detail,
-            "kind": problem.kind,
-        }
-        return JSONResponse(body, status_code=problem.status, media_type=PROBLEM)
-    template = "panel_error.html" if path.endswith("/panel") else "error.html"
-    return page(template, status=problem.status, problem=problem)
+    if path.startswith(("/api/", "/metrics")):
+        response: Response = JSONResponse(problem_json(problem), status_code=problem.status, media_type=PROBLEM)
+    else:
+        response = page(_template(path, problem), status=problem.status, problem=problem, next=path)
+    if problem.status is HTTPStatus.UNAUTHORIZED and path.startswith("/api/"):
+        response.headers["WWW-Authenticate"] = "Bearer"
+    if problem.retry_after_s is not None:
+        response.headers["Retry-After"] = str(problem.retry_after_s)
+    return response
+
+
+def problem_json(problem: Problem) -> dict[str, Any]:
+    """The problem as programs read it (RFC 9457)."""
+    return {
+        "type": "about:blank",
+        "title": problem.title,
+        "status": problem.status.value,
+        "detail": problem.detail,
+        "kind": problem.kind,
+    }
+
+
+def _template(path: str, problem: Problem) -> str:
+    if path.endswith("/panel"):
+        return "panel_error.html"
+    return "sign_in.html" if problem.status is HTTPStatus.UNAUTHORIZED else "error.html"
 
 
 def install(site: FastAPI) -> None:

@@ -2,25 +2,28 @@
 
 from __future__ import annotations
 
-import logging
+import time
 from http import HTTPStatus
 from urllib.parse import parse_qsl, urlencode
 
+from starlette.concurrency import run_in_threadpool
 from starlette.datastructures import Headers, MutableHeaders
 from starlette.requests import HTTPConnection
 from starlette.responses import RedirectResponse, Response
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
-from citewell.api.auth import Keys, is_own_host, is_same_origin
-from citewell.api.errors import Problem, answer, problem_of
-
-log = logging.getLogger(__name__)
+from citewell.adapters.store.people import KEY_PREFIX
+from citewell.api.auth import is_equal, is_own_host, is_same_origin
+from citewell.api.errors import Problem, Refused, answer, problem_of
+from citewell.api.limits import too_often
+from citewell.api.receiving import buffered, is_form_with_files
+from citewell.api.site import CSRF_NEEDED, Site
+from citewell.api.visitor import VISITOR, Visitor
 
 SAFE_METHODS = frozenset({"GET", "HEAD"})
 OPEN_PATHS = ("/static/", "/api/v1/health", "/favicon.ico")
+SIGN_IN = "/sign-in"
 CSRF_HEADER = "x-csrf-token"
-CSRF_NEEDED = "citewell.csrf_needed"
-"""In the scope of a request: whether its form must prove that it is ours."""
 
 HEADERS = {
     "Content-Security-Policy": (
@@ -45,7 +48,7 @@ WRONG_HOST = Problem(
 NO_ENTRY = Problem(
     HTTPStatus.UNAUTHORIZED,
     "NotSignedIn",
-    "Open the link that `citewell serve` printed: it ends in a token. Programs send it as “Authorization: Bearer …”.",
+    "Sign in, or open the link that `citewell serve` printed. Programs send a key as “Authorization: Bearer …”.",
 )
 FOREIGN = Problem(
     HTTPStatus.FORBIDDEN,
@@ -57,29 +60,33 @@ FOREIGN = Problem(
 class Guard:
     """Middleware round the whole site."""
 
-    def __init__(self, app: ASGIApp, *, keys: Keys, host: str) -> None:
+    def __init__(self, app: ASGIApp, *, site: Site, host: str) -> None:
         self._app = app
-        self._keys = keys
+        self._site = site
         self._host = host
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         if scope["type"] != "http":
             await self._app(scope, receive, send)
             return
-        begun = False
+        begun, started = False, time.perf_counter()
 
         async def send_with_headers(message: Message) -> None:
             nonlocal begun
             if message["type"] == "http.response.start":
                 begun = True
+                self._site.metrics.answered(scope, message["status"], time.perf_counter() - started)
                 headers = MutableHeaders(scope=message)
                 for name, value in HEADERS.items():
                     headers.setdefault(name, value)
             await send(message)
 
         try:
-            refusal = self._refusal(HTTPConnection(scope))
-            await (refusal or self._app)(scope, receive, send_with_headers)
+            asked = HTTPConnection(scope)
+            response = await self._looked_at(asked)
+            if response is None and not is_form_with_files(asked.headers):
+                receive = await buffered(receive, max_bytes=self._site.app.settings.max_request_kb * 1024)
+            await (response or self._app)(scope, receive, send_with_headers)
         except Exception as error:
             problem = problem_of(error)
             if begun:
@@ -87,47 +94,73 @@ class Guard:
                 raise ConnectionResetError("an answer broke off") from None
             await answer(scope["path"], problem)(scope, receive, send_with_headers)
 
-    def _refusal(self, asked: HTTPConnection) -> Response | None:
-        """Why a request goes no further, or None."""
+    async def _looked_at(self, asked: HTTPConnection) -> Response | None:
+        """The answer to a request that goes no further, or None."""
         path, method, hosts = asked.scope["path"], asked.scope["method"], asked.headers.getlist("host")
-        if len(hosts) != 1 or not is_own_host(hosts[0], self._host):
-            return answer(path, WRONG_HOST)
-        if method in SAFE_METHODS and path.startswith(OPEN_PATHS):
+        if len(hosts) != 1 or not is_own_host(hosts[0], self._host, self._site.app.settings.hosts):
+            raise Refused(WRONG_HOST)
+        if method in SAFE_METHODS and (path.startswith(OPEN_PATHS) or path == SIGN_IN):
+            return None
+        if path == SIGN_IN:
+            self._refuse_foreign(asked)
             return None
         if method == "GET" and "token" in asked.query_params and not path.startswith("/api/"):
-            return self._signed_in(asked)
-        by_token = self._keys.is_token(_bearer(asked.headers))
-        if not by_token and not self._keys.is_session(asked.cookies.get(self._keys.cookie)):
-            return self._no_entry(path)
-        return None if method in SAFE_METHODS else self._foreign(asked, by_token=by_token)
+            return self._let_in(asked)
+        visitor = await self._visitor(asked)
+        if visitor is None:
+            raise Refused(NO_ENTRY)
+        wait_s = self._site.requests.take(f"{visitor.tenant}/{visitor.user_id}")
+        if wait_s:
+            raise Refused(too_often(wait_s))
+        asked.scope[VISITOR] = visitor
+        # Another site's page cannot send a key in a header, but a cookie might go along with what it sends.
+        asked.scope[CSRF_NEEDED] = visitor.way != "key" and not is_equal(asked.headers.get(CSRF_HEADER), visitor.csrf)
+        if method not in SAFE_METHODS:
+            self._refuse_foreign(asked)
+        return None
 
-    def _foreign(self, asked: HTTPConnection, *, by_token: bool) -> Response | None:
-        """Why something may not be changed, or None; forms that a cookie lets in have to prove their origin as well."""
+    async def _visitor(self, asked: HTTPConnection) -> Visitor | None:
+        """Who sent a request: by a key in a header, or by a cookie."""
+        keys, tenant = self._site.keys, self._site.app.settings.tenant
+        key, session = _bearer(asked.headers), asked.cookies.get(keys.cookie)
+        if key is not None:
+            if keys.is_token(key):
+                return Visitor.owner(tenant, way="key", csrf=keys.csrf)
+            user = await run_in_threadpool(self._site.people.by_key, key) if key.startswith(KEY_PREFIX) else None
+            return None if user is None else Visitor.of(user, way="key", csrf="")
+        if session is None:
+            return None
+        if keys.is_session(session):
+            return Visitor.owner(tenant, way="link", csrf=keys.csrf)
+        user = await run_in_threadpool(self._site.people.by_session, session)
+        return None if user is None else Visitor.of(user, way="session", csrf=keys.csrf_of(session))
+
+    @staticmethod
+    def _refuse_foreign(asked: HTTPConnection) -> None:
+        """Refuse a change that a page of another site asks for."""
         headers = asked.headers
         origin, fetch_site = headers.get("origin"), headers.get("sec-fetch-site")
         if not is_same_origin(origin=origin, fetch_site=fetch_site, host=headers["host"]):
-            return answer(asked.scope["path"], FOREIGN)
-        # Another site's page cannot send a token in a header, but a cookie might go along with what it sends.
-        asked.scope[CSRF_NEEDED] = not by_token and not self._keys.is_csrf(headers.get(CSRF_HEADER))
-        return None
+            raise Refused(FOREIGN)
 
-    def _signed_in(self, asked: HTTPConnection) -> Response:
+    def _let_in(self, asked: HTTPConnection) -> Response:
         """Exchange the token for a cookie and drop it from the address."""
-        if not self._keys.is_token(asked.query_params["token"]):
-            return self._no_entry(asked.scope["path"])
+        if not self._site.keys.is_token(asked.query_params["token"]):
+            raise Refused(NO_ENTRY)
         rest = urlencode([(name, value) for name, value in parse_qsl(asked.url.query) if name != "token"])
-        # A path that begins with two slashes would lead to another host.
-        clean = "/" + asked.url.path.lstrip("/\\")
+        clean = own_path(asked.url.path)
         response = RedirectResponse(f"{clean}?{rest}" if rest else clean, status_code=HTTPStatus.SEE_OTHER)
-        response.set_cookie(self._keys.cookie, self._keys.session, httponly=True, samesite="strict", path="/")
+        self._site.set_cookie(response, self._site.keys.session)
         return response
 
-    @staticmethod
-    def _no_entry(path: str) -> Response:
-        response = answer(path, NO_ENTRY)
-        if path.startswith("/api/"):
-            response.headers["WWW-Authenticate"] = "Bearer"
-        return response
+
+def own_path(path: str) -> str:
+    """A path of this site: one that begins with two slashes would lead to another host.
+
+    >>> own_path("//evil.example/x"), own_path("/library")
+    ('/evil.example/x', '/library')
+    """
+    return "/" + path.lstrip("/\\")
 
 
 def _bearer(headers: Headers) -> str | None:

@@ -9,6 +9,7 @@ from starlette.concurrency import run_in_threadpool
 
 from citewell.api.site import Site
 from citewell.api.upload import Form, Received, received
+from citewell.api.visitor import Visitor
 from citewell.errors import CitewellError, InputError
 from citewell.ingest.library import Added
 from citewell.types import Filing, Source
@@ -32,16 +33,16 @@ class Taken:
     refused: tuple[Turned, ...]
 
 
-async def take_in(request: Request, site: Site, *, replaces: str | None = None) -> Taken:
+async def take_in(request: Request, site: Site, visitor: Visitor, *, replaces: str | None = None) -> Taken:
     """Queue every file of an upload."""
     limits = site.app.settings.limits
-    async with received(request, max_file_bytes=limits.max_bytes, keys=site.keys) as form:
+    async with received(request, max_file_bytes=limits.max_bytes) as form:
         if not form.files:
             raise InputError("No file was chosen. Choose one or several, then add them.")
-        filing = _filing(form, replaces)
+        filing = _filing(form, replaces, added_by=visitor.email or ADDED_BY)
         added, refused = [], []
         for file in form.files:
-            outcome = await run_in_threadpool(_queued, file, site, filing)
+            outcome = await run_in_threadpool(_queued, file, site, filing, visitor)
             if isinstance(outcome, Added):
                 added.append(outcome)
             else:
@@ -49,16 +50,16 @@ async def take_in(request: Request, site: Site, *, replaces: str | None = None) 
         return Taken(tuple(added), tuple(refused))
 
 
-def _queued(file: Received, site: Site, filing: Filing) -> Added | Turned:
+def _queued(file: Received, site: Site, filing: Filing, visitor: Visitor) -> Added | Turned:
     if file.file is None or file.error is not None:
         return Turned(file.name, file.error or InputError("The file did not arrive. Send it again."))
     try:
-        return site.queue(Source(file.file.file.read(), file.name), filing)
+        return site.queue(Source(file.file.file.read(), file.name), filing, visitor)
     except InputError as error:
         return Turned(file.name, error)
 
 
-def _filing(form: Form, replaces: str | None) -> Filing:
+def _filing(form: Form, replaces: str | None, *, added_by: str) -> Filing:
     """Where the files belong, as the form says; what it does not say is as in the version before, else public."""
     return Filing(
         tags=_words(form.fields.get("tags", "")) or None,
@@ -66,7 +67,7 @@ def _filing(form: Form, replaces: str | None) -> Filing:
         subject=form.fields.get("subject", "").strip() or None,
         title=form.fields.get("title", "").strip() or None if len(form.files) == 1 else None,
         replaces=replaces or form.fields.get("replaces", "").strip() or None,
-        added_by=ADDED_BY,
+        added_by=added_by,
     )
 
 

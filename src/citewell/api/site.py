@@ -8,16 +8,21 @@ import threading
 import time
 from collections import OrderedDict
 from collections.abc import Callable, Hashable
-from dataclasses import dataclass
+from concurrent.futures import ThreadPoolExecutor
+from dataclasses import dataclass, replace
 from typing import Annotated, Any, TypeVar
 
 from fastapi import Depends, Request
 from fastapi.responses import HTMLResponse
+from starlette.responses import Response
 
-from citewell.api.auth import Keys
+from citewell.answer.desk import Desk
+from citewell.api.auth import Keys, is_equal
 from citewell.api.errors import NOT_OUR_FORM, Refused
-from citewell.api.guard import CSRF_NEEDED
+from citewell.api.limits import Allowance, too_often
+from citewell.api.metrics import Metrics
 from citewell.api.progress import Progress, Stopwatch
+from citewell.api.visitor import Visitor, visitor_of
 from citewell.bootstrap import App, Results
 from citewell.errors import InputError
 from citewell.ingest.library import Added, refiled
@@ -30,6 +35,10 @@ log = logging.getLogger(__name__)
 
 T = TypeVar("T")
 
+CSRF_NEEDED = "citewell.csrf_needed"
+"""In the scope of a request: whether its form must prove that it is ours."""
+SESSION_S = 12 * 3600
+QUARTER_S = 900.0
 UNDER_WAY = frozenset({State.PENDING, State.QUEUED, State.PROCESSING})
 OPENED_DOCUMENTS = 4
 PAGE_IMAGES = 48
@@ -72,7 +81,21 @@ class Site:
     def __init__(self, app: App, keys: Keys) -> None:
         self.app = app
         self.keys = keys
-        self.owner = Scope.owner(app.settings.tenant)
+        self.people = app.people
+        self.metrics = Metrics()
+        settings = app.settings
+        self.requests = Allowance(settings.requests_per_minute)
+        self.asks = Allowance(settings.asks_per_minute)
+        self.failures = Allowance(settings.sign_ins_per_quarter, every_s=QUARTER_S)
+        """Wrong passwords for one account."""
+        self.machine_failures = Allowance(10 * settings.sign_ins_per_quarter, every_s=QUARTER_S)
+        """Wrong passwords from one machine, which may be a proxy that many people share."""
+        self.hashers = ThreadPoolExecutor(2, thread_name_prefix="password")
+        """Checking a password takes 64 MiB for a moment: not many at once, however many try."""
+        self.writers = ThreadPoolExecutor(settings.max_streams, thread_name_prefix="answer")
+        """Where answers are written: a bounded number at a time, apart from the threads of short requests."""
+        self.usual_ms: float | None = None
+        """How long answers took of late; None before the first."""
         self._stopwatch = Stopwatch()
         self._queueing = threading.Lock()
         self._loading = threading.Lock()
@@ -88,7 +111,7 @@ class Site:
         started = time.perf_counter()
         try:
             self.worker()
-            self.search("fever", self.owner, limit=1)
+            self.search("fever", Scope.owner(self.app.settings.tenant), limit=1)
         except Exception as error:
             # The page that needs the missing part says what to do; the others work.
             log.warning("not ready: %s", type(error).__name__)
@@ -96,7 +119,9 @@ class Site:
             log.info("ready after %.0f ms", (time.perf_counter() - started) * 1000)
 
     def stop(self) -> None:
-        """Let the worker finish what it is at."""
+        """Let the worker and the answers finish what they are at."""
+        self.writers.shutdown(wait=True, cancel_futures=True)
+        self.hashers.shutdown(wait=True, cancel_futures=True)
         with self._loading:
             if self._worker is not None:
                 self._worker.stop()
@@ -110,19 +135,47 @@ class Site:
                 self._worker = worker
             return self._worker
 
-    def page(self, template: str, **values: Any) -> HTMLResponse:
-        """A page of this site; one that runs on the built-in model alone says so."""
-        is_local = self.app.settings.embedder == "minilm"
-        return page(template, csrf=self.keys.csrf, is_local=is_local, attribution=ATTRIBUTION, **values)
+    def page(self, template: str, visitor: Visitor, **values: Any) -> HTMLResponse:
+        """A page of this site for a visitor; one that asks nobody else says so."""
+        settings = self.app.settings
+        is_local = settings.embedder == "minilm" and settings.model == "extractive"
+        return page(template, visitor=visitor, csrf=visitor.csrf, is_local=is_local, attribution=ATTRIBUTION, **values)
+
+    def set_cookie(self, response: Response, session: str) -> None:
+        """Give a browser its session."""
+        response.set_cookie(
+            self.keys.cookie, session, httponly=True, samesite="strict", path="/", secure=self.app.settings.is_https
+        )
+
+    def note_answer(self, took_ms: float) -> None:
+        """Remember how long answers take, the last ones counting most."""
+        self.usual_ms = took_ms if self.usual_ms is None else 0.7 * self.usual_ms + 0.3 * took_ms
+
+    def take_ask(self, visitor: Visitor) -> None:
+        """Use one question of a visitor's allowance, or refuse."""
+        wait_s = self.asks.take(f"{visitor.tenant}/{visitor.user_id}")
+        if wait_s:
+            raise Refused(too_often(wait_s))
 
     # --------------------------------------------------------------------------------------------- reading
 
-    def search(self, question: str, scope: Scope, *, limit: int) -> Results:
-        """Search, once the parts are loaded: two threads must not load them at the same time."""
+    def loaded(self) -> App:
+        """The library with its parts in memory: two threads must not load them at the same time."""
         with self._loading:
-            _ = self.app.embedder, self.app.lexicon, self.app.index
+            _ = self.app.embedder, self.app.lexicon, self.app.index, self.app.desk
+        return self.app
+
+    def desk(self) -> Desk:
+        """Where questions are asked and kept; opened without loading what only answers need."""
+        with self._loading:
+            return self.app.desk
+
+    def search(self, question: str, scope: Scope, *, limit: int) -> Results:
+        """The passages nearest to a question."""
+        self.loaded()
         results = self.app.search(question, scope=scope, limit=limit)
         log.info("search: %d hits in %.0f ms", len(results.hits), results.took_ms)
+        self.metrics.observe("search", results.took_ms / 1000)
         return results
 
     def passages(self, scope: Scope) -> int:
@@ -133,20 +186,23 @@ class Site:
 
         return self._counts.get((self.app.library.stamp(), scope), count)
 
-    def opened(self, document_id: str) -> Opened:
-        """A document with its text; the last few stay open."""
-        key = (document_id, self.app.library.stamp())
-        return self._opened.get(key, lambda: Opened(*self.app.show(document_id, self.owner)))
+    def opened(self, document_id: str, scope: Scope) -> Opened:
+        """A document with its text; the last few stay open, and are shown only to those who may see them."""
+        entry = self.entry(document_id, scope)
+        key = (entry.id, self.app.library.stamp())
+        whole = Scope.owner(entry.tenant)
+        return self._opened.get(key, lambda: Opened(*self.app.show(document_id, whole)))
 
-    def entry(self, document_id: str) -> Entry:
+    def entry(self, document_id: str, scope: Scope) -> Entry:
         """One document version."""
-        return self.app.library.entry(document_id, self.owner)
+        return self.app.library.entry(document_id, scope)
 
-    def page_image(self, document_id: str, number: int, *, width_px: int) -> bytes:
+    def page_image(self, document_id: str, number: int, *, scope: Scope, width_px: int) -> bytes:
         """A page as PNG; drawn once while it is being looked at."""
-        self.entry(document_id)
+        self.entry(document_id, scope)
         return self._images.get(
-            (document_id, number, width_px), lambda: self.app.page_image(document_id, number, width_px=width_px)
+            (document_id, number, width_px),
+            lambda: self.app.page_image(document_id, number, width_px=width_px, scope=scope),
         )
 
     def progress(self, entry: Entry) -> Progress | None:
@@ -159,48 +215,66 @@ class Site:
 
     # -------------------------------------------------------------------------------------------- changing
 
-    def queue(self, source: Source, filing: Filing) -> Added:
+    def queue(self, source: Source, filing: Filing, visitor: Visitor) -> Added:
         """Keep a file for the worker; the same bytes twice are kept once."""
-        worker = self.worker()
+        worker, scope, library = self.worker(), visitor.whole, self.app.library
         with self._queueing:
-            known = None if filing.replaces else self._known(source, filing)
+            known = None if filing.replaces else self._known(source, filing, scope)
             if known is not None:
-                return refiled(known, filing=filing, scope=self.owner, library=self.app.library)
-            entry = self.app.library.enqueue(source, filing=filing, scope=self.owner)
+                tags = visitor.filed(filing.tags, before=frozenset(known.tags), subject=filing.subject)
+                return refiled(known, filing=replace(filing, tags=tags), scope=scope, library=library)
+            before = None if filing.replaces is None else frozenset(self.entry(filing.replaces, scope).tags)
+            tags = visitor.filed(filing.tags, before=before, subject=filing.subject)
+            entry = library.enqueue(source, filing=replace(filing, tags=tags), scope=scope)
         worker.nudge()
         log.info("document %s queued: %d bytes", entry.id, entry.size_bytes)
         return Added(entry, was_there=False)
 
-    def _known(self, source: Source, filing: Filing) -> Entry | None:
+    def _known(self, source: Source, filing: Filing, scope: Scope) -> Entry | None:
         """The same bytes, on the shelf or on the way to it."""
-        there = self.app.library.same(source, subject=filing.subject, scope=self.owner)
+        there = self.app.library.same(source, subject=filing.subject, scope=scope)
         if there is not None:
             return there
         content_hash = hashlib.sha256(source.data).hexdigest()
-        waiting = (entry for entry in self.app.entries(self.owner) if entry.state in UNDER_WAY)
+        waiting = (entry for entry in self.app.entries(scope) if entry.state in UNDER_WAY)
         same = (entry for entry in waiting if entry.content_hash == content_hash and entry.subject == filing.subject)
         return next(same, None)
 
-    def retry(self, document_id: str) -> Entry:
+    def refile(self, document_id: str, filing: Filing, visitor: Visitor) -> Entry:
+        """Change tags and journeys of a document; nothing is embedded again."""
+        before = frozenset(self.entry(document_id, visitor.whole).tags)
+        tags = visitor.filed(filing.tags, before=before)
+        return self.app.library.refile(document_id, filing=replace(filing, tags=tags), scope=visitor.whole)
+
+    def delete(self, document_id: str, scope: Scope) -> list[Entry]:
+        """Erase all versions of a document."""
+        return self.app.library.erase(document_id, scope)
+
+    def retry(self, document_id: str, scope: Scope) -> Entry:
         """Queue a document again that could not be read; the failed attempt goes, the versions before it stay."""
-        failed = self.entry(document_id)
+        failed = self.entry(document_id, scope)
         if failed.state is not State.FAILED:
             raise InputError("Only a document that could not be read can be tried again.")
-        source = self.app.library.original(document_id, self.owner)
-        family = [entry for entry in self.app.entries(self.owner) if entry.lineage == failed.lineage]
+        source = self.app.library.original(document_id, scope)
+        family = [entry for entry in self.app.entries(scope) if entry.lineage == failed.lineage]
         current = next((entry.id for entry in family if entry.is_current), None)
         title = None if failed.title == failed.name else failed.title
         filing = Filing(frozenset(failed.tags), frozenset(failed.journeys), failed.subject, title, current)
-        entry = self.app.library.enqueue(source, filing=filing, scope=self.owner)
-        self.app.delete(document_id)
+        entry = self.app.library.enqueue(source, filing=filing, scope=scope)
+        self.delete(document_id, scope)
         self.worker().nudge()
         return entry
 
 
-def require_our_form(request: Request, site: Site, csrf: str | None = None) -> None:
+def require_our_form(request: Request, csrf: str | None = None) -> None:
     """Refuse a change that does not prove that one of our own pages asked for it."""
-    if request.scope[CSRF_NEEDED] and not site.keys.is_csrf(csrf):
+    if request.scope[CSRF_NEEDED] and not is_equal(csrf, visitor_of(request).csrf):
         raise Refused(NOT_OUR_FORM)
+
+
+def our_request(request: Request) -> None:
+    """Refuse such a change before its body is looked at."""
+    require_our_form(request)
 
 
 def is_answering(entry: Entry) -> bool:

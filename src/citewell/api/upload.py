@@ -11,9 +11,10 @@ from fastapi import Request
 from starlette.datastructures import Headers, UploadFile
 from starlette.formparsers import MultiPartException, MultiPartParser
 
-from citewell.api.auth import Keys
+from citewell.api.auth import is_equal
 from citewell.api.errors import NOT_OUR_FORM, Refused
-from citewell.api.guard import CSRF_NEEDED
+from citewell.api.site import CSRF_NEEDED
+from citewell.api.visitor import visitor_of
 from citewell.errors import CitewellError, DiskFull, InputError, TooLarge
 from citewell.ingest.parse import safe_name
 
@@ -45,11 +46,11 @@ class LimitedParser(MultiPartParser):
     """Reads a form, drops a file that grows too large, and takes no file before the form has proved its origin."""
 
     def __init__(
-        self, headers: Headers, stream: AsyncIterator[bytes], *, max_file_bytes: int, keys: Keys, csrf_needed: bool
+        self, headers: Headers, stream: AsyncIterator[bytes], *, max_file_bytes: int, csrf: str, csrf_needed: bool
     ) -> None:
         super().__init__(headers, stream, max_files=MAX_FILES, max_fields=MAX_FIELDS)  # type: ignore[arg-type]
         self._max_file_bytes = max_file_bytes
-        self._keys = keys
+        self._csrf = csrf
         self._csrf_needed = csrf_needed
         self._file_bytes = 0
         self.too_large: set[int] = set()
@@ -74,7 +75,7 @@ class LimitedParser(MultiPartParser):
     def on_part_end(self) -> None:
         super().on_part_end()
         name, value = self.items[-1]
-        if name == CSRF_FIELD and isinstance(value, str) and self._keys.is_csrf(value):
+        if name == CSRF_FIELD and isinstance(value, str) and is_equal(value, self._csrf):
             self._csrf_needed = False
 
     async def received(self) -> Form:
@@ -110,7 +111,7 @@ def over_limit(max_bytes: int) -> TooLarge:
 
 
 @asynccontextmanager
-async def received(request: Request, *, max_file_bytes: int, keys: Keys) -> AsyncIterator[Form]:
+async def received(request: Request, *, max_file_bytes: int) -> AsyncIterator[Form]:
     """The form of a request; its files are gone afterwards."""
     if not request.headers.get("content-type", "").startswith("multipart/form-data"):
         raise InputError("Send files as a form (multipart/form-data).")
@@ -122,7 +123,7 @@ async def received(request: Request, *, max_file_bytes: int, keys: Keys) -> Asyn
         request.headers,
         _limited(request.stream(), total_bytes, max_file_bytes),
         max_file_bytes=max_file_bytes,
-        keys=keys,
+        csrf=visitor_of(request).csrf,
         csrf_needed=request.scope[CSRF_NEEDED],
     )
     try:

@@ -11,6 +11,9 @@ from jinja2 import Environment, PackageLoader, StrictUndefined
 
 from citewell.web import phrases
 
+NOBODY: dict[str, Any] = {"is_local": False, "visitor": None, "csrf": "", "talks": ()}
+"""What a page knows when it is made for no visitor."""
+
 
 @lru_cache(maxsize=1)
 def templates() -> Environment:
@@ -23,6 +26,7 @@ def templates() -> Environment:
         lstrip_blocks=True,
     )
     environment.filters.update(
+        confidence_word=phrases.confidence_word,
         counted=phrases.counted,
         day=phrases.day,
         duration=phrases.duration,
@@ -32,9 +36,10 @@ def templates() -> Environment:
         state_colour=phrases.state_colour,
         state_word=phrases.state_word,
     )
+    environment.globals.update(verdicts=phrases.VERDICTS, confidence_table=phrases.CONFIDENCE)
     return environment
 
 
 def page(template: str, *, status: HTTPStatus = HTTPStatus.OK, **values: Any) -> HTMLResponse:
     """A whole page, or the part of one that a script asked for."""
-    return HTMLResponse(templates().get_template(template).render({"is_local": False} | values), status_code=status)
+    return HTMLResponse(templates().get_template(template).render(NOBODY | values), status_code=status)

@@ -12,6 +12,17 @@ from citewell.types import State
 RELEVANCE = ((0.5, "strong"), (0.25, "good"), (0.1, "fair"), (0.0, "weak"))
 """From which relevance a match is called what."""
 
+CONFIDENCE = ((0.8, "well supported"), (0.6, "partly supported"), (0.01, "limited support"), (0.0, "no support"))
+"""From which confidence an answer is called what."""
+
+VERDICTS = {
+    "supported": ("✓", "supported by the source", "good"),
+    "partly": ("≈", "partly supported by the source", "busy"),
+    "contradicted": ("✗", "contradicted by the source", "bad"),
+    "not_found": ("?", "not found in the sources", "wait"),
+}
+"""The mark of a verdict, its words, and the colour it has."""
+
 STATES = {
     State.PENDING: ("waiting", "wait"),
     State.QUEUED: ("waiting", "wait"),
@@ -49,6 +60,15 @@ def relevance_word(relevance: float) -> str:
     ('strong', 'weak', 'weak')
     """
     return next((word for least, word in RELEVANCE if relevance >= least), RELEVANCE[-1][1])
+
+
+def confidence_word(overall: float) -> str:
+    """What a confidence is called.
+
+    >>> confidence_word(0.86), confidence_word(0.0)
+    ('well supported', 'no support')
+    """
+    return next((word for least, word in CONFIDENCE if overall >= least), CONFIDENCE[-1][1])
 
 
 def state_word(state: State) -> str:

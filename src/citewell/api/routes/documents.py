@@ -9,11 +9,20 @@ from urllib.parse import quote
 from fastapi import APIRouter, Depends, Query, Request, Response
 from fastapi.encoders import jsonable_encoder
 from fastapi.responses import JSONResponse
-from pydantic import BaseModel
 
+from citewell.api.bodies import (
+    BoxesShape,
+    DeletedShape,
+    DocumentShape,
+    DocumentsShape,
+    PartShape,
+    Refiling,
+    UploadShape,
+)
 from citewell.api.intake import take_in
 from citewell.api.shapes import box_json, entry_json
-from citewell.api.site import UNDER_WAY, Here, require_our_form
+from citewell.api.site import UNDER_WAY, Here, our_request
+from citewell.api.visitor import Editor, Reader
 from citewell.errors import InputError
 from citewell.types import Filing, State
 
@@ -22,12 +31,29 @@ router = APIRouter(prefix="/api/v1/documents")
 IMAGE_WIDTHS_PX = (200, 2_400)
 PRIVATE = "private, max-age=600"
 MAX_TEXT_CHARACTERS = 200_000
+FIELDS = ("tags", "journeys", "subject", "title", "replaces")
+UPLOAD = {
+    "required": True,
+    "content": {
+        "multipart/form-data": {
+            "schema": {
+                "type": "object",
+                "required": ["files"],
+                "properties": {
+                    "files": {"type": "array", "minItems": 1, "items": {"type": "string", "format": "binary"}},
+                    **{name: {"type": "string", "maxLength": 1_000} for name in FIELDS},
+                },
+            }
+        }
+    },
+}
+"""The form that an upload sends; it is read by our own parser, which keeps limits while the bytes arrive."""
 
 
-@router.get("")
-def list_documents(site: Here, under_way: bool = False, all_versions: bool = False) -> dict[str, Any]:  # noqa: FBT001, FBT002
+@router.get("", response_model=DocumentsShape)
+def list_documents(site: Here, visitor: Reader, under_way: bool = False, all_versions: bool = False) -> dict[str, Any]:  # noqa: FBT001, FBT002
     """Documents, newest first: all that are in use, or only those still on their way."""
-    entries = site.app.entries()
+    entries = site.app.entries(visitor.whole)
     if under_way:
         entries = [entry for entry in entries if entry.state in UNDER_WAY]
     elif not all_versions:
@@ -35,10 +61,15 @@ def list_documents(site: Here, under_way: bool = False, all_versions: bool = Fal
     return {"documents": [entry_json(entry, site.progress(entry)) for entry in entries]}
 
 
-@router.post("", status_code=HTTPStatus.ACCEPTED)
-async def upload(request: Request, site: Here) -> JSONResponse:
+@router.post(
+    "",
+    status_code=HTTPStatus.ACCEPTED,
+    response_model=UploadShape,
+    openapi_extra={"requestBody": UPLOAD},
+)
+async def upload(request: Request, site: Here, visitor: Editor) -> JSONResponse:
     """Take in one or several files; a worker reads them."""
-    taken = await take_in(request, site)
+    taken = await take_in(request, site, visitor)
     if taken.refused and not taken.added:
         raise taken.refused[0].error
     body = {
@@ -52,45 +83,34 @@ async def upload(request: Request, site: Here) -> JSONResponse:
     return JSONResponse(jsonable_encoder(body), status_code=HTTPStatus.ACCEPTED)
 
 
-@router.get("/{document_id}")
-def one_document(site: Here, document_id: str) -> dict[str, Any]:
+@router.get("/{document_id}", response_model=DocumentShape)
+def one_document(site: Here, visitor: Reader, document_id: str) -> dict[str, Any]:
     """One document version, with how far it has come."""
-    entry = site.entry(document_id)
+    entry = site.entry(document_id, visitor.whole)
     return entry_json(entry, site.progress(entry))
 
 
-@router.delete("/{document_id}")
-def delete(request: Request, site: Here, document_id: str) -> dict[str, Any]:
+@router.delete("/{document_id}", response_model=DeletedShape, dependencies=[Depends(our_request)])
+def delete(site: Here, visitor: Editor, document_id: str) -> dict[str, Any]:
     """Erase all versions of a document."""
-    require_our_form(request, site)
-    return {"deleted": [entry.id for entry in site.app.delete(document_id)]}
+    return {"deleted": [entry.id for entry in site.delete(document_id, visitor.whole)]}
 
 
-class Refiling(BaseModel):
-    """Where a document belongs now; what is left out stays as it is."""
-
-    tags: list[str] | None = None
-    journeys: list[str] | None = None
-
-
-def our_form(request: Request, site: Here) -> None:
-    """Refuse before the body is looked at."""
-    require_our_form(request, site)
-
-
-@router.patch("/{document_id}", dependencies=[Depends(our_form)])
-def refile(site: Here, document_id: str, refiling: Refiling) -> dict[str, Any]:
+@router.patch("/{document_id}", response_model=DocumentShape, dependencies=[Depends(our_request)])
+def refile(site: Here, visitor: Editor, document_id: str, refiling: Refiling) -> dict[str, Any]:
     """Change the tags and journeys of a document; nothing is embedded again."""
     tags = None if refiling.tags is None else frozenset(refiling.tags)
     journeys = None if refiling.journeys is None else frozenset(refiling.journeys)
-    entry = site.app.refile(document_id, Filing(tags=tags, journeys=journeys))
+    entry = site.refile(document_id, Filing(tags=tags, journeys=journeys), visitor)
     return entry_json(entry, site.progress(entry))
 
 
-@router.get("/{document_id}/file")
-def original(site: Here, document_id: str) -> Response:
+@router.get(
+    "/{document_id}/file", response_class=Response, responses={200: {"content": {"application/octet-stream": {}}}}
+)
+def original(site: Here, visitor: Reader, document_id: str) -> Response:
     """The file as it came, always as a download and never as a page of this site."""
-    source = site.app.library.original(document_id, site.owner)
+    source = site.app.library.original(document_id, visitor.whole)
     headers = {
         "Content-Disposition": disposition(source.name),
         "Content-Security-Policy": "default-src 'none'; sandbox; frame-ancestors 'none'",
@@ -108,35 +128,42 @@ def disposition(name: str) -> str:
     return f"attachment; filename=\"{plain}\"; filename*=UTF-8''{quote(name, safe='')}"
 
 
-@router.get("/{document_id}/pages/{number}.png")
+@router.get(
+    "/{document_id}/pages/{number}.png", response_class=Response, responses={200: {"content": {"image/png": {}}}}
+)
 def page_image(
     site: Here,
+    visitor: Reader,
     document_id: str,
     number: int,
     width: Annotated[int, Query(ge=IMAGE_WIDTHS_PX[0], le=IMAGE_WIDTHS_PX[1])] = 1_200,
 ) -> Response:
     """A page of a PDF as an image."""
-    image = site.page_image(document_id, number, width_px=width)
+    image = site.page_image(document_id, number, scope=visitor.whole, width_px=width)
     return Response(image, media_type="image/png", headers={"Cache-Control": PRIVATE})
 
 
-@router.get("/{document_id}/text")
+@router.get("/{document_id}/text", response_model=PartShape)
 def text(
-    site: Here, document_id: str, start: Annotated[int, Query(ge=0)] = 0, end: Annotated[int | None, Query(ge=0)] = None
+    site: Here,
+    visitor: Reader,
+    document_id: str,
+    start: Annotated[int, Query(ge=0)] = 0,
+    end: Annotated[int | None, Query(ge=0)] = None,
 ) -> dict[str, Any]:
     """A part of the canonical text."""
-    document = site.opened(document_id).document
+    document = site.opened(document_id, visitor.whole).document
     until = min(len(document.text), start + MAX_TEXT_CHARACTERS) if end is None else end
     _check_span(start, until, len(document.text))
     return {"start": start, "end": until, "length": len(document.text), "text": document.text[start:until]}
 
 
-@router.get("/{document_id}/boxes")
+@router.get("/{document_id}/boxes", response_model=BoxesShape)
 def boxes(
-    site: Here, document_id: str, start: Annotated[int, Query(ge=0)], end: Annotated[int, Query(ge=0)]
+    site: Here, visitor: Reader, document_id: str, start: Annotated[int, Query(ge=0)], end: Annotated[int, Query(ge=0)]
 ) -> dict[str, Any]:
     """Where a span of the text stands on the pages, line by line; empty where that is not known."""
-    document = site.opened(document_id).document
+    document = site.opened(document_id, visitor.whole).document
     _check_span(start, end, len(document.text))
     return {"boxes": [box_json(box) for box in document.layout.boxes(start, end)]}
 

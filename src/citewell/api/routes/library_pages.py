@@ -12,6 +12,7 @@ from fastapi.responses import RedirectResponse
 from citewell.api.intake import ADDED_BY, Taken, take_in
 from citewell.api.site import UNDER_WAY, Here, Site, require_our_form
 from citewell.api.upload import MAX_FILES
+from citewell.api.visitor import Editor, Reader, Visitor
 from citewell.errors import InputError, NotFound
 from citewell.samples import sample_files
 from citewell.types import Entry, Filing, Source, State
@@ -30,6 +31,7 @@ ACCEPTED = ".pdf,.docx,.html,.htm,.xhtml,.xml,.nxml,.md,.markdown,.txt,.text"
 def library_page(
     *,
     site: Here,
+    visitor: Reader,
     wanted: Annotated[str, Query(alias="filter")] = "",
     sort: Order = "added",
     down: bool = True,
@@ -40,11 +42,12 @@ def library_page(
     deleted: Annotated[int, Query(ge=0)] = 0,
 ) -> Response:
     """All documents, and the way to add some."""
-    entries = [entry for entry in site.app.entries() if entry.state is not State.SUPERSEDED]
+    entries = [entry for entry in site.app.entries(visitor.whole) if entry.state is not State.SUPERSEDED]
     rows = listed(entries, wanted=wanted, order=sort, down=down)
     first = (number - 1) * PAGE_ROWS
     return site.page(
         "library.html",
+        visitor,
         nav="library",
         rows=[(entry, site.progress(entry)) for entry in rows[first : first + PAGE_ROWS]],
         found=len(rows),
@@ -63,9 +66,9 @@ def library_page(
 
 
 @router.post("/library")
-async def add(request: Request, site: Here) -> Response:
+async def add(request: Request, site: Here, visitor: Editor) -> Response:
     """Take in the files of the form."""
-    return _thanked(await take_in(request, site))
+    return _thanked(await take_in(request, site, visitor))
 
 
 def _thanked(taken: Taken) -> Response:
@@ -78,54 +81,59 @@ def _thanked(taken: Taken) -> Response:
 
 
 @router.post("/library/samples")
-def add_samples(request: Request, site: Here, csrf: Csrf = "") -> Response:
+def add_samples(request: Request, site: Here, visitor: Editor, csrf: Csrf = "") -> Response:
     """Queue the documents that ship with Citewell."""
-    require_our_form(request, site, csrf)
+    require_our_form(request, csrf)
     filing = Filing(added_by=ADDED_BY)
-    added = [site.queue(Source(path.read_bytes(), path.name), filing) for path in sample_files()]
+    added = [site.queue(Source(path.read_bytes(), path.name), filing, visitor) for path in sample_files()]
     return _thanked(Taken(tuple(added), ()))
 
 
 @router.get("/documents/delete")
-def ask_delete(site: Here, ids: Ids = None) -> Response:
+def ask_delete(site: Here, visitor: Editor, ids: Ids = None) -> Response:
     """Say what would go, before it goes."""
-    entries = _chosen(site, ids)
+    entries = _chosen(site, visitor, ids)
     lineages = {entry.lineage for entry in entries}
-    family = [entry for entry in site.app.entries() if entry.lineage in lineages]
-    return site.page("delete.html", nav="library", entries=entries, versions=len(family))
+    family = [entry for entry in site.app.entries(visitor.whole) if entry.lineage in lineages]
+    return site.page("delete.html", visitor, nav="library", entries=entries, versions=len(family))
 
 
-def _chosen(site: Site, ids: list[str] | None) -> list[Entry]:
+def _chosen(site: Site, visitor: Visitor, ids: list[str] | None) -> list[Entry]:
     if not ids:
         raise InputError("No document was chosen. Tick one or several in the library, then delete them.")
-    return [site.entry(document_id) for document_id in dict.fromkeys(ids)]
+    return [site.entry(document_id, visitor.whole) for document_id in dict.fromkeys(ids)]
 
 
 @router.post("/documents/delete")
 def delete(
-    request: Request, site: Here, ids: Annotated[list[str] | None, Form(alias="id")] = None, csrf: Csrf = ""
+    request: Request,
+    site: Here,
+    visitor: Editor,
+    ids: Annotated[list[str] | None, Form(alias="id")] = None,
+    csrf: Csrf = "",
 ) -> Response:
     """Erase documents with all their versions."""
-    require_our_form(request, site, csrf)
+    require_our_form(request, csrf)
     gone: set[str] = set()
-    for entry in _chosen(site, ids):
+    for entry in _chosen(site, visitor, ids):
         if entry.lineage not in gone:
-            site.app.delete(entry.id)
+            site.delete(entry.id, visitor.whole)
             gone.add(entry.lineage)
     return RedirectResponse(f"/library?deleted={len(gone)}", status_code=HTTPStatus.SEE_OTHER)
 
 
 @router.get("/documents/{document_id}")
-def document_page(site: Here, document_id: str, first: Annotated[int, Query(ge=0)] = 0) -> Response:
+def document_page(site: Here, visitor: Reader, document_id: str, first: Annotated[int, Query(ge=0)] = 0) -> Response:
     """What is known of a document, its versions and its passages."""
-    entry = site.entry(document_id)
-    versions = [one for one in site.app.entries() if one.lineage == entry.lineage]
+    entry = site.entry(document_id, visitor.whole)
+    versions = [one for one in site.app.entries(visitor.whole) if one.lineage == entry.lineage]
     try:
-        chunks = site.opened(document_id).chunks
+        chunks = site.opened(document_id, visitor.whole).chunks
     except NotFound:
         chunks = ()
     return site.page(
         "document.html",
+        visitor,
         nav="library",
         entry=entry,
         progress=site.progress(entry),
@@ -140,21 +148,21 @@ def document_page(site: Here, document_id: str, first: Annotated[int, Query(ge=0
 
 
 @router.get("/documents/{document_id}/row")
-def document_row(site: Here, document_id: str) -> Response:
+def document_row(site: Here, visitor: Reader, document_id: str) -> Response:
     """The document's row in the library, for a script that follows it."""
-    entry = site.entry(document_id)
-    return site.page("row.html", rows=[(entry, site.progress(entry))])
+    entry = site.entry(document_id, visitor.whole)
+    return site.page("row.html", visitor, rows=[(entry, site.progress(entry))])
 
 
 @router.post("/documents/{document_id}/version")
-async def add_version(request: Request, site: Here, document_id: str) -> Response:
+async def add_version(request: Request, site: Here, visitor: Editor, document_id: str) -> Response:
     """Take in a file as the next version of a document."""
-    return _thanked(await take_in(request, site, replaces=document_id))
+    return _thanked(await take_in(request, site, visitor, replaces=document_id))
 
 
 @router.post("/documents/{document_id}/retry")
-def retry(request: Request, site: Here, document_id: str, csrf: Csrf = "") -> Response:
+def retry(request: Request, site: Here, visitor: Editor, document_id: str, csrf: Csrf = "") -> Response:
     """Read a document again that could not be read."""
-    require_our_form(request, site, csrf)
-    site.retry(document_id)
+    require_our_form(request, csrf)
+    site.retry(document_id, visitor.whole)
     return RedirectResponse("/library?queued=1", status_code=HTTPStatus.SEE_OTHER)

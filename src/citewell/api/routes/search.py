@@ -1,4 +1,4 @@
-"""GET /api/v1/search and /api/v1/health."""
+"""GET /api/v1/search."""
 
 from __future__ import annotations
 
@@ -6,24 +6,21 @@ from typing import Annotated, Any
 
 from fastapi import APIRouter, Query
 
+from citewell.api.bodies import ResultsShape
 from citewell.api.shapes import results_json
 from citewell.api.site import Here
+from citewell.api.visitor import Reader
 
 router = APIRouter(prefix="/api/v1")
 
 Tags = Annotated[list[str] | None, Query()]
 
 
-@router.get("/health")
-def health() -> dict[str, str]:
-    """Whether the server answers."""
-    return {"status": "ok"}
-
-
-@router.get("/search")
+@router.get("/search", response_model=ResultsShape)
 def search(
     *,
     site: Here,
+    visitor: Reader,
     q: str,
     limit: Annotated[int, Query(ge=1, le=200)] = 10,
     tag: Tags = None,
@@ -31,5 +28,5 @@ def search(
     subject: str | None = None,
 ) -> dict[str, Any]:
     """The passages nearest to a question."""
-    scope = site.app.scope(tags=tag, journey=journey, subject=subject)
+    scope = visitor.scope(tags=tag, journey=journey, subject=subject)
     return results_json(site.search(q, scope, limit=limit))

@@ -10,6 +10,7 @@ from fastapi import APIRouter, Query, Response
 
 from citewell.api.errors import problem_of
 from citewell.api.site import Here, Site, is_answering
+from citewell.api.visitor import Reader
 from citewell.errors import CitewellError
 from citewell.samples import EXAMPLE_QUESTIONS, sample_files
 from citewell.types import Entry, Scope
@@ -39,11 +40,11 @@ class Narrowing:
         )
 
 
-@router.get("/")
 @router.get("/search")
 def search_page(
     *,
     site: Here,
+    visitor: Reader,
     q: str = "",
     limit: Annotated[int, Query(ge=1, le=LIMITS[-1])] = LIMITS[0],
     tag: Annotated[list[str] | None, Query()] = None,
@@ -52,14 +53,14 @@ def search_page(
 ) -> Response:
     """One box, and what was found."""
     chosen = [one for one in tag or () if one]
-    scope = site.app.scope(tags=chosen or None, journey=journey or None, subject=subject or None)
-    entries = [entry for entry in site.app.entries() if is_answering(entry)]
+    scope = visitor.scope(tags=chosen or None, journey=journey or None, subject=subject or None)
+    entries = [entry for entry in site.app.entries(visitor.whole) if is_answering(entry)]
     values: dict[str, Any] = {
         "nav": "search",
         "question": q,
         "chosen": {"tag": chosen, "journey": journey, "subject": subject},
         "narrowing": Narrowing.of(entries),
-        "examples": _examples(entries),
+        "examples": examples(entries),
         "is_empty": not entries,
         "documents": len(entries),
         "passages": site.passages(scope),
@@ -69,7 +70,7 @@ def search_page(
     if q.strip():
         values |= _found(site, q, scope, limit)
         values["more"] = _more(values, limit, {"q": q, "tag": chosen, "journey": journey, "subject": subject})
-    return site.page("search.html", **values)
+    return site.page("search.html", visitor, **values)
 
 
 def _found(site: Site, question: str, scope: Scope, limit: int) -> dict[str, Any]:
@@ -95,7 +96,7 @@ def _more(values: dict[str, Any], limit: int, asked: dict[str, object]) -> str |
     return "/search?" + urlencode(told | {"limit": longer}, doseq=True)
 
 
-def _examples(entries: list[Entry]) -> list[str]:
+def examples(entries: list[Entry]) -> list[str]:
     """Questions that can be answered: those of the samples that are here."""
     names = {entry.name for entry in entries}
     here = {path.name for path in sample_files()} & names

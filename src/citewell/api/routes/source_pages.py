@@ -6,7 +6,8 @@ from typing import Annotated, Literal
 
 from fastapi import APIRouter, Depends, Query, Response
 
-from citewell.api.site import Here
+from citewell.api.site import Here, Site
+from citewell.api.visitor import Reader, Visitor
 from citewell.web.results import without_title
 from citewell.web.source import Place, view
 
@@ -30,19 +31,19 @@ Named = Annotated[Place, Depends(place_of)]
 
 
 @router.get("/source")
-def source_page(site: Here, document_id: str, place: Named) -> Response:
+def source_page(site: Here, visitor: Reader, document_id: str, place: Named) -> Response:
     """The source on a page of its own."""
-    return _shown("source.html", site, document_id, place)
+    return _shown("source.html", site, visitor, document_id, place)
 
 
 @router.get("/panel")
-def source_panel(site: Here, document_id: str, place: Named) -> Response:
+def source_panel(site: Here, visitor: Reader, document_id: str, place: Named) -> Response:
     """The source as the right-hand panel shows it."""
-    return _shown("panel.html", site, document_id, place)
+    return _shown("panel.html", site, visitor, document_id, place)
 
 
-def _shown(template: str, site: Here, document_id: str, place: Place) -> Response:
-    opened = site.opened(document_id)
+def _shown(template: str, site: Site, visitor: Visitor, document_id: str, place: Place) -> Response:
+    opened = site.opened(document_id, visitor.whole)
     found = view(opened.entry, opened.document, opened.chunks, place)
     section = without_title(found.section, found.title)
-    return site.page(template, nav="search", view=found, section=section, place=place.query)
+    return site.page(template, visitor, nav="search", view=found, section=section, place=place.query)

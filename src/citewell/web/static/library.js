@@ -22,7 +22,7 @@ async function refresh(id) {
   const fresh = holder.content.querySelector("tr");
   if (old) {
     const tick = old.querySelector("input");
-    fresh.querySelector("input").checked = tick.checked;
+    if (tick) fresh.querySelector("input").checked = tick.checked;
     old.replaceWith(fresh);
   } else {
     table().prepend(fresh);
@@ -108,7 +108,7 @@ function send(file, fields, watch) {
 }
 
 async function add(files) {
-  const fields = ["tags", "journeys", "subject"].map((name) => [name, form.elements[name].value]);
+  const fields = ["tags", "journeys", "subject"].map((name) => [name, form.elements[name]?.value ?? ""]);
   const waiting = [...files].map((file) => ({ file, ...line(file) }));
   for (const { file, item, bar } of waiting) {
     if (file.size > Number(form.dataset.maxBytes)) {
@@ -128,7 +128,7 @@ async function add(files) {
   }
 }
 
-form.addEventListener("submit", (event) => {
+form?.addEventListener("submit", (event) => {
   event.preventDefault();
   const chosen = form.elements.files;
   if (!chosen.files.length) return chosen.click();
@@ -136,18 +136,18 @@ form.addEventListener("submit", (event) => {
   add(chosen.files);
   chosen.value = "";
 });
-form.elements.files.addEventListener("change", () => form.requestSubmit());
+form?.elements.files.addEventListener("change", () => form.requestSubmit());
 
 for (const kind of ["dragenter", "dragover"]) {
-  form.addEventListener(kind, (event) => {
+  form?.addEventListener(kind, (event) => {
     event.preventDefault();
     form.classList.add("is-over");
   });
 }
-form.addEventListener("dragleave", (event) => {
+form?.addEventListener("dragleave", (event) => {
   if (!form.contains(event.relatedTarget)) form.classList.remove("is-over");
 });
-form.addEventListener("drop", (event) => {
+form?.addEventListener("drop", (event) => {
   event.preventDefault();
   form.classList.remove("is-over");
   uploads.replaceChildren();

@@ -15,10 +15,12 @@ function showMarked() {
   panel.scrollTop += place.top + place.height / 2 - frame.top - frame.height / 2;
 }
 
+const unselect = () => document.querySelectorAll(".hit.is-open, .chip.is-open").forEach((one) => one.classList.remove("is-open"));
+
 function select(link) {
-  const hit = link.closest(".hit");
+  const hit = link.closest(".hit, .chip");
   if (!hit) return;
-  document.querySelectorAll(".hit.is-open").forEach((other) => other.classList.remove("is-open"));
+  unselect();
   hit.classList.add("is-open");
 }
 
@@ -76,7 +78,7 @@ export function close() {
   hint.className = "hint";
   hint.textContent = "Open a passage to see its words in their place.";
   panel.replaceChildren(hint);
-  document.querySelectorAll(".hit.is-open").forEach((hit) => hit.classList.remove("is-open"));
+  unselect();
   opener?.focus();
   return true;
 }

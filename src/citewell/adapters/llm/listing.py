@@ -1,0 +1,90 @@
+"""Which language models are allowed, and which of them a server has."""
+
+from __future__ import annotations
+
+from contextlib import closing
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+from citewell.adapters.llm import VENDORS, make_server
+from citewell.adapters.llm.limits import allow_list, exact
+from citewell.config import Settings
+from citewell.errors import ModelConnection
+from citewell.ports import ModelInfo
+
+if TYPE_CHECKING:
+    from citewell.adapters.llm.remote import RemoteServer
+
+
+@dataclass(frozen=True, slots=True)
+class Row:
+    """A model that is allowed, or there, or both."""
+
+    name: str
+    is_allowed: bool
+    is_present: bool
+    is_chosen: bool
+    context_window: int | None
+    """Tokens that may be used: what is allowed, or less if the model was made for less."""
+    max_reply_tokens: int | None
+    digest: str | None
+    size_bytes: int | None
+
+
+@dataclass(frozen=True, slots=True)
+class Listing:
+    """The models of one server, and what kept it from answering."""
+
+    server: str
+    problem: str | None
+    models: tuple[Row, ...]
+
+
+def listing(chosen: Settings, vendor: str) -> Listing:
+    """Ask a vendor's server for its models; a server that cannot be reached leaves the allowed ones."""
+    problem = None
+    with closing(server_of(chosen, vendor)) as asked:
+        try:
+            present = asked.models()
+        except ModelConnection as error:
+            present, problem = [], str(error)
+    return Listing(vendor, problem, tuple(rows(chosen, vendor, present)))
+
+
+def vendor_of(chosen: Settings) -> str:
+    """The vendor in the settings; Ollama where no model is set."""
+    vendor = chosen.model.partition(":")[0]
+    return vendor if vendor in VENDORS else "ollama"
+
+
+def server_of(chosen: Settings, vendor: str) -> RemoteServer:
+    """The vendor's server; the address and key of one vendor are never used with another."""
+    if vendor != vendor_of(chosen):
+        return make_server(vendor)
+    key = chosen.model_key.get_secret_value() if chosen.model_key else None
+    return make_server(vendor, url=chosen.model_url, key=key)
+
+
+def rows(chosen: Settings, vendor: str, present: list[ModelInfo]) -> list[Row]:
+    """Allowed models first, then what else is there."""
+    limits = {exact(name): (name, one) for name, one in allow_list(chosen.allowed_models).items()}
+    there = {exact(one.name): one for one in present}
+    in_use = chosen.model.partition(":")
+    found_rows = []
+    for key in [*limits, *(key for key in there if key not in limits)]:
+        name, allowance = limits.get(key, (there[key].name if key in there else key, None))
+        found = there.get(key)
+        windows = [allowance and allowance.context_window, found and found.context_window]
+        found_rows.append(
+            Row(
+                name=found.name if found else name,
+                is_allowed=allowance is not None,
+                is_present=found is not None,
+                is_chosen=(vendor, key) == (in_use[0], exact(in_use[2])),
+                context_window=min((window for window in windows if window), default=None),
+                max_reply_tokens=allowance.max_reply_tokens if allowance else None,
+                digest=found.digest if found else None,
+                size_bytes=found.size_bytes if found else None,
+            )
+        )
+    return found_rows

@@ -1,0 +1,82 @@
+"""Asks a question for a route: in a thread of its own, counted, with nothing but ids and times in the log."""
+
+from __future__ import annotations
+
+import asyncio
+import logging
+from collections.abc import AsyncIterator, Callable, Iterator
+from contextlib import aclosing
+from dataclasses import dataclass
+
+from starlette.concurrency import run_in_threadpool
+
+from citewell.answer.stream import Done, Event, Failed
+from citewell.answer.view import action_name
+from citewell.api import stream
+from citewell.api.site import Site
+from citewell.types import Asker
+
+log = logging.getLogger(__name__)
+
+
+@dataclass(frozen=True, slots=True)
+class Asking:
+    """A question, who asks it, and in which conversation; None begins one."""
+
+    question: str
+    asker: Asker
+    conversation_id: str | None
+
+
+async def answered(site: Site, asking: Asking) -> Done:
+    """A whole answer, on record."""
+
+    def ask() -> Done:
+        desk = site.loaded().desk
+        return desk.answer(asking.question, asker=asking.asker, conversation_id=asking.conversation_id)
+
+    try:
+        done = await asyncio.wrap_future(site.writers.submit(ask))
+    except Exception as error:
+        site.metrics.count("failures", kind=type(error).__name__)
+        raise
+    counted(site)(done)
+    return done
+
+
+async def begun(site: Site, asking: Asking) -> Iterator[Event]:
+    """An answer that will be written as it is read; what is wrong with the question is raised now."""
+
+    def begin() -> Iterator[Event]:
+        desk = site.loaded().desk
+        return desk.ask(asking.question, asker=asking.asker, conversation_id=asking.conversation_id)
+
+    return await run_in_threadpool(begin)
+
+
+async def streamed(site: Site, events: Iterator[Event]) -> AsyncIterator[bytes]:
+    """An answer as server-sent events."""
+    sent = stream.sent(events, threads=site.writers, with_withheld=True, watch=counted(site))
+    site.metrics.move("streams", 1)
+    try:
+        async with aclosing(sent):
+            async for part in sent:
+                yield part
+    finally:
+        site.metrics.move("streams", -1)
+
+
+def counted(site: Site) -> Callable[[Event], None]:
+    """Notes what became of a question."""
+
+    def watch(event: Event) -> None:
+        if isinstance(event, Done):
+            answer = event.answer
+            action = action_name(answer.action)
+            site.metrics.count("answers", action=action)
+            site.note_answer(answer.took_ms)
+            log.info("answer %s: %s, %d sentences in %.0f ms", answer.id, action, len(answer.claims), answer.took_ms)
+        elif isinstance(event, Failed):
+            site.metrics.count("failures", kind=event.kind)
+
+    return watch

@@ -1,0 +1,57 @@
+"""/api/v1/ask and /api/v1/check: questions answered whole or as a stream, and any text checked."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from fastapi import APIRouter, Depends
+from fastapi.responses import StreamingResponse
+
+from citewell.answer.view import check_json, done_json
+from citewell.api import stream
+from citewell.api.asking import Asking, answered, begun, streamed
+from citewell.api.bodies import AnswerShape, ChecksShape, Question, ToCheck
+from citewell.api.site import Here, our_request
+from citewell.api.visitor import Member, Visitor
+
+router = APIRouter(prefix="/api/v1", dependencies=[Depends(our_request)])
+
+EVENTS = """Server-sent events, in this order: `started` {conversation_id}; `working` {stage, count}; for every
+sentence, once it is checked, `sentence` {index, shown, text, verdict, reasons, citations, sources}; `replace`
+{index, shown, …} where a later check overturns a sentence that was shown; at the end `done` with the whole answer,
+or `failed` {kind, message}. A line that begins with a colon is a sign of life. A client that closes the connection
+stops the work."""
+"""The one stream that the command line, the API and the page read."""
+
+
+def _asking(asked: Question, visitor: Visitor) -> Asking:
+    asker = visitor.asker(tags=asked.tags, journey=asked.journey, subject=asked.subject)
+    return Asking(asked.question, asker, asked.conversation_id)
+
+
+@router.post("/ask", response_model=AnswerShape)
+async def ask(site: Here, visitor: Member, asked: Question) -> dict[str, Any]:
+    """Answer a question with sentences that are each cited and checked, or hand it to a person."""
+    site.take_ask(visitor)
+    return done_json(await answered(site, _asking(asked, visitor)), with_withheld=True)
+
+
+@router.post(
+    "/ask/stream",
+    response_class=StreamingResponse,
+    responses={200: {"description": EVENTS, "content": {stream.MEDIA_TYPE: {"schema": {"type": "string"}}}}},
+)
+async def ask_stream(site: Here, visitor: Member, asked: Question) -> StreamingResponse:
+    """The same, sentence by sentence while it is being written."""
+    site.take_ask(visitor)
+    events = await begun(site, _asking(asked, visitor))
+    return StreamingResponse(streamed(site, events), media_type=stream.MEDIA_TYPE, headers={"X-Accel-Buffering": "no"})
+
+
+@router.post("/check", response_model=ChecksShape)
+def check(site: Here, visitor: Member, given: ToCheck) -> dict[str, Any]:
+    """Hold a text against the library, one document or words sent with it, sentence by sentence."""
+    site.take_ask(visitor)
+    scope = visitor.whole if given.against else visitor.scope(tags=given.tags)
+    checked = site.loaded().check(given.text, against=given.against, evidence=given.evidence, scope=scope)
+    return {"sentences": [check_json(sentence, result) for sentence, result in checked]}

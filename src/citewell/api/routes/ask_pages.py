@@ -1,0 +1,100 @@
+"""The Ask page and its conversations; it works without a script."""
+
+from __future__ import annotations
+
+from http import HTTPStatus
+from typing import Annotated
+
+from fastapi import APIRouter, Form, Request, Response
+from fastapi.responses import RedirectResponse
+
+from citewell.api.asking import Asking, answered
+from citewell.api.errors import Problem, problem_of
+from citewell.api.history import talks, turns
+from citewell.api.routes.search_pages import examples
+from citewell.api.site import Here, Site, is_answering, require_our_form
+from citewell.api.visitor import Member, Reader, Visitor
+from citewell.errors import CitewellError, NotFound
+from citewell.web.answers import Turn
+
+router = APIRouter()
+
+Csrf = Annotated[str, Form()]
+
+
+@router.get("/")
+def start(site: Here, visitor: Reader, q: str = "") -> Response:
+    """The Ask page, for those who may ask; searching for the others."""
+    if not visitor.may("ask"):
+        return RedirectResponse("/search")
+    return _page(site, visitor, question=q)
+
+
+@router.get("/conversations/{conversation_id}")
+def conversation(site: Here, visitor: Member, conversation_id: str) -> Response:
+    """A conversation, to be read and continued."""
+    found = turns(site, conversation_id, visitor.asker())
+    return _page(site, visitor, conversation_id=conversation_id, shown=found)
+
+
+def _page(
+    site: Site,
+    visitor: Visitor,
+    *,
+    question: str = "",
+    conversation_id: str | None = None,
+    shown: list[Turn] | None = None,
+    problem: Problem | None = None,
+) -> Response:
+    entries = [entry for entry in site.app.entries(visitor.whole) if is_answering(entry)]
+    return site.page(
+        "ask.html",
+        visitor,
+        nav="ask",
+        question=question,
+        conversation_id=conversation_id,
+        turns=shown or [],
+        problem=problem,
+        talks=talks(site, visitor.asker()),
+        examples=examples(entries),
+        is_empty=not entries,
+        documents=len(entries),
+        passages=site.passages(visitor.scope()),
+        usual_ms=site.usual_ms,
+    )
+
+
+@router.post("/ask")
+async def ask(
+    *,
+    request: Request,
+    site: Here,
+    visitor: Member,
+    question: Annotated[str, Form()] = "",
+    conversation_id: Annotated[str, Form()] = "",
+    csrf: Csrf = "",
+) -> Response:
+    """Answer on a page, for browsers without a script."""
+    require_our_form(request, csrf)
+    site.take_ask(visitor)
+    try:
+        done = await answered(site, Asking(question, visitor.asker(), conversation_id or None))
+    except NotFound:
+        raise
+    except CitewellError as error:
+        return _page(site, visitor, question=question, problem=problem_of(error))
+    return RedirectResponse(f"/conversations/{done.conversation_id}#last", status_code=HTTPStatus.SEE_OTHER)
+
+
+@router.get("/conversations")
+def conversations(site: Here, visitor: Member) -> Response:
+    """All conversations of the visitor."""
+    return site.page("conversations.html", visitor, nav="", found=talks(site, visitor.asker(), limit=None))
+
+
+@router.post("/conversations/{conversation_id}/delete")
+def delete(request: Request, site: Here, visitor: Member, conversation_id: str, csrf: Csrf = "") -> Response:
+    """Erase a conversation; the audit log keeps its answers."""
+    require_our_form(request, csrf)
+    site.desk().conversations.erase(conversation_id, visitor.asker())
+    return RedirectResponse("/conversations", status_code=HTTPStatus.SEE_OTHER)

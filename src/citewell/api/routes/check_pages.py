@@ -1,0 +1,79 @@
+"""The Check page: any text, each sentence with its verdict and the words that decided."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Annotated
+
+from fastapi import APIRouter, Form, Request, Response
+
+from citewell.answer.view import check_json
+from citewell.api.errors import Problem, problem_of
+from citewell.api.site import Here, Site, is_answering, require_our_form
+from citewell.api.visitor import Member, Visitor
+from citewell.errors import CitewellError
+from citewell.web.answers import Checked, checked_sentences, tally
+
+router = APIRouter()
+
+
+@dataclass(frozen=True, slots=True)
+class Given:
+    """What stands in the form."""
+
+    text: str = ""
+    against: str = ""
+    evidence: str = ""
+
+
+@router.get("/check")
+def check_page(site: Here, visitor: Member, against: str = "") -> Response:
+    """A box for a text that some other tool wrote."""
+    return _page(site, visitor, Given(against=against))
+
+
+@router.post("/check")
+def check(
+    *,
+    request: Request,
+    site: Here,
+    visitor: Member,
+    text: Annotated[str, Form()] = "",
+    against: Annotated[str, Form()] = "",
+    evidence: Annotated[str, Form()] = "",
+    csrf: Annotated[str, Form()] = "",
+) -> Response:
+    """Every sentence of a text with its verdict, the reasons and the words."""
+    require_our_form(request, csrf)
+    site.take_ask(visitor)
+    given = Given(text, against, evidence)
+    scope = visitor.whole if against else visitor.scope()
+    try:
+        found = site.loaded().check(text, against=against or None, evidence=evidence.strip() or None, scope=scope)
+    except CitewellError as error:
+        return _page(site, visitor, given, problem=problem_of(error))
+    shown = [check_json(sentence, result) for sentence, result in found]
+    titles = {entry.id: entry.title for entry in site.app.entries(visitor.whole)}
+    return _page(site, visitor, given, sentences=checked_sentences(shown, titles))
+
+
+def _page(
+    site: Site,
+    visitor: Visitor,
+    given: Given,
+    *,
+    sentences: list[Checked] | None = None,
+    problem: Problem | None = None,
+) -> Response:
+    entries = [entry for entry in site.app.entries(visitor.whole) if is_answering(entry)]
+    documents = sorted(((entry.id, entry.title) for entry in entries), key=lambda pair: pair[1].casefold())
+    return site.page(
+        "check.html",
+        visitor,
+        nav="check",
+        given=given,
+        sentences=sentences,
+        tally=tally(sentences or []),
+        problem=problem,
+        documents=documents,
+    )

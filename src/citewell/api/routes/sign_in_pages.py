@@ -1,0 +1,78 @@
+"""Signing in with e-mail address and password, and signing out."""
+
+from __future__ import annotations
+
+import asyncio
+import logging
+from functools import partial
+from http import HTTPStatus
+from typing import Annotated
+
+from fastapi import APIRouter, Form, Request, Response
+from fastapi.responses import RedirectResponse
+
+from citewell.api.errors import Problem, Refused, answer
+from citewell.api.guard import NO_ENTRY, SIGN_IN, own_path
+from citewell.api.limits import too_often
+from citewell.api.site import Here, require_our_form
+from citewell.api.visitor import Reader
+
+log = logging.getLogger(__name__)
+router = APIRouter()
+
+WRONG = Problem(
+    HTTPStatus.UNAUTHORIZED, "WrongPassword", "E-mail address or password is wrong. Check both, and try again."
+)
+
+
+@router.get(SIGN_IN)
+def sign_in_page() -> Response:
+    """The form."""
+    response = answer(SIGN_IN, NO_ENTRY)
+    response.status_code = HTTPStatus.OK
+    return response
+
+
+@router.post(SIGN_IN)
+async def sign_in(
+    *,
+    request: Request,
+    site: Here,
+    email: Annotated[str, Form(max_length=255)] = "",
+    password: Annotated[str, Form(max_length=1_000)] = "",
+    tenant: Annotated[str, Form(max_length=64)] = "",
+    leads_to: Annotated[str, Form(alias="next", max_length=2_000)] = "/",
+) -> Response:
+    """Open a session; many wrong passwords for one account or from one machine have to wait."""
+    tenant = tenant.strip() or site.app.settings.tenant
+    account, machine = f"{tenant}/{email.strip().lower()}", request.client.host if request.client else ""
+    wait_s = max(site.failures.wait(account), site.machine_failures.wait(machine))
+    if wait_s:
+        site.metrics.count("sign_ins", outcome="throttled")
+        raise Refused(too_often(wait_s))
+    look = partial(site.people.sign_in, tenant=tenant, email=email.strip(), password=password)
+    found = await asyncio.wrap_future(site.hashers.submit(look))
+    if found is None:
+        site.failures.take(account)
+        site.machine_failures.take(machine)
+        site.metrics.count("sign_ins", outcome="wrong")
+        raise Refused(WRONG)
+    user, session = found
+    site.metrics.count("sign_ins", outcome="right")
+    log.info("user %s signed in", user.id)
+    clean = own_path(leads_to)
+    response = RedirectResponse("/" if clean == SIGN_IN else clean, status_code=HTTPStatus.SEE_OTHER)
+    site.set_cookie(response, session)
+    return response
+
+
+@router.post("/sign-out")
+def sign_out(request: Request, site: Here, _visitor: Reader, csrf: Annotated[str, Form()] = "") -> Response:
+    """End the session."""
+    require_our_form(request, csrf)
+    session = request.cookies.get(site.keys.cookie)
+    if session is not None:
+        site.people.sign_out(session)
+    response = RedirectResponse(SIGN_IN, status_code=HTTPStatus.SEE_OTHER)
+    response.delete_cookie(site.keys.cookie, path="/", httponly=True, samesite="strict")
+    return response

@@ -1,0 +1,67 @@
+"""Health, metrics and models."""
+
+from __future__ import annotations
+
+from dataclasses import asdict
+from http import HTTPStatus
+from typing import Any
+
+from fastapi import APIRouter, Request, Response
+
+from citewell.adapters.llm.listing import listing, vendor_of
+from citewell.api import metrics
+from citewell.api.bodies import HealthShape, ModelsShape
+from citewell.api.health import Health
+from citewell.api.site import UNDER_WAY, Here
+from citewell.api.visitor import Governor, Member
+
+router = APIRouter(prefix="/api/v1")
+exposition = APIRouter()
+
+
+async def _told(request: Request) -> dict[str, Any]:
+    health: Health = request.app.state.health
+    parts = await health.parts()
+    is_ready = all(part.state == "ok" for part in parts.values())
+    status = "ok" if is_ready else "degraded"
+    return {"status": status, "live": True, "ready": is_ready, "parts": {k: asdict(v) for k, v in parts.items()}}
+
+
+@router.get("/health", response_model=HealthShape)
+async def health(request: Request) -> dict[str, Any]:
+    """Whether the server lives, and how each part is; anyone may ask."""
+    return await _told(request)
+
+
+@router.get("/health/live", response_model=dict[str, bool])
+async def live() -> dict[str, bool]:
+    """Whether the server answers at all."""
+    return {"live": True}
+
+
+@router.get("/health/ready", response_model=HealthShape, responses={503: {"model": HealthShape}})
+async def ready(request: Request, response: Response) -> dict[str, Any]:
+    """Whether every part answers: 200, or 503 while one does not."""
+    told = await _told(request)
+    if not told["ready"]:
+        response.status_code = HTTPStatus.SERVICE_UNAVAILABLE
+    return told
+
+
+@router.get("/models", response_model=ModelsShape)
+def models(site: Here, _visitor: Member) -> dict[str, Any]:
+    """Who writes answers, which models are allowed, and which of them are there."""
+    settings = site.app.settings
+    return {"writer": settings.model, **asdict(listing(settings, vendor_of(settings)))}
+
+
+@exposition.get("/metrics", include_in_schema=False)
+def exposed(site: Here, visitor: Governor) -> Response:
+    """Counts and times for Prometheus, for an administrator's key."""
+    entries = site.app.entries(visitor.whole)
+    levels = {
+        "documents": float(sum(entry.is_current for entry in entries)),
+        "documents_under_way": float(sum(entry.state in UNDER_WAY for entry in entries)),
+        "passages": float(site.passages(visitor.whole)),
+    }
+    return Response(site.metrics.text(levels), media_type=metrics.MEDIA_TYPE)

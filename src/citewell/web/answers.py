@@ -1,0 +1,114 @@
+"""What the Ask and the Check page show of an answer: each sentence with the way to its words."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+from citewell.web.source import Place
+
+GIVEN = "given"
+"""The name of words that were sent along, which stand in no document."""
+
+
+@dataclass(frozen=True, slots=True)
+class Chip:
+    """A number that opens the words it stands for."""
+
+    n: int
+    document: str
+    place: str
+    quote: str
+    document_id: str
+    query: str
+
+    @property
+    def title(self) -> str:
+        """What a person reads before opening it."""
+        where = f"{self.document}, {self.place}" if self.place else self.document
+        return f"{where}: “{self.quote}”"
+
+
+@dataclass(frozen=True, slots=True)
+class Turn:
+    """A question and what it got; no answer while it waits for one."""
+
+    question: str
+    answer: Mapping[str, Any] | None
+    chips: Mapping[int, Chip]
+    searched: Sequence[Chip]
+    """The passages that the writer was shown."""
+    reply: str | None = None
+    """What the person answered to whom it was handed."""
+
+
+@dataclass(frozen=True, slots=True)
+class Checked:
+    """A sentence of any text, with its verdict and the words that decided."""
+
+    text: str
+    verdict: str
+    reasons: Sequence[str]
+    chip: Chip | None
+    quote: str | None
+
+
+def turn(question: str, answer: Mapping[str, Any], *, reply: str | None = None) -> Turn:
+    """An answer in its JSON shape, ready to be shown."""
+    chips = {one["n"]: _chip(one["n"], one, one["quote"]) for one in answer["citations"]}
+    searched = [_chip(at, one, "") for at, one in enumerate(answer.get("evidence", ()), start=1)]
+    return Turn(question, answer, chips, searched, reply)
+
+
+def waiting(question: str) -> Turn:
+    """A question whose answer failed: it is kept, and can be asked again."""
+    return Turn(question, None, {}, ())
+
+
+def _chip(n: int, cited: Mapping[str, Any], quote: str) -> Chip:
+    parts = (innermost(cited["section"]), f"page {cited['page']}" if cited["page"] else None)
+    place = ", ".join(part for part in parts if part)
+    query = Place(chunk_of(cited["source_id"]), cited["start"], cited["end"]).query
+    return Chip(n, cited["document"], place, quote, cited["document_id"], query)
+
+
+def innermost(section: str | None) -> str | None:
+    """The title of the section that holds the words; those round it say little beside a document's name.
+
+    >>> innermost("7 Dehydration > 7.3 Fluids")
+    '7.3 Fluids'
+    """
+    return None if section is None else section.rpartition(" > ")[2]
+
+
+def chunk_of(named: str) -> int:
+    """The passage that a source id names.
+
+    >>> chunk_of("550e8400-e29b-41d4-a716-446655440000:3")
+    3
+    """
+    return int(named.rpartition(":")[2])
+
+
+def checked_sentences(shown: Sequence[Mapping[str, Any]], titles: Mapping[str, str]) -> list[Checked]:
+    """The sentences of a check; the words are opened where they stand in a document."""
+    return [_checked(at, one, titles) for at, one in enumerate(shown, start=1)]
+
+
+def _checked(n: int, one: Mapping[str, Any], titles: Mapping[str, str]) -> Checked:
+    words = one["evidence"][0] if one["evidence"] else None
+    chip = None
+    if words is not None and words["source_id"] != GIVEN:
+        document_id = words["source_id"].rpartition(":")[0]
+        query = Place(chunk_of(words["source_id"]), words["start"], words["end"]).query
+        chip = Chip(n, titles.get(document_id, "Source"), "", words["quote"], document_id, query)
+    return Checked(one["text"], one["verdict"], one["reasons"], chip, None if words is None else words["quote"])
+
+
+def tally(sentences: Sequence[Checked]) -> list[tuple[str, int]]:
+    """How many sentences got each verdict, the worst first."""
+    counts = Counter(one.verdict for one in sentences)
+    order = ("contradicted", "not_found", "partly", "supported")
+    return [(verdict, counts[verdict]) for verdict in order if counts[verdict]]

@@ -1,0 +1,142 @@
+// The Ask page: an answer appears sentence by sentence, each once it is checked.
+
+import "./keys.js";
+import "./panel.js";
+import { Turn } from "./turn.js";
+
+const form = document.getElementById("ask");
+const box = form.elements.question;
+const button = form.querySelector(".box button");
+const turns = document.getElementById("turns");
+const NO_ANSWER = "The server does not answer. Is `citewell serve` still running?";
+let stopping = null;
+
+// ------------------------------------------------------------------------------------------------- the stream
+
+function* events(text) {
+  for (const block of text.split("\n\n")) {
+    const lines = block.split("\n");
+    const name = lines.find((line) => line.startsWith("event: "))?.slice(7);
+    const data = lines.find((line) => line.startsWith("data: "))?.slice(6);
+    if (name && data) yield [name, JSON.parse(data)];
+  }
+}
+
+async function* listen(question, signal) {
+  const response = await fetch("/api/v1/ask/stream", {
+    method: "POST",
+    credentials: "same-origin",
+    headers: { "Content-Type": "application/json", "X-CSRF-Token": form.dataset.csrf },
+    body: JSON.stringify({ question, conversation_id: form.elements.conversation_id.value || null }),
+    signal,
+  });
+  if (!response.ok) {
+    const problem = await response.json().catch(() => ({}));
+    throw new Error(problem.detail ?? "The question was not taken. Try again.");
+  }
+  const reader = response.body.pipeThrough(new TextDecoderStream()).getReader();
+  let waiting = "";
+  for (;;) {
+    const { value, done } = await reader.read();
+    if (done) break;
+    waiting += value;
+    const end = waiting.lastIndexOf("\n\n");
+    if (end < 0) continue;
+    yield* events(waiting.slice(0, end));
+    waiting = waiting.slice(end + 2);
+  }
+}
+
+// ------------------------------------------------------------------------------------------------- asking
+
+function began(id) {
+  form.elements.conversation_id.value = id;
+  history.replaceState(null, "", `/conversations/${id}`);
+}
+
+function listed(id, question) {
+  const list = document.getElementById("talks");
+  const address = `/conversations/${id}`;
+  list.querySelectorAll("[aria-current]").forEach((one) => one.removeAttribute("aria-current"));
+  let link = list.querySelector(`a[href="${address}"]`);
+  if (!link) {
+    link = document.createElement("a");
+    link.href = address;
+    link.textContent = question;
+    const item = document.createElement("li");
+    item.append(link);
+    list.prepend(item);
+  }
+  link.setAttribute("aria-current", "page");
+  list.closest("nav").hidden = false;
+}
+
+async function ask(question, turn) {
+  stopping = new AbortController();
+  button.textContent = "Stop";
+  turn.begin(form.dataset.passages, Number(form.dataset.usualMs) || 0);
+  let ended = false;
+  try {
+    for await (const [name, data] of listen(question, stopping.signal)) {
+      if (name === "started") began(data.conversation_id);
+      else if (name === "failed") throw new Error(data.message);
+      else turn.take(name, data);
+      ended ||= name === "done";
+    }
+    if (!ended) throw new Error("The answer broke off before its end.");
+    listed(form.elements.conversation_id.value, question);
+  } catch (error) {
+    const words = error.name === "AbortError" ? "Stopped." : error instanceof TypeError ? NO_ANSWER : error.message;
+    turn.fail(words, () => ask(question, turn));
+  }
+  stopping = null;
+  button.textContent = "Ask";
+}
+
+function start(question) {
+  document.body.className = "with-panel asking";
+  document.querySelector("main > h1").classList.add("unseen");
+  document.querySelectorAll("main > .examples, main > .notice").forEach((one) => one.remove());
+  document.getElementById("last")?.removeAttribute("id");
+  const turn = new Turn(question, JSON.parse(form.dataset.verdicts), JSON.parse(form.dataset.confidence));
+  turns.append(turn.element);
+  turn.element.scrollIntoView({ block: "start" });
+  box.value = "";
+  box.placeholder = "Ask a follow-up";
+  fit();
+  ask(question, turn);
+}
+
+form.addEventListener("submit", (event) => {
+  event.preventDefault();
+  if (stopping) return stopping.abort();
+  const question = box.value.trim();
+  if (question) start(question);
+  else box.focus();
+});
+
+box.addEventListener("keydown", (event) => {
+  if (event.key !== "Enter" || event.shiftKey || event.isComposing) return;
+  event.preventDefault();
+  if (!stopping) form.requestSubmit();
+});
+
+function fit() {
+  box.rows = Math.min(6, Math.max(1, box.value.split("\n").length, Math.ceil(box.value.length / 70)));
+}
+box.addEventListener("input", fit);
+fit();
+
+document.addEventListener("click", (event) => {
+  const example = event.target.closest("[data-example]");
+  if (example && !stopping) {
+    event.preventDefault();
+    start(example.textContent.trim());
+  }
+});
+
+for (const copy of document.querySelectorAll(".turn .copy")) {
+  copy.hidden = false;
+  copy.addEventListener("click", () => Turn.copy(copy.closest(".turn"), copy));
+}
+document.getElementById("last")?.scrollIntoView({ block: "start" });

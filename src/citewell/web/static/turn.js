@@ -1,0 +1,222 @@
+// One question and its answer, built while the answer comes; it looks as the server draws it (_turn.html).
+
+const STAGES = { searching: "Searching", reading: "Reading", writing: "Reading and checking", checking: "Checking" };
+const counted = (count, one) => `${count.toLocaleString("en")} ${one}${count === 1 ? "" : "s"}`;
+const number = (value) => value.toFixed(2);
+
+function make(tag, { text, ...rest } = {}, ...children) {
+  const made = document.createElement(tag);
+  if (text !== undefined) made.textContent = text;
+  for (const [name, value] of Object.entries(rest)) if (value !== null) made.setAttribute(name, value);
+  made.append(...children);
+  return made;
+}
+
+function address(source) {
+  const chunk = source.source_id.slice(source.source_id.lastIndexOf(":") + 1);
+  return { base: `/documents/${source.document_id}`, query: `chunk=${chunk}&start=${source.start}&end=${source.end}` };
+}
+
+function opening(source, attributes) {
+  const { base, query } = address(source);
+  return make("a", { href: `${base}/source?${query}#marked`, "data-panel": `${base}/panel?${query}`, ...attributes });
+}
+
+const place = (source) => [source.section?.split(" > ").pop(), source.page && `page ${source.page}`].filter(Boolean).join(", ");
+
+function chip(source) {
+  const where = place(source);
+  const title = `${source.document}${where ? `, ${where}` : ""}: “${source.quote}”`;
+  return opening(source, { class: "chip", title, "aria-label": `Source ${source.n}: ${title}`, text: source.n });
+}
+
+function opens(source) {
+  const where = place(source);
+  const link = opening(source, { text: source.document });
+  return where ? [link, make("span", { class: "place", text: where })] : [link];
+}
+
+function details(kind, summary, ...children) {
+  return make("details", { class: kind }, make("summary", { text: summary }), ...children);
+}
+
+export class Turn {
+  constructor(question, verdicts, confidence) {
+    this.verdicts = verdicts;
+    this.confidence = confidence;
+    this.status = make("p", { class: "working", role: "status" });
+    this.answer = make("div", { class: "answer", "aria-live": "polite", "aria-relevant": "additions text" });
+    this.end = make("div", { class: "end" });
+    const heading = make("h2", { class: "question", text: question });
+    this.element = make("article", { class: "turn", id: "last" }, heading, this.status, this.answer, this.end);
+  }
+
+  begin(passages, usualMs) {
+    this.passages = passages;
+    this.sentences = [];
+    this.answer.replaceChildren();
+    this.end.replaceChildren();
+    this.answer.setAttribute("aria-busy", "true");
+    this.stage = `Searching ${passages}`;
+    const started = performance.now();
+    clearInterval(this.clock);
+    this.clock = setInterval(() => this.#tick(performance.now() - started, usualMs), 500);
+    this.#tick(0, usualMs);
+  }
+
+  #tick(elapsedMs, usualMs) {
+    let words = `${this.stage}…`;
+    if (elapsedMs > 2000) {
+      const left = Math.ceil((usualMs - elapsedMs) / 1000);
+      words += left > 0 ? ` about ${left} s left` : ` ${Math.round(elapsedMs / 1000)} s so far`;
+    }
+    if (this.status.textContent !== words) this.status.textContent = words;
+  }
+
+  take(name, data) {
+    if (name === "working") {
+      const what = data.stage === "searching" ? ` ${this.passages}` : data.count ? ` ${counted(data.count, "passage")}` : "";
+      this.stage = `${STAGES[data.stage] ?? data.stage}${what}`;
+    } else if (name === "sentence") this.#sentence(data);
+    else if (name === "replace") this.#replace(data);
+    else if (name === "done") this.#done(data);
+  }
+
+  #verdict(name) {
+    const [mark, words, colour] = this.verdicts[name];
+    const title = words[0].toUpperCase() + words.slice(1);
+    return make("span", { class: `verdict ${colour}`, title },
+      make("span", { "aria-hidden": "true", text: mark }), make("span", { class: "unseen", text: words }));
+  }
+
+  #reasons(data) {
+    const told = data.verdict !== "supported" && data.reasons?.length;
+    return told ? [make("span", { class: "reasons", text: data.reasons.join("; ") })] : [];
+  }
+
+  #sentence(data) {
+    this.sentences[data.index] = data;
+    if (!data.shown) return;
+    const line = make("p", { class: "sentence", "data-index": data.index }, data.text);
+    const marks = make("span", { class: "marks" });
+    for (const source of data.sources) marks.append(chip(source), " ");
+    marks.append(this.#verdict(data.verdict));
+    line.append(" ", marks, ...this.#reasons(data));
+    this.answer.append(line);
+  }
+
+  // What was shown and is shown no more keeps its place, so that the page does not move under the reader's eyes.
+  #replace(data) {
+    this.sentences[data.index] = { ...this.sentences[data.index], ...data };
+    const line = this.answer.querySelector(`[data-index="${data.index}"]`);
+    if (!line || data.shown) return;
+    line.className = "sentence taken-back";
+    line.replaceChildren(make("s", { text: this.sentences[data.index].text }), " ", make("span", { class: "reasons", text: "taken back" }));
+  }
+
+  #done(answer) {
+    clearInterval(this.clock);
+    this.status.remove();
+    this.answer.removeAttribute("aria-busy");
+    if (answer.action === "ROUTE") this.answer.replaceChildren();
+    this.element.dataset.answer = answer.id;
+    this.element.dataset.action = answer.action;
+    this.end.replaceChildren(...this.#ending(answer));
+  }
+
+  *#ending(answer) {
+    if (answer.action === "ROUTE") yield this.#routed(answer.route);
+    if (answer.action === "REFUSE") yield make("p", { class: "notice busy", text: answer.text });
+    if (answer.action === "QUALIFY") yield make("p", { class: "reservation", text: `${answer.reason[0].toUpperCase()}${answer.reason.slice(1)}.` });
+    if (answer.withheld?.length) yield this.#withheld(answer);
+    if (answer.sentences.length) yield this.#about(answer);
+    if (answer.left_out) {
+      const total = answer.left_out + answer.evidence.length;
+      yield make("p", { class: "left-out", text: `Not shown to the model: ${answer.left_out} of ${total} passages.` });
+    }
+    if (answer.evidence.length) yield this.#searched(answer);
+    if (answer.citations.length) {
+      const items = answer.citations.map((one) => make("li", { value: one.n }, ...opens(one), " ", make("q", { text: one.quote })));
+      yield make("section", { class: "references" }, make("h3", { text: "Sources" }), make("ol", {}, ...items));
+    }
+  }
+
+  #routed(route) {
+    const words = make("p");
+    if (route.owner_email) {
+      words.append("Handed to ", make("b", { text: route.owner_email }));
+      words.append(["system", "public"].includes(route.tag) ? "." : `, who looks after “${route.tag}”.`);
+    } else words.append("Handed to an administrator.");
+    words.append(" The reply will stand in “Asked”.");
+    const fallback = route.fallback ? ". Nobody owns its subject yet, so it goes to an administrator" : "";
+    const why = details("why", "Why this was routed", make("p", { text: `${route.reason}${fallback}.` }));
+    return make("div", { class: "notice wait routed" }, words, why);
+  }
+
+  #withheld(answer) {
+    const because = answer.action === "ROUTE" ? "not supported well enough" : "not found in the sources";
+    const lines = answer.withheld.map((one) => make("p", {}, one.text, " ", this.#verdict(one.verdict), " ", ...this.#reasons(one)));
+    return details("withheld", `${counted(answer.withheld.length, "sentence")} withheld: ${because}`, ...lines);
+  }
+
+  #about(answer) {
+    const { overall, retrieval, coverage, llm, calibrated } = answer.confidence;
+    const word = this.confidence.find(([least]) => overall >= least)[1];
+    const own = llm === null ? "none: the writer quotes and does not judge" : `${number(llm)}: what the model thinks of its answer`;
+    const rows = [
+      ["Passages", `${number(retrieval)}: how near they are to the question`],
+      ["Words", `${number(coverage)}: the share of the answer's words that stand in them`],
+      ["Own estimate", own],
+      ["Calibrated", `${number(calibrated)}: how likely it is that every shown sentence is supported`],
+    ].flatMap(([name, value]) => [make("dt", { text: name }), make("dd", { text: value })]);
+    const why = details("why", "Why", make("dl", {}, ...rows));
+    why.firstChild.append(make("span", { class: "unseen", text: " this confidence" }));
+    const copy = make("button", { type: "button", class: "link copy", text: "Copy with references" });
+    copy.addEventListener("click", () => Turn.copy(this.element, copy));
+    return make("div", { class: "about" },
+      make("span", { class: "confidence" }, make("b", { text: word }), ` ${number(overall)}`),
+      make("span", { text: counted(answer.citations.length, "source") }),
+      make("span", { text: `${(answer.took_ms / 1000).toFixed(1)} s` }),
+      why, copy);
+  }
+
+  #searched(answer) {
+    const count = answer.evidence.length;
+    const words = `${counted(count, "passage")} ${count === 1 ? "was" : "were"} read for this, written by ${answer.model}.`;
+    return details("searched", "What I searched", make("p", { text: words }),
+      make("ol", {}, ...answer.evidence.map((one) => make("li", {}, ...opens(one)))));
+  }
+
+  fail(words, again) {
+    clearInterval(this.clock);
+    this.answer.removeAttribute("aria-busy");
+    this.status.textContent = "";
+    const button = make("button", { type: "button", class: "quiet", text: "Try again" });
+    button.addEventListener("click", again);
+    const kept = this.answer.childElementCount ? "Your question and the sentences above are kept." : "Your question is kept.";
+    this.end.replaceChildren(make("div", { class: "notice bad", role: "alert" },
+      make("p", { text: `${words} ${kept}` }), button));
+    this.element.insertBefore(this.status, this.answer);
+  }
+
+  // The answer as plain text, its sources numbered below it.
+  static async copy(turn, button) {
+    const lines = [...turn.querySelectorAll(".sentence:not(.taken-back)")].map((line) => {
+      const text = line.firstChild.textContent.trim();
+      return text + [...line.querySelectorAll(".chip")].map((one) => ` [${one.textContent}]`).join("");
+    });
+    const sources = [...turn.querySelectorAll(".references li")].map((item) => {
+      const where = item.querySelector(".place")?.textContent;
+      return `[${item.value}] ${item.querySelector("a").textContent}${where ? `, ${where}` : ""}: “${item.querySelector("q").textContent}”`;
+    });
+    const question = turn.querySelector(".question").textContent;
+    const text = [question, "", ...lines, "", "References", ...sources].join("\n");
+    try {
+      await navigator.clipboard.writeText(text);
+      button.textContent = "Copied";
+    } catch {
+      button.textContent = "The browser does not let us copy";
+    }
+    setTimeout(() => { button.textContent = "Copy with references"; }, 2000);
+  }
+}

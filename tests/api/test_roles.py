@@ -1,0 +1,213 @@
+"""Users see what is theirs and do what their role includes; what they may not see is not there."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from pathlib import Path
+
+import httpx
+import pytest
+from fastapi.routing import APIRoute
+from starlette.testclient import TestClient
+
+from citewell.api.app import API, PAGES, create_app
+from citewell.api.routes import status
+from citewell.api.site import Site
+from citewell.api.visitor import MAY, Visitor, must
+from citewell.bootstrap import App, build
+from citewell.config import Settings
+from citewell.errors import InputError, ScopeRefused
+from citewell.types import EVERY, Filing, Role, Scope, Source
+
+TOKEN = "a-token-for-tests"
+PASSWORD = "a long enough password"
+
+
+class Idle:
+    """A worker that is never there."""
+
+    def nudge(self) -> None:
+        pass
+
+
+@pytest.fixture
+def app(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[App]:
+    monkeypatch.setattr(Site, "worker", lambda _site: Idle())
+    with build(Settings(home=tmp_path)) as app:
+        yield app
+
+
+Knock = Callable[..., httpx.Client]
+
+
+@pytest.fixture
+def knock(app: App) -> Knock:
+    """A client for a user of this role, tenant and tags, by a key of theirs."""
+    site = create_app(app, token=TOKEN)
+
+    def client(role: Role, *tags: str, tenant: str = "local") -> httpx.Client:
+        email = f"{role}-{'-'.join(tags)}@{tenant}.example"
+        user = app.people.add(tenant=tenant, email=email, name="", role=role, tags=tags, password=PASSWORD)
+        _, key = app.people.add_key(user.id, tenant=tenant, name="tests")
+        headers = {"Authorization": f"Bearer {key}"}
+        return TestClient(site, base_url="http://127.0.0.1", headers=headers, follow_redirects=False)
+
+    return client
+
+
+def put(app: App, name: str, *tags: str, tenant: str = "local", subject: str | None = None) -> str:
+    filing = Filing(tags=frozenset(tags) or None, subject=subject)
+    return app.library.enqueue(Source(name.encode(), name), filing=filing, scope=Scope.owner(tenant)).id
+
+
+def paths(document_id: str) -> list[str]:
+    return [
+        f"/api/v1/documents/{document_id}",
+        f"/api/v1/documents/{document_id}/file",
+        f"/api/v1/documents/{document_id}/text",
+        f"/api/v1/documents/{document_id}/boxes?start=0&end=1",
+        f"/api/v1/documents/{document_id}/pages/1.png",
+        f"/documents/{document_id}",
+        f"/documents/{document_id}/row",
+        f"/documents/{document_id}/source",
+        f"/documents/{document_id}/panel",
+    ]
+
+
+def test_a_user_sees_public_documents_and_those_of_their_tags_only(app: App, knock: Knock) -> None:
+    mine, public = put(app, "mine.txt", "lung"), put(app, "all.txt")
+    others = [
+        put(app, "heart.txt", "heart"),
+        put(app, "far.txt", tenant="other"),
+        put(app, "far-lung.txt", "lung", tenant="other"),
+        put(app, "person.txt", "lung", subject="p-1"),
+    ]
+    client = knock(Role.EDITOR, "lung")
+    listed = {one["document_id"] for one in client.get("/api/v1/documents").json()["documents"]}
+    assert listed == {mine, public}
+    assert client.get(f"/api/v1/documents/{mine}/file").content == b"mine.txt"
+    library = client.get("/library").text
+    assert all(name not in library for name in ("heart.txt", "far", "person.txt"))
+    for document_id in [*others, "550e8400-e29b-41d4-a716-446655440000"]:
+        answers = [client.get(path) for path in paths(document_id)]
+        answers += [
+            client.delete(f"/api/v1/documents/{document_id}"),
+            client.patch(f"/api/v1/documents/{document_id}", json={"tags": ["lung"]}),
+            client.post(f"/documents/{document_id}/retry"),
+            client.get("/documents/delete", params={"id": document_id}),
+            client.post("/documents/delete", data={"id": document_id}),
+            client.post(f"/documents/{document_id}/version", files={"files": ("a.txt", b"words")}),
+        ]
+        assert {answer.status_code for answer in answers} == {404}
+        assert len({answer.json()["detail"] for answer in answers if "json" in answer.headers["content-type"]}) <= 2
+    assert len(app.entries(Scope.owner("local"))) == 4
+    assert len(app.entries(Scope.owner("other"))) == 2
+
+
+def test_an_administrator_sees_all_of_their_tenant_and_nothing_of_another(app: App, knock: Knock) -> None:
+    mine = {put(app, "heart.txt", "heart"), put(app, "person.txt", subject="p-1")}
+    put(app, "far.txt", tenant="other")
+    listed = knock(Role.ADMIN).get("/api/v1/documents").json()["documents"]
+    assert {one["document_id"] for one in listed} == mine
+    assert [one["name"] for one in knock(Role.ADMIN, tenant="other").get("/api/v1/documents").json()["documents"]] == [
+        "far.txt"
+    ]
+
+
+WANTED = {
+    Role.READER: {"read"},
+    Role.MEMBER: {"read", "ask"},
+    Role.EDITOR: {"read", "ask", "change"},
+    Role.ADMIN: {"read", "ask", "change", "govern"},
+}
+
+
+def test_the_table_of_roles_says_what_was_agreed() -> None:
+    assert {role: set(deeds) for role, deeds in MAY.items()} == WANTED
+
+
+TRIES = [
+    ("read", "GET", "/api/v1/documents", {}),
+    ("read", "GET", "/search", {}),
+    ("read", "GET", "/library", {}),
+    ("ask", "POST", "/api/v1/ask", {"json": {"question": " "}}),
+    ("ask", "POST", "/api/v1/check", {"json": {"text": " "}}),
+    ("ask", "GET", "/check", {}),
+    ("ask", "GET", "/conversations", {}),
+    ("change", "POST", "/api/v1/documents", {"files": {"files": ("a.txt", b"words")}, "data": {"tags": "lung"}}),
+    ("change", "POST", "/library/samples", {}),
+    ("govern", "GET", "/metrics", {}),
+]
+
+
+@pytest.mark.parametrize("role", list(Role))
+def test_a_role_lets_do_what_it_includes_and_nothing_else(knock: Knock, role: Role) -> None:
+    client = knock(role, "lung")
+    refused = {
+        (deed, path)
+        for deed, method, path, body in TRIES
+        if client.request(method, path, **body).status_code == 403  # type: ignore[arg-type]
+        and "Your role" in client.request(method, path, **body).text  # type: ignore[arg-type]
+    }
+    assert refused == {(deed, path) for deed, _, path, _ in TRIES if deed not in WANTED[role]}
+
+
+def test_every_route_says_which_role_it_asks_for() -> None:
+    gates = {must(deed).__name__ for deed in WANTED[Role.ADMIN]}
+    open_to_all = {"/api/v1/health", "/api/v1/health/live", "/api/v1/health/ready", "/sign-in"}
+    routes = [route for part in (*API, *PAGES) for route in part.router.routes] + status.exposition.routes
+    for route in routes:
+        assert isinstance(route, APIRoute)
+        asked = {dependency.call.__name__ for dependency in route.dependant.dependencies if dependency.call}
+        assert bool(asked & gates) != (route.path in open_to_all), route.path
+
+
+def test_someone_who_may_only_read_starts_at_the_search(knock: Knock) -> None:
+    answer = knock(Role.READER).get("/")
+    assert (answer.status_code, answer.headers["location"]) == (307, "/search")
+
+
+# ------------------------------------------------------------------------------------------------------- filing
+
+
+def editor(*tags: str) -> Visitor:
+    return Visitor("u", "local", "U", None, Role.EDITOR, frozenset(tags), "key", "")
+
+
+def test_an_editor_files_under_tags_they_hold_and_leaves_the_others_alone() -> None:
+    mine = editor("lung", "heart")
+    assert mine.filed(frozenset({"LUNG"}), before=None) == {"lung"}
+    assert mine.filed(None, before=frozenset({"public"})) is None
+    assert mine.filed(frozenset({"lung", "bone"}), before=frozenset({"heart", "bone"})) == {"lung", "bone"}
+    for tags, before in (
+        (None, None),
+        ({"public"}, None),
+        ({"bone"}, None),
+        ({"lung"}, {"lung", "bone"}),
+        ({"lung", "public"}, {"lung"}),
+    ):
+        with pytest.raises(ScopeRefused):
+            mine.filed(tags and frozenset(tags), before=before and frozenset(before))
+    with pytest.raises(ScopeRefused):
+        mine.filed(frozenset({"lung"}), before=None, subject="p-1")
+    with pytest.raises(InputError):
+        mine.filed(frozenset({EVERY}), before=None)
+
+
+def test_what_an_editor_uploads_is_not_public(app: App, knock: Knock) -> None:
+    client = knock(Role.EDITOR, "lung")
+    assert client.post("/api/v1/documents", files={"files": ("a.txt", b"a")}).status_code == 403
+    sent = client.post("/api/v1/documents", data={"tags": "lung"}, files={"files": ("a.txt", b"a")})
+    assert sent.json()["documents"][0]["tags"] == ["lung"]
+    for tags in (["public"], ["heart"], ["lung", "public"]):
+        answer = client.patch(f"/api/v1/documents/{sent.json()['documents'][0]['document_id']}", json={"tags": tags})
+        assert (answer.status_code, answer.json()["kind"]) == (403, "ScopeRefused")
+
+
+def test_no_scope_is_wider_than_its_visitor() -> None:
+    mine = editor("lung")
+    assert mine.scope(tags=["lung", "heart", EVERY]).tags == {"lung"}
+    assert mine.scope(journey=EVERY).journey is None
+    assert mine.whole == Scope("local", frozenset({"lung"}), EVERY, None)
+    with pytest.raises(ScopeRefused):
+        mine.scope(subject="p-1")
