@@ -93,6 +93,10 @@ class Model(Protocol):
         """Tokens of a text, as this model or a stand-in tokenizer counts them."""
         ...
 
+    def close(self) -> None:
+        """Let go of connections."""
+        ...
+
 
 class Writer(Protocol):
     """Writes an answer from evidence; a model behind a prompt, or verbatim sentences without one."""
@@ -120,6 +124,10 @@ class Writer(Protocol):
 
     def rate(self, question: str, context: Context, answer: str) -> float | None:
         """The writer's own estimate, in [0, 1], of how well the evidence carries the answer; None without one."""
+        ...
+
+    def close(self) -> None:
+        """Let go of connections."""
         ...
 
 

@@ -56,3 +56,7 @@ class ModelWriter:
             for piece in self._model.stream(prompt):
                 pieces.append(piece)
         return self_rating("".join(pieces))
+
+    def close(self) -> None:
+        """Let go of the model's connections."""
+        self._model.close()

@@ -67,9 +67,11 @@ class App:
         self.close()
 
     def close(self) -> None:
-        """Stop the worker and give back the files."""
+        """Stop the worker and give back connections and files."""
         if "worker" in self.__dict__:
             self.worker.stop()
+        if "writer" in self.__dict__:
+            self.writer.close()
         self.library.close()
 
     # ------------------------------------------------------------------------------------------------------ parts

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import logging
 from contextlib import closing
 from typing import TYPE_CHECKING, Any, Literal
 
@@ -40,6 +41,8 @@ def _client(url: str, key: str | None, timeout_s: float) -> anthropic.Anthropic:
         raise MissingExtra(
             "Anthropic's client is not installed. Install it with `pip install 'citewell[anthropic]'`."
         ) from error
+    # At its loudest this client logs whole requests, which hold the words of questions and documents.
+    logging.getLogger("anthropic").setLevel(logging.INFO)
     return anthropic.Anthropic(
         base_url=url,
         api_key=key or NO_KEY,

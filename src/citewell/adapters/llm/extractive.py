@@ -57,6 +57,9 @@ class Extractive:
         """None: it has no opinion of its own words."""
         return None
 
+    def close(self) -> None:
+        """Nothing is open."""
+
 
 def marked(statement: Statement) -> str:
     """The words of a statement, line by line, with a mark after every sentence.

@@ -31,7 +31,7 @@ def open_engine(path: Path) -> Engine:
     read_only = path.exists() and not os.access(path.parent, os.W_OK)
     connect = partial(sqlite3.connect, timeout=BUSY_TIMEOUT_MS / 1000, check_same_thread=False)
     creator = partial(connect, _read_only_address(path), uri=True) if read_only else partial(connect, str(path))
-    engine = create_engine("sqlite://", creator=creator, poolclass=QueuePool)
+    engine = create_engine("sqlite://", creator=creator, poolclass=QueuePool, hide_parameters=True)
     event.listen(engine, "connect", _read_only_pragmas if read_only else _pragmas)
     event.listen(engine, "begin", _begin)
     with plain_errors(path):
