@@ -1,0 +1,198 @@
+"""Conversations, the inbox, the audit log, replays and users, as a person and as a program use them."""
+
+from __future__ import annotations
+
+import io
+import json
+import sqlite3
+import sys
+from pathlib import Path
+
+import pytest
+
+from tests.cli.test_cli import Shell
+
+IRON = "# Iron\n\nGive ferrous sulfate 200 mg once daily for iron deficiency anaemia in adults."
+ORS = "# Oral rehydration\n\nGive ORS 75 ml/kg over 4 hours to children with some dehydration."
+HOW_MUCH = "How much ORS for some dehydration?"
+ANSWER = {
+    "id", "action", "reason", "text", "sentences", "citations", "evidence", "confidence", "route", "model", "left_out",
+    "dropped_citations", "withheld_count", "took_ms", "withheld", "conversation_id", "inbox_id",
+}  # fmt: skip
+ROUTED = {
+    "id", "answer_id", "asked_by", "tag", "owner_id", "reason", "fallback", "state", "reply", "replied_by", "made_at",
+    "replied_at",
+}  # fmt: skip
+
+
+@pytest.fixture
+def shell(tmp_path: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch) -> Shell:
+    made = Shell(tmp_path / "home", capsys, monkeypatch)
+    for name, text in (("iron.md", IRON), ("ors.md", ORS)):
+        (tmp_path / name).write_text(text)
+        made("add", str(tmp_path / name), "--tag", "public", "--tag", "ward")
+    return made
+
+
+def test_an_answer_has_the_documented_shape_and_its_id_is_on_record(shell: Shell) -> None:
+    answer = shell.json("ask", HOW_MUCH)
+    assert set(answer) == ANSWER
+    assert answer["action"] == "CITE"
+    assert [set(one) for one in answer["sentences"]] == [{"text", "verdict", "reasons", "citations"}]
+    assert set(answer["confidence"]) == {"overall", "retrieval", "coverage", "llm", "calibrated"}
+    shown = shell.json("audit", "show", answer["id"][:8])
+    assert (shown["answer_id"], shown["question"], shown["answer"]["text"]) == (answer["id"], HOW_MUCH, answer["text"])
+    assert [one["answer_id"] for one in shell.json("audit", "list")["records"]] == [answer["id"]]
+
+
+def test_a_conversation_goes_on_by_its_id_or_as_the_last_one(shell: Shell) -> None:
+    first = shell.json("ask", HOW_MUCH)
+    second = shell.json("ask", "and over how many hours?", "--continue")
+    other = shell.json("ask", "How much iron for anaemia in adults?")
+    third = shell.json("ask", "and for whom?", "--conversation", first["conversation_id"][:8])
+    assert first["conversation_id"] == second["conversation_id"] == third["conversation_id"]
+    assert other["conversation_id"] != first["conversation_id"]
+    assert "4 hours" in second["text"]
+    listed = shell.json("conversations")["conversations"]
+    assert [one["title"] for one in listed] == [HOW_MUCH, "How much iron for anaemia in adults?"]
+    turns = shell.json("conversations", "show", first["conversation_id"])["turns"]
+    assert [turn["role"] for turn in turns] == ["user", "assistant"] * 3
+    assert [turn["answer_id"] for turn in turns[::2]] == [one["id"] for one in (first, second, third)]
+    assert shell.json("conversations", "delete", first["conversation_id"]) == {"deleted": first["conversation_id"]}
+    assert len(shell.json("conversations")["conversations"]) == 1
+    assert shell.json("audit", "verify")["ok"] is True
+
+
+def test_there_must_be_a_conversation_to_go_on_with(shell: Shell) -> None:
+    for words in (["--continue"], ["--conversation", "00000000"]):
+        status, _, told = shell("ask", HOW_MUCH, *words)
+        assert status == 1
+        assert "conversation" in told
+    assert shell.json("audit", "list") == {"records": []}
+
+
+def test_what_is_not_answered_is_in_the_inbox_and_gets_a_reply(shell: Shell) -> None:
+    answer = shell.json("ask", "What is the capital of France?")
+    assert (answer["action"], answer["route"]["fallback"]) == ("ROUTE", True)
+    assert "was passed on to the administrator; the reply will appear under Asked." in answer["text"]
+    (item,) = shell.json("inbox")["questions"]
+    assert set(item) == ROUTED
+    assert (item["id"], item["answer_id"], item["state"]) == (answer["inbox_id"], answer["id"], "open")
+    case = shell.json("inbox", "show", item["id"][:6])
+    assert (case["question"], case["may_answer"]) == ("What is the capital of France?", True)
+    replied = shell.json("inbox", "reply", item["id"], "Paris.")
+    assert (replied["state"], replied["reply"], replied["replied_by"]) == ("answered", "Paris.", "owner")
+    assert shell.json("inbox", "asked")["questions"] == [replied]
+    assert "Paris." in shell("inbox", "asked")[1]
+    assert shell.json("inbox", "close", item["id"])["state"] == "closed"
+    status, _, told = shell("inbox", "reply", item["id"], "Late.")
+    assert (status, "put away" in told) == (1, True)
+
+
+def test_a_question_goes_to_the_owner_of_its_tag(shell: Shell, monkeypatch: pytest.MonkeyPatch) -> None:
+    user = shell.json("users", "add", "bob@clinic.example", "--role", "editor", "--tag", "ward")["user"]
+    assert shell.json("tags", "owner", "Ward", "bob@clinic.example") == {"tag": "ward", "owner": "bob@clinic.example"}
+    monkeypatch.setenv("CITEWELL_CONFIDENCE_THRESHOLD", "0.99")
+    answer = shell.json("ask", HOW_MUCH)
+    assert (answer["route"]["owner_id"], answer["route"]["tag"]) == (user["id"], "ward")
+    assert "passed on to bob@clinic.example" in answer["text"]
+    case = shell.json("inbox", "show", answer["inbox_id"])
+    assert [one["text"] for one in case["draft"]] == [one["text"] for one in answer["withheld"]]
+    assert "75 ml/kg" in case["evidence"][0]["text"]
+    assert "75 ml/kg" in shell("inbox", "show", answer["inbox_id"])[1]
+    assert shell.json("tags", "owner", "ward") == {"tag": "ward", "owner": None}
+
+
+def test_the_log_proves_itself_and_tells_tampering(shell: Shell) -> None:
+    for question in (HOW_MUCH, "What is the capital of France?"):
+        shell.json("ask", question)
+    proof = shell.json("audit", "verify")
+    assert (proof["ok"], proof["records"], proof["problems"]) == (True, 2, [])
+    shell.json("ask", HOW_MUCH)
+    assert shell("audit", "verify", "--head", proof["head"])[0] == 0
+    assert "the chain is whole" in shell("audit", "verify")[1]
+    with sqlite3.connect(shell.home / "library.sqlite") as raw:
+        raw.execute("DELETE FROM answers WHERE number = 3")
+    raw.close()
+    status, out, _ = shell("audit", "verify", "--json")
+    assert (status, json.loads(out)["problems"][0]) == (1, "after record 2: 1 missing")
+    status, _, told = shell("audit", "verify", "--head", "rubbish")
+    assert (status, "looks like" in told) == (1, True)
+
+
+def test_a_replay_shows_the_difference(shell: Shell, tmp_path: Path) -> None:
+    answer = shell.json("ask", HOW_MUCH)
+    (tmp_path / "ors.md").write_text(ORS.replace("75", "50"))
+    shell("add", str(tmp_path / "ors.md"))
+    found = shell.json("replay", answer["id"][:8])
+    assert set(found) == {"answer_id", "question", "is_same", "action", "text", "sentences", "erased", "notes", "now"}
+    assert (found["is_same"], [one["change"] for one in found["sentences"]]) == (True, ["same"])
+    assert "50 ml/kg" in shell.json("ask", HOW_MUCH)["text"]
+    assert "The same answer as then." in shell("replay", answer["id"])[1]
+    document = next(one for one in shell.json("list")["documents"] if one["name"] == "ors.md")
+    shell.json("delete", document["document_id"])
+    found = shell.json("replay", answer["id"])
+    assert (found["is_same"], [one["change"] for one in found["sentences"]]) == (False, ["gone"])
+    assert found["erased"] == [{"document_id": answer["citations"][0]["document_id"], "document": "Oral rehydration", "version": 1}]  # fmt: skip # noqa: E501
+    out = shell("replay", answer["id"])[1]
+    assert "- Give ORS 75 ml/kg" in out
+    assert "has been erased since" in out
+
+
+def test_users_are_added_changed_and_given_keys_that_are_shown_once(
+    shell: Shell, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(sys, "stdin", io.StringIO("a long enough password\n"))
+    added = shell.json("users", "add", "Ann@clinic.example", "--name", "Ann", "--tag", "Ward", "--password-stdin")
+    user = added["user"]
+    assert set(user) == {"id", "email", "name", "role", "tags", "active"}
+    assert (user["email"], user["role"], user["tags"], user["active"]) == (
+        "ann@clinic.example",
+        "member",
+        ["ward"],
+        True,
+    )
+    made = shell.json("users", "key", "ann@clinic.example", "--name", "laptop")
+    assert made["key"].startswith("cw_")
+    listed = shell("users", "keys", "ann@clinic.example", "--json")[1]
+    assert made["id"] in listed
+    assert made["key"] not in listed
+    assert shell.json("users", "key", "ann@clinic.example", "--remove", made["id"])["key"] is None
+    assert shell.json("users", "keys", "ann@clinic.example") == {"keys": []}
+    changed = shell.json("users", "change", "ann@clinic.example", "--role", "admin", "--no-tags", "--inactive")["user"]
+    assert (changed["role"], changed["tags"], changed["active"]) == ("admin", [], False)
+    assert shell.json("users", "list") == {"users": [changed]}
+    assert "inactive" in shell("users", "list")[1]
+
+
+@pytest.mark.parametrize(
+    ("words", "told"),
+    [
+        (["users", "add", "nobody"], "e-mail"),
+        (["users", "add", "a@b.example", "--tag", "*"], "no tag"),
+        (["users", "change", "nobody@b.example"], "users list"),
+        (["tags", "owner", "ward", "nobody@b.example"], "users list"),
+        (["audit", "show", "ffff"], "audit list"),
+        (["replay", "ffff"], "audit list"),
+        (["inbox", "show", "ffff"], "citewell inbox"),
+        (["conversations", "show", "ffff"], "citewell conversations"),
+    ],
+)
+def test_what_is_not_there_is_told_in_one_sentence(shell: Shell, words: list[str], told: str) -> None:
+    status, out, err = shell(*words)
+    assert (status, out) == (1, "")
+    assert told in err
+    error = shell.json(*words)["error"]
+    assert error["message"] == err.strip()
+
+
+def test_people_get_words_not_json(shell: Shell) -> None:
+    for words in (["conversations"], ["inbox"], ["audit", "list"], ["users", "list"]):
+        assert shell(*words)[0] == 0
+    out = shell("ask", HOW_MUCH)[1]
+    assert "75 ml/kg" in out
+    assert "in conversation" in out
+    assert HOW_MUCH in shell("conversations")[1]
+    assert "owner" in shell("audit", "list")[1]
+    answer_id = shell.json("audit", "list")["records"][0]["answer_id"]
+    assert "shown, supported: Give ORS" in shell("audit", "show", answer_id)[1]
