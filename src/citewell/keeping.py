@@ -122,8 +122,8 @@ class Proof:
 class AuditLog(Protocol):
     """Records that can be read and proved, not changed; an administrator reads all of the tenant, others their own."""
 
-    def entries(self, asker: Asker, *, limit: int = 100) -> list[AuditEntry]:
-        """The newest records."""
+    def entries(self, asker: Asker, *, limit: int = 100, starting: str = "") -> list[AuditEntry]:
+        """The newest records; those whose answer's id starts so, where characters are given."""
         ...
 
     def read(self, answer_id: str, asker: Asker) -> Record:

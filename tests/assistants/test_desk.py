@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
+from concurrent.futures import ThreadPoolExecutor
 
 import pytest
 
 from citewell.answer.stream import Done, Event, Sentence, Started
-from citewell.bootstrap import App
-from citewell.errors import InputError, ModelTimeout, NotFound, ScopeRefused
+from citewell.bootstrap import App, build
+from citewell.errors import DiskFull, InputError, LibraryError, ModelTimeout, NotFound, ScopeRefused
 from citewell.ports import Writer
 from citewell.types import Asker, Cite, Context, Filing, Message, Qualify, Role, Route, Scope, Source
 
@@ -182,6 +183,54 @@ def test_what_was_shown_before_a_failure_is_on_record(notes: App) -> None:
     (entry,) = notes.desk.audit.entries(notes.owner())
     words = notes.desk.audit.read(entry.answer_id, notes.owner()).words
     assert (words["ended"], words["answer"], len(words["claims"])) == ("ModelTimeout", None, 1)
+    assert notes.desk.audit.prove("local").problems == ()
+
+
+def test_an_answer_that_cannot_be_recorded_is_not_given(notes: App, monkeypatch: pytest.MonkeyPatch) -> None:
+    def full(_ending: object) -> None:
+        raise DiskFull("The disk is full.")
+
+    monkeypatch.setattr(notes.desk.ledger, "keep", full)
+    seen: list[Event] = []
+    with pytest.raises(DiskFull):
+        seen.extend(notes.desk.ask(ORS, asker=notes.owner()))
+    assert not any(isinstance(event, Done) for event in seen)
+    monkeypatch.undo()
+    (conversation,) = notes.desk.conversations.all(notes.owner())
+    done = notes.desk.answer(ORS, asker=notes.owner(), conversation_id=conversation.id)
+    turns = notes.desk.conversations.turns(conversation.id, notes.owner())
+    assert [turn.answer_id for turn in turns] == [done.answer.id, done.answer.id]
+
+
+def test_a_library_without_its_key_says_so_before_anything_is_asked(notes: App) -> None:
+    notes.ask(ORS)
+    (notes.settings.home / "seal.key").unlink()
+    with build(notes.settings) as again, pytest.raises(LibraryError, match=r"seal\.key is missing"):
+        again.ask(ORS)
+    assert not (notes.settings.home / "seal.key").exists()
+
+
+@pytest.mark.slow
+def test_a_hundred_people_at_once_lose_and_mix_nothing(notes: App) -> None:
+    notes.ask(ORS)
+    people = [user(notes, f"user{number}", "ward") for number in range(100)]
+    questions = (ORS, "How much ferrous sulfate for anaemia in adults?")
+
+    def ask_twice(number: int) -> list[str]:
+        asker = people[number]
+        first = notes.desk.answer(questions[number % 2], asker=asker)
+        second = notes.desk.answer(questions[1 - number % 2], asker=asker, conversation_id=first.conversation_id)
+        return [first.answer.text, second.answer.text]
+
+    with ThreadPoolExecutor(100) as threads:
+        told = list(threads.map(ask_twice, range(100)))
+    expected = [notes.ask(question).text for question in questions]
+    for number, texts in enumerate(told):
+        assert texts == (expected if number % 2 == 0 else expected[::-1])
+        (conversation,) = notes.desk.conversations.all(people[number])
+        turns = notes.desk.conversations.turns(conversation.id, people[number])
+        assert [turn.message.text for turn in turns if turn.message.role == "assistant"] == texts
+        assert len(notes.desk.audit.entries(people[number])) == 2
     assert notes.desk.audit.prove("local").problems == ()
 
 

@@ -10,10 +10,14 @@ from datetime import datetime
 from pathlib import Path
 
 import pytest
+from alembic import command
+from alembic.config import Config
+from sqlalchemy import create_engine, text
 
-from citewell.adapters.store import audit
+from citewell.adapters.store import audit, schema
 from citewell.adapters.store.audit import SqlAudit
 from citewell.adapters.store.heads import HEAD_FILE
+from citewell.adapters.store.library import SqlLibrary
 from citewell.adapters.store.seal import Seal
 from citewell.errors import LibraryError, NotFound
 from citewell.keeping import Ending, Head, Place
@@ -222,3 +226,30 @@ def test_a_record_is_read_with_the_key_only(office: Office) -> None:
     stranger = SqlAudit(office.library.engine, office.file, Seal(b"0" * 32))
     with pytest.raises(LibraryError, match=r"seal\.key"):
         stranger.read(kept.answer_id, OWNER)
+
+
+def test_records_are_found_by_the_first_characters_of_their_id(office: Office) -> None:
+    kept = filled(office, 3)
+    assert [one.answer_id for one in office.audit.entries(OWNER, starting=kept[1].answer_id[:13].upper())] == [
+        kept[1].answer_id
+    ]
+    assert office.audit.entries(OWNER, starting="%") == []
+
+
+def test_a_library_of_the_schema_before_is_brought_up_to_date(tmp_path: Path) -> None:
+    path = tmp_path / "library.sqlite"
+    engine = create_engine(f"sqlite:///{path}")
+    config = Config()
+    config.set_main_option("script_location", str(Path(schema.__file__).parent / "migrations"))
+    with engine.begin() as connection:
+        config.attributes["connection"] = connection
+        command.upgrade(config, "0002")
+        for number in (1, 2):
+            values = {"n": number, "id": f"a{number}", "at": "2026-01-01 00:00:00.000000"}
+            row = "INSERT INTO answers VALUES (:n, :id, 'clinic', 'u', :at, 'h', 'r', 'p', 'h')"
+            connection.execute(text(row), values)
+    engine.dispose()
+    library = SqlLibrary(path)
+    log = SqlAudit(library.engine, path, Seal.of(tmp_path))
+    assert [entry.number for entry in log.entries(OWNER)] == [2, 1]
+    library.close()

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import uuid
 from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
+from contextlib import suppress
 from dataclasses import dataclass, replace
 from typing import Any, Protocol
 
@@ -13,7 +14,7 @@ from citewell.answer.record import Searched, Telling, record
 from citewell.answer.replay import Replay, Then, replay
 from citewell.answer.retrieve import MAX_QUESTION_CHARACTERS
 from citewell.answer.stream import Done, Event, Replace, Sentence, Started, Working
-from citewell.errors import CitewellError, InputError, ScopeRefused
+from citewell.errors import CitewellError, InputError, LibraryError, ScopeRefused
 from citewell.keeping import AuditLog, Conversations, Ending, Inbox, Ledger, Place, Record, Turn
 from citewell.types import Answer, Asker, Claim, Message, Role, Route, Scope
 
@@ -148,10 +149,12 @@ class Sitting:
             return
         ended = type(error).__name__ if isinstance(error, CitewellError) else "stopped"
         claims = [self._shown[index] for index in sorted(self._shown)]
-        words = record(self._telling(), claims, None, ended=ended)
-        self._desk.ledger.keep(
-            Ending(str(uuid.uuid4()), self._question, self._asker, self._place, words, text=None, route=None)
-        )
+        with suppress(LibraryError):  # what went wrong first is what the person must hear of
+            words = record(self._telling(), claims, None, ended=ended)
+            answer_id = str(uuid.uuid4())
+            self._desk.ledger.keep(
+                Ending(answer_id, self._question, self._asker, self._place, words, text=None, route=None)
+            )
 
     def _telling(self) -> Telling:
         library = self._desk.library

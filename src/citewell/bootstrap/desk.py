@@ -6,14 +6,20 @@ from collections.abc import Callable, Collection
 from dataclasses import replace
 from typing import TYPE_CHECKING
 
+from sqlalchemy import select
+
 from citewell.adapters.index.exact import ExactIndex
 from citewell.adapters.store.audit import SqlAudit
 from citewell.adapters.store.conversations import SqlConversations
+from citewell.adapters.store.engine import reading
 from citewell.adapters.store.ledger import SqlLedger
 from citewell.adapters.store.library import SqlLibrary
 from citewell.adapters.store.routing import SqlInbox
-from citewell.adapters.store.seal import Seal
+from citewell.adapters.store.schema import answers
+from citewell.adapters.store.schema import conversations as conversations_table
+from citewell.adapters.store.seal import KEY_FILE, Seal
 from citewell.answer.desk import Desk
+from citewell.errors import LibraryError
 
 if TYPE_CHECKING:
     from citewell.assistants.knowledge import Knowledge
@@ -22,7 +28,7 @@ if TYPE_CHECKING:
 def make_desk(library: SqlLibrary, knowledge: Callable[[], Knowledge]) -> Desk:
     """The desk of the knowledge assistant."""
     engine, path = library.engine, library.path
-    seal = Seal.of(path.parent)
+    seal = open_seal(library)
     audit = SqlAudit(engine, path, seal)
     conversations = SqlConversations(engine, path, seal, assistant="knowledge")
     inbox = SqlInbox(engine, path, seal)
@@ -40,3 +46,20 @@ def make_desk(library: SqlLibrary, knowledge: Callable[[], Knowledge]) -> Desk:
         inbox=inbox,
         ledger=SqlLedger(engine, path, audit=audit, conversations=conversations, inbox=inbox),
     )
+
+
+def open_seal(library: SqlLibrary) -> Seal:
+    """The seal of a library; a new one only where nothing has been sealed yet."""
+    home = library.path.parent
+    if not (home / KEY_FILE).exists() and has_sealed(library):
+        raise LibraryError(
+            f"{KEY_FILE} is missing in {home}, and conversations and the audit log cannot be opened without it. Put it "
+            "back from a backup, or begin a new library with --home."
+        )
+    return Seal.of(home)
+
+
+def has_sealed(library: SqlLibrary) -> bool:
+    """Whether anything was ever asked of this library."""
+    with reading(library.engine, library.path) as connection:
+        return any(connection.execute(select(1).select_from(one)).first() for one in (conversations_table, answers))

@@ -18,12 +18,11 @@ if TYPE_CHECKING:
 app = typer.Typer(help="Read and prove the log of all answers.", add_completion=False, no_args_is_help=True)
 
 AnswerId = Annotated[str, typer.Argument(help="The answer's id, or its first characters.", show_default=False)]
-MANY = 1_000_000
 
 
 def answer_id(library: App, prefix: str) -> str:
     """The full id of an answer on record."""
-    entries = library.desk.audit.entries(library.owner(), limit=MANY)
+    entries = library.desk.audit.entries(library.owner(), starting=prefix)
     missing = "There is no such answer on record. `citewell audit list` shows the ids."
     return find(prefix, (entry.answer_id for entry in entries), missing=missing)
 

@@ -90,6 +90,7 @@ def _library(chosen: Settings) -> Iterator[Check]:
             ("index", _look_at_index),
             ("vocabulary", _look_at_vocabulary),
             ("queue", _look_at_queue),
+            ("audit log", _look_at_records),
         ):
             yield _tried(part, app, look)
 
@@ -107,6 +108,17 @@ def _look_at_documents(app: App) -> Check | str:
     if result.problems:
         return Check("library", "failed", f"{len(result.problems)} problems: run `citewell verify`")
     return f"{result.documents} document versions, {result.chunks} passages, all agree"
+
+
+def _look_at_records(app: App) -> Check | str:
+    from citewell.bootstrap.desk import has_sealed
+
+    if not has_sealed(app.library):
+        return "nothing was asked yet"
+    proof = app.desk.audit.prove(app.settings.tenant)
+    if proof.problems:
+        return Check("audit log", "failed", f"{len(proof.problems)} problems: run `citewell audit verify`")
+    return f"{proof.records} records, the chain is whole"
 
 
 def _look_at_embedder(app: App) -> Check | str:

@@ -56,11 +56,13 @@ class SqlAudit:
         """Say beside the library how far a log has come that is committed."""
         self._heads.note(tenant, head)
 
-    def entries(self, asker: Asker, *, limit: int = 100) -> list[AuditEntry]:
+    def entries(self, asker: Asker, *, limit: int = 100, starting: str = "") -> list[AuditEntry]:
         """The newest records: all of the tenant for an administrator, else the asker's own."""
         query = select(answers).where(answers.c.tenant == asker.tenant)
         if not asker.is_admin:
             query = query.where(answers.c.user_id == asker.user_id)
+        if starting:
+            query = query.where(answers.c.id.startswith(starting.lower(), autoescape=True))
         with reading(self._engine, self._path) as connection:
             return [_entry(row) for row in connection.execute(query.order_by(answers.c.number.desc()).limit(limit))]
 
