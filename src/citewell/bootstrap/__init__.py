@@ -4,8 +4,9 @@ from __future__ import annotations
 
 from pathlib import Path
 
-from citewell.bootstrap.app import App, Outcome, Results
+from citewell.bootstrap.app import App
 from citewell.bootstrap.home import read_source
+from citewell.bootstrap.outcome import Outcome, Results
 from citewell.config import Settings
 
 __all__ = ["App", "Outcome", "Results", "build", "open_library", "read_source"]

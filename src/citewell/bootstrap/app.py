@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import time
 from collections.abc import Callable, Iterable, Iterator, Sequence
-from dataclasses import dataclass
 from functools import cached_property
 from pathlib import Path
 from types import TracebackType
@@ -12,16 +11,16 @@ from typing import TYPE_CHECKING
 
 from citewell.adapters.store.library import SqlLibrary
 from citewell.bootstrap.home import library_file, read_source
+from citewell.bootstrap.outcome import Outcome, Results
 from citewell.bootstrap.parts import make_embedder, make_writer
 from citewell.config import Settings
-from citewell.errors import CitewellError, InputError, LibraryError, NotFound
-from citewell.types import Answer, Asker, Check, Chunk, Document, Entry, Filing, Hit, Scope, Source, Span, source_id
+from citewell.errors import InputError, LibraryError, NotFound
+from citewell.types import Answer, Asker, Check, Chunk, Document, Entry, Filing, Scope, Source, Span, source_id
 
 if TYPE_CHECKING:
     from citewell.adapters.index.exact import ExactIndex
     from citewell.adapters.store.people import SqlPeople
     from citewell.answer.desk import Desk
-    from citewell.answer.expand import Expansion
     from citewell.answer.retrieve import Search
     from citewell.answer.stream import Event
     from citewell.assistants.knowledge import Knowledge
@@ -30,25 +29,6 @@ if TYPE_CHECKING:
     from citewell.ingest.read import Reader, Step
     from citewell.ingest.worker import Worker
     from citewell.ports import Embedder, Verification, Writer
-
-
-@dataclass(frozen=True, slots=True)
-class Results:
-    """What a search found, and how."""
-
-    question: str
-    hits: tuple[Hit, ...]
-    expansions: tuple[Expansion, ...]
-    took_ms: float
-
-
-@dataclass(frozen=True, slots=True)
-class Outcome:
-    """What became of one file of several: added, or an error that says what to do."""
-
-    path: Path
-    added: Added | None
-    error: CitewellError | None
 
 
 class App:
