@@ -455,6 +455,8 @@ class Check:
     """The words that decided."""
     support: float
     """How well the words carry the sentence, in [0, 1]."""
+    is_vetoed: bool = False
+    """A number, a name or a denial in it is not what the words say: no answer shows it, however alike the rest."""
 
 
 @dataclass(frozen=True, slots=True)

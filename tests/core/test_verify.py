@@ -285,3 +285,18 @@ def test_an_entailment_model_settles_what_is_open_and_lifts_no_veto(
     spans = [Span("d:0", 0, len(source), source)]
     check = verify(sentence, spans, lexicon=Lexicon.load(), similarity=None, entailment=model)
     assert check.verdict is verdict
+
+
+@pytest.mark.parametrize(
+    ("sentence", "is_vetoed"),
+    [
+        ("Take 5 mg of warfarin daily for 10 days.", True),
+        ("Take 5 mg of apixaban daily.", True),
+        ("Take 50 mg of warfarin daily.", True),
+        ("Take 5 mg of warfarin daily.", False),
+    ],
+)
+def test_a_number_or_a_medicine_that_the_source_does_not_say_is_a_veto(sentence: str, is_vetoed: bool) -> None:
+    source = "Adults take 5 mg of warfarin daily, in the evening."
+    check = verify(sentence, [Span("a:0", 0, len(source), source)], lexicon=Lexicon.load(), similarity=None)
+    assert (check.is_vetoed, check.verdict is Verdict.SUPPORTED) == (is_vetoed, not is_vetoed)

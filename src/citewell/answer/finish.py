@@ -7,6 +7,7 @@ from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass, field, replace
 
 from citewell.answer.cite import cite
+from citewell.answer.guard import is_suspicious
 from citewell.answer.score import coverage, overall
 from citewell.answer.stream import Done, Event, Replace, Sentence, whole_sentences
 from citewell.types import (
@@ -60,6 +61,8 @@ class Asked:
     model: str
     prompt_hash: str
     policy: Policy
+    rules: str = ""
+    """What the writer was told; no sentence of it is shown."""
 
 
 @dataclass(slots=True)
@@ -84,11 +87,17 @@ class Gate:
             return None
         cited = [one for one in self.asked.context.evidence if one.number in marked.cited]
         check = self.verify(marked.text, [_span(one) for one in cited])
-        is_shown = bool(cited) and check.verdict in self.asked.policy.shown
+        is_shown = bool(cited) and self._may_be_shown(marked.text, check)
         numbers = self._cite(check, cited) if is_shown else ()
         claim = Claim(marked.text, check, numbers, is_shown)
         self.claims.append(claim)
         return Sentence(len(self.claims) - 1, claim, tuple(c for c in self.citations if c.n in numbers))
+
+    def _may_be_shown(self, text: str, check: Check) -> bool:
+        """Whether the policy lets a sentence through; orders to the model and its own rules never pass."""
+        is_told = " ".join(text.split()) in " ".join(self.asked.rules.split())
+        is_carried = check.verdict in self.asked.policy.shown and not check.is_vetoed
+        return is_carried and not is_told and not is_suspicious(text)
 
     def _cite(self, check: Check, cited: Sequence[Evidence]) -> tuple[int, ...]:
         """Number the words that decided; a citation is made only of what the sentence cites."""

@@ -78,11 +78,13 @@ def _judged(found: Sequence[Look]) -> Check:
     opposed = _opposed(found, nearest.nearness)
     if opposed is not None:
         against = [finding.reason for finding in opposed.findings if finding.grade == Grade.AGAINST]
-        return Check(Verdict.CONTRADICTED, tuple(dict.fromkeys(against)), opposed.part, opposed.support)
+        return Check(Verdict.CONTRADICTED, tuple(dict.fromkeys(against)), opposed.part, opposed.support, is_vetoed=True)
     if nearest.support < PARTLY_FROM:
         return Check(Verdict.NOT_FOUND, ("the cited words do not speak of it",), nearest.part, nearest.support)
     reasons = tuple(dict.fromkeys(finding.reason for finding in nearest.findings))
-    return Check(Verdict.PARTLY, reasons or ("the cited words carry only a part of it",), nearest.part, nearest.support)
+    told = reasons or ("the cited words carry only a part of it",)
+    is_vetoed = any(finding.grade != Grade.WEAKER for finding in nearest.vetoes)
+    return Check(Verdict.PARTLY, told, nearest.part, nearest.support, is_vetoed)
 
 
 def _contested(look: Look, found: Sequence[Look]) -> Look:

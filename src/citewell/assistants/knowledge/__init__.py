@@ -53,7 +53,7 @@ class Knowledge:
     def ask(self, question: str, *, scope: Scope, history: Sequence[Message] = ()) -> Iterator[Event]:
         """Answer one question, sentence by sentence; the last event holds the answer."""
         started = time.perf_counter()
-        nothing = Asked(str(uuid.uuid4()), question, Context(()), self.writer.name, RULES.hash, self.policy)
+        nothing = Asked(str(uuid.uuid4()), question, Context(()), self.writer.name, RULES.hash, self.policy, RULES.text)
         judge = self._judge(nothing, (), scope, started)
         if is_suspicious(question):
             yield Done(refuse(nothing, REFUSED, judge=judge))
