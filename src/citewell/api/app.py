@@ -23,9 +23,15 @@ from citewell.api.openapi import described
 from citewell.api.routes import (
     ask,
     ask_pages,
+    audit,
     check_pages,
+    conversations,
+    desk_pages,
     documents,
+    inbox,
     library_pages,
+    people,
+    people_pages,
     search,
     search_pages,
     sign_in_pages,
@@ -35,8 +41,8 @@ from citewell.api.routes import (
 from citewell.api.site import Site
 from citewell.bootstrap import App
 
-API = (ask, search, documents, status)
-PAGES = (ask_pages, check_pages, search_pages, source_pages, library_pages, sign_in_pages)
+API = (ask, search, documents, conversations, inbox, audit, people, status)
+PAGES = (ask_pages, check_pages, desk_pages, people_pages, search_pages, source_pages, library_pages, sign_in_pages)
 STATIC = Path(web.__file__).parent / "static"
 
 

@@ -2,10 +2,15 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable
+from contextlib import suppress
+from dataclasses import replace
+
 from citewell.api.site import Site
-from citewell.errors import CitewellError
+from citewell.api.visitor import Visitor
+from citewell.errors import CitewellError, NotFound
 from citewell.keeping import Conversation
-from citewell.types import Asker
+from citewell.types import OWNER_ID, Asker, Role
 from citewell.web.answers import Turn, turn, waiting
 
 TALKS_SHOWN = 8
@@ -31,5 +36,21 @@ def turns(site: Site, conversation_id: str, asker: Asker) -> list[Turn]:
             found.append(waiting(one.message.text))
         else:
             answer = desk.audit.read(one.answer_id, asker).words["answer"]
-            found.append(turn(one.message.text, answer, reply=replies.get(one.answer_id)))
+            reply = replies.get(one.answer_id)
+            found.append(waiting(one.message.text) if answer is None else turn(one.message.text, answer, reply=reply))
     return found
+
+
+def words(site: Site, answer_id: str, asker: Asker) -> str:
+    """The question behind an item of the inbox, which has let this person see it."""
+    found: str = site.desk().audit.read(answer_id, replace(asker, role=Role.ADMIN)).words["question"]
+    return found
+
+
+def names(site: Site, visitor: Visitor, user_ids: Iterable[str]) -> dict[str, str]:
+    """What these people of the visitor's tenant are called."""
+    found = {}
+    for user_id in set(user_ids) - {OWNER_ID}:
+        with suppress(NotFound):
+            found[user_id] = site.people.user(user_id, tenant=visitor.tenant).name
+    return found | {OWNER_ID: "Owner", visitor.user_id: "you"}

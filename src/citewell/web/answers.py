@@ -4,9 +4,10 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import asdict, dataclass
 from typing import Any
 
+from citewell.answer.case import Passage
 from citewell.web.source import Place
 
 GIVEN = "given"
@@ -72,6 +73,11 @@ def _chip(n: int, cited: Mapping[str, Any], quote: str) -> Chip:
     place = ", ".join(part for part in parts if part)
     query = Place(chunk_of(cited["source_id"]), cited["start"], cited["end"]).query
     return Chip(n, cited["document"], place, quote, cited["document_id"], query)
+
+
+def passage_chip(n: int, passage: Passage) -> Chip:
+    """A passage beside a question that was handed on."""
+    return _chip(n, asdict(passage), "")
 
 
 def innermost(section: str | None) -> str | None:

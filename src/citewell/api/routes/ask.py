@@ -10,7 +10,7 @@ from fastapi.responses import StreamingResponse
 from citewell.answer.view import check_json, done_json
 from citewell.api import stream
 from citewell.api.asking import Asking, answered, begun, streamed
-from citewell.api.bodies import AnswerShape, ChecksShape, Question, ToCheck
+from citewell.api.bodies.answers import AnswerShape, ChecksShape, Question, ToCheck
 from citewell.api.site import Here, our_request
 from citewell.api.visitor import Member, Visitor
 

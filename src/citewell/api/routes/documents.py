@@ -10,7 +10,7 @@ from fastapi import APIRouter, Depends, Query, Request, Response
 from fastapi.encoders import jsonable_encoder
 from fastapi.responses import JSONResponse
 
-from citewell.api.bodies import (
+from citewell.api.bodies.documents import (
     BoxesShape,
     DeletedShape,
     DocumentShape,

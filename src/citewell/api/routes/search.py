@@ -6,7 +6,7 @@ from typing import Annotated, Any
 
 from fastapi import APIRouter, Query
 
-from citewell.api.bodies import ResultsShape
+from citewell.api.bodies.documents import ResultsShape
 from citewell.api.shapes import results_json
 from citewell.api.site import Here
 from citewell.api.visitor import Reader

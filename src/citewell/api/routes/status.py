@@ -10,7 +10,7 @@ from fastapi import APIRouter, Request, Response
 
 from citewell.adapters.llm.listing import listing, vendor_of
 from citewell.api import metrics
-from citewell.api.bodies import HealthShape, ModelsShape
+from citewell.api.bodies.status import HealthShape, ModelsShape
 from citewell.api.health import Health
 from citewell.api.site import UNDER_WAY, Here
 from citewell.api.visitor import Governor, Member

@@ -147,7 +147,7 @@ export class Turn {
       words.append("Handed to ", make("b", { text: route.owner_email }));
       words.append(["system", "public"].includes(route.tag) ? "." : `, who looks after “${route.tag}”.`);
     } else words.append("Handed to an administrator.");
-    words.append(" The reply will stand in “Asked”.");
+    words.append(" The reply will stand in ", make("a", { href: "/asked", text: "Asked" }), ".");
     const fallback = route.fallback ? ". Nobody owns its subject yet, so it goes to an administrator" : "";
     const why = details("why", "Why this was routed", make("p", { text: `${route.reason}${fallback}.` }));
     return make("div", { class: "notice wait routed" }, words, why);
@@ -177,7 +177,7 @@ export class Turn {
       make("span", { class: "confidence" }, make("b", { text: word }), ` ${number(overall)}`),
       make("span", { text: counted(answer.citations.length, "source") }),
       make("span", { text: `${(answer.took_ms / 1000).toFixed(1)} s` }),
-      why, copy);
+      why, make("a", { href: `/audit/${answer.id}`, text: "On record" }), copy);
   }
 
   #searched(answer) {

@@ -1,0 +1,1 @@
+"""What is sent to the API and what comes back, as the schema describes it."""

@@ -1,0 +1,141 @@
+"""Questions, answers and checks."""
+
+from __future__ import annotations
+
+from typing import Annotated, Literal
+
+from pydantic import BaseModel, ConfigDict, Field
+
+from citewell.answer.check import MAX_CHARACTERS
+from citewell.answer.retrieve import MAX_QUESTION_CHARACTERS
+from citewell.api.bodies.sent import Id, Name, Sent, Tags
+
+Verdict = Literal["supported", "partly", "contradicted", "not_found"]
+Words = Annotated[str, Field(min_length=1, max_length=MAX_QUESTION_CHARACTERS, pattern=r"\S")]
+Text = Annotated[str, Field(min_length=1, max_length=MAX_CHARACTERS, pattern=r"\S")]
+
+
+class Question(Sent):
+    """A question, and how far to look; what is left out is as wide as the sender may see."""
+
+    question: Words
+    conversation_id: Id | None = None
+    tags: Tags = None
+    journey: Name | None = None
+    subject: Name | None = None
+
+
+class ToCheck(Sent):
+    """A text to check: against the library, one document, or words sent with it."""
+
+    text: Text
+    against: Id | None = None
+    evidence: Annotated[str | None, Field(max_length=MAX_CHARACTERS)] = None
+    tags: Tags = None
+
+
+class SentenceShape(BaseModel):
+    """A checked sentence."""
+
+    text: str
+    verdict: Verdict
+    reasons: list[str]
+    citations: list[int]
+
+
+class CitationShape(BaseModel):
+    """The exact words that a sentence rests on."""
+
+    n: int
+    source_id: str
+    document_id: str
+    document: str
+    version: int
+    page: int | None
+    section: str | None
+    start: int
+    end: int
+    quote: str
+
+
+class EvidenceShape(BaseModel):
+    """A passage that the writer was shown."""
+
+    source_id: str
+    document_id: str
+    document: str
+    version: int
+    page: int | None
+    section: str | None
+    start: int
+    end: int
+    relevance: float
+    is_suspicious: bool
+
+
+class ConfidenceShape(BaseModel):
+    """How far an answer can be trusted."""
+
+    overall: float
+    retrieval: float
+    coverage: float
+    llm: float | None
+    calibrated: float
+
+
+class RouteShape(BaseModel):
+    """Whom a question was handed to."""
+
+    tag: str
+    owner_id: str | None
+    owner_email: str | None
+    reason: str
+    fallback: bool
+
+
+class AnswerShape(BaseModel):
+    """What a question got; the `done` event of the stream carries the same."""
+
+    model_config = ConfigDict(extra="allow")
+
+    id: str
+    action: Literal["CITE", "QUALIFY", "ROUTE", "REFUSE"]
+    reason: str | None
+    text: str
+    sentences: list[SentenceShape]
+    citations: list[CitationShape]
+    evidence: list[EvidenceShape]
+    confidence: ConfidenceShape
+    route: RouteShape | None
+    model: str
+    left_out: int
+    dropped_citations: int
+    withheld_count: int
+    withheld: list[SentenceShape]
+    took_ms: float
+    conversation_id: str | None
+    inbox_id: str | None
+
+
+class SpanShape(BaseModel):
+    """Words that decided."""
+
+    source_id: str
+    start: int
+    end: int
+    quote: str
+
+
+class CheckedShape(BaseModel):
+    """A sentence of any text, checked."""
+
+    text: str
+    verdict: Verdict
+    reasons: list[str]
+    evidence: list[SpanShape]
+
+
+class ChecksShape(BaseModel):
+    """Every sentence of a text."""
+
+    sentences: list[CheckedShape]

@@ -1,0 +1,156 @@
+"""Documents and what a search finds in them."""
+
+from __future__ import annotations
+
+from datetime import datetime
+from typing import Literal
+
+from pydantic import BaseModel, ConfigDict
+
+from citewell.api.bodies.sent import Sent, Tags
+
+
+class Refiling(Sent):
+    """Where a document belongs now; what is left out stays as it is."""
+
+    tags: Tags = None
+    journeys: Tags = None
+
+
+class WhyShape(BaseModel):
+    """Why a passage was found."""
+
+    dense_rank: int | None
+    lexical_rank: int | None
+    matched_terms: list[str]
+    best_sentence: tuple[int, int] | None
+
+
+class HitShape(BaseModel):
+    """A passage that was found."""
+
+    source_id: str
+    document_id: str
+    document: str
+    version: int
+    page: int | None
+    section: str | None
+    start: int
+    end: int
+    score: float
+    relevance: float
+    cosine: float
+    text: str
+    why: WhyShape
+
+
+class ExpansionShape(BaseModel):
+    """A phrase that was added to the question."""
+
+    model_config = ConfigDict(extra="allow")
+
+    phrase: str
+    reason: str
+
+
+class ResultsShape(BaseModel):
+    """What a search found."""
+
+    hits: list[HitShape]
+    expansions: list[ExpansionShape]
+    took_ms: float
+
+
+class ProgressShape(BaseModel):
+    """How far reading has come."""
+
+    stage: str
+    done: int
+    total: int
+    time_left_s: float | None
+    words: str
+
+
+class DocumentShape(BaseModel):
+    """One document version."""
+
+    model_config = ConfigDict(extra="allow")
+
+    document_id: str
+    tenant: str
+    lineage: str
+    version: int
+    name: str
+    title: str
+    media_type: str
+    state: Literal["pending", "queued", "processing", "completed", "failed", "superseded", "withdrawn"]
+    is_current: bool
+    size_bytes: int
+    tags: list[str]
+    journeys: list[str]
+    subject: str | None
+    page_count: int
+    chunk_count: int
+    sentence_count: int
+    error: str | None
+    added_at: datetime
+    added_by: str | None
+    progress: ProgressShape | None
+
+
+class DocumentsShape(BaseModel):
+    """Documents, newest first."""
+
+    documents: list[DocumentShape]
+
+
+class TakenShape(DocumentShape):
+    """A document that was taken in."""
+
+    was_there: bool
+
+
+class TurnedShape(BaseModel):
+    """A file that was not taken in, and why."""
+
+    name: str
+    kind: str
+    detail: str
+
+
+class UploadShape(BaseModel):
+    """What became of the files of an upload."""
+
+    documents: list[TakenShape]
+    refused: list[TurnedShape]
+
+
+class DeletedShape(BaseModel):
+    """The ids of what was erased."""
+
+    deleted: list[str]
+
+
+class PartShape(BaseModel):
+    """A part of a document's text."""
+
+    start: int
+    end: int
+    length: int
+    text: str
+
+
+class BoxShape(BaseModel):
+    """A rectangle in points from the top left corner of its page."""
+
+    page: int
+    left: float
+    top: float
+    right: float
+    bottom: float
+
+
+class BoxesShape(BaseModel):
+    """Where words stand."""
+
+    boxes: list[BoxShape]

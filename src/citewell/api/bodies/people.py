@@ -1,0 +1,110 @@
+"""Users, keys and tags."""
+
+from __future__ import annotations
+
+from datetime import datetime
+from typing import Annotated
+
+from pydantic import BaseModel, Field
+
+from citewell.api.bodies.sent import Id, Sent
+from citewell.types import Role
+
+Tag = Annotated[str, Field(min_length=1, max_length=64, pattern=r"^[a-z0-9]([a-z0-9]|-[a-z0-9])*$")]
+Password = Annotated[str, Field(min_length=10, max_length=1_000)]
+
+
+class NewUser(Sent):
+    """A person who may come in."""
+
+    email: Annotated[str, Field(min_length=3, max_length=255, pattern=r"^[^@\s]{1,64}@[^@\s]{1,190}$")]
+    name: Annotated[str, Field(max_length=255)] = ""
+    role: Role = Role.MEMBER
+    tags: Annotated[tuple[Tag, ...], Field(max_length=64)] = ()
+    password: Password | None = None
+
+
+class UserChange(Sent):
+    """What is to change; what is left out stays."""
+
+    role: Role | None = None
+    tags: Annotated[list[Tag] | None, Field(max_length=64)] = None
+    is_active: bool | None = None
+    password: Password | None = None
+
+
+class NewKey(Sent):
+    """A key to be made."""
+
+    name: Annotated[str, Field(min_length=1, max_length=255)]
+
+
+class TagOwner(Sent):
+    """Who answers questions about a tag."""
+
+    owner_id: Id | None
+
+
+class MeShape(BaseModel):
+    """Who the sender is."""
+
+    user_id: str
+    tenant: str
+    name: str
+    email: str | None
+    role: Role
+    tags: list[str]
+    may: list[str]
+
+
+class UserShape(BaseModel):
+    """A user."""
+
+    id: str
+    email: str
+    name: str
+    role: Role
+    tags: list[str]
+    is_active: bool
+
+
+class UsersShape(BaseModel):
+    """Users, by e-mail address."""
+
+    users: list[UserShape]
+
+
+class KeyShape(BaseModel):
+    """A key as it is listed."""
+
+    id: str
+    name: str
+    made_at: datetime
+    used_at: datetime | None
+
+
+class KeysShape(BaseModel):
+    """Keys, oldest first."""
+
+    keys: list[KeyShape]
+
+
+class KeyMadeShape(BaseModel):
+    """A key that was made just now."""
+
+    id: str
+    name: str
+    key: str
+
+
+class TagShape(BaseModel):
+    """A tag and its owner."""
+
+    tag: str
+    owner_id: str | None
+
+
+class TagsShape(BaseModel):
+    """The tags in use."""
+
+    tags: list[TagShape]

@@ -1,0 +1,76 @@
+"""Changes to users and to who owns a tag, as the API and the admin page make them."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+from citewell.adapters.store.people import RESERVED_TAGS, User, checked_tags
+from citewell.api.site import Site
+from citewell.api.visitor import Visitor
+from citewell.errors import InputError
+from citewell.types import OWNER_ID, Role
+
+YOURSELF = "You cannot take your own rights away. Ask another administrator to do it."
+NO_KEYS = "The owner has no keys: programs use the token of the printed link. Add a user, and keys for them."
+
+
+@dataclass(frozen=True, slots=True)
+class OwnedTag:
+    """A tag, and who answers questions about it."""
+
+    tag: str
+    owner_id: str | None
+    owner: str | None
+
+
+@dataclass(frozen=True, slots=True)
+class Change:
+    """What is to change of a user; None leaves it as it is."""
+
+    role: Role | None = None
+    tags: Sequence[str] | None = None
+    is_active: bool | None = None
+    password: str | None = None
+
+
+def own_id(visitor: Visitor) -> str:
+    """The user whose keys these are; the owner with the link is none."""
+    if visitor.user_id == OWNER_ID:
+        raise InputError(NO_KEYS)
+    return visitor.user_id
+
+
+def changed(site: Site, visitor: Visitor, user_id: str, change: Change) -> User:
+    """A user after a change; nobody locks themselves out."""
+    gives_up = (change.role is not None and change.role is not Role.ADMIN) or change.is_active is False
+    if user_id == visitor.user_id and gives_up:
+        raise InputError(YOURSELF)
+    return site.people.change(
+        user_id,
+        tenant=visitor.tenant,
+        role=change.role,
+        tags=change.tags,
+        is_active=change.is_active,
+        password=change.password,
+    )
+
+
+def owned_tags(site: Site, visitor: Visitor) -> list[OwnedTag]:
+    """The tags that documents carry or users hold, by name."""
+    users = site.people.all(tenant=visitor.tenant)
+    named = {tag for entry in site.app.entries(visitor.whole) for tag in entry.tags}
+    named |= {tag for user in users for tag in user.tags}
+    return [_owned(site, tag, visitor.tenant) for tag in sorted(named - RESERVED_TAGS)]
+
+
+def set_owner(site: Site, visitor: Visitor, tag: str, owner_id: str | None) -> OwnedTag:
+    """Say who answers questions about a tag."""
+    (name,) = checked_tags([tag], by_admin=True)
+    site.people.set_owner(name, tenant=visitor.tenant, owner_id=owner_id)
+    return _owned(site, name, visitor.tenant)
+
+
+def _owned(site: Site, tag: str, tenant: str) -> OwnedTag:
+    owner = site.people.owner_of(tag, tenant=tenant)
+    return OwnedTag(tag, owner.id if owner else None, owner.email if owner else None)

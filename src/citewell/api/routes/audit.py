@@ -1,0 +1,41 @@
+"""/api/v1/audit: every answer on record, the proof that none was changed, and asking again on the same versions."""
+
+from __future__ import annotations
+
+from typing import Annotated, Any
+
+from fastapi import APIRouter, Depends, Query
+
+from citewell.answer.kept_view import entry_json, proof_json, record_json, replay_json
+from citewell.api.bodies.kept import ProofShape, RecordShape, RecordsShape, ReplayShape
+from citewell.api.site import Here, our_request
+from citewell.api.visitor import Governor, Member
+
+router = APIRouter(prefix="/api/v1/audit")
+
+
+@router.get("", response_model=RecordsShape)
+def records(site: Here, visitor: Member, limit: Annotated[int, Query(ge=1, le=1_000)] = 100) -> dict[str, Any]:
+    """The newest records: all of the tenant for an administrator, their own for others."""
+    return {"records": [entry_json(one) for one in site.desk().audit.entries(visitor.asker(), limit=limit)]}
+
+
+@router.get("/proof", response_model=ProofShape)
+def proof(site: Here, visitor: Governor) -> dict[str, Any]:
+    """Walk the tenant's log from its first record to its last and say whether any was changed or is missing."""
+    return proof_json(site.desk().audit.prove(visitor.tenant))
+
+
+@router.get("/{answer_id}", response_model=RecordShape)
+def one_record(site: Here, visitor: Member, answer_id: str) -> dict[str, Any]:
+    """One record with its words."""
+    asker = visitor.asker()
+    return record_json(site.desk().audit.read(answer_id, asker), with_withheld=asker.is_admin)
+
+
+@router.post("/{answer_id}/replay", response_model=ReplayShape, dependencies=[Depends(our_request)])
+def replay(site: Here, visitor: Member, answer_id: str) -> dict[str, Any]:
+    """Ask again on the versions that answered then, and say what differs; nothing is recorded."""
+    site.take_ask(visitor)
+    asker = visitor.asker()
+    return replay_json(site.loaded().desk.replay(answer_id, asker), with_withheld=asker.is_admin)

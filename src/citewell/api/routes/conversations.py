@@ -1,0 +1,36 @@
+"""/api/v1/conversations: what was asked before, to be read, continued (by /ask) and deleted."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from fastapi import APIRouter, Depends
+
+from citewell.answer.kept_view import conversation_json, turn_json
+from citewell.api.bodies.documents import DeletedShape
+from citewell.api.bodies.kept import ConversationsShape, TurnsShape
+from citewell.api.site import Here, our_request
+from citewell.api.visitor import Member
+
+router = APIRouter(prefix="/api/v1/conversations")
+
+
+@router.get("", response_model=ConversationsShape)
+def list_conversations(site: Here, visitor: Member) -> dict[str, Any]:
+    """The sender's own conversations, the last changed first."""
+    found = site.desk().conversations.all(visitor.asker())
+    return {"conversations": [conversation_json(one) for one in found]}
+
+
+@router.get("/{conversation_id}", response_model=TurnsShape)
+def one_conversation(site: Here, visitor: Member, conversation_id: str) -> dict[str, Any]:
+    """The turns of a conversation, oldest first; a question without an answer id still waits for its answer."""
+    found = site.desk().conversations.turns(conversation_id, visitor.asker())
+    return {"id": conversation_id, "turns": [turn_json(one) for one in found]}
+
+
+@router.delete("/{conversation_id}", response_model=DeletedShape, dependencies=[Depends(our_request)])
+def delete(site: Here, visitor: Member, conversation_id: str) -> dict[str, Any]:
+    """Erase a conversation; the audit log keeps its answers."""
+    site.desk().conversations.erase(conversation_id, visitor.asker())
+    return {"deleted": [conversation_id]}

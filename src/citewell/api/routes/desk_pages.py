@@ -1,0 +1,117 @@
+"""What was handed to a person, what was asked, and the audit log, as pages."""
+
+from __future__ import annotations
+
+from http import HTTPStatus
+from typing import Annotated
+
+from fastapi import APIRouter, Form, Request, Response
+from fastapi.responses import RedirectResponse
+
+from citewell.answer.replay import Replay
+from citewell.api.history import names, words
+from citewell.api.site import Here, Site, require_our_form
+from citewell.api.visitor import Governor, Member, Visitor
+from citewell.keeping import Proof, Record
+from citewell.web.answers import passage_chip, turn
+
+router = APIRouter()
+
+Csrf = Annotated[str, Form()]
+RECORDS_SHOWN = 200
+
+
+@router.get("/inbox")
+def inbox(site: Here, visitor: Member) -> Response:
+    """What waits for this person, open questions first."""
+    asker = visitor.asker()
+    rows = [(one, words(site, one.answer_id, asker)) for one in site.desk().inbox.waiting(asker)]
+    return site.page(
+        "inbox.html", visitor, nav="inbox", rows=rows, names=names(site, visitor, (one.asked_by for one, _ in rows))
+    )
+
+
+@router.get("/asked")
+def asked(site: Here, visitor: Member) -> Response:
+    """What this person asked that was handed on, with the replies."""
+    asker = visitor.asker()
+    rows = [(one, words(site, one.answer_id, asker)) for one in site.desk().inbox.asked(asker)]
+    return site.page("asked.html", visitor, nav="asked", rows=rows)
+
+
+@router.get("/inbox/{routed_id}")
+def case_page(site: Here, visitor: Member, routed_id: str) -> Response:
+    """One question with its evidence, the withheld draft, and a box for the reply."""
+    case = site.desk().case(routed_id, visitor.asker())
+    passages = [(passage_chip(at, one), one.text) for at, one in enumerate(case.passages, start=1)]
+    nav = "inbox" if case.may_answer else "asked"
+    known = names(site, visitor, [case.routed.asked_by])
+    return site.page("case.html", visitor, nav=nav, case=case, passages=passages, names=known)
+
+
+@router.post("/inbox/{routed_id}/reply")
+def reply(
+    *,
+    request: Request,
+    site: Here,
+    visitor: Member,
+    routed_id: str,
+    text: Annotated[str, Form()] = "",
+    csrf: Csrf = "",
+) -> Response:
+    """Answer it."""
+    require_our_form(request, csrf)
+    site.desk().inbox.reply(routed_id, text, visitor.asker())
+    return RedirectResponse(f"/inbox/{routed_id}", status_code=HTTPStatus.SEE_OTHER)
+
+
+@router.post("/inbox/{routed_id}/close")
+def close(request: Request, site: Here, visitor: Member, routed_id: str, csrf: Csrf = "") -> Response:
+    """Put it away."""
+    require_our_form(request, csrf)
+    site.desk().inbox.close(routed_id, visitor.asker())
+    return RedirectResponse("/inbox", status_code=HTTPStatus.SEE_OTHER)
+
+
+# ----------------------------------------------------------------------------------------------------- the audit log
+
+
+@router.get("/audit")
+def audit(site: Here, visitor: Member) -> Response:
+    """The newest answers on record."""
+    return _records(site, visitor, proof=None)
+
+
+@router.post("/audit/proof")
+def prove(request: Request, site: Here, visitor: Governor, csrf: Csrf = "") -> Response:
+    """Prove that no record was changed or is missing."""
+    require_our_form(request, csrf)
+    return _records(site, visitor, proof=site.desk().audit.prove(visitor.tenant))
+
+
+def _records(site: Site, visitor: Visitor, *, proof: Proof | None) -> Response:
+    records = site.desk().audit.entries(visitor.asker(), limit=RECORDS_SHOWN)
+    known = names(site, visitor, (one.user_id for one in records))
+    return site.page("audit.html", visitor, nav="audit", records=records, names=known, proof=proof)
+
+
+@router.get("/audit/{answer_id}")
+def record(site: Here, visitor: Member, answer_id: str) -> Response:
+    """One answer on record with all that it rested on."""
+    return _record(site, visitor, site.desk().audit.read(answer_id, visitor.asker()), replay=None)
+
+
+@router.post("/audit/{answer_id}/replay")
+def replay(request: Request, site: Here, visitor: Member, answer_id: str, csrf: Csrf = "") -> Response:
+    """Ask again on the versions of then, and show what differs."""
+    require_our_form(request, csrf)
+    site.take_ask(visitor)
+    again = site.loaded().desk.replay(answer_id, visitor.asker())
+    return _record(site, visitor, again.record, replay=again)
+
+
+def _record(site: Site, visitor: Visitor, found: Record, *, replay: Replay | None) -> Response:
+    told = found.words
+    shown = None if told["answer"] is None else turn(told["question"], told["answer"])
+    known = names(site, visitor, [found.entry.user_id])
+    return site.page("record.html", visitor, nav="audit", record=found, turn=shown, names=known, replay=replay)

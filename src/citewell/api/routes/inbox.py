@@ -1,0 +1,44 @@
+"""/api/v1/inbox and /api/v1/asked: questions that were handed to a person, and the replies."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from fastapi import APIRouter, Depends
+
+from citewell.answer.kept_view import case_json, routed_json
+from citewell.api.bodies.kept import CaseShape, Reply, RoutedListShape, RoutedShape
+from citewell.api.site import Here, our_request
+from citewell.api.visitor import Member
+
+router = APIRouter(prefix="/api/v1")
+
+
+@router.get("/inbox", response_model=RoutedListShape)
+def waiting(site: Here, visitor: Member) -> dict[str, Any]:
+    """What the sender may answer: questions about their tags, or all of the tenant for an administrator."""
+    return {"questions": [routed_json(one) for one in site.desk().inbox.waiting(visitor.asker())]}
+
+
+@router.get("/asked", response_model=RoutedListShape)
+def asked(site: Here, visitor: Member) -> dict[str, Any]:
+    """What the sender asked and was handed on, with the replies."""
+    return {"questions": [routed_json(one) for one in site.desk().inbox.asked(visitor.asker())]}
+
+
+@router.get("/inbox/{routed_id}", response_model=CaseShape)
+def one_question(site: Here, visitor: Member, routed_id: str) -> dict[str, Any]:
+    """One of them with its question, the evidence and, for who answers it, the withheld draft."""
+    return case_json(site.desk().case(routed_id, visitor.asker()))
+
+
+@router.post("/inbox/{routed_id}/reply", response_model=RoutedShape, dependencies=[Depends(our_request)])
+def reply(site: Here, visitor: Member, routed_id: str, given: Reply) -> dict[str, Any]:
+    """Answer it; the person who asked sees the reply."""
+    return routed_json(site.desk().inbox.reply(routed_id, given.text, visitor.asker()))
+
+
+@router.post("/inbox/{routed_id}/close", response_model=RoutedShape, dependencies=[Depends(our_request)])
+def close(site: Here, visitor: Member, routed_id: str) -> dict[str, Any]:
+    """Put it away, answered or not."""
+    return routed_json(site.desk().inbox.close(routed_id, visitor.asker()))

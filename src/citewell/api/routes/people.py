@@ -1,0 +1,141 @@
+"""/api/v1/me, keys, users and tags: who may come in, what they may see, and who answers about what."""
+
+from __future__ import annotations
+
+from http import HTTPStatus
+from typing import Any
+
+from fastapi import APIRouter, Depends
+
+from citewell.adapters.store.people import Key, User
+from citewell.api.bodies.documents import DeletedShape
+from citewell.api.bodies.people import (
+    KeyMadeShape,
+    KeysShape,
+    MeShape,
+    NewKey,
+    NewUser,
+    TagOwner,
+    TagShape,
+    TagsShape,
+    UserChange,
+    UserShape,
+    UsersShape,
+)
+from citewell.api.people import Change, changed, own_id, owned_tags, set_owner
+from citewell.api.site import Here, our_request
+from citewell.api.visitor import MAY, Governor, Reader
+
+router = APIRouter(prefix="/api/v1")
+
+
+def user_json(user: User) -> dict[str, Any]:
+    """A user, without anything secret."""
+    told = {name: getattr(user, name) for name in ("id", "email", "name", "role", "is_active")}
+    return {**told, "tags": sorted(user.tags)}
+
+
+def key_json(key: Key) -> dict[str, Any]:
+    """A key as it is listed."""
+    return {name: getattr(key, name) for name in ("id", "name", "made_at", "used_at")}
+
+
+@router.get("/me", response_model=MeShape)
+def me(visitor: Reader) -> dict[str, Any]:
+    """Who the sender is, and what they may do."""
+    told = {name: getattr(visitor, name) for name in ("user_id", "tenant", "name", "email", "role")}
+    return {**told, "tags": sorted(visitor.tags), "may": sorted(MAY[visitor.role])}
+
+
+# ------------------------------------------------------------------------------------------------------------- keys
+
+
+@router.get("/keys", response_model=KeysShape)
+def keys(site: Here, visitor: Reader) -> dict[str, Any]:
+    """The sender's own keys; what they are nobody can tell any more."""
+    return {"keys": [key_json(one) for one in site.people.keys(own_id(visitor), tenant=visitor.tenant)]}
+
+
+@router.post("/keys", response_model=KeyMadeShape, status_code=HTTPStatus.CREATED, dependencies=[Depends(our_request)])
+def add_key(site: Here, visitor: Reader, given: NewKey) -> dict[str, Any]:
+    """A new key for the sender's programs, told only this once."""
+    key_id, key = site.people.add_key(own_id(visitor), tenant=visitor.tenant, name=given.name)
+    return {"id": key_id, "name": given.name, "key": key}
+
+
+@router.delete("/keys/{key_id}", response_model=DeletedShape, dependencies=[Depends(our_request)])
+def remove_key(site: Here, visitor: Reader, key_id: str) -> dict[str, Any]:
+    """Make one of the sender's keys worthless."""
+    site.people.remove_key(key_id, user_id=own_id(visitor))
+    return {"deleted": [key_id]}
+
+
+# ------------------------------------------------------------------------------------------------------------ users
+
+
+@router.get("/users", response_model=UsersShape)
+def users(site: Here, visitor: Governor) -> dict[str, Any]:
+    """The users of the tenant, by e-mail address."""
+    return {"users": [user_json(one) for one in site.people.all(tenant=visitor.tenant)]}
+
+
+@router.post("/users", response_model=UserShape, status_code=HTTPStatus.CREATED, dependencies=[Depends(our_request)])
+def add_user(site: Here, visitor: Governor, given: NewUser) -> dict[str, Any]:
+    """A new user; without a password they come in by keys only."""
+    user = site.people.add(
+        tenant=visitor.tenant,
+        email=given.email,
+        name=given.name,
+        role=given.role,
+        tags=given.tags,
+        password=given.password,
+    )
+    return user_json(user)
+
+
+@router.patch("/users/{user_id}", response_model=UserShape, dependencies=[Depends(our_request)])
+def change_user(site: Here, visitor: Governor, user_id: str, given: UserChange) -> dict[str, Any]:
+    """Change role, tags, password or whether they may come in at all."""
+    return user_json(changed(site, visitor, user_id, Change(**given.model_dump())))
+
+
+@router.get("/users/{user_id}/keys", response_model=KeysShape)
+def keys_of(site: Here, visitor: Governor, user_id: str) -> dict[str, Any]:
+    """The keys of a user."""
+    return {"keys": [key_json(one) for one in site.people.keys(user_id, tenant=visitor.tenant)]}
+
+
+@router.post(
+    "/users/{user_id}/keys",
+    response_model=KeyMadeShape,
+    status_code=HTTPStatus.CREATED,
+    dependencies=[Depends(our_request)],
+)
+def add_key_for(site: Here, visitor: Governor, user_id: str, given: NewKey) -> dict[str, Any]:
+    """A new key for a user, told only this once."""
+    key_id, key = site.people.add_key(user_id, tenant=visitor.tenant, name=given.name)
+    return {"id": key_id, "name": given.name, "key": key}
+
+
+@router.delete("/users/{user_id}/keys/{key_id}", response_model=DeletedShape, dependencies=[Depends(our_request)])
+def remove_key_of(site: Here, visitor: Governor, user_id: str, key_id: str) -> dict[str, Any]:
+    """Make a user's key worthless."""
+    site.people.user(user_id, tenant=visitor.tenant)
+    site.people.remove_key(key_id, user_id=user_id)
+    return {"deleted": [key_id]}
+
+
+# ------------------------------------------------------------------------------------------------------------- tags
+
+
+@router.get("/tags", response_model=TagsShape)
+def tags(site: Here, visitor: Governor) -> dict[str, Any]:
+    """The tags in use, and who answers questions about each."""
+    return {"tags": [{"tag": one.tag, "owner_id": one.owner_id} for one in owned_tags(site, visitor)]}
+
+
+@router.put("/tags/{tag}", response_model=TagShape, dependencies=[Depends(our_request)])
+def own_tag(site: Here, visitor: Governor, tag: str, given: TagOwner) -> dict[str, Any]:
+    """Say who answers questions about a tag; nobody sends them to an administrator."""
+    found = set_owner(site, visitor, tag, given.owner_id)
+    return {"tag": found.tag, "owner_id": found.owner_id}

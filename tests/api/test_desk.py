@@ -1,0 +1,188 @@
+"""Conversations, the inbox, the audit log and people over HTTP: each sees their own, the rest is not there."""
+
+from __future__ import annotations
+
+import shutil
+from collections.abc import Callable, Iterator
+from pathlib import Path
+from typing import Any
+
+import httpx
+import pytest
+from starlette.testclient import TestClient
+
+import citewell
+from citewell.api.app import create_app
+from citewell.bootstrap import App
+from citewell.types import Filing, Role, Scope
+
+TOKEN = "a-token-for-tests"
+ORS = "how much ORS for a 12 kg child with diarrhea"
+WARFARIN = "Which nurse is in charge of warfarin today?"
+"""Passages are near, and none of them answers it."""
+
+Knock = Callable[..., httpx.Client]
+
+pytestmark = pytest.mark.slow
+
+
+@pytest.fixture
+def app(samples_home: Path, tmp_path: Path) -> Iterator[App]:
+    shutil.copytree(samples_home, tmp_path / "home")
+    with citewell.open(tmp_path / "home") as app:
+        yield app
+
+
+@pytest.fixture
+def knock(app: App) -> Knock:
+    site = create_app(app, token=TOKEN)
+
+    def client(name: str, role: Role = Role.MEMBER, *, tenant: str = "local", tags: tuple[str, ...] = ()) -> Any:
+        user = app.people.add(tenant=tenant, email=f"{name}@{tenant}.example", name=name, role=role, tags=tags)
+        _, key = app.people.add_key(user.id, tenant=tenant, name="tests")
+        made = TestClient(
+            site, base_url="http://127.0.0.1", headers={"Authorization": f"Bearer {key}"}, follow_redirects=False
+        )
+        made.user_id = user.id  # type: ignore[attr-defined]
+        return made
+
+    return client
+
+
+def test_a_conversation_is_its_owners_alone(knock: Knock) -> None:
+    ann, bob, boss, far = (
+        knock("ann"),
+        knock("bob"),
+        knock("boss", Role.ADMIN),
+        knock("far", Role.ADMIN, tenant="other"),
+    )
+    asked = ann.post("/api/v1/ask", json={"question": ORS}).json()
+    mine = asked["conversation_id"]
+    ann.post("/api/v1/ask", json={"question": "and for a baby?", "conversation_id": mine})
+    (listed,) = ann.get("/api/v1/conversations").json()["conversations"]
+    assert (listed["id"], listed["title"]) == (mine, ORS)
+    turns = ann.get(f"/api/v1/conversations/{mine}").json()["turns"]
+    assert [(turn["role"], turn["text"]) for turn in turns[::2]] == [("user", ORS), ("user", "and for a baby?")]
+    assert turns[1]["answer_id"] == asked["id"]
+    for other in (bob, boss, far):
+        assert other.get("/api/v1/conversations").json() == {"conversations": []}
+        tries = [
+            other.get(f"/api/v1/conversations/{mine}"),
+            other.delete(f"/api/v1/conversations/{mine}"),
+            other.get(f"/conversations/{mine}"),
+            other.post(f"/conversations/{mine}/delete"),
+            other.post("/api/v1/ask", json={"question": ORS, "conversation_id": mine}),
+            other.post("/api/v1/ask/stream", json={"question": ORS, "conversation_id": mine}),
+            other.post("/ask", data={"question": ORS, "conversation_id": mine}),
+        ]
+        assert {answer.status_code for answer in tries} == {404}
+    assert ann.delete(f"/api/v1/conversations/{mine}").json() == {"deleted": [mine]}
+    assert ann.get(f"/api/v1/conversations/{mine}").status_code == 404
+
+
+def test_a_question_goes_to_the_owner_of_its_tag_and_the_reply_to_who_asked(app: App, knock: Knock) -> None:
+    for entry in app.entries():
+        app.library.refile(entry.id, filing=Filing(tags=frozenset({"wards"})), scope=Scope.owner("local"))
+    boss = knock("boss", Role.ADMIN)
+    ann, bob = knock("ann", tags=("wards",)), knock("bob", tags=("wards",))
+    owner, far = knock("owner", tags=("wards",)), knock("far", Role.ADMIN, tenant="other")
+    put = boss.put("/api/v1/tags/wards", json={"owner_id": owner.user_id})  # type: ignore[attr-defined]
+    assert put.json() == {"tag": "wards", "owner_id": owner.user_id}  # type: ignore[attr-defined]
+    assert boss.get("/api/v1/tags").json()["tags"] == [put.json()]
+    answer = ann.post("/api/v1/ask", json={"question": WARFARIN}).json()
+    assert (answer["action"], answer["route"]["owner_email"]) == ("ROUTE", "owner@local.example")
+    item = answer["inbox_id"]
+
+    def seen(client: httpx.Client) -> list[str]:
+        return [one["id"] for one in client.get("/api/v1/inbox").json()["questions"]]
+
+    assert (seen(owner), seen(boss), seen(ann), seen(bob), seen(far)) == ([item], [item], [], [], [])
+    case = owner.get(f"/api/v1/inbox/{item}").json()
+    assert (case["question"], case["may_answer"], case["state"]) == (WARFARIN, True, "open")
+    assert case["evidence"]
+    assert ann.get(f"/api/v1/inbox/{item}").json()["draft"] == []
+    for other in (bob, far):
+        assert other.get(f"/api/v1/inbox/{item}").status_code == 404
+        assert other.get(f"/inbox/{item}").status_code == 404
+    for other in (ann, bob, far):
+        assert other.post(f"/api/v1/inbox/{item}/reply", json={"text": "Nobody."}).status_code == 404
+        assert other.post(f"/api/v1/inbox/{item}/close").status_code == 404
+        assert other.post(f"/inbox/{item}/reply", data={"text": "Nobody."}).status_code == 404
+    replied = owner.post(f"/api/v1/inbox/{item}/reply", json={"text": "The workshop, 2nd floor."}).json()
+    assert (replied["state"], replied["reply"]) == ("answered", "The workshop, 2nd floor.")
+    (mine,) = ann.get("/api/v1/asked").json()["questions"]
+    assert mine["reply"] == "The workshop, 2nd floor."
+    assert "The workshop, 2nd floor." in ann.get(f"/conversations/{answer['conversation_id']}").text
+    assert owner.post(f"/api/v1/inbox/{item}/close").json()["state"] == "closed"
+    assert owner.post(f"/api/v1/inbox/{item}/reply", json={"text": "Again."}).status_code == 422
+
+
+def test_answers_are_on_record_for_who_asked_and_for_administrators(knock: Knock) -> None:
+    ann, bob, boss = knock("ann"), knock("bob"), knock("boss", Role.ADMIN)
+    far = knock("far", Role.ADMIN, tenant="other")
+    answer = ann.post("/api/v1/ask", json={"question": ORS}).json()
+    for client in (ann, boss):
+        (record,) = client.get("/api/v1/audit").json()["records"]
+        assert record["answer_id"] == answer["id"]
+        assert client.get(f"/api/v1/audit/{answer['id']}").json()["question"] == ORS
+        assert client.get(f"/audit/{answer['id']}").status_code == 200
+        again = client.post(f"/api/v1/audit/{answer['id']}/replay").json()
+        assert (again["is_same"], again["question"]) == (True, ORS)
+    for client in (bob, far):
+        assert client.get("/api/v1/audit").json() == {"records": []}
+        tries = [
+            client.get(f"/api/v1/audit/{answer['id']}"),
+            client.post(f"/api/v1/audit/{answer['id']}/replay"),
+            client.get(f"/audit/{answer['id']}"),
+            client.post(f"/audit/{answer['id']}/replay"),
+        ]
+        assert {one.status_code for one in tries} == {404}
+    proof = boss.get("/api/v1/audit/proof").json()
+    assert (proof["ok"], proof["records"], proof["problems"]) == (True, 1, [])
+    assert far.get("/api/v1/audit/proof").json()["records"] == 0
+    assert ann.get("/api/v1/audit/proof").status_code == 403
+
+
+def test_users_and_keys_are_an_administrators_of_the_same_tenant(app: App, knock: Knock) -> None:
+    boss, ann = knock("boss", Role.ADMIN), knock("ann")
+    far = knock("far", Role.ADMIN, tenant="other")
+    made = boss.post(
+        "/api/v1/users",
+        json={"email": "Eve@local.example", "name": "Eve", "role": "editor", "tags": ["lung"], "password": "x" * 10},
+    )
+    assert made.status_code == 201
+    eve = made.json()
+    told = {"email": "eve@local.example", "name": "Eve", "role": "editor", "tags": ["lung"], "is_active": True}
+    assert eve == {"id": eve["id"], **told}
+    assert "x" * 10 not in boss.get("/api/v1/users").text
+    assert boss.post("/api/v1/users", json={"email": "eve@local.example"}).status_code == 422
+    key = boss.post(f"/api/v1/users/{eve['id']}/keys", json={"name": "nightly"}).json()
+    as_eve = {"Authorization": f"Bearer {key['key']}"}
+    assert boss.get("/api/v1/me", headers=as_eve).json()["may"] == ["ask", "change", "read"]
+    for other in (ann, far):
+        answers = [
+            other.get(f"/api/v1/users/{eve['id']}/keys"),
+            other.post(f"/api/v1/users/{eve['id']}/keys", json={"name": "mine"}),
+            other.delete(f"/api/v1/users/{eve['id']}/keys/{key['id']}"),
+            other.patch(f"/api/v1/users/{eve['id']}", json={"role": "admin"}),
+            other.put("/api/v1/tags/lung", json={"owner_id": eve["id"]}),
+        ]
+        assert {one.status_code for one in answers} == {403 if other is ann else 404}
+    assert boss.delete(f"/api/v1/users/{eve['id']}/keys/{key['id']}").json() == {"deleted": [key["id"]]}
+    assert boss.get("/api/v1/me", headers=as_eve).status_code == 401
+    assert boss.patch(f"/api/v1/users/{eve['id']}", json={"is_active": False}).json()["is_active"] is False
+    for own_harm in ({"role": "reader"}, {"is_active": False}):
+        answer = boss.patch(f"/api/v1/users/{boss.user_id}", json=own_harm)  # type: ignore[attr-defined]
+        assert (answer.status_code, answer.json()["kind"]) == (422, "InputError")
+
+
+def test_everyone_keeps_their_own_keys_and_no_one_elses(knock: Knock) -> None:
+    ann, bob = knock("ann", Role.READER), knock("bob")
+    made = ann.post("/api/v1/keys", json={"name": "script"}).json()
+    assert made["key"].startswith("cw_")
+    assert [one["name"] for one in ann.get("/api/v1/keys").json()["keys"]] == ["tests", "script"]
+    assert "cw_" not in ann.get("/api/v1/keys").text
+    assert bob.delete(f"/api/v1/keys/{made['id']}").status_code == 404
+    assert ann.delete(f"/api/v1/keys/{made['id']}").status_code == 200
+    owner = {"Authorization": f"Bearer {TOKEN}"}
+    assert ann.get("/api/v1/keys", headers=owner).status_code == 422

@@ -1,0 +1,113 @@
+"""A question goes to a person and its reply comes back; answers are on record; people are added: in a real browser."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+from playwright.sync_api import Page, expect
+
+from citewell.types import Filing, Role, Scope
+
+pytestmark = [pytest.mark.slow, pytest.mark.browser]
+
+WARFARIN = "Which nurse is in charge of warfarin today?"
+PASSWORD = "ten letters!"
+
+
+def sign_in(page: Page, site: Any, email: str) -> None:
+    page.context.clear_cookies()
+    page.goto(f"{site.address}/sign-in")
+    page.fill("#email", email)
+    page.fill("#password", PASSWORD)
+    page.click("main button")
+    expect(page.locator(".who")).to_be_visible()
+
+
+def test_a_routed_question_is_answered_by_its_owner_and_the_asker_sees_the_reply(own: Any, visit: Any) -> None:
+    for entry in own.app.entries():
+        own.app.library.refile(entry.id, filing=Filing(tags=frozenset({"wards"})), scope=Scope.owner("local"))
+    page = visit(own)
+    page.click("nav >> text=Admin")
+    for name, role in (("ann", Role.MEMBER), ("olga", Role.EDITOR)):
+        if page.locator("details[open] [name=email]").count() == 0:
+            page.click("text=Add a person")
+        form = page.locator("form[action='/admin/users']")
+        form.locator("[name=email]").fill(f"{name}@clinic.example")
+        form.locator("[name=name]").fill(name.title())
+        form.locator("[name=role]").select_option(role)
+        form.locator("[name=tags]").fill("wards")
+        form.locator("[name=password]").fill(PASSWORD)
+        form.locator("button").click()
+        expect(page.locator(".people")).to_contain_text(f"{name}@clinic.example")
+    page.get_by_label("Owner of wards").select_option(label="olga@clinic.example")
+    page.locator("form[action='/admin/tags'] button").click()
+    expect(page.get_by_label("Owner of wards").locator("option:checked")).to_have_text("olga@clinic.example")
+
+    sign_in(page, own, "ann@clinic.example")
+    page.fill("#q", WARFARIN)
+    page.press("#q", "Enter")
+    expect(page.locator(".routed")).to_contain_text("olga@clinic.example, who looks after “wards”", timeout=60_000)
+    page.click(".routed >> text=Asked")
+    expect(page.locator(".turn .state")).to_have_text("waiting for a reply")
+
+    sign_in(page, own, "olga@clinic.example")
+    page.click("nav >> text=Inbox")
+    expect(page.locator("td")).to_contain_text([WARFARIN, "wards", "Ann", "open"])
+    page.click(f"text={WARFARIN}")
+    page.locator(".hit .opens").first.click()
+    page.wait_for_selector("#source .source-title")
+    page.keyboard.press("Escape")
+    page.fill("#text", "Sister Mary, until eight.\nThen the night team.")
+    page.click("text=Send the reply")
+    expect(page.locator(".state").first).to_have_text("answered")
+
+    sign_in(page, own, "ann@clinic.example")
+    page.click("nav >> text=Asked")
+    expect(page.locator(".reply")).to_contain_text("Sister Mary, until eight.")
+    page.goto(own.address)
+    page.click("#talks a")
+    expect(page.locator(".reply")).to_contain_text("Then the night team.")
+
+
+def test_an_answer_on_record_can_be_proved_and_asked_again(own: Any, visit: Any) -> None:
+    page = visit(own)
+    page.fill("#q", "who needs heparin bridging for AF")
+    page.press("#q", "Enter")
+    page.click("text=On record", timeout=60_000)
+    expect(page.locator("h1")).to_have_text("Record 1")
+    page.click("text=Ask again on the same versions")
+    expect(page.locator(".notice.good")).to_contain_text("the same answer", timeout=60_000)
+    page.click("nav >> text=Audit")
+    page.click("text=Prove that none was changed")
+    expect(page.locator(".notice.good")).to_contain_text("1 record checked: each is as it was written")
+
+
+def test_a_person_makes_a_key_that_is_shown_once_and_can_be_removed(own: Any, visit: Any) -> None:
+    own.app.people.add(
+        tenant="local", email="eve@clinic.example", name="Eve", role=Role.READER, tags=[], password=PASSWORD
+    )
+    page = visit(own)
+    sign_in(page, own, "eve@clinic.example")
+    page.click(".who >> text=Keys")
+    page.fill("#name", "nightly script")
+    page.click("text=Make a key")
+    key = page.locator(".secret").inner_text()
+    assert own.app.people.by_key(key).email == "eve@clinic.example"
+    page.goto(f"{own.address}/keys")
+    assert key not in page.content()
+    page.click("td button")
+    expect(page.locator("td")).to_have_count(0)
+    assert own.app.people.by_key(key) is None
+
+
+def test_a_mistake_on_the_admin_page_is_told_and_nothing_is_lost(own: Any, visit: Any) -> None:
+    page = visit(own)
+    page.goto(f"{own.address}/admin")
+    form = page.locator("form[action='/admin/users']")
+    form.locator("[name=email]").fill("ann@clinic.example")
+    form.locator("[name=tags]").fill("not_a_tag!")
+    form.locator("button").click()
+    expect(page.locator("[role=alert]")).to_contain_text("is no tag")
+    expect(form.locator("[name=email]")).to_have_value("ann@clinic.example")
+    assert own.app.people.all(tenant="local") == []
