@@ -71,6 +71,23 @@ def test_there_must_be_a_conversation_to_go_on_with(shell: Shell) -> None:
     assert shell.json("audit", "list") == {"records": []}
 
 
+def test_after_a_failure_the_question_is_kept_and_asked_again(shell: Shell, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("CITEWELL_MODEL", "openai:some-model")
+    monkeypatch.setenv("CITEWELL_ALLOWED_MODELS", '["some-model=8192/1024"]')
+    monkeypatch.setenv("CITEWELL_MODEL_URL", "http://127.0.0.1:9/v1")
+    monkeypatch.setattr("citewell.adapters.llm.remote.RETRY_AFTER_S", (0.0, 0.0, 0.0))
+    status, out, told = shell("ask", HOW_MUCH)
+    assert (status, out) == (1, "")
+    (conversation,) = shell.json("conversations")["conversations"]
+    assert f"Your question is kept: ask it again with --conversation {conversation['id'][:8]}." in told
+    assert "not answered" in shell("conversations", "show", conversation["id"])[1]
+    monkeypatch.undo()
+    monkeypatch.setattr(sys, "argv", [])
+    answer = shell.json("ask", HOW_MUCH, "--conversation", conversation["id"][:8])
+    turns = shell.json("conversations", "show", conversation["id"])["turns"]
+    assert [turn["answer_id"] for turn in turns] == [answer["id"], answer["id"]]
+
+
 def test_what_is_not_answered_is_in_the_inbox_and_gets_a_reply(shell: Shell) -> None:
     answer = shell.json("ask", "What is the capital of France?")
     assert (answer["action"], answer["route"]["fallback"]) == ("ROUTE", True)

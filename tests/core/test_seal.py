@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import stat
+from hashlib import sha256
 from pathlib import Path
 
 import pytest
@@ -34,6 +35,13 @@ def test_a_changed_moved_or_foreign_record_does_not_open() -> None:
             seal.open(wrong, about=about)
     with pytest.raises(LibraryError, match=KEY_FILE):
         Seal(b"1" * 32).open(sealed, about="answer:1")
+
+
+def test_a_fingerprint_tells_the_same_words_and_cannot_be_made_without_the_key() -> None:
+    seal, other = Seal(bytes(32)), Seal(b"1" * 32)
+    assert seal.fingerprint("yes") == Seal(bytes(32)).fingerprint("yes")
+    prints = {seal.fingerprint("yes"), seal.fingerprint("no"), other.fingerprint("yes"), sha256(b"yes").hexdigest()}
+    assert len(prints) == 4
 
 
 def test_the_key_is_made_once_and_for_its_owner_alone(tmp_path: Path) -> None:

@@ -2,15 +2,16 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from citewell.answer.stream import Done, Replace, Sentence
+from citewell.answer.stream import Done, Event, Replace, Sentence, Started
 from citewell.answer.view import done_json
 from citewell.cli.conversations import conversation_id
 from citewell.cli.frame import Home, Journey, Json, Subject, Tags, opened, print_json, printable
-from citewell.errors import InputError
+from citewell.errors import CitewellError, InputError
 from citewell.types import Cite, Qualify
 
 if TYPE_CHECKING:
@@ -34,21 +35,33 @@ def ask(
     """Answer a question: every sentence cited and checked, or passed on to the person who knows."""
     with opened(context, home) as app:
         asker = app.owner(tags=tag, journey=journey, subject=subject)
-        done = None
-        for event in app.desk.ask(question, asker=asker, conversation_id=_chosen(app, conversation, continued)):
-            if isinstance(event, Done):
-                done = event
-            elif isinstance(event, Sentence) and event.claim.is_shown and not json:
-                marks = "".join(f" [{n}]" for n in event.claim.citations)
-                typer.echo(printable(f"{event.claim.text}{marks}  ({event.claim.check.verdict})"))
-            elif isinstance(event, Replace) and not json:
-                typer.echo("  (taken back: the whole is not supported well enough)")
-    assert done is not None
+        chosen = _chosen(app, conversation, continued)
+        done = _answered(app.desk.ask(question, asker=asker, conversation_id=chosen), quiet=json)
     if json:
         print_json(done_json(done, with_withheld=True))
     else:
         _print_end(done.answer)
         typer.echo(f"Answer {done.answer.id[:8]} in conversation {(done.conversation_id or '')[:8]}")
+
+
+def _answered(events: Iterator[Event], *, quiet: bool) -> Done:
+    """The answer, its sentences printed as they come; after a failure the word that the question is kept."""
+    kept = ""
+    try:
+        for event in events:
+            if isinstance(event, Started):
+                kept = event.conversation_id
+            elif isinstance(event, Done):
+                return event
+            elif isinstance(event, Sentence) and event.claim.is_shown and not quiet:
+                marks = "".join(f" [{n}]" for n in event.claim.citations)
+                typer.echo(printable(f"{event.claim.text}{marks}  ({event.claim.check.verdict})"))
+            elif isinstance(event, Replace) and not quiet:
+                typer.echo("  (taken back: the whole is not supported well enough)")
+    except CitewellError:
+        typer.echo(f"Your question is kept: ask it again with --conversation {kept[:8]}.", err=True)
+        raise
+    raise AssertionError("an answer ends with its last event")
 
 
 def _chosen(app: App, conversation: str | None, continued: bool) -> str | None:

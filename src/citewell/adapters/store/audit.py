@@ -41,7 +41,7 @@ class SqlAudit:
             "tenant": asker.tenant,
             "user_id": asker.user_id,
             "made_at": now(),
-            "question_hash": hashed(ending.question),
+            "question_hash": self._seal.fingerprint(ending.question),
             "record": self._seal.close(json.dumps(ending.words), about=f"answer:{ending.answer_id}"),
             "previous_hash": last.hash,
         }

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import hmac
 import os
 from pathlib import Path
 
@@ -20,6 +21,7 @@ class Seal:
 
     def __init__(self, key: bytes) -> None:
         self._cipher = AESGCM(key)
+        self._printing = hmac.digest(key, b"fingerprint", "sha256")
 
     @classmethod
     def of(cls, home: Path) -> Seal:
@@ -41,6 +43,10 @@ class Seal:
         """The text, unreadable without the key."""
         nonce = os.urandom(NONCE_BYTES)
         return nonce + self._cipher.encrypt(nonce, text.encode(), about.encode())
+
+    def fingerprint(self, text: str) -> str:
+        """A hash that only the key's holder can make: short questions cannot be guessed from it."""
+        return hmac.digest(self._printing, text.encode(), "sha256").hex()
 
     def open(self, sealed: bytes, *, about: str) -> str:
         """The text again."""
