@@ -18,6 +18,7 @@ from citewell.errors import InputError, LibraryError, NotFound
 from citewell.types import Answer, Asker, Check, Chunk, Document, Entry, Filing, Scope, Source, Span, source_id
 
 if TYPE_CHECKING:
+    from citewell.adapters.embedding.remembered import Likeness
     from citewell.adapters.index.exact import ExactIndex
     from citewell.adapters.store.people import SqlPeople
     from citewell.answer.desk import Desk
@@ -90,6 +91,12 @@ class App:
         from citewell.ingest.worker import Worker
 
         return Worker(self.library, self.reader)
+
+    @cached_property
+    def _likeness(self) -> Likeness:
+        from citewell.adapters.embedding.remembered import Likeness
+
+        return Likeness(self.embedder)
 
     @cached_property
     def _search(self) -> Search:
@@ -233,11 +240,7 @@ class App:
         """Hold one sentence against the words that it cites."""
         from citewell.answer.verify import verify
 
-        return verify(sentence, spans, lexicon=self.lexicon, similarity=self._similarity)
-
-    def _similarity(self, sentence: str, parts: Sequence[Span]) -> list[float]:
-        vectors = self.embedder.embed([sentence, *(part.text for part in parts)])
-        return [float(cosine) for cosine in vectors[1:] @ vectors[0]]
+        return verify(sentence, spans, lexicon=self.lexicon, similarity=self._likeness)
 
     def check(
         self, text: str, *, against: str | None = None, evidence: str | None = None, scope: Scope | None = None
