@@ -288,13 +288,16 @@ def test_a_question_goes_to_the_tags_owner_who_sees_the_draft_and_the_asker_sees
 def test_an_owner_sees_no_document_that_they_may_not_see(notes: App) -> None:
     ann, bob = user(notes, "ann", "pay"), user(notes, "bob")
     notes.people.set_owner("pay", tenant="local", owner_id=bob.user_id)
-    done = routed(notes, ann)
+    done = routed(notes, ann, "How are night shifts on the ward paid?")
     assert done.routed_id is not None
-    case = notes.desk.case(done.routed_id, bob)
+    secret = [claim.text for claim in done.answer.claims if "130 percent" in claim.text]
     hidden = [one for one in done.answer.evidence if one.hit.document == "Pay"]
+    assert secret
     assert hidden
-    assert case.hidden_passages == len(hidden)
-    assert "130 percent" not in str((case.passages, case.draft))
+    case = notes.desk.case(done.routed_id, bob)
+    assert (case.hidden_passages, case.hidden_sentences) == (len(hidden), len(done.answer.claims))
+    assert case.draft == ()
+    assert "130 percent" not in str(case)
     assert "Pay" not in [passage.document for passage in case.passages]
 
 

@@ -120,8 +120,7 @@ class Sitting:
 
     def __init__(self, desk: Desk, question: str, asker: Asker, place: Place) -> None:
         self._desk, self._question, self._asker, self._place = desk, question, asker, place
-        turns = desk.conversations.turns(place.conversation_id, asker, newest=HISTORY_TURNS + 1)
-        self.history = paired([turn for turn in turns if turn.position != place.position])
+        self.history = paired(desk.conversations.turns(place.conversation_id, asker, newest=HISTORY_TURNS))
         self._stamp = desk.library.stamp()
         self._is_settled: bool | None = None
         self._shown: dict[int, Claim] = {}
