@@ -96,7 +96,7 @@ class App:
     def _likeness(self) -> Likeness:
         from citewell.adapters.embedding.remembered import Likeness
 
-        return Likeness(self.embedder)
+        return Likeness(self.embedder, self.library.sentence_vectors)
 
     @cached_property
     def _search(self) -> Search:

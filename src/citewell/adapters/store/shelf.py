@@ -14,7 +14,7 @@ from citewell.adapters.store.access import searchable, visible
 from citewell.adapters.store.engine import reading
 from citewell.adapters.store.schema import chunks, document_tags, documents, generations
 from citewell.adapters.store.schema import library as facts
-from citewell.ports import Candidate, Ranked, Sentences, Stored
+from citewell.ports import Candidate, Ranked, Sentences, Stored, Vector
 from citewell.types import Hit, Scope
 
 T = TypeVar("T")
@@ -67,6 +67,18 @@ class SqlShelf:
         with reading(self.engine, self.path) as connection:
             rows = [tuple(row) for row in _rows_of(connection, columns, candidates)]
         return codec.unpack_sentences(rows)
+
+    def sentence_vectors(self, document_id: str, chunk_index: int) -> dict[tuple[int, int], Vector]:
+        """The vectors of a passage's sentences by their offsets; they compare what was shown."""
+        with reading(self.engine, self.path) as connection:
+            query = select(documents.c.generation).where(documents.c.id == document_id)
+            generation = connection.execute(query).scalar()
+        if generation is None:
+            return {}
+        found = self.sentences([Candidate(generation, chunk_index, 0.0, 0.0, None, None)])
+        return {
+            (start, end): vector for (start, end), vector in zip(found.spans.tolist(), found.vectors(), strict=True)
+        }
 
     def hits(self, found: Sequence[Ranked], scope: Scope) -> list[Hit]:
         """Full hits, in the order given; what vanished meanwhile is left out."""
