@@ -15,6 +15,7 @@ import pytest
 import citewell
 from citewell.api.app import create_app
 from citewell.api.serve import bind, server
+from citewell.bootstrap import App
 from citewell.samples import sample_files
 
 TOKEN = "a-token-for-tests"
@@ -25,7 +26,14 @@ Serving = Callable[[Path], "contextmanager[httpx.Client]"]
 @contextmanager
 def serving(home: Path) -> Iterator[httpx.Client]:
     """A real server over the library in `home`, and a client that knows its token."""
-    with citewell.open(home) as app, bind("127.0.0.1", 0) as bound:
+    with citewell.open(home) as app, serving_app(app) as client:
+        yield client
+
+
+@contextmanager
+def serving_app(app: App) -> Iterator[httpx.Client]:
+    """The same over an open library."""
+    with bind("127.0.0.1", 0) as bound:
         running = server(app, bound, token=TOKEN)
         thread = threading.Thread(target=running.run, kwargs={"sockets": [bound]})
         thread.start()

@@ -8,7 +8,7 @@ from contextlib import asynccontextmanager
 from functools import partial
 from pathlib import Path
 
-from fastapi import FastAPI
+from fastapi import Depends, FastAPI
 from starlette.responses import Response
 from starlette.staticfiles import StaticFiles
 from starlette.types import Scope
@@ -38,7 +38,7 @@ from citewell.api.routes import (
     source_pages,
     status,
 )
-from citewell.api.site import Site
+from citewell.api.site import Site, known_names
 from citewell.bootstrap import App
 
 API = (ask, search, documents, conversations, inbox, audit, people, status)
@@ -79,7 +79,7 @@ def create_app(app: App, *, token: str, host: str | None = None) -> FastAPI:
     site.state.site = here
     site.state.health = Health.of(here)
     for part in API:
-        site.include_router(part.router)
+        site.include_router(part.router, dependencies=[Depends(known_names)])
     site.include_router(status.exposition)
     for page in PAGES:
         site.include_router(page.router, include_in_schema=False)

@@ -45,7 +45,7 @@ TITLES = {
     HTTPStatus.FORBIDDEN: "That is not allowed",
     HTTPStatus.NOT_FOUND: "Nothing is here",
     HTTPStatus.METHOD_NOT_ALLOWED: "That cannot be done here",
-    HTTPStatus.CONFLICT: "The library has to be read again",
+    HTTPStatus.CONFLICT: "That does not fit what is here",
     HTTPStatus.REQUEST_ENTITY_TOO_LARGE: "That is too large",
     HTTPStatus.UNSUPPORTED_MEDIA_TYPE: "That type of file is not read",
     HTTPStatus.MISDIRECTED_REQUEST: "Wrong address",

@@ -3,15 +3,22 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from contextlib import suppress
 from dataclasses import dataclass
+from http import HTTPStatus
 
 from citewell.adapters.store.people import RESERVED_TAGS, User, checked_tags
+from citewell.api.bodies.people import NewUser
+from citewell.api.errors import Problem, Refused
 from citewell.api.site import Site
 from citewell.api.visitor import Visitor
-from citewell.errors import InputError
+from citewell.errors import InputError, NotFound, ScopeRefused
 from citewell.types import OWNER_ID, Role
 
 YOURSELF = "You cannot take your own rights away. Ask another administrator to do it."
+TAKEN = Problem(
+    HTTPStatus.CONFLICT, "AlreadyThere", "There is a user with this e-mail address already. Change that one instead."
+)
 NO_KEYS = "The owner has no keys: programs use the token of the printed link. Add a user, and keys for them."
 
 
@@ -37,8 +44,23 @@ class Change:
 def own_id(visitor: Visitor) -> str:
     """The user whose keys these are; the owner with the link is none."""
     if visitor.user_id == OWNER_ID:
-        raise InputError(NO_KEYS)
+        raise ScopeRefused(NO_KEYS)
     return visitor.user_id
+
+
+def added(site: Site, visitor: Visitor, new: NewUser) -> User:
+    """A new user of the visitor's tenant."""
+    with suppress(NotFound):
+        site.people.by_email(new.email, tenant=visitor.tenant)
+        raise Refused(TAKEN)
+    return site.people.add(
+        tenant=visitor.tenant,
+        email=new.email,
+        name=new.name,
+        role=new.role,
+        tags=new.tags,
+        password=new.password,
+    )
 
 
 def changed(site: Site, visitor: Visitor, user_id: str, change: Change) -> User:

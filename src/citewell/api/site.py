@@ -10,9 +10,10 @@ from collections import OrderedDict
 from collections.abc import Callable, Hashable
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, replace
-from typing import Annotated, Any, TypeVar
+from typing import Annotated, Any, TypeVar, get_origin
 
 from fastapi import Depends, Request
+from fastapi.dependencies.models import Dependant
 from fastapi.responses import HTMLResponse
 from starlette.responses import Response
 
@@ -90,9 +91,9 @@ class Site:
         """Wrong passwords for one account."""
         self.machine_failures = Allowance(10 * settings.sign_ins_per_quarter, every_s=QUARTER_S)
         """Wrong passwords from one machine, which may be a proxy that many people share."""
-        self.hashers = ThreadPoolExecutor(2, thread_name_prefix="password")
+        self.hashers = self._hashers()
         """Checking a password takes 64 MiB for a moment: not many at once, however many try."""
-        self.writers = ThreadPoolExecutor(settings.max_streams, thread_name_prefix="answer")
+        self.writers = self._writers()
         """Where answers are written: a bounded number at a time, apart from the threads of short requests."""
         self.usual_ms: float | None = None
         """How long answers took of late; None before the first."""
@@ -122,9 +123,17 @@ class Site:
         """Let the worker and the answers finish what they are at."""
         self.writers.shutdown(wait=True, cancel_futures=True)
         self.hashers.shutdown(wait=True, cancel_futures=True)
+        self.writers, self.hashers = self._writers(), self._hashers()  # a site may be started again
         with self._loading:
             if self._worker is not None:
                 self._worker.stop()
+
+    def _writers(self) -> ThreadPoolExecutor:
+        return ThreadPoolExecutor(self.app.settings.max_streams, thread_name_prefix="answer")
+
+    @staticmethod
+    def _hashers() -> ThreadPoolExecutor:
+        return ThreadPoolExecutor(2, thread_name_prefix="password")
 
     def worker(self) -> Worker:
         """What reads the queue, started when first needed."""
@@ -270,6 +279,23 @@ def require_our_form(request: Request, csrf: str | None = None) -> None:
     """Refuse a change that does not prove that one of our own pages asked for it."""
     if request.scope[CSRF_NEEDED] and not is_equal(csrf, visitor_of(request).csrf):
         raise Refused(NOT_OUR_FORM)
+
+
+def known_names(request: Request) -> None:
+    """Refuse names in an address that its route does not know, and single ones said twice: nothing is passed over."""
+    fields = {field.alias: field for field in _query_fields(request.scope["route"].dependant)}
+    for name in request.query_params:
+        if name not in fields:
+            raise InputError(f"This address takes these names, and no others: {', '.join(sorted(fields)) or 'none'}.")
+        is_list = get_origin(fields[name].field_info.annotation) in (list, tuple)
+        if not is_list and len(request.query_params.getlist(name)) > 1:
+            raise InputError(f"Say “{name}” only once.")
+
+
+def _query_fields(dependant: Dependant) -> list[Any]:
+    """What a route and all that it depends on read from the address."""
+    inner = [field for one in dependant.dependencies for field in _query_fields(one)]
+    return [*dependant.query_params, *inner]
 
 
 def our_request(request: Request) -> None:

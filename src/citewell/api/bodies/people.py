@@ -10,14 +10,16 @@ from pydantic import BaseModel, Field
 from citewell.api.bodies.sent import Id, Sent
 from citewell.types import Role
 
-Tag = Annotated[str, Field(min_length=1, max_length=64, pattern=r"^[a-z0-9]([a-z0-9]|-[a-z0-9])*$")]
+EMAIL = r"^[^@\s\x00-\x1f\x7f-\x9f]{1,64}@[^@\s\x00-\x1f\x7f-\x9f]{1,190}$"
+TAG = r"^[a-z0-9]([a-z0-9]|-[a-z0-9])*$"
+Tag = Annotated[str, Field(min_length=1, max_length=64, pattern=TAG)]
 Password = Annotated[str, Field(min_length=10, max_length=1_000)]
 
 
 class NewUser(Sent):
     """A person who may come in."""
 
-    email: Annotated[str, Field(min_length=3, max_length=255, pattern=r"^[^@\s]{1,64}@[^@\s]{1,190}$")]
+    email: Annotated[str, Field(min_length=3, max_length=255, pattern=EMAIL)]
     name: Annotated[str, Field(max_length=255)] = ""
     role: Role = Role.MEMBER
     tags: Annotated[tuple[Tag, ...], Field(max_length=64)] = ()

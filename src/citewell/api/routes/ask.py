@@ -23,6 +23,15 @@ or `failed` {kind, message}. A line that begins with a colon is a sign of life. 
 stops the work."""
 """The one stream that the command line, the API and the page read."""
 
+EVENT = {
+    "type": "object",
+    "required": ["event", "data"],
+    "properties": {
+        "event": {"type": "string", "enum": ["started", "working", "sentence", "replace", "done", "failed"]},
+        "data": {"type": "string", "contentMediaType": "application/json"},
+    },
+}
+
 
 def _asking(asked: Question, visitor: Visitor) -> Asking:
     asker = visitor.asker(tags=asked.tags, journey=asked.journey, subject=asked.subject)
@@ -39,7 +48,7 @@ async def ask(site: Here, visitor: Member, asked: Question) -> dict[str, Any]:
 @router.post(
     "/ask/stream",
     response_class=StreamingResponse,
-    responses={200: {"description": EVENTS, "content": {stream.MEDIA_TYPE: {"schema": {"type": "string"}}}}},
+    responses={200: {"description": EVENTS, "content": {stream.MEDIA_TYPE: {"schema": EVENT}}}},
 )
 async def ask_stream(site: Here, visitor: Member, asked: Question) -> StreamingResponse:
     """The same, sentence by sentence while it is being written."""

@@ -31,7 +31,8 @@ router = APIRouter(prefix="/api/v1/documents")
 IMAGE_WIDTHS_PX = (200, 2_400)
 PRIVATE = "private, max-age=600"
 MAX_TEXT_CHARACTERS = 200_000
-FIELDS = ("tags", "journeys", "subject", "title", "replaces")
+TAG_LIST = "^([a-z0-9](-?[a-z0-9])*([, ]+|$))*$"
+FIELDS = ("journeys", "subject", "title", "replaces")
 UPLOAD = {
     "required": True,
     "content": {
@@ -41,7 +42,8 @@ UPLOAD = {
                 "required": ["files"],
                 "properties": {
                     "files": {"type": "array", "minItems": 1, "items": {"type": "string", "format": "binary"}},
-                    **{name: {"type": "string", "maxLength": 1_000} for name in FIELDS},
+                    "tags": {"type": "string", "maxLength": 64, "pattern": TAG_LIST},
+                    **{name: {"type": "string", "maxLength": 1_000, "pattern": "^[^*]*$"} for name in FIELDS},
                 },
             }
         }

@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 from http import HTTPStatus
-from typing import Any
+from typing import Annotated, Any
 
-from fastapi import APIRouter, Depends
+from fastapi import APIRouter, Depends, Path
 
 from citewell.adapters.store.people import Key, User
 from citewell.api.bodies.documents import DeletedShape
 from citewell.api.bodies.people import (
+    TAG,
     KeyMadeShape,
     KeysShape,
     MeShape,
@@ -22,9 +23,10 @@ from citewell.api.bodies.people import (
     UserShape,
     UsersShape,
 )
-from citewell.api.people import Change, changed, own_id, owned_tags, set_owner
+from citewell.api.people import Change, added, changed, own_id, owned_tags, set_owner
 from citewell.api.site import Here, our_request
 from citewell.api.visitor import MAY, Governor, Reader
+from citewell.types import OWNER_ID
 
 router = APIRouter(prefix="/api/v1")
 
@@ -53,7 +55,8 @@ def me(visitor: Reader) -> dict[str, Any]:
 @router.get("/keys", response_model=KeysShape)
 def keys(site: Here, visitor: Reader) -> dict[str, Any]:
     """The sender's own keys; what they are nobody can tell any more."""
-    return {"keys": [key_json(one) for one in site.people.keys(own_id(visitor), tenant=visitor.tenant)]}
+    found = [] if visitor.user_id == OWNER_ID else site.people.keys(visitor.user_id, tenant=visitor.tenant)
+    return {"keys": [key_json(one) for one in found]}
 
 
 @router.post("/keys", response_model=KeyMadeShape, status_code=HTTPStatus.CREATED, dependencies=[Depends(our_request)])
@@ -82,15 +85,7 @@ def users(site: Here, visitor: Governor) -> dict[str, Any]:
 @router.post("/users", response_model=UserShape, status_code=HTTPStatus.CREATED, dependencies=[Depends(our_request)])
 def add_user(site: Here, visitor: Governor, given: NewUser) -> dict[str, Any]:
     """A new user; without a password they come in by keys only."""
-    user = site.people.add(
-        tenant=visitor.tenant,
-        email=given.email,
-        name=given.name,
-        role=given.role,
-        tags=given.tags,
-        password=given.password,
-    )
-    return user_json(user)
+    return user_json(added(site, visitor, given))
 
 
 @router.patch("/users/{user_id}", response_model=UserShape, dependencies=[Depends(our_request)])
@@ -135,7 +130,9 @@ def tags(site: Here, visitor: Governor) -> dict[str, Any]:
 
 
 @router.put("/tags/{tag}", response_model=TagShape, dependencies=[Depends(our_request)])
-def own_tag(site: Here, visitor: Governor, tag: str, given: TagOwner) -> dict[str, Any]:
+def own_tag(
+    site: Here, visitor: Governor, tag: Annotated[str, Path(max_length=64, pattern=TAG)], given: TagOwner
+) -> dict[str, Any]:
     """Say who answers questions about a tag; nobody sends them to an administrator."""
     found = set_owner(site, visitor, tag, given.owner_id)
     return {"tag": found.tag, "owner_id": found.owner_id}

@@ -6,6 +6,7 @@ from typing import Annotated, Any
 
 from fastapi import APIRouter, Query
 
+from citewell.answer.retrieve import MAX_QUESTION_CHARACTERS
 from citewell.api.bodies.documents import ResultsShape
 from citewell.api.shapes import results_json
 from citewell.api.site import Here
@@ -13,7 +14,8 @@ from citewell.api.visitor import Reader
 
 router = APIRouter(prefix="/api/v1")
 
-Tags = Annotated[list[str] | None, Query()]
+Question = Annotated[str, Query(min_length=1, max_length=MAX_QUESTION_CHARACTERS, pattern=r"\S")]
+Tags = Annotated[tuple[str, ...], Query()]
 
 
 @router.get("/search", response_model=ResultsShape)
@@ -21,12 +23,12 @@ def search(
     *,
     site: Here,
     visitor: Reader,
-    q: str,
+    q: Question,
     limit: Annotated[int, Query(ge=1, le=200)] = 10,
-    tag: Tags = None,
+    tag: Tags = (),
     journey: str | None = None,
     subject: str | None = None,
 ) -> dict[str, Any]:
     """The passages nearest to a question."""
-    scope = visitor.scope(tags=tag, journey=journey, subject=subject)
+    scope = visitor.scope(tags=tag or None, journey=journey, subject=subject)
     return results_json(site.search(q, scope, limit=limit))
