@@ -285,6 +285,18 @@ def test_a_question_goes_to_the_tags_owner_who_sees_the_draft_and_the_asker_sees
     assert (mine.routed.reply, mine.draft, mine.may_answer) == ("At 130 percent.", (), False)
 
 
+def test_nobody_is_sent_their_own_question(notes: App) -> None:
+    bob = user(notes, "bob", "ward")
+    notes.people.set_owner("ward", tenant="local", owner_id=bob.user_id)
+    done = routed(notes, bob)
+    assert isinstance(done.answer.action, Route)
+    assert (done.answer.action.owner_id, done.answer.action.is_fallback) == (None, True)
+    assert "you answer for tag “ward” yourself" in done.answer.action.reason
+    assert "passed on to the administrator" in done.answer.text
+    assert notes.desk.inbox.waiting(bob) == []
+    assert [item.id for item in notes.desk.inbox.waiting(notes.owner())] == [done.routed_id]
+
+
 def test_an_owner_sees_no_document_that_they_may_not_see(notes: App) -> None:
     ann, bob = user(notes, "ann", "pay"), user(notes, "bob")
     notes.people.set_owner("pay", tenant="local", owner_id=bob.user_id)

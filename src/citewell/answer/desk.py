@@ -90,7 +90,11 @@ class Desk:
         try:
             for event in self.assistant().ask(question, scope=asker.scope, history=sitting.history):
                 sitting.watch(event)
-                yield event if not isinstance(event, Done) else sitting.end(passed_on(event.answer))
+                yield (
+                    event
+                    if not isinstance(event, Done)
+                    else sitting.end(passed_on(event.answer, asked_by=asker.user_id))
+                )
         except BaseException as error:  # a writer that failed, or a reader who left
             sitting.stop(error)
             raise

@@ -172,13 +172,20 @@ def refuse(asked: Asked, reason: str, *, judge: Judge) -> Answer:
     return _answer(Gate(asked, _unchecked), Refuse(reason), [], confidence=NOTHING, judge=judge)
 
 
-def passed_on(answer: Answer) -> Answer:
-    """The answer to a question that goes into the inbox, saying so; any other as it is."""
-    if not isinstance(answer.action, Route):
+def passed_on(answer: Answer, *, asked_by: str) -> Answer:
+    """The answer to a question that goes into the inbox, saying so; any other as it is.
+
+    Nobody is sent their own question: what the asker would have to answer goes to the administrator.
+    """
+    action = answer.action
+    if not isinstance(action, Route):
         return answer
-    person = answer.action.owner_email or "the administrator"
+    if action.owner_id == asked_by:
+        reason = f"{action.reason}; you answer for tag “{action.tag}” yourself"
+        action = replace(action, owner_id=None, owner_email=None, reason=reason, is_fallback=True)
+    person = action.owner_email or "the administrator"
     told = f"Your question was passed on to {person}; the reply will appear under Asked."
-    return replace(answer, text=f"{UNANSWERED.format(reason=answer.action.reason)} {told}")
+    return replace(answer, action=action, text=f"{UNANSWERED.format(reason=action.reason)} {told}")
 
 
 def _unchecked(_sentence: str, _spans: Sequence[Span]) -> Check:
