@@ -1,0 +1,168 @@
+"""Whole answers by a model: a real small one, and servers that reply as models do on bad days."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from pathlib import Path
+
+import pytest
+
+from citewell.adapters.llm.remote import RETRY_AFTER_S
+from citewell.bootstrap import App
+from citewell.config import Settings
+from citewell.errors import ModelError, ModelNotAllowed, ModelReply, ModelUnavailable
+from citewell.types import Answer, Cite, Filing, Message, Qualify, Route, Source, Verdict
+from tests.llm.conftest import RealServer
+from tests.llm.servers import OpenAI, Script, Server
+
+NOTE = "# Iron\n\nGive ferrous sulfate 200 mg once daily for iron deficiency anaemia in adults."
+QUESTION = "How much ferrous sulfate for iron deficiency anaemia in adults?"
+ANSWER = "Give ferrous sulfate 200 mg once daily. [S1]"
+
+Opening = Callable[..., App]
+
+
+@pytest.fixture
+def opening(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Opening]:
+    """Opens a library with a note in it and a model of the test's own; tries follow each other at once."""
+    monkeypatch.setattr("citewell.adapters.llm.remote.RETRY_AFTER_S", tuple(0.0 for _ in RETRY_AFTER_S))
+    opened: list[App] = []
+
+    def make(url: str, model: str = "openai:small", **chosen: object) -> App:
+        settings = {"home": tmp_path, "model": model, "model_url": url, "allowed_models": ("small=2048/256",)}
+        app = App(Settings.model_validate(settings | chosen))
+        app.add_source(Source(NOTE.encode(), "iron.md"), filing=Filing(tags=frozenset({"public", "ward"})))
+        opened.append(app)
+        return app
+
+    yield make
+    for app in opened:
+        app.close()
+
+
+@pytest.fixture
+def server() -> Iterator[Server]:
+    made = Server(OpenAI, Script(models=("small", "other")))
+    yield made
+    made.stop()
+
+
+def is_grounded(answer: Answer) -> bool:
+    """Whether each shown sentence cites words that were not found to say otherwise."""
+    return all(
+        claim.citations and claim.check.verdict in (Verdict.SUPPORTED, Verdict.PARTLY)
+        for claim in answer.claims
+        if claim.is_shown
+    )
+
+
+@pytest.mark.slow
+def test_a_real_model_answers_with_checked_sentences_or_the_question_is_passed_on(
+    opening: Opening, real_server: RealServer
+) -> None:
+    app = opening(
+        real_server.url,
+        f"openai:{real_server.model_name}",
+        allowed_models=(f"{real_server.model_name}=2048/128",),
+        model_timeout_s=120,
+    )
+    answer = app.ask(QUESTION)
+    assert answer.model == f"openai:{real_server.model_name}"
+    assert is_grounded(answer)
+    shown = any(claim.is_shown for claim in answer.claims)
+    assert isinstance(answer.action, Cite | Qualify) == shown
+
+
+@pytest.mark.slow
+def test_health_check(real_server: RealServer) -> None:
+    assert [one.name for one in real_server.lister().models()] == [real_server.model_name]
+
+
+def test_a_models_answer_is_shown_with_its_citation(opening: Opening, server: Server) -> None:
+    server.script.pieces = (ANSWER,)
+    answer = opening(f"{server.url}/v1").ask(QUESTION)
+    assert isinstance(answer.action, Cite | Qualify)
+    assert answer.text == "Give ferrous sulfate 200 mg once daily. [1]"
+
+
+def test_an_answer_that_cites_nothing_is_not_shown(opening: Opening, server: Server) -> None:
+    server.script.pieces = ("Give ferrous sulfate 200 mg once daily.",)
+    answer = opening(f"{server.url}/v1").ask(QUESTION)
+    assert isinstance(answer.action, Route)
+    assert (answer.citations, "200 mg" in answer.text) == ((), False)
+
+
+def test_an_answer_that_cites_what_it_was_not_given_is_not_shown(opening: Opening, server: Server) -> None:
+    server.script.pieces = ("Give ferrous sulfate 200 mg once daily. [S99]",)
+    answer = opening(f"{server.url}/v1").ask(QUESTION)
+    assert isinstance(answer.action, Route)
+    assert (answer.dropped_citations, answer.citations) == (1, ())
+
+
+def test_a_wrong_dose_is_withheld(opening: Opening, server: Server) -> None:
+    server.script.pieces = ("Give ferrous sulfate 20 mg once daily. [S1] ", ANSWER)
+    answer = opening(f"{server.url}/v1").ask(QUESTION)
+    assert [claim.is_shown for claim in answer.claims] in ([False, True], [False, False])
+    assert "20 mg" not in answer.text
+
+
+def test_generate_low_confidence_routes(opening: Opening, server: Server) -> None:
+    server.script.pieces = (ANSWER,)
+    answer = opening(f"{server.url}/v1", confidence_threshold=0.99).ask(QUESTION)
+    assert isinstance(answer.action, Route)
+    assert "ferrous" not in answer.text
+
+
+def test_generate_token_budget(opening: Opening, server: Server) -> None:
+    """A history far over its budget: the newest turns fit, the prompt stays within the window."""
+    server.script.pieces = (ANSWER,)
+    app = opening(f"{server.url}/v1")
+    history = [
+        Message("user" if turn % 2 == 0 else "assistant", f"Turn {turn}. " + "iron " * 150) for turn in range(20)
+    ]
+    for _event in app.knowledge.ask(QUESTION, scope=app.scope(), history=history):
+        pass
+    sent = next(request.body for request in server.requests if request.body and "messages" in request.body)
+    told = [message["content"] for message in sent["messages"]]
+    assert sum(map(app.writer.count, told)) <= 2048 - 256
+    assert any("Turn 19." in one for one in told)
+    assert not any("Turn 0." in one for one in told)
+
+
+def test_model_override(opening: Opening, server: Server) -> None:
+    server.script.pieces = (ANSWER,)
+    answer = opening(f"{server.url}/v1", "openai:other", allowed_models=("other=2048/256",)).ask(QUESTION)
+    assert answer.model == "openai:other"
+
+
+def test_a_model_that_is_not_allowed_is_refused(opening: Opening, server: Server) -> None:
+    with pytest.raises(ModelNotAllowed):
+        opening(f"{server.url}/v1", "openai:unheard-of").ask(QUESTION)
+
+
+@pytest.mark.parametrize(
+    ("script", "error"),
+    [
+        (Script(models=("small",), pieces=()), ModelReply),
+        (Script(models=("small",), pieces=("Give ferrous ",), is_torn=True, end=None), ModelReply),
+        (Script(models=("another",)), ModelUnavailable),
+        (Script(models=("small",), statuses=[500] * 4), ModelError),
+    ],
+    ids=["empty", "cut", "wrong model", "failing"],
+)
+def test_a_bad_day_is_one_calm_sentence_and_a_retry_answers(
+    opening: Opening, server: Server, script: Script, error: type[ModelError]
+) -> None:
+    app = opening(f"{server.url}/v1")
+    server.script = script
+    with pytest.raises(error) as told:
+        app.ask(QUESTION)
+    assert str(told.value).endswith(".")
+    assert "ferrous" not in str(told.value)
+    server.script = Script(models=("small",), pieces=(ANSWER,))
+    assert isinstance(app.ask(QUESTION).action, Cite | Qualify)
+
+
+def test_a_server_that_is_gone_says_how_to_go_on(opening: Opening) -> None:
+    with pytest.raises(ModelError, match="CITEWELL_MODEL_URL"):
+        opening("http://127.0.0.1:9/v1").ask(QUESTION)
