@@ -33,14 +33,20 @@ class Office:
         return self.library.path
 
 
-@pytest.fixture
-def office(tmp_path: Path) -> Iterator[Office]:
-    library = SqlLibrary(tmp_path / "library.sqlite")
+def opened_office(folder: Path) -> Office:
+    """All of it in a folder."""
+    library = SqlLibrary(folder / "library.sqlite")
     engine, path = library.engine, library.path
-    seal = Seal.of(tmp_path)
+    seal = Seal.of(folder)
     audit = SqlAudit(engine, path, seal)
     conversations = SqlConversations(engine, path, seal, assistant="knowledge")
     inbox = SqlInbox(engine, path, seal)
     ledger = SqlLedger(engine, path, audit=audit, conversations=conversations, inbox=inbox)
-    yield Office(library, audit, conversations, inbox, ledger, SqlPeople(engine, path))
-    library.close()
+    return Office(library, audit, conversations, inbox, ledger, SqlPeople(engine, path))
+
+
+@pytest.fixture
+def office(tmp_path: Path) -> Iterator[Office]:
+    made = opened_office(tmp_path)
+    yield made
+    made.library.close()
