@@ -95,7 +95,7 @@ class Gate:
 
     def _may_be_shown(self, text: str, check: Check) -> bool:
         """Whether the policy lets a sentence through; orders to the model and its own rules never pass."""
-        is_told = " ".join(text.split()) in " ".join(self.asked.rules.split())
+        is_told = f" {_words(text)} " in f" {_words(self.asked.rules)} "
         is_carried = check.verdict in self.asked.policy.shown and not check.is_vetoed
         return is_carried and not is_told and not is_suspicious(text)
 
@@ -124,6 +124,15 @@ class Gate:
         )
         self.citations.append(citation)
         return (citation.n,)
+
+
+def _words(text: str) -> str:
+    """The words of a text alone, source marks left out.
+
+    >>> _words("It says [S1, S2].")
+    'it says'
+    """
+    return " ".join(re.findall(r"\w+", re.sub(r"\[[^\]]*\]", " ", text.casefold())))
 
 
 def _span(evidence: Evidence) -> Span:
