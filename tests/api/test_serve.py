@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import socket
 import stat
 from pathlib import Path
 
@@ -15,6 +16,11 @@ from citewell.errors import InputError
 def test_port_zero_takes_a_free_port() -> None:
     with bind("127.0.0.1", 0) as bound:
         assert bound.getsockname()[1] > 0
+
+
+def test_answers_do_not_wait_for_more_to_send() -> None:
+    with bind("127.0.0.1", 0) as bound:
+        assert bound.proto == socket.IPPROTO_TCP  # what asyncio looks at before it sets TCP_NODELAY
 
 
 def test_a_port_in_use_is_told_with_what_to_do() -> None:
