@@ -137,6 +137,20 @@ def test_the_log_proves_itself_and_tells_tampering(shell: Shell) -> None:
     assert (status, "looks like" in told) == (1, True)
 
 
+def test_the_doctor_looks_at_the_log(shell: Shell) -> None:
+    def audit() -> tuple[str, str]:
+        checks = {check["part"]: check for check in shell.json("doctor")["checks"]}
+        return checks["audit log"]["state"], checks["audit log"]["detail"]
+
+    assert audit() == ("ok", "nothing was asked yet")
+    shell.json("ask", HOW_MUCH)
+    assert audit() == ("ok", "whole, 1 on record")
+    with sqlite3.connect(shell.home / "library.sqlite") as raw:
+        raw.execute("UPDATE answers SET user_id = 'somebody'")
+    raw.close()
+    assert audit() == ("failed", "it is not whole: run `citewell audit verify`")
+
+
 def test_a_replay_shows_the_difference(shell: Shell, tmp_path: Path) -> None:
     answer = shell.json("ask", HOW_MUCH)
     (tmp_path / "ors.md").write_text(ORS.replace("75", "50"))

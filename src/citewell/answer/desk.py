@@ -5,12 +5,12 @@ from __future__ import annotations
 import uuid
 from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from contextlib import suppress
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from typing import Any, Protocol
 
 from citewell.answer.case import Case, Texts, case
 from citewell.answer.finish import passed_on
-from citewell.answer.record import Searched, Telling, record
+from citewell.answer.record import Searched, Telling, Versions, record
 from citewell.answer.replay import Replay, Then, replay
 from citewell.answer.retrieve import MAX_QUESTION_CHARACTERS
 from citewell.answer.stream import Done, Event, Replace, Sentence, Started, Working
@@ -20,6 +20,8 @@ from citewell.types import Answer, Asker, Claim, Message, Role, Route, Scope
 
 HISTORY_TURNS = 24
 """The newest turns that are looked at; how many of them the writer sees is a matter of tokens."""
+
+REMEMBERED_SCOPES = 64
 
 
 class Assistant(Protocol):
@@ -65,6 +67,7 @@ class Desk:
     audit: AuditLog
     inbox: Inbox
     ledger: Ledger
+    _versions: dict[tuple[int, Scope], Versions] = field(default_factory=dict)
 
     # ------------------------------------------------------------------------------------------------------- asking
 
@@ -114,6 +117,17 @@ class Desk:
         assistant = self.past_assistant(then.stamp, then.only(still))
         return replay(then, still, assistant=assistant, library=self.library)
 
+    def versions_at(self, stamp: int, scope: Scope) -> Versions:
+        """What a scope could see at a stamp; looked up once while the same people ask of the same library."""
+        key = (stamp, scope)
+        if (known := self._versions.get(key)) is not None:
+            return known
+        found = Versions.of(self.library.at(stamp).versions(scope))
+        for old in list(self._versions)[: 1 - REMEMBERED_SCOPES]:
+            self._versions.pop(old, None)
+        self._versions[key] = found
+        return found
+
     def _told(self, answer_id: str, asker: Asker) -> Record:
         """A record that the inbox has let this person see."""
         return self.audit.read(answer_id, replace(asker, role=Role.ADMIN))
@@ -161,7 +175,7 @@ class Sitting:
 
     def _telling(self) -> Telling:
         library = self._desk.library
-        versions = tuple(library.at(self._stamp).versions(self._asker.scope))
+        versions = self._desk.versions_at(self._stamp, self._asker.scope)
         searched = Searched(self._stamp, self._is_settled is not False, library.embedder(), versions)
         return Telling(self._question, self._asker, self.history, searched, self._desk.assistant().setup())
 

@@ -12,15 +12,30 @@ from citewell.types import Answer, Asker, Claim, Evidence, Message, Scope
 
 
 @dataclass(frozen=True, slots=True)
+class Versions:
+    """Which document versions a scope could see at one moment, told briefly."""
+
+    count: int
+    generations: str
+    digest: str
+    """One hash for all of their ids, which stays when they are embedded anew."""
+
+    @classmethod
+    def of(cls, versions: Sequence[tuple[int, str]]) -> Versions:
+        """Told of generations and document ids."""
+        generations = ranges(generation for generation, _ in versions)
+        return cls(len(versions), generations, digest(document_id for _, document_id in versions))
+
+
+@dataclass(frozen=True, slots=True)
 class Searched:
-    """The versions that a question was asked of."""
+    """What a question was asked of."""
 
     stamp: int
     is_settled: bool
     """Nothing changed while the question was searched for, so that the stamp names exactly these versions."""
     embedder: str | None
-    versions: tuple[tuple[int, str], ...]
-    """Generation and document id of each."""
+    versions: Versions
 
 
 @dataclass(frozen=True, slots=True)
@@ -56,9 +71,9 @@ def _library(searched: Searched) -> dict[str, Any]:
         "stamp": searched.stamp,
         "is_settled": searched.is_settled,
         "embedder": searched.embedder,
-        "documents": len(searched.versions),
-        "generations": ranges(generation for generation, _ in searched.versions),
-        "digest": digest(document_id for _, document_id in searched.versions),
+        "documents": searched.versions.count,
+        "generations": searched.versions.generations,
+        "digest": searched.versions.digest,
     }
 
 

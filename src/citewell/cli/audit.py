@@ -104,7 +104,7 @@ def verify(
     else:
         for problem in proof.problems:
             typer.echo(f"✗ {problem}", err=True)
-        whole = "the chain is whole" if not proof.problems else f"{len(proof.problems)} problems"
-        typer.echo(f"{proof.records} records: {whole}. Head {proof.head}")
+        whole = "the chain is whole" if not proof.problems else "the chain is not whole"
+        typer.echo(f"{proof.records} on record: {whole}. Head {proof.head}")
     if proof.problems:
         raise typer.Exit(1)

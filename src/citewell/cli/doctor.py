@@ -117,8 +117,8 @@ def _look_at_records(app: App) -> Check | str:
         return "nothing was asked yet"
     proof = app.desk.audit.prove(app.settings.tenant)
     if proof.problems:
-        return Check("audit log", "failed", f"{len(proof.problems)} problems: run `citewell audit verify`")
-    return f"{proof.records} records, the chain is whole"
+        return Check("audit log", "failed", "it is not whole: run `citewell audit verify`")
+    return f"whole, {proof.records} on record"
 
 
 def _look_at_embedder(app: App) -> Check | str:
