@@ -47,9 +47,11 @@ bench: .venv/dev ## All benches; results in bench/results
 	$(BIN)/python bench/quality/retrieval.py --data $(SHARED)/scifact --json bench/results/retrieval.json
 	$(BIN)/python bench/quality/verify.py --data $(SHARED)/scifact --json bench/results/verify.json
 	$(BIN)/python bench/quality/alterations.py --data $(SHARED) --json bench/results/alterations.json
+	$(BIN)/python bench/quality/injection.py --data $(SHARED)/injection --json bench/results/injection.json
 	$(BIN)/python bench/speed/embed.py --data $(SHARED)/scifact --json bench/results/embed.json
 	$(BIN)/python bench/speed/ingest.py --data $(SHARED)/scifact --json bench/results/ingest.json
 	$(BIN)/python bench/speed/search.py --json bench/results/search.json
+	$(BIN)/python bench/speed/answer.py --data $(SHARED)/scifact --json bench/results/answer.json
 	$(BIN)/python bench/speed/start.py --json bench/results/start.json
 
 samples: .venv/dev ## Make the sample library anew

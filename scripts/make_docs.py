@@ -97,7 +97,7 @@ BLOCKS: dict[str, Callable[[], str]] = {
     "commands": commands,
     "routes": routes,
     "errors": errors,
-    **{f"bench-{name}": bench(name) for name in ("retrieval", "embed", "ingest", "search", "start")},
+    **{f"bench-{name}": bench(name) for name in ("retrieval", "answer", "injection", "embed", "ingest", "search", "start")},
 }
 
 

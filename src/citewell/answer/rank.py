@@ -117,7 +117,7 @@ def _marks(words: frozenset[str], jaccard: float) -> list[str]:
     >>> _marks(frozenset("take one tablet of 5 mg each morning with water".split()), 0.9)
     ['morning', 'tablet']
     """
-    ordered = sorted(words, key=lambda word: (-len(word), word))
+    ordered = sorted(sorted(words), key=len, reverse=True)
     return ordered[: len(words) - math.ceil(jaccard * len(words)) + 1] or [""]
 
 
@@ -130,7 +130,10 @@ def _same(one: frozenset[str], other: frozenset[str], jaccard: float) -> bool:
     >>> [_same(leaflet, leaflet | {word}, 0.9) for word in ("daily", "not", "50")]
     [True, False, False]
     """
-    shared, either = len(one & other), len(one | other)
+    if min(len(one), len(other)) < jaccard * max(len(one), len(other)):
+        return False
+    shared = len(one & other)
+    either = len(one) + len(other) - shared
     if shared <= jaccard * either:
         return either == 0
     return not any(word in _NEGATIONS or word[0].isdigit() for word in one ^ other)

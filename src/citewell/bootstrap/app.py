@@ -262,7 +262,7 @@ class App:
             hits = self.search(sentence, scope=scope, limit=self.settings.context_chunks).hits
             return [Span(hit.source_id, hit.start, hit.end, hit.text) for hit in hits]
 
-        return check(text, find=find, verify=self.verify_sentence)
+        return check(text, find=find, verify=self.verify_sentence, prepare=self._likeness.learn)
 
     def entries(self, scope: Scope | None = None) -> list[Entry]:
         """Every document version, newest first."""
