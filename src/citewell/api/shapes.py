@@ -7,7 +7,7 @@ from typing import Any
 
 from citewell.api.progress import Progress
 from citewell.bootstrap import Results
-from citewell.types import Box, Entry, Hit
+from citewell.types import Box, Entry, Hit, Why
 
 
 def results_json(results: Results) -> dict[str, Any]:
@@ -34,7 +34,17 @@ def hit_json(hit: Hit) -> dict[str, Any]:
         "relevance": round(hit.relevance, 4),
         "cosine": round(hit.raw_cosine, 4),
         "text": hit.text,
-        "why": asdict(hit.why),
+        "why": why_json(hit.why),
+    }
+
+
+def why_json(why: Why) -> dict[str, Any]:
+    """Why a passage was found."""
+    return {
+        "dense_rank": why.dense_rank,
+        "lexical_rank": why.lexical_rank,
+        "matched_terms": why.matched_terms,
+        "best_sentence": why.best_sentence,
     }
 
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import asdict
+from dataclasses import asdict, replace
 from http import HTTPStatus
 from typing import Any
 
@@ -13,7 +13,7 @@ from citewell.api import metrics
 from citewell.api.bodies.status import HealthShape, ModelsShape
 from citewell.api.health import Health
 from citewell.api.site import UNDER_WAY, Here
-from citewell.api.visitor import Governor, Member
+from citewell.api.visitor import VISITOR, Governor, Member, Visitor
 
 router = APIRouter(prefix="/api/v1")
 exposition = APIRouter()
@@ -21,7 +21,10 @@ exposition = APIRouter()
 
 async def _told(request: Request) -> dict[str, Any]:
     health: Health = request.app.state.health
+    visitor: Visitor | None = request.scope[VISITOR]
     parts = await health.parts()
+    if visitor is None or not visitor.may("govern"):  # a reason may name a folder or a server
+        parts = {name: replace(part, detail=None) for name, part in parts.items()}
     is_ready = all(part.state == "ok" for part in parts.values())
     status = "ok" if is_ready else "degraded"
     return {"status": status, "live": True, "ready": is_ready, "parts": {k: asdict(v) for k, v in parts.items()}}
@@ -29,7 +32,7 @@ async def _told(request: Request) -> dict[str, Any]:
 
 @router.get("/health", response_model=HealthShape)
 async def health(request: Request) -> dict[str, Any]:
-    """Whether the server lives, and how each part is; anyone may ask."""
+    """Whether the server lives, and how each part is; anyone may ask, an administrator is told why."""
     return await _told(request)
 
 
