@@ -1,0 +1,224 @@
+"""From a hit to an answer: Hit, Evidence, Context, Check, Citation, Claim, Answer."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from enum import StrEnum
+from typing import Literal
+
+from citewell.types.shelf import source_id
+
+Near = tuple[int, int, float]
+"""Offsets of a sentence, and its cosine with the question."""
+
+
+@dataclass(frozen=True, slots=True)
+class Why:
+    """Why a passage was found."""
+
+    dense_rank: int | None
+    lexical_rank: int | None
+    matched_terms: tuple[str, ...]
+    """Words of the question, or added to it, that the passage holds."""
+    best_sentence: tuple[int, int] | None
+    """Offsets of the sentence nearest to the question."""
+    near: tuple[Near, ...] = ()
+    """All of its sentences, as they are written."""
+
+
+@dataclass(frozen=True, slots=True)
+class Hit:
+    """A passage that was found, with its place and the reasons."""
+
+    document_id: str
+    document: str
+    version: int
+    chunk_index: int
+    start: int
+    end: int
+    text: str
+    page: int | None
+    section: tuple[str, ...]
+    tags: tuple[str, ...]
+    raw_cosine: float
+    """Cosine of question and passage, in [-1, 1]."""
+    rank_score: float
+    """What the order follows; comparable within one search only."""
+    relevance: float
+    """Calibrated probability in [0, 1] that the passage is about the question."""
+    why: Why
+
+    @property
+    def source_id(self) -> str:
+        return source_id(self.document_id, self.chunk_index)
+
+
+@dataclass(frozen=True, slots=True)
+class Message:
+    """One turn of a conversation."""
+
+    role: Literal["user", "assistant"]
+    text: str
+
+
+@dataclass(frozen=True, slots=True)
+class Evidence:
+    """A passage as the model sees it: a number, and the part of its text that fits."""
+
+    number: int
+    hit: Hit
+    start: int
+    end: int
+    is_suspicious: bool = False
+    """The text reads like an instruction to the model."""
+
+    @property
+    def text(self) -> str:
+        return self.hit.text[self.start - self.hit.start : self.end - self.hit.start]
+
+    @property
+    def alias(self) -> str:
+        return f"S{self.number}"
+
+
+@dataclass(frozen=True, slots=True)
+class Context:
+    """What fits into the window: the history, newest last, and the best evidence."""
+
+    evidence: tuple[Evidence, ...]
+    history: tuple[Message, ...] = ()
+    left_out: int = 0
+    """Passages that were found but not shown to the model."""
+    tokens: int = 0
+
+
+class Verdict(StrEnum):
+    """What the cited words say of a sentence."""
+
+    SUPPORTED = "supported"
+    PARTLY = "partly"
+    CONTRADICTED = "contradicted"
+    NOT_FOUND = "not_found"
+
+
+@dataclass(frozen=True, slots=True)
+class Span:
+    """Words of a document that a sentence may rest on."""
+
+    source_id: str
+    start: int
+    end: int
+    text: str
+    """Exactly the document's words from `start` to `end`."""
+
+
+@dataclass(frozen=True, slots=True)
+class Check:
+    """What became of checking one sentence."""
+
+    verdict: Verdict
+    reasons: tuple[str, ...]
+    """Plain words, such as “50 mg is not in the source, which says 5 mg”."""
+    span: Span | None
+    """The words that decided."""
+    support: float
+    """How well the words carry the sentence, in [0, 1]."""
+    is_vetoed: bool = False
+    """A number, a name or a denial in it is not what the words say: no answer shows it, however alike the rest."""
+
+
+@dataclass(frozen=True, slots=True)
+class Citation:
+    """The exact words that a sentence rests on."""
+
+    n: int
+    source_id: str
+    document_id: str
+    document: str
+    version: int
+    chunk_index: int
+    page: int | None
+    section: tuple[str, ...]
+    start: int
+    end: int
+    quote: str
+    relevance: float
+
+
+@dataclass(frozen=True, slots=True)
+class Claim:
+    """One sentence of an answer, checked."""
+
+    text: str
+    check: Check
+    citations: tuple[int, ...]
+    """Numbers of the citations it rests on."""
+    is_shown: bool
+
+
+@dataclass(frozen=True, slots=True)
+class Confidence:
+    """How far an answer can be trusted, in [0, 1]; a view may show it otherwise."""
+
+    overall: float
+    retrieval: float
+    coverage: float
+    llm: float | None
+    """The model's own estimate; None where it gave none, and the other signals stand in."""
+    calibrated: float
+    """The probability that the shown sentences are supported."""
+
+
+@dataclass(frozen=True, slots=True)
+class Cite:
+    """Every shown sentence is supported."""
+
+
+@dataclass(frozen=True, slots=True)
+class Qualify:
+    """Shown with a reservation."""
+
+    reason: str
+
+
+@dataclass(frozen=True, slots=True)
+class Route:
+    """Handed to a person."""
+
+    tag: str
+    owner_id: str | None
+    owner_email: str | None
+    reason: str
+    is_fallback: bool
+    """No owner was found: it goes to the administrator."""
+
+
+@dataclass(frozen=True, slots=True)
+class Refuse:
+    """Not answered, and nobody is asked."""
+
+    reason: str
+
+
+Action = Cite | Qualify | Route | Refuse
+
+
+@dataclass(frozen=True, slots=True)
+class Answer:
+    """What a question got. Only `answer.finish` makes one."""
+
+    id: str
+    question: str
+    action: Action
+    text: str
+    """What is shown: sentences with their citation marks, or why there are none."""
+    claims: tuple[Claim, ...]
+    citations: tuple[Citation, ...]
+    confidence: Confidence
+    model: str
+    prompt_hash: str
+    evidence: tuple[Evidence, ...]
+    left_out: int
+    dropped_citations: int
+    """Marks of the model that named nothing it had been shown."""
+    took_ms: float
