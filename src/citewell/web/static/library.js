@@ -47,13 +47,14 @@ async function followRows() {
       if (found.state === "processing" && !words.classList.contains("busy")) return void refresh(found.document_id);
       show(place, found.progress);
     },
-    async (id) => {
-      const fresh = await refresh(id);
-      const title = fresh?.querySelector(".title a")?.textContent;
-      if (title) tell(`${title}: ${fresh.querySelector(".state").textContent}.`, fresh.querySelector(".state.bad") ? "bad" : "good");
-    },
+    async (id) => announce(await refresh(id)),
   );
   following = false;
+}
+
+function announce(fresh) {
+  const title = fresh?.querySelector(".title a")?.textContent;
+  if (title) tell(`${title}: ${fresh.querySelector(".state").textContent}.`, fresh.querySelector(".state.bad") ? "bad" : "good");
 }
 
 function tell(words, colour) {
@@ -119,7 +120,9 @@ async function add(files) {
       const found = await send(file, fields, (part) => { bar.value = part; });
       item.remove();
       if (found.was_there) tell(`${found.title} was here already, so nothing was done again.`, "wait");
-      await refresh(found.document_id);
+      const fresh = await refresh(found.document_id);
+      // A short document may be ready before its row is drawn.
+      if (!found.was_there && fresh && !("underWay" in fresh.dataset)) announce(fresh);
       document.querySelector(".empty")?.remove();
       followRows();
     } catch (error) {
