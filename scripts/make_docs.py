@@ -12,8 +12,12 @@ from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any
 
+from bench_tables import reliability, table
+
 ROOT = Path(__file__).resolve().parents[1]
 PAGES = [ROOT / "README.md", *sorted((ROOT / "docs").glob("*.md"))]
+PLOT = ROOT / "docs" / "images" / "reliability.svg"
+RESULTS = sorted(path.stem for path in (ROOT / "bench" / "results").glob("*.json"))
 BLOCK = re.compile(r"(<!-- generated: (?P<name>[a-z-]+) -->\n).*?(<!-- end -->)", re.DOTALL)
 
 
@@ -85,9 +89,7 @@ def bench(name: str) -> Callable[[], str]:
 
     def block() -> str:
         path = ROOT / "bench" / "results" / f"{name}.json"
-        if not path.exists():
-            return "Not run yet."
-        return f"```json\n{json.dumps(json.loads(path.read_text()), indent=2)}\n```"
+        return table(json.loads(path.read_text()))
 
     return block
 
@@ -97,7 +99,7 @@ BLOCKS: dict[str, Callable[[], str]] = {
     "commands": commands,
     "routes": routes,
     "errors": errors,
-    **{f"bench-{name}": bench(name) for name in ("retrieval", "answer", "injection", "embed", "ingest", "search", "start")},
+    **{f"bench-{name}": bench(name) for name in RESULTS},
 }
 
 
@@ -112,6 +114,11 @@ def main() -> int:
             stale.append(page.relative_to(ROOT))
             if not check:
                 page.write_text(after)
+    plot = reliability(ROOT / "bench" / "results" / "verify.json")
+    if not PLOT.exists() or PLOT.read_text() != plot:
+        stale.append(PLOT.relative_to(ROOT))
+        if not check:
+            PLOT.write_text(plot)
     for page in stale:
         print(f"{page}: {'out of date, run `python scripts/make_docs.py`' if check else 'written'}")
     return 1 if stale and check else 0
