@@ -7,6 +7,7 @@ import logging
 from collections.abc import AsyncIterator, Callable, Iterator
 from contextlib import aclosing
 from dataclasses import dataclass
+from typing import TypeVar
 
 from starlette.concurrency import run_in_threadpool
 
@@ -18,6 +19,8 @@ from citewell.types import Asker
 
 log = logging.getLogger(__name__)
 
+T = TypeVar("T")
+
 
 @dataclass(frozen=True, slots=True)
 class Asking:
@@ -28,6 +31,11 @@ class Asking:
     conversation_id: str | None
 
 
+async def in_turn(site: Site, work: Callable[[], T]) -> T:
+    """Do long work where answers are written: so many at a time, and short requests are not held up."""
+    return await asyncio.wrap_future(site.writers.submit(work))
+
+
 async def answered(site: Site, asking: Asking) -> Done:
     """A whole answer, on record."""
 
@@ -36,7 +44,7 @@ async def answered(site: Site, asking: Asking) -> Done:
         return desk.answer(asking.question, asker=asking.asker, conversation_id=asking.conversation_id)
 
     try:
-        done = await asyncio.wrap_future(site.writers.submit(ask))
+        done = await in_turn(site, ask)
     except Exception as error:
         site.metrics.count("failures", kind=type(error).__name__)
         raise

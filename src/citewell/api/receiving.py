@@ -2,11 +2,20 @@
 
 from __future__ import annotations
 
+import asyncio
+from http import HTTPStatus
+
 from starlette.datastructures import Headers
 from starlette.types import Message, Receive
 
+from citewell.api.errors import Problem, Refused
 from citewell.errors import TooLarge
 
+BODY_S = 30.0
+"""So long a body may take to arrive: a client that sends a byte now and then must not hold a place for ever."""
+TOO_SLOW = Problem(
+    HTTPStatus.REQUEST_TIMEOUT, "TooSlow", "The request did not arrive within 30 seconds. Send it again."
+)
 TOO_LARGE = "The request is larger than what is taken here. Send less at a time."
 
 
@@ -17,6 +26,14 @@ def is_form_with_files(headers: Headers) -> bool:
 
 async def buffered(receive: Receive, *, max_bytes: int) -> Receive:
     """The same channel with its body read; what comes after the body is passed on as it comes."""
+    try:
+        async with asyncio.timeout(BODY_S):
+            return await _buffered(receive, max_bytes)
+    except TimeoutError:
+        raise Refused(TOO_SLOW) from None
+
+
+async def _buffered(receive: Receive, max_bytes: int) -> Receive:
     parts: list[bytes] = []
     size, ended = 0, False
     while not ended:

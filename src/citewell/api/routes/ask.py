@@ -9,10 +9,11 @@ from fastapi.responses import StreamingResponse
 
 from citewell.answer.view import check_json, done_json
 from citewell.api import stream
-from citewell.api.asking import Asking, answered, begun, streamed
+from citewell.api.asking import Asking, answered, begun, in_turn, streamed
 from citewell.api.bodies.answers import AnswerShape, ChecksShape, Question, ToCheck
 from citewell.api.site import Here, our_request
 from citewell.api.visitor import Member, Visitor
+from citewell.types import Check
 
 router = APIRouter(prefix="/api/v1", dependencies=[Depends(our_request)])
 
@@ -58,9 +59,13 @@ async def ask_stream(site: Here, visitor: Member, asked: Question) -> StreamingR
 
 
 @router.post("/check", response_model=ChecksShape)
-def check(site: Here, visitor: Member, given: ToCheck) -> dict[str, Any]:
+async def check(site: Here, visitor: Member, given: ToCheck) -> dict[str, Any]:
     """Hold a text against the library, one document or words sent with it, sentence by sentence."""
     site.take_ask(visitor)
     scope = visitor.whole if given.against else visitor.scope(tags=given.tags)
-    checked = site.loaded().check(given.text, against=given.against, evidence=given.evidence, scope=scope)
+
+    def work() -> list[tuple[str, Check]]:
+        return site.loaded().check(given.text, against=given.against, evidence=given.evidence, scope=scope)
+
+    checked = await in_turn(site, work)
     return {"sentences": [check_json(sentence, result) for sentence, result in checked]}

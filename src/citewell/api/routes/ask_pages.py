@@ -7,6 +7,7 @@ from typing import Annotated
 
 from fastapi import APIRouter, Form, Request, Response
 from fastapi.responses import RedirectResponse
+from starlette.concurrency import run_in_threadpool
 
 from citewell.api.asking import Asking, answered
 from citewell.api.errors import Problem, problem_of
@@ -82,7 +83,7 @@ async def ask(
     except NotFound:
         raise
     except CitewellError as error:
-        return _page(site, visitor, question=question, problem=problem_of(error))
+        return await run_in_threadpool(_page, site, visitor, question=question, problem=problem_of(error))
     return RedirectResponse(f"/conversations/{done.conversation_id}#last", status_code=HTTPStatus.SEE_OTHER)
 
 

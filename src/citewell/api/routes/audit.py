@@ -7,6 +7,7 @@ from typing import Annotated, Any
 from fastapi import APIRouter, Depends, Query
 
 from citewell.answer.kept_view import entry_json, proof_json, record_json, replay_json
+from citewell.api.asking import in_turn
 from citewell.api.bodies.kept import ProofShape, RecordShape, RecordsShape, ReplayShape
 from citewell.api.site import Here, our_request
 from citewell.api.visitor import Governor, Member
@@ -34,8 +35,9 @@ def one_record(site: Here, visitor: Member, answer_id: str) -> dict[str, Any]:
 
 
 @router.post("/{answer_id}/replay", response_model=ReplayShape, dependencies=[Depends(our_request)])
-def replay(site: Here, visitor: Member, answer_id: str) -> dict[str, Any]:
+async def replay(site: Here, visitor: Member, answer_id: str) -> dict[str, Any]:
     """Ask again on the versions that answered then, and say what differs; nothing is recorded."""
     site.take_ask(visitor)
     asker = visitor.asker()
-    return replay_json(site.loaded().desk.replay(answer_id, asker), with_withheld=asker.is_admin)
+    again = await in_turn(site, lambda: site.loaded().desk.replay(answer_id, asker))
+    return replay_json(again, with_withheld=asker.is_admin)

@@ -3,16 +3,19 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Annotated
+from typing import Annotated, Any
 
 from fastapi import APIRouter, Form, Request, Response
+from starlette.concurrency import run_in_threadpool
 
 from citewell.answer.view import check_json
+from citewell.api.asking import in_turn
 from citewell.api.errors import Problem, problem_of
 from citewell.api.site import Here, Site, is_answering, require_our_form
 from citewell.api.visitor import Member, Visitor
 from citewell.errors import CitewellError
-from citewell.web.answers import Checked, checked_sentences, tally
+from citewell.types import Check
+from citewell.web.answers import checked_sentences, tally
 
 router = APIRouter()
 
@@ -33,7 +36,7 @@ def check_page(site: Here, visitor: Member, against: str = "") -> Response:
 
 
 @router.post("/check")
-def check(
+async def check(
     *,
     request: Request,
     site: Here,
@@ -48,13 +51,16 @@ def check(
     site.take_ask(visitor)
     given = Given(text, against, evidence)
     scope = visitor.whole if against else visitor.scope()
+
+    def work() -> list[tuple[str, Check]]:
+        return site.loaded().check(text, against=against or None, evidence=evidence.strip() or None, scope=scope)
+
     try:
-        found = site.loaded().check(text, against=against or None, evidence=evidence.strip() or None, scope=scope)
+        found = await in_turn(site, work)
     except CitewellError as error:
-        return _page(site, visitor, given, problem=problem_of(error))
+        return await run_in_threadpool(_page, site, visitor, given, problem=problem_of(error))
     shown = [check_json(sentence, result) for sentence, result in found]
-    titles = {entry.id: entry.title for entry in site.app.entries(visitor.whole)}
-    return _page(site, visitor, given, sentences=checked_sentences(shown, titles))
+    return await run_in_threadpool(_page, site, visitor, given, shown=shown)
 
 
 def _page(
@@ -62,10 +68,13 @@ def _page(
     visitor: Visitor,
     given: Given,
     *,
-    sentences: list[Checked] | None = None,
+    shown: list[dict[str, Any]] | None = None,
     problem: Problem | None = None,
 ) -> Response:
-    entries = [entry for entry in site.app.entries(visitor.whole) if is_answering(entry)]
+    everything = site.app.entries(visitor.whole)
+    entries = [entry for entry in everything if is_answering(entry)]
+    titles = {entry.id: entry.title for entry in everything}
+    sentences = None if shown is None else checked_sentences(shown, titles)
     documents = sorted(((entry.id, entry.title) for entry in entries), key=lambda pair: pair[1].casefold())
     return site.page(
         "check.html",

@@ -7,8 +7,10 @@ from typing import Annotated
 
 from fastapi import APIRouter, Form, Request, Response
 from fastapi.responses import RedirectResponse
+from starlette.concurrency import run_in_threadpool
 
 from citewell.answer.replay import Replay
+from citewell.api.asking import in_turn
 from citewell.api.history import names, words
 from citewell.api.site import Here, Site, require_our_form
 from citewell.api.visitor import Governor, Member, Visitor
@@ -102,12 +104,12 @@ def record(site: Here, visitor: Member, answer_id: str) -> Response:
 
 
 @router.post("/audit/{answer_id}/replay")
-def replay(request: Request, site: Here, visitor: Member, answer_id: str, csrf: Csrf = "") -> Response:
+async def replay(request: Request, site: Here, visitor: Member, answer_id: str, csrf: Csrf = "") -> Response:
     """Ask again on the versions of then, and show what differs."""
     require_our_form(request, csrf)
     site.take_ask(visitor)
-    again = site.loaded().desk.replay(answer_id, visitor.asker())
-    return _record(site, visitor, again.record, replay=again)
+    again = await in_turn(site, lambda: site.loaded().desk.replay(answer_id, visitor.asker()))
+    return await run_in_threadpool(_record, site, visitor, again.record, replay=again)
 
 
 def _record(site: Site, visitor: Visitor, found: Record, *, replay: Replay | None) -> Response:

@@ -10,7 +10,7 @@ from fastapi import APIRouter, Query, Response
 
 from citewell.api.errors import problem_of
 from citewell.api.site import Here, Site, is_answering
-from citewell.api.visitor import Reader
+from citewell.api.visitor import Reader, Visitor
 from citewell.errors import CitewellError
 from citewell.samples import EXAMPLE_QUESTIONS, sample_files
 from citewell.types import Entry, Scope
@@ -31,10 +31,11 @@ class Narrowing:
     subjects: tuple[str, ...]
 
     @classmethod
-    def of(cls, entries: list[Entry]) -> Narrowing:
+    def of(cls, entries: list[Entry], visitor: Visitor) -> Narrowing:
         """The choices in a library; everyone sees what is public, so that is none."""
+        tags = {tag for entry in entries for tag in entry.tags} - {"public"}
         return cls(
-            tuple(sorted({tag for entry in entries for tag in entry.tags} - {"public"})),
+            tuple(sorted(tags if visitor.may("govern") else tags & visitor.tags)),
             tuple(sorted({journey for entry in entries for journey in entry.journeys})),
             tuple(sorted({entry.subject for entry in entries if entry.subject})),
         )
@@ -59,7 +60,7 @@ def search_page(
         "nav": "search",
         "question": q,
         "chosen": {"tag": chosen, "journey": journey, "subject": subject},
-        "narrowing": Narrowing.of(entries),
+        "narrowing": Narrowing.of(entries, visitor),
         "examples": examples(entries),
         "is_empty": not entries,
         "documents": len(entries),

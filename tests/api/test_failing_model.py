@@ -1,0 +1,53 @@
+"""A model that does not answer: one calm sentence, the question is kept, and asking again works."""
+
+from __future__ import annotations
+
+import shutil
+from pathlib import Path
+
+import httpx
+import pytest
+
+from citewell.bootstrap import build
+from citewell.config import Settings
+from tests.api.conftest import serving_app
+from tests.api.test_ask import events
+
+pytestmark = pytest.mark.slow
+
+QUESTION = "who needs heparin bridging for AF"
+DEAD = {"model": "openai:none", "model_url": "http://127.0.0.1:9/v1", "allowed_models": ("none=8192/512",)}
+
+
+def test_the_question_is_kept_and_can_be_asked_again_once_the_model_is_back(samples_home: Path, tmp_path: Path) -> None:
+    home = tmp_path / "home"
+    shutil.copytree(samples_home, home)
+    with build(Settings(home=home, **DEAD)) as app, serving_app(app) as client:  # type: ignore[arg-type]
+        told = events(client.post("/api/v1/ask/stream", json={"question": QUESTION}))
+        assert told[-1][0] == "failed"
+        assert told[-1][1]["kind"] == "ModelConnection"
+        conversation_id = told[0][1]["conversation_id"]
+        whole = client.post("/api/v1/ask", json={"question": QUESTION, "conversation_id": conversation_id})
+        assert (whole.status_code, whole.json()["kind"]) == (503, "ModelConnection")
+        turns = client.get(f"/api/v1/conversations/{conversation_id}").json()["turns"]
+        assert [(turn["role"], turn["text"], turn["answer_id"]) for turn in turns] == [("user", QUESTION, None)]
+        page = client.get(f"/conversations/{conversation_id}").text
+        assert "got no answer yet" in page
+        assert "Try again" in page
+        health = client.get("/api/v1/health").json()
+        assert (health["status"], health["parts"]["model"]["state"]) == ("degraded", "failed")
+        assert client.get("/metrics").text.count('citewell_failures_total{kind="ModelConnection"} 2') == 1
+    with build(Settings(home=home)) as app, serving_app(app) as client:
+        again = client.post("/api/v1/ask", json={"question": QUESTION, "conversation_id": conversation_id}).json()
+        assert again["action"] == "CITE"
+        turns = client.get(f"/api/v1/conversations/{conversation_id}").json()["turns"]
+        assert [turn["answer_id"] for turn in turns] == [again["id"]] * 2
+
+
+def test_no_part_of_a_question_is_in_what_a_failure_tells(samples_home: Path, tmp_path: Path) -> None:
+    home = tmp_path / "home"
+    shutil.copytree(samples_home, home)
+    with build(Settings(home=home, **DEAD)) as app, serving_app(app) as client:  # type: ignore[arg-type]
+        answer: httpx.Response = client.post("/api/v1/ask", json={"question": "heparin bridging for Mrs Zanamivir"})
+        assert answer.status_code == 503
+        assert "Zanamivir" not in answer.text
