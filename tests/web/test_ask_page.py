@@ -50,6 +50,20 @@ def test_an_answer_comes_sentence_by_sentence_and_a_chip_opens_the_very_words(se
     assert turn.locator(".searched li").count() >= 1
 
 
+def test_the_page_does_not_move_under_the_readers_eyes(served: Any, visit: Any) -> None:
+    page = visit(served)
+    page.evaluate(
+        """() => { window.tops = []; new MutationObserver(() => {
+             const first = document.querySelector(".turn .sentence");
+             if (first) window.tops.push(first.getBoundingClientRect().top);
+           }).observe(document.body, { childList: true, subtree: true, attributes: true, characterData: true }); }"""
+    )
+    ask(page, ORS)
+    tops = page.evaluate("window.tops")
+    assert len(tops) > 3
+    assert len(set(tops)) == 1
+
+
 def test_what_the_script_draws_is_what_the_server_draws(served: Any, visit: Any) -> None:
     page = visit(served)
     for question in (ORS, NOTHING):

@@ -63,6 +63,7 @@ function listed(id, question) {
     link = document.createElement("a");
     link.href = address;
     link.textContent = question;
+    link.title = question;
     const item = document.createElement("li");
     item.append(link);
     list.prepend(item);

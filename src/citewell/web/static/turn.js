@@ -48,7 +48,7 @@ export class Turn {
     this.answer = make("div", { class: "answer", "aria-live": "polite", "aria-relevant": "additions text" });
     this.end = make("div", { class: "end" });
     const heading = make("h2", { class: "question", text: question });
-    this.element = make("article", { class: "turn", id: "last" }, heading, this.status, this.answer, this.end);
+    this.element = make("article", { class: "turn", id: "last" }, heading, this.answer, this.status, this.end);
   }
 
   begin(passages, usualMs) {
@@ -56,7 +56,7 @@ export class Turn {
     this.sentences = [];
     this.answer.replaceChildren();
     this.end.replaceChildren();
-    this.answer.setAttribute("aria-busy", "true");
+    this.status.hidden = false;
     this.stage = `Searching ${passages}`;
     const started = performance.now();
     clearInterval(this.clock);
@@ -97,7 +97,8 @@ export class Turn {
   #sentence(data) {
     this.sentences[data.index] = data;
     if (!data.shown) return;
-    const line = make("p", { class: "sentence", "data-index": data.index }, data.text);
+    const kind = data.text.startsWith("•") ? "sentence item" : "sentence";
+    const line = make("p", { class: kind, "data-index": data.index }, data.text);
     const marks = make("span", { class: "marks" });
     for (const source of data.sources) marks.append(chip(source), " ");
     marks.append(this.#verdict(data.verdict));
@@ -116,8 +117,7 @@ export class Turn {
 
   #done(answer) {
     clearInterval(this.clock);
-    this.status.remove();
-    this.answer.removeAttribute("aria-busy");
+    this.status.hidden = true;
     if (answer.action === "ROUTE") this.answer.replaceChildren();
     this.element.dataset.answer = answer.id;
     this.element.dataset.action = answer.action;
@@ -189,14 +189,12 @@ export class Turn {
 
   fail(words, again) {
     clearInterval(this.clock);
-    this.answer.removeAttribute("aria-busy");
-    this.status.textContent = "";
+    this.status.hidden = true;
     const button = make("button", { type: "button", class: "quiet", text: "Try again" });
     button.addEventListener("click", again);
     const kept = this.answer.childElementCount ? "Your question and the sentences above are kept." : "Your question is kept.";
     this.end.replaceChildren(make("div", { class: "notice bad", role: "alert" },
       make("p", { text: `${words} ${kept}` }), button));
-    this.element.insertBefore(this.status, this.answer);
   }
 
   // The answer as plain text, its sources numbered below it.
