@@ -12,7 +12,9 @@ import pytest
 import citewell
 from citewell.answer.finish import Asked, Judge, Policy, abstain, finish, refuse
 from citewell.answer.stream import Done, Event, Replace, Sentence
+from citewell.answer.verify import verify
 from citewell.answer.view import answer_json, event_json
+from citewell.clinical import Lexicon
 from citewell.types import (
     Answer,
     Check,
@@ -168,3 +170,19 @@ def test_a_sentence_that_is_partly_carried_is_not_shown_when_a_number_or_a_name_
     *_, done = finish(["Take 5 mg daily for 10 days. [S1]"], ASKED, verify=partly, judge=JUDGE)
     assert isinstance(done, Done)
     assert sum(claim.is_shown for claim in done.answer.claims) == shown
+
+
+def test_a_row_of_a_table_is_cited_by_itself() -> None:
+    rows = ("Symptom: Cough; Action: Refer", "Symptom: Fever; Action: Wait. Ask again")
+    text = "\n".join(rows)
+    found = evidence(text)[0]
+    near = ((0, len(rows[0]), 0.5), (len(rows[0]) + 1, len(text), 0.4))
+    row = replace(found, hit=replace(found.hit, why=replace(found.hit.why, near=near)))
+
+    def check(sentence: str, spans: Sequence[Span]) -> Check:
+        return verify(sentence, spans, lexicon=Lexicon.load(), similarity=None)
+
+    *_, done = finish([f"{rows[0]} [S1]"], replace(ASKED, context=Context((row,))), verify=check, judge=JUDGE)
+    assert isinstance(done, Done)
+    assert [claim.check.verdict for claim in done.answer.claims] == [Verdict.SUPPORTED]
+    assert [(one.start, one.end, one.quote) for one in done.answer.citations] == [(0, len(rows[0]), rows[0])]

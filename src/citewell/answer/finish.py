@@ -86,7 +86,7 @@ class Gate:
             self.abstained = True
             return None
         cited = [one for one in self.asked.context.evidence if one.number in marked.cited]
-        check = self.verify(marked.text, [_span(one) for one in cited])
+        check = self.verify(marked.text, [span for one in cited for span in _spans(one)])
         is_shown = bool(cited) and self._may_be_shown(marked.text, check)
         numbers = self._cite(check, cited) if is_shown else ()
         claim = Claim(marked.text, check, numbers, is_shown)
@@ -135,8 +135,16 @@ def _words(text: str) -> str:
     return " ".join(re.findall(r"\w+", re.sub(r"\[[^\]]*\]", " ", text.casefold())))
 
 
-def _span(evidence: Evidence) -> Span:
-    return Span(evidence.hit.source_id, evidence.start, evidence.end, evidence.text)
+def _spans(evidence: Evidence) -> list[Span]:
+    """The sentences of a passage as its document is cut, where a row of a table is one; else all of it."""
+    hit, text = evidence.hit, evidence.text
+    cuts = [(max(start, evidence.start), min(end, evidence.end)) for start, end, _ in hit.why.near]
+    found = [
+        Span(hit.source_id, start, end, text[start - evidence.start : end - evidence.start])
+        for start, end in cuts
+        if start < end
+    ]
+    return found or [Span(hit.source_id, evidence.start, evidence.end, text)]
 
 
 def _place(span: Span) -> tuple[str, int, int]:

@@ -50,7 +50,8 @@ def verify(
     entailment: Entailment | None = None,
 ) -> Check:
     """Say whether the cited words carry a sentence, and which of them decided."""
-    same = next((part for part in parts_of(spans) if _flat(part.text) == _flat(sentence)), None)
+    said = _flat(sentence)
+    same = next((part for part in (*spans, *parts_of(spans)) if _flat(part.text) == said), None)
     if same is not None:
         return Check(Verdict.SUPPORTED, ("the cited words say so, word for word",), same, 1.0)
     found = looks(sentence, spans, lexicon=lexicon, similarity=similarity)
