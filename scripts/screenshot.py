@@ -53,7 +53,7 @@ def take(picture: Path, *, chromium: str, dark: bool) -> None:
         page = browser.new_page(
             viewport={"width": SIZE[0], "height": SIZE[1]}, color_scheme="dark" if dark else "light"
         )
-        page.goto(f"{address}/?token={TOKEN}")
+        page.goto(f"{address}/search?token={TOKEN}")
         page.fill("#q", question.text)
         page.press("#q", "Enter")
         hit = page.locator(".hit", has=page.locator(f"[href*='{document_id}']"), has_text=question.words)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 import shutil
 from pathlib import Path
 
@@ -51,3 +52,11 @@ def test_no_part_of_a_question_is_in_what_a_failure_tells(samples_home: Path, tm
         answer: httpx.Response = client.post("/api/v1/ask", json={"question": "heparin bridging for Mrs Zanamivir"})
         assert answer.status_code == 503
         assert "Zanamivir" not in answer.text
+        page = client.post("/ask", data={"question": "heparin bridging for Mrs Zanamivir"}).text
+        assert "Your question is kept." in page
+        again = re.search(r'name="conversation_id" value="([\w-]{36})"', page)
+        assert again is not None
+        assert f'/conversations/{again.group(1)}"' in page
+        assert page.count('value="heparin bridging for Mrs Zanamivir"') == 1
+        blank = client.post("/ask", data={"question": "  "}).text
+        assert "Type a question first." in blank

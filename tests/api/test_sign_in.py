@@ -135,6 +135,20 @@ def test_a_key_is_a_users_and_needs_no_form_token(client: httpx.Client, app: App
     assert client.get("/api/v1/me", headers=bearer).status_code == 401
 
 
+def test_a_new_password_ends_all_sessions_and_needs_the_old_one(client: httpx.Client) -> None:
+    client.post("/sign-in", data=FORM)
+    found = re.search(r'name="csrf" value="(\w+)"', client.get("/library").text)
+    assert found is not None
+    csrf = {"X-CSRF-Token": found.group(1)}
+    wrong = client.post("/api/v1/me/password", json={"current": "wrong", "new": "x" * 12}, headers=csrf)
+    assert (wrong.status_code, wrong.json()["kind"]) == (422, "InputError")
+    right = client.post("/api/v1/me/password", json={"current": PASSWORD, "new": "x" * 12}, headers=csrf)
+    assert right.status_code == 204
+    assert client.get("/api/v1/me").status_code == 401
+    assert client.post("/sign-in", data=FORM).status_code == 401
+    assert client.post("/sign-in", data={**FORM, "password": "x" * 12}).status_code == 303
+
+
 def test_a_wrong_key_is_not_saved_by_a_right_cookie(client: httpx.Client) -> None:
     client.post("/sign-in", data=FORM)
     assert client.get("/api/v1/me", headers={"Authorization": "Bearer cw_wrong"}).status_code == 401

@@ -89,7 +89,7 @@ def test_a_person_makes_a_key_that_is_shown_once_and_can_be_removed(own: Any, vi
     )
     page = visit(own)
     sign_in(page, own, "eve@clinic.example")
-    page.click(".who >> text=Keys")
+    page.click(".who >> text=Account")
     page.fill("#name", "nightly script")
     page.click("text=Make a key")
     key = page.locator(".secret").inner_text()
@@ -99,6 +99,18 @@ def test_a_person_makes_a_key_that_is_shown_once_and_can_be_removed(own: Any, vi
     page.click("td button")
     expect(page.locator("td")).to_have_count(0)
     assert own.app.people.by_key(key) is None
+    page.fill("#current", "wrong")
+    page.fill("#new", "eleven letters")
+    page.click("text=Change it")
+    expect(page.locator("[role=alert]")).to_contain_text("not your password")
+    page.fill("#current", PASSWORD)
+    page.fill("#new", "eleven letters")
+    page.click("text=Change it")
+    expect(page.locator("h1")).to_have_text("Sign in")
+    page.fill("#email", "eve@clinic.example")
+    page.fill("#password", "eleven letters")
+    page.click("main button")
+    expect(page.locator(".who")).to_contain_text("Eve")
 
 
 def test_a_mistake_on_the_admin_page_is_told_and_nothing_is_lost(own: Any, visit: Any) -> None:

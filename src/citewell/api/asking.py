@@ -36,15 +36,16 @@ async def in_turn(site: Site, work: Callable[[], T]) -> T:
     return await asyncio.wrap_future(site.writers.submit(work))
 
 
-async def answered(site: Site, asking: Asking) -> Done:
+async def answered(site: Site, events: Iterator[Event]) -> Done:
     """A whole answer, on record."""
 
-    def ask() -> Done:
-        desk = site.loaded().desk
-        return desk.answer(asking.question, asker=asking.asker, conversation_id=asking.conversation_id)
+    def read() -> Done:
+        *_, last = events
+        assert isinstance(last, Done)
+        return last
 
     try:
-        done = await in_turn(site, ask)
+        done = await in_turn(site, read)
     except Exception as error:
         site.metrics.count("failures", kind=type(error).__name__)
         raise

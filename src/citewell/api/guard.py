@@ -65,6 +65,7 @@ class Guard:
         self._app = app
         self._site = site
         self._host = host
+        self._names = frozenset(name.lower() for name in site.app.settings.hosts)
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         if scope["type"] != "http":
@@ -98,7 +99,7 @@ class Guard:
     async def _looked_at(self, asked: HTTPConnection) -> Response | None:
         """The answer to a request that goes no further, or None."""
         path, method, hosts = asked.scope["path"], asked.scope["method"], asked.headers.getlist("host")
-        if len(hosts) != 1 or not is_own_host(hosts[0], self._host, self._site.app.settings.hosts):
+        if len(hosts) != 1 or not is_own_host(hosts[0], self._host, self._names):
             raise Refused(WRONG_HOST)
         if method in SAFE_METHODS and (path.startswith(OPEN_PATHS) or path == SIGN_IN):
             if path.startswith(HEALTH):

@@ -10,6 +10,7 @@ from http import HTTPStatus
 from citewell.adapters.store.people import RESERVED_TAGS, User, checked_tags
 from citewell.api.bodies.people import NewUser
 from citewell.api.errors import Problem, Refused
+from citewell.api.limits import too_often
 from citewell.api.site import Site
 from citewell.api.visitor import Visitor
 from citewell.errors import InputError, NotFound, ScopeRefused
@@ -19,6 +20,7 @@ YOURSELF = "You cannot take your own rights away. Ask another administrator to d
 TAKEN = Problem(
     HTTPStatus.CONFLICT, "AlreadyThere", "There is a user with this e-mail address already. Change that one instead."
 )
+LINK_ONLY = "The owner comes in by the printed link and has no password. Add a user with one on the Admin page."
 NO_KEYS = "The owner has no keys: programs use the token of the printed link. Add a user, and keys for them."
 
 
@@ -76,6 +78,20 @@ def changed(site: Site, visitor: Visitor, user_id: str, change: Change) -> User:
         is_active=change.is_active,
         password=change.password,
     )
+
+
+def new_password(site: Site, visitor: Visitor, *, current: str, new: str) -> None:
+    """Change the visitor's own password; all their sessions end."""
+    if visitor.email is None:
+        raise ScopeRefused(LINK_ONLY)
+    account = f"{visitor.tenant}/{visitor.email}"
+    wait_s = site.failures.wait(account)
+    if wait_s:
+        raise Refused(too_often(wait_s))
+    if site.people.sign_in(tenant=visitor.tenant, email=visitor.email, password=current) is None:
+        site.failures.take(account)
+        raise InputError("That is not your password. Nothing was changed.")
+    site.people.change(visitor.user_id, tenant=visitor.tenant, password=new)
 
 
 def owned_tags(site: Site, visitor: Visitor) -> list[OwnedTag]:

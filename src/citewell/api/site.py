@@ -38,7 +38,6 @@ T = TypeVar("T")
 
 CSRF_NEEDED = "citewell.csrf_needed"
 """In the scope of a request: whether its form must prove that it is ours."""
-SESSION_S = 12 * 3600
 QUARTER_S = 900.0
 UNDER_WAY = frozenset({State.PENDING, State.QUEUED, State.PROCESSING})
 OPENED_DOCUMENTS = 4
@@ -103,7 +102,7 @@ class Site:
         self._worker: Worker | None = None
         self._opened = Recent(OPENED_DOCUMENTS)
         self._images = Recent(PAGE_IMAGES)
-        self._counts = Recent(8)
+        self._counts = Recent(256)
 
     # ------------------------------------------------------------------------------------------------ life
 

@@ -35,6 +35,13 @@ class UserChange(Sent):
     password: Password | None = None
 
 
+class NewPassword(Sent):
+    """The sender's password, and what it is to become."""
+
+    current: Annotated[str, Field(max_length=1_000)]
+    new: Password
+
+
 class NewKey(Sent):
     """A key to be made."""
 

@@ -43,7 +43,8 @@ def _asking(asked: Question, visitor: Visitor) -> Asking:
 async def ask(site: Here, visitor: Member, asked: Question) -> dict[str, Any]:
     """Answer a question with sentences that are each cited and checked, or hand it to a person."""
     site.take_ask(visitor)
-    return done_json(await answered(site, _asking(asked, visitor)), with_withheld=True)
+    done = await answered(site, await begun(site, _asking(asked, visitor)))
+    return done_json(done, with_withheld=True)
 
 
 @router.post(

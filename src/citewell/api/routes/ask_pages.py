@@ -9,7 +9,8 @@ from fastapi import APIRouter, Form, Request, Response
 from fastapi.responses import RedirectResponse
 from starlette.concurrency import run_in_threadpool
 
-from citewell.api.asking import Asking, answered
+from citewell.answer.stream import Started
+from citewell.api.asking import Asking, answered, begun
 from citewell.api.errors import Problem, problem_of
 from citewell.api.history import talks, turns
 from citewell.api.routes.search_pages import examples
@@ -78,13 +79,26 @@ async def ask(
     """Answer on a page, for browsers without a script."""
     require_our_form(request, csrf)
     site.take_ask(visitor)
+    kept_in = conversation_id
     try:
-        done = await answered(site, Asking(question, visitor.asker(), conversation_id or None))
+        events = await begun(site, Asking(question, visitor.asker(), conversation_id or None))
+        started = next(events)
+        assert isinstance(started, Started)
+        kept_in = started.conversation_id
+        await answered(site, events)
     except NotFound:
         raise
     except CitewellError as error:
-        return await run_in_threadpool(_page, site, visitor, question=question, problem=problem_of(error))
-    return RedirectResponse(f"/conversations/{done.conversation_id}#last", status_code=HTTPStatus.SEE_OTHER)
+        return await run_in_threadpool(_failed, site, visitor, question, kept_in, problem_of(error))
+    return RedirectResponse(f"/conversations/{kept_in}#last", status_code=HTTPStatus.SEE_OTHER)
+
+
+def _failed(site: Site, visitor: Visitor, question: str, conversation_id: str, problem: Problem) -> Response:
+    """The conversation with its question that waits, or the question in its box where none was begun."""
+    if not conversation_id:
+        return _page(site, visitor, question=question, problem=problem)
+    shown = turns(site, conversation_id, visitor.asker())
+    return _page(site, visitor, conversation_id=conversation_id, shown=shown, problem=problem)
 
 
 @router.get("/conversations")

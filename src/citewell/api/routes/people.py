@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import asyncio
+from functools import partial
 from http import HTTPStatus
 from typing import Annotated, Any
 
@@ -15,6 +17,7 @@ from citewell.api.bodies.people import (
     KeysShape,
     MeShape,
     NewKey,
+    NewPassword,
     NewUser,
     TagOwner,
     TagShape,
@@ -23,7 +26,7 @@ from citewell.api.bodies.people import (
     UserShape,
     UsersShape,
 )
-from citewell.api.people import Change, added, changed, own_id, owned_tags, set_owner
+from citewell.api.people import Change, added, changed, new_password, own_id, owned_tags, set_owner
 from citewell.api.site import Here, our_request
 from citewell.api.visitor import MAY, Governor, Reader
 from citewell.types import OWNER_ID
@@ -47,6 +50,13 @@ def me(visitor: Reader) -> dict[str, Any]:
     """Who the sender is, and what they may do."""
     told = {name: getattr(visitor, name) for name in ("user_id", "tenant", "name", "email", "role")}
     return {**told, "tags": sorted(visitor.tags), "may": sorted(MAY[visitor.role])}
+
+
+@router.post("/me/password", status_code=HTTPStatus.NO_CONTENT, dependencies=[Depends(our_request)])
+async def change_password(site: Here, visitor: Reader, given: NewPassword) -> None:
+    """Change the sender's own password; all of their sessions end, their keys stay."""
+    change = partial(new_password, site, visitor, current=given.current, new=given.new)
+    await asyncio.wrap_future(site.hashers.submit(change))
 
 
 # ------------------------------------------------------------------------------------------------------------- keys

@@ -2,14 +2,17 @@
 
 from __future__ import annotations
 
+import asyncio
+from functools import partial
 from http import HTTPStatus
 from typing import Annotated
 
 from fastapi import APIRouter, Form, Request, Response
 from fastapi.responses import RedirectResponse
+from starlette.concurrency import run_in_threadpool
 
 from citewell.api.errors import Problem, problem_of
-from citewell.api.people import Change, changed, own_id, owned_tags, set_owner
+from citewell.api.people import Change, changed, new_password, own_id, owned_tags, set_owner
 from citewell.api.site import Here, Site, require_our_form
 from citewell.api.visitor import Governor, Reader, Visitor
 from citewell.errors import InputError
@@ -119,9 +122,10 @@ def keys_page(site: Here, visitor: Reader) -> Response:
     return _keys_page(site, visitor)
 
 
-def _keys_page(site: Site, visitor: Visitor, *, made: str | None = None) -> Response:
-    keys = [] if visitor.user_id == OWNER_ID else site.people.keys(visitor.user_id, tenant=visitor.tenant)
-    return site.page("keys.html", visitor, nav="keys", keys=keys, made=made, is_owner=visitor.user_id == OWNER_ID)
+def _keys_page(site: Site, visitor: Visitor, *, made: str | None = None, problem: Problem | None = None) -> Response:
+    is_owner = visitor.user_id == OWNER_ID
+    keys = [] if is_owner else site.people.keys(visitor.user_id, tenant=visitor.tenant)
+    return site.page("keys.html", visitor, nav="keys", keys=keys, made=made, is_owner=is_owner, problem=problem)
 
 
 @router.post("/keys")
@@ -132,6 +136,26 @@ def add_key(request: Request, site: Here, visitor: Reader, name: Text = "", csrf
         raise InputError("Give the key a name that tells what it is for.")
     _, key = site.people.add_key(own_id(visitor), tenant=visitor.tenant, name=name.strip())
     return _keys_page(site, visitor, made=key)
+
+
+@router.post("/keys/password")
+async def change_password(
+    *,
+    request: Request,
+    site: Here,
+    visitor: Reader,
+    current: Text = "",
+    new: Text = "",
+    csrf: Csrf = "",
+) -> Response:
+    """Change the visitor's own password; they sign in anew."""
+    require_our_form(request, csrf)
+    change = partial(new_password, site, visitor, current=current, new=new)
+    try:
+        await asyncio.wrap_future(site.hashers.submit(change))
+    except InputError as error:
+        return await run_in_threadpool(_keys_page, site, visitor, problem=problem_of(error))
+    return RedirectResponse("/sign-in", status_code=HTTPStatus.SEE_OTHER)
 
 
 @router.post("/keys/{key_id}/delete")
