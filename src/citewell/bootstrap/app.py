@@ -25,6 +25,7 @@ if TYPE_CHECKING:
     from citewell.answer.retrieve import Search
     from citewell.answer.stream import Event
     from citewell.assistants.knowledge import Knowledge
+    from citewell.bootstrap.guidelines import GuidelineShelf
     from citewell.clinical import Lexicon
     from citewell.ingest.library import Added
     from citewell.ingest.read import Reader, Step
@@ -134,6 +135,13 @@ class App:
             policy=Policy(threshold=chosen.confidence_threshold),
             limits=Limits(chosen.context_chunks, chosen.max_context_tokens, chosen.max_history_tokens),
         )
+
+    @cached_property
+    def guidelines(self) -> GuidelineShelf:
+        """The guidelines, and the assistant that holds patients against them."""
+        from citewell.bootstrap.guidelines import GuidelineShelf
+
+        return GuidelineShelf(self.settings, self.library, lambda: self.reader)
 
     @cached_property
     def desk(self) -> Desk:

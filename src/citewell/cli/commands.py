@@ -10,6 +10,7 @@ from citewell import __version__
 from citewell.cli import (
     add,
     ask,
+    assess,
     audit,
     check,
     conversations,
@@ -17,6 +18,7 @@ from citewell.cli import (
     doctor,
     entries,
     file,
+    guidelines,
     inbox,
     models,
     reindex,
@@ -43,6 +45,7 @@ for verb, name in (
     (search.search, "search"),
     (ask.ask, "ask"),
     (check.check, "check"),
+    (assess.assess, "assess"),
     (replay.replay, "replay"),
     (entries.list_entries, "list"),
     (show.show, "show"),
@@ -61,6 +64,7 @@ for group, name in (
     (users.app, "users"),
     (tags.app, "tags"),
     (models.app, "models"),
+    (guidelines.app, "guidelines"),
 ):
     app.add_typer(group, name=name)
 

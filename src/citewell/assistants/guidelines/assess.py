@@ -1,0 +1,190 @@
+"""Assesses a patient: the rules that match, those that nearly do, and what to confirm or ask."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+from citewell.assistants.guidelines.evaluate import Outcome, State, evaluate
+from citewell.assistants.guidelines.evaluate_finding import Record
+from citewell.assistants.guidelines.guideline import Action, Guideline, Rule
+from citewell.assistants.guidelines.patient import Patient
+from citewell.assistants.guidelines.state import Judged
+from citewell.assistants.guidelines.tables import rows
+
+NEAR = 2
+"""A rule that lacks more conditions than this is not near."""
+
+
+@dataclass(frozen=True, slots=True)
+class Applied:
+    """A rule held against the patient."""
+
+    guideline: Guideline
+    rule: Rule
+    outcome: Outcome
+
+    @property
+    def is_match(self) -> bool:
+        return self.outcome.state in (State.MET, State.ASSUMED)
+
+    @property
+    def is_near(self) -> bool:
+        """Something speaks for it, and little is missing that could turn out otherwise."""
+        missing = self.outcome.missing
+        is_out = any(one.is_fixed and one.state is State.NOT_MET for one in missing)
+        return not self.is_match and self.outcome.is_relevant and 0 < len(missing) <= NEAR and not is_out
+
+
+@dataclass(frozen=True, slots=True)
+class Assessment:
+    """What guidelines say of a patient."""
+
+    patient: Patient
+    guidelines: tuple[Guideline, ...]
+    matched: tuple[Applied, ...]
+    near: tuple[Applied, ...]
+
+    @property
+    def risk_level(self) -> str:
+        """The highest level of a matched rule."""
+        if not self.matched:
+            return f"No {' or '.join(one.name for one in self.guidelines)} Criteria Met"
+        return min((level_of(one.rule.action) for one in self.matched), key=_order)
+
+
+def assess(patient: Patient, guidelines: Sequence[Guideline]) -> Assessment:
+    """The same patient and guidelines give the same result, always."""
+    record = Record(patient)
+    applied = [
+        Applied(guideline, rule, evaluate(rule.criteria, record, guideline, seen=frozenset({rule.id})))
+        for guideline in guidelines
+        for rule in guideline.rules
+        if rule.criteria is not None and level_of(rule.action)
+    ]
+    matched = sorted((one for one in applied if one.is_match), key=lambda one: _order(level_of(one.rule.action)))
+    near = sorted((one for one in applied if one.is_near), key=lambda one: len(one.outcome.missing))
+    return Assessment(patient, tuple(guidelines), tuple(matched), tuple(near))
+
+
+def level_of(action: Action) -> str:
+    """The risk level of a rule's action; empty where it sets none.
+
+    >>> level_of(Action("Refer people", "referral", "do", "suspected cancer pathway"))
+    'Urgent Referral'
+    """
+    for level, deed, strength, urgency in rows("levels.tsv"):
+        fits = deed == action.deed and strength in ("*", action.strength)
+        if fits and urgency in ("*", action.urgency or "-"):
+            return level
+    return ""
+
+
+def _order(level: str) -> int:
+    return [row[0] for row in rows("levels.tsv")].index(level)
+
+
+# --------------------------------------------------------------------------------------------------------- as shown
+
+
+def assessment_json(found: Assessment) -> dict[str, Any]:
+    """The assessment as its views show it; the order of everything is fixed."""
+    top = [one for one in found.matched if level_of(one.rule.action) == found.risk_level]
+    return {
+        "patient": found.patient.shown(),
+        "guidelines": [{"name": one.name, "title": one.title, "edition": one.edition} for one in found.guidelines],
+        "risk_level": found.risk_level,
+        "sites": list(dict.fromkeys(one.rule.site for one in found.matched if one.rule.site)),
+        "action": "; ".join(dict.fromkeys(one.rule.action.text for one in top)) or None,
+        "matched": [_matched(one) for one in found.matched],
+        "near_misses": [_near(one) for one in found.near],
+        "unknowns": list(_unknowns(found)),
+        "citations": [_citation(one) for one in found.matched],
+        "reasoning": " ".join(_reasons(found)),
+        "notes": list(_notes(found)),
+    }
+
+
+def cited(one: Applied) -> str:
+    """The citation of a rule."""
+    return f"[{one.guideline.name} §{one.rule.id}, p.{one.rule.page}]"
+
+
+def _conditions(judged: Sequence[Judged]) -> list[dict[str, Any]]:
+    return [{"text": one.text, "state": one.state.value, "fact": one.fact} for one in judged]
+
+
+def _matched(one: Applied) -> dict[str, Any]:
+    return {
+        "guideline": one.guideline.name,
+        "rule": one.rule.id,
+        "page": one.rule.page,
+        "site": one.rule.site,
+        "risk_level": level_of(one.rule.action),
+        "action": one.rule.action.text,
+        "state": one.outcome.state.value,
+        "quote": one.rule.text,
+        "conditions": _conditions(one.outcome.judged),
+    }
+
+
+def _near(one: Applied) -> dict[str, Any]:
+    return {
+        "guideline": one.guideline.name,
+        "rule": one.rule.id,
+        "page": one.rule.page,
+        "site": one.rule.site,
+        "state": one.outcome.state.value,
+        "quote": one.rule.text,
+        "would_match_if": " and ".join(lacking.text for lacking in one.outcome.missing),
+        "missing": _conditions(one.outcome.missing),
+        "conditions": _conditions(one.outcome.judged),
+    }
+
+
+def _citation(one: Applied) -> dict[str, Any]:
+    place = {"guideline": one.guideline.name, "section": one.rule.id, "page": one.rule.page}
+    return {**place, "label": cited(one), "excerpt": one.rule.text}
+
+
+def _unknowns(found: Assessment) -> Iterator[dict[str, Any]]:
+    """What to confirm of the matches, then what to ask of the near ones, each question once."""
+    asked: dict[str, dict[str, Any]] = {}
+    for kind, group in (("confirm", found.matched), ("ask", found.near)):
+        for one in group:
+            for judged in one.outcome.judged if kind == "confirm" else one.outcome.missing:
+                if judged.ask is None or judged.state not in (State.ASSUMED, State.UNKNOWN):
+                    continue
+                if kind == "confirm" and judged.state is not State.ASSUMED:
+                    continue
+                entry = {"kind": kind, "ask": judged.ask, "condition": judged.text, "rules": []}
+                rules = asked.setdefault(judged.ask, entry)["rules"]
+                if (label := f"{one.guideline.name} {one.rule.id}") not in rules:
+                    rules.append(label)
+    yield from asked.values()
+
+
+def _reasons(found: Assessment) -> Iterator[str]:
+    for one in found.matched:
+        told = [f"{judged.text} ({judged.fact})" for judged in one.outcome.judged if judged.state is State.MET]
+        assumed = [judged.text for judged in one.outcome.judged if judged.state is State.ASSUMED and judged.ask]
+        sentence = f"{cited(one)} is met: {'; '.join(told)}."
+        yield sentence + (f" Assumed, to be confirmed: {'; '.join(assumed)}." if assumed else "")
+    if not found.matched:
+        yield "No rule is met by what is on record."
+    for one in found.near:
+        lacking = " and ".join(judged.text for judged in one.outcome.missing)
+        yield f"{cited(one)} would be met with: {lacking}."
+
+
+def _notes(found: Assessment) -> Iterator[str]:
+    """How much of each guideline was held against the patient."""
+    for one in found.guidelines:
+        silent = sum(rule.criteria is None or not level_of(rule.action) for rule in one.rules)
+        unread = sum(bool(rule.unread) for rule in one.rules)
+        if silent == len(one.rules):
+            yield f"{one.name}: no criteria language found; there is nothing to hold a patient against."
+        else:
+            counted = f"in {silent} of {len(one.rules)} rules"
+            yield f"{one.name}: no criteria language found {counted}; {unread} need reading in part."

@@ -1,0 +1,194 @@
+"""Holds a rule's criteria against a patient: each condition is met, assumed, not met or unknown, never guessed."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass
+from functools import cache
+from typing import assert_never
+
+from citewell.assistants.guidelines.criteria import (
+    Absence,
+    Age,
+    AllOf,
+    AnyOf,
+    Condition,
+    Criteria,
+    Exposure,
+    Finding,
+    Meets,
+    NeedsReading,
+    Sex,
+    Threshold,
+    described,
+)
+from citewell.assistants.guidelines.evaluate_finding import Record, judge_absence, judge_finding
+from citewell.assistants.guidelines.evaluate_tests import judge_threshold
+from citewell.assistants.guidelines.guideline import Guideline
+from citewell.assistants.guidelines.state import Judged, State
+from citewell.assistants.guidelines.tables import rows
+
+__all__ = ["Judged", "Outcome", "State", "evaluate"]
+
+
+@dataclass(frozen=True, slots=True)
+class Outcome:
+    """What became of a tree: its state, its conditions, and the fewest that would have to change."""
+
+    state: State
+    judged: tuple[Judged, ...]
+    missing: tuple[Judged, ...] = ()
+    is_relevant: bool = False
+    """Something that the patient has speaks for it."""
+
+
+def evaluate(tree: Criteria, record: Record, guideline: Guideline, *, seen: frozenset[str] = frozenset()) -> Outcome:
+    """The state of a tree in Kleene's logic, with “assumed” between met and unknown."""
+    match tree:
+        case AllOf(parts=parts):
+            return _all([evaluate(part, record, guideline, seen=seen) for part in parts])
+        case AnyOf(parts=parts, at_least=count):
+            return _any([evaluate(part, record, guideline, seen=seen) for part in parts], count)
+        case Meets(rules=rules):
+            return _meets(tree, rules, record, guideline, seen)
+        case _:
+            return _leaf(_judge(tree, record))
+
+
+def _leaf(judged: Sequence[Judged]) -> Outcome:
+    state = _least(one.state for one in judged)
+    missing = tuple(one for one in judged if one.state in (State.NOT_MET, State.UNKNOWN))
+    return Outcome(state, tuple(judged), missing, any(one.is_clinical and one.fact is not None for one in judged))
+
+
+ORDER = (State.NOT_MET, State.UNKNOWN, State.ASSUMED, State.MET)
+
+
+def _least(states: Iterable[State]) -> State:
+    return min(states, key=ORDER.index)
+
+
+def _all(parts: Sequence[Outcome]) -> Outcome:
+    return Outcome(
+        _least(part.state for part in parts),
+        tuple(one for part in parts for one in part.judged),
+        tuple(one for part in parts for one in part.missing),
+        any(part.is_relevant for part in parts),
+    )
+
+
+def _any(parts: Sequence[Outcome], count: int) -> Outcome:
+    """The state that the best `count` parts share; the missing are those of the nearest parts."""
+    best = sorted(parts, key=lambda part: ORDER.index(part.state), reverse=True)
+    state = best[count - 1].state if len(best) >= count else State.NOT_MET
+    near = sorted(parts, key=lambda part: (bool(part.missing), not part.is_relevant, len(part.missing)))[:count]
+    missing = _lacking(near, parts)
+    shown = [part for part in parts if part.state in (State.MET, State.ASSUMED)] or list(near)
+    if state in (State.NOT_MET, State.UNKNOWN):
+        shown = [part for part in parts if part.is_relevant] or list(near)
+    judged = tuple(dict.fromkeys(one for part in shown for one in part.judged))
+    return Outcome(state, judged, missing, any(part.is_relevant for part in (near if count == 1 else parts)))
+
+
+def _lacking(near: Sequence[Outcome], parts: Sequence[Outcome]) -> tuple[Judged, ...]:
+    """What the nearest parts lack; where nothing speaks for them, any of the others would do as well."""
+    lacking = [part for part in near if part.missing]
+    blank = [
+        part for part in lacking if not part.is_relevant and all(one.state is State.NOT_MET for one in part.missing)
+    ]
+    others = [part for part in parts if part.missing and not part.is_relevant]
+    if not blank or len(others) == len(blank):
+        return tuple(one for part in lacking for one in part.missing)
+    named = "; ".join(" and ".join(one.text for one in part.missing) for part in others)
+    some = Judged(f"{len(blank)} of: {named}", State.NOT_MET, None)
+    return (*(one for part in lacking if part not in blank for one in part.missing), some)
+
+
+def _meets(tree: Meets, rules: Sequence[str], record: Record, guideline: Guideline, seen: frozenset[str]) -> Outcome:
+    """The criteria of other rules: one of them is enough."""
+    found = [
+        (name, evaluate(rule.criteria, record, guideline, seen=seen | {name}))
+        for name in rules
+        if name not in seen and (rule := guideline.by_id.get(name)) is not None and rule.criteria is not None
+    ]
+    if not found:
+        return _leaf([Judged(tree.text, State.UNKNOWN, None)])
+    whole = _any([outcome for _, outcome in found], 1)
+    names = [name for name, outcome in found if outcome.state is whole.state]
+    fact = f"meets {', '.join(names)}" if whole.state in (State.MET, State.ASSUMED) else None
+    judged = Judged(tree.text, whole.state, fact, is_clinical=True)
+    assumed = tuple(one for one in whole.judged if one.state is State.ASSUMED)
+    missing = () if whole.state in (State.MET, State.ASSUMED) else (judged,)
+    return Outcome(whole.state, (judged, *assumed), missing, whole.is_relevant)
+
+
+def _judge(condition: Condition, record: Record) -> list[Judged]:
+    if isinstance(condition, Finding):
+        return judge_finding(condition, record)
+    return [_judge_one(condition, record)]
+
+
+def _judge_one(condition: Condition, record: Record) -> Judged:
+    match condition:
+        case Age():
+            judged = _judge_age(condition, record)
+        case Sex():
+            judged = _judge_sex(condition, record)
+        case Exposure():
+            judged = _judge_exposure(condition, record)
+        case Absence():
+            judged = judge_absence(condition, record)
+        case Threshold():
+            judged = judge_threshold(condition, record.patient)
+        case Finding() | NeedsReading() | Meets():
+            ask = "Read this condition in the guideline: it is not evaluated."
+            judged = Judged(described(condition), State.UNKNOWN, None, ask=ask)
+        case _:
+            assert_never(condition)
+    return judged
+
+
+def _judge_age(condition: Age, record: Record) -> Judged:
+    age = record.patient.age
+    if age is None:
+        return Judged(condition.text, State.UNKNOWN, None, ask="How old is the patient?")
+    is_in = (condition.age_from is None or age >= condition.age_from) and (
+        condition.age_below is None or age < condition.age_below
+    )
+    is_older = condition.age_below is not None and age >= condition.age_below  # nobody grows younger
+    is_fixed = condition.population is not None or is_older
+    return Judged(condition.text, State.MET if is_in else State.NOT_MET, f"aged {age}", is_fixed=is_fixed)
+
+
+def _judge_sex(condition: Sex, record: Record) -> Judged:
+    patient = record.patient
+    if condition.organ and patient.organs:
+        state = State.MET if condition.organ in patient.organs else State.NOT_MET
+        return Judged(condition.text, state, f"organs on record: {', '.join(patient.organs)}", is_fixed=True)
+    if patient.sex is None:
+        ask = f"Does the patient have a {condition.organ}?" if condition.organ else "What is the patient's sex?"
+        return Judged(condition.text, State.UNKNOWN, None, ask=ask)
+    state = State.MET if patient.sex == condition.sex else State.NOT_MET
+    return Judged(condition.text, state, patient.sex, is_fixed=True)
+
+
+@cache
+def _exposure_words() -> Mapping[str, tuple[re.Pattern[str], re.Pattern[str]]]:
+    def pattern(words: str) -> re.Pattern[str]:
+        return re.compile(rf"(?<![\w-])(?:{'|'.join(map(re.escape, words.split('|')))})(?![\w-])", re.IGNORECASE)
+
+    return {name: (pattern(stating), pattern(denying)) for name, _, stating, denying in rows("exposures.tsv")}
+
+
+def _judge_exposure(condition: Exposure, record: Record) -> Judged:
+    """Stated, denied or unknown; “never smoked” is a denial, silence is not."""
+    stating, denying = _exposure_words()[condition.name]
+    smoking = [record.patient.smoking] if condition.name == "smoking" and record.patient.smoking else []
+    for words in (*smoking, *record.patient.exposures, *(one.text for one in record.patient.complaints)):
+        if denying.search(words):
+            return Judged(condition.text, State.NOT_MET, words)
+        if stating.search(words):
+            return Judged(condition.text, State.MET, words)
+    question = "Has the patient ever smoked?" if condition.name == "smoking" else f"Was the patient {condition.text}?"
+    return Judged(condition.text, State.UNKNOWN, None, ask=question)

@@ -1,0 +1,118 @@
+"""Holds a finding, with what must be true of it, against the record."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from functools import cached_property
+
+from citewell.assistants.guidelines.criteria import Absence, Finding, Quality
+from citewell.assistants.guidelines.evaluate_tests import is_test, judge_by_test
+from citewell.assistants.guidelines.match import Said, broader, holds, qualities, said, units
+from citewell.assistants.guidelines.patient import Patient
+from citewell.assistants.guidelines.state import Judged, State
+
+
+@dataclass(frozen=True)
+class Record:
+    """A patient, and what the record says clause by clause."""
+
+    patient: Patient
+
+    @cached_property
+    def said(self) -> tuple[Said, ...]:
+        texts = [(one.text, one.duration_days) for one in self.patient.complaints]
+        texts += [(one.told, None) for one in self.patient.tests if one.text]
+        return tuple(found for text, days in texts for found in said(text, given_days=days))
+
+
+def judge_finding(finding: Finding, record: Record) -> list[Judged]:
+    """The finding itself, then each thing that must be true of it."""
+    wanted = units(finding.phrase)
+    given = [one for one in record.said if holds(wanted, one.units)]
+    denied = [one for one in record.said if holds(wanted, one.denied)]
+    if given and denied:
+        ask = f"The record both states and denies {finding.phrase}: which is right?"
+        return [Judged(finding.phrase, State.UNKNOWN, f"{given[0].text}; {denied[0].text}", ask=ask)]
+    if not given:
+        return [_not_given(finding, denied, record)]
+    judged = [Judged(finding.phrase, State.MET, given[0].text, is_clinical=True)]
+    judged += [_judge_quality(one, finding, given) for one in finding.qualities]
+    if finding.detail:
+        judged.append(_judge_detail(finding, given))
+    return judged
+
+
+def _not_given(finding: Finding, denied: Sequence[Said], record: Record) -> Judged:
+    if denied:
+        return Judged(finding.phrase, State.NOT_MET, denied[0].text)
+    if (tested := judge_by_test(finding.phrase, record.patient)) is not None:
+        return tested
+    wanted = units(finding.phrase)
+    wider = frozenset(unit | broader(unit) for unit in wanted)
+    if any(broader(unit) for unit in wanted):
+        for one in record.said:
+            if holds(wider, one.exact):
+                ask = f"The record says “{one.text}”: is it {finding.phrase}?"
+                return Judged(finding.phrase, State.UNKNOWN, one.text, ask=ask, is_clinical=True)
+    if is_test(finding.phrase):
+        return Judged(_whole(finding), State.UNKNOWN, None, ask=f"Is there a result: {_whole(finding)}?")
+    return Judged(finding.phrase, State.NOT_MET, None)
+
+
+def _whole(finding: Finding) -> str:
+    return f"{finding.phrase} {finding.detail}" if finding.detail else finding.phrase
+
+
+def _judge_quality(quality: Quality, finding: Finding, given: Sequence[Said]) -> Judged:
+    """Stated, denied, assumed where that is allowed, else unknown."""
+    text = f"{finding.phrase}: {quality.text}"
+    if quality.more_than_days is not None or quality.within_days is not None:
+        return _judge_duration(quality, text, given)
+    for one in given:
+        if any(name in one.stated for name in quality.names):
+            return Judged(text, State.MET, one.text)
+    refuting = next((one for one in given if all(name in one.refuted for name in quality.names)), None)
+    if refuting is not None:
+        return Judged(text, State.NOT_MET, refuting.text)
+    lasted = next((one.duration_days for one in given if one.duration_days is not None), None)
+    fact = None if lasted is None else f"for {lasted:g} days"
+    ask = f"Is the {finding.phrase} {quality.text}?"
+    if any(qualities().get(name, ("stated",))[0] == "assumed" for name in quality.names):
+        return Judged(text, State.ASSUMED, None, ask=ask)
+    return Judged(text, State.UNKNOWN, fact, ask=ask)
+
+
+def _judge_duration(quality: Quality, text: str, given: Sequence[Said]) -> Judged:
+    days = next((one.duration_days for one in given if one.duration_days is not None), None)
+    if days is None:
+        return Judged(text, State.UNKNOWN, None, ask="How long has it lasted?")
+    if quality.more_than_days is not None:
+        return Judged(text, State.MET if days > quality.more_than_days else State.NOT_MET, f"for {days:g} days")
+    assert quality.within_days is not None
+    return Judged(text, State.MET if days <= quality.within_days else State.NOT_MET, f"for {days:g} days")
+
+
+def _judge_detail(finding: Finding, given: Sequence[Said]) -> Judged:
+    """What the finding must suggest or have gone through: it has to be in the record."""
+    assert finding.detail is not None
+    text = f"{finding.phrase}: {finding.detail}"
+    wanted = units(finding.detail)
+    for one in given:
+        if holds(wanted, one.units):
+            return Judged(text, State.MET, one.text)
+        if any(unit & other for unit in wanted for other in one.denied):
+            return Judged(text, State.NOT_MET, one.text)
+    return Judged(text, State.UNKNOWN, None, ask=f"Is it so: {finding.phrase} {finding.detail}?")
+
+
+def judge_absence(absence: Absence, record: Record) -> Judged:
+    """What must not be there: assumed absent where the record is silent."""
+    wanted = units(absence.phrase)
+    present = next((one for one in record.said if holds(wanted, one.units)), None)
+    if present is not None:
+        return Judged(absence.text, State.NOT_MET, present.text)
+    denied = next((one for one in record.said if holds(wanted, one.denied)), None)
+    if denied is not None:
+        return Judged(absence.text, State.MET, denied.text)
+    return Judged(absence.text, State.ASSUMED, None, ask=f"Has {absence.phrase} been ruled out?")

@@ -1,0 +1,238 @@
+"""Holds the words of a guideline against the words of a record: by concept, never by substring."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable
+from dataclasses import dataclass
+from functools import cache, lru_cache
+from itertools import pairwise
+
+from citewell.answer.negation import Denial, denials
+from citewell.assistants.guidelines.tables import rows
+from citewell.clinical import Concept, Lexicon, Mention, Name, fold
+from citewell.words import word_spans
+
+Unit = frozenset[str]
+"""One thing that a phrase speaks of: the ids of its concepts, or the word itself."""
+
+
+@dataclass(frozen=True, slots=True)
+class Said:
+    """What one clause of a record says."""
+
+    text: str
+    units: frozenset[Unit]
+    """What it speaks of, and the broader things that this implies."""
+    exact: frozenset[Unit]
+    """What it speaks of, as it is said."""
+    denied: frozenset[Unit]
+    stated: frozenset[str]
+    """Qualities that it states, “persistent”."""
+    refuted: frozenset[str]
+    """Qualities that it denies."""
+    duration_days: float | None = None
+
+
+@cache
+def _own() -> Lexicon:
+    names = [(name, others) for name, *others in rows("concepts.tsv")]
+    return Lexicon(
+        [Concept(f"GL:{name}", tuple(Name(one, "name") for one in (name, *others))) for name, others in names], ()
+    )
+
+
+@cache
+def _alike() -> dict[str, frozenset[str]]:
+    """For each concept of ours, the shared lexicon's concepts of the same name; for each broader one, its id."""
+    found: dict[str, frozenset[str]] = {}
+    for name, *_others in rows("concepts.tsv"):
+        mentions = Lexicon.load().find(name)
+        found[f"GL:{name}"] = frozenset(one.concept.id for one in mentions if (one.start, one.end) == (0, len(name)))
+    return found
+
+
+@cache
+def _broader() -> dict[str, frozenset[str]]:
+    """The broader concepts of each concept."""
+    found: dict[str, set[str]] = {}
+    for narrow, broad in rows("broader.tsv"):
+        for one in concept_ids(narrow):
+            found.setdefault(one, set()).update(concept_ids(broad))
+    return {one: frozenset(ids) for one, ids in found.items()}
+
+
+@cache
+def _stop() -> frozenset[str]:
+    return frozenset(fold(word) for (line,) in rows("stop.tsv") for word in line.split())
+
+
+@lru_cache(maxsize=20_000)
+def concept_ids(text: str) -> frozenset[str]:
+    """The concepts that a whole text names; none where it says more or less."""
+    return frozenset(
+        one for found in _mentions(text) if (found.start, found.end) == (0, len(text)) for one in _ids(found.concept)
+    )
+
+
+def _ids(concept: Concept) -> frozenset[str]:
+    return frozenset({concept.id}) | _alike().get(concept.id, frozenset())
+
+
+def _mentions(text: str) -> list[Mention]:
+    """Our own names first, then the shared lexicon's where ours leave words; the longer of two names wins."""
+    found = sorted([*_own().find(text), *Lexicon.load().find(text)], key=lambda one: (one.start - one.end, one.start))
+    kept: list[Mention] = []
+    for one in found:
+        span = (one.start, one.end)
+        if all(span == (other.start, other.end) or one.end <= other.start or other.end <= one.start for other in kept):
+            kept.append(one)
+    return sorted(kept, key=lambda one: one.start)
+
+
+def _placed(text: str) -> list[tuple[int, int, Unit]]:
+    """The units of a text with their places."""
+    spans: dict[tuple[int, int], set[str]] = {}
+    for mention in _mentions(text):
+        spans.setdefault((mention.start, mention.end), set()).update(_ids(mention.concept))
+    placed = [(*span, frozenset(ids)) for span, ids in spans.items()]
+    for start, end in word_spans(text):
+        if any(low < end and start < high for low, high in spans):
+            continue
+        word = fold(text[start:end])
+        if word not in _stop() and not word.isdigit():
+            placed.append((start, end, frozenset({word})))
+    return sorted(placed, key=lambda one: one[0])
+
+
+@lru_cache(maxsize=20_000)
+def units(text: str) -> frozenset[Unit]:
+    """What a phrase speaks of.
+
+    >>> units("a lump in the breast") == units("breast lumps")
+    True
+    """
+    return frozenset(unit for _, _, unit in _placed(text))
+
+
+def is_known(text: str) -> bool:
+    """Whether a phrase names at least one concept.
+
+    >>> is_known("vulval bleeding"), is_known("other changes of concern")
+    (True, False)
+    """
+    return any(":" in one for unit in units(text) for one in unit)
+
+
+def holds(wanted: frozenset[Unit], given: Iterable[Unit]) -> bool:
+    """Whether everything wanted is among what is given, which may say more."""
+    given = list(given)
+    return bool(wanted) and all(any(unit & other for other in given) for unit in wanted)
+
+
+# ------------------------------------------------------------------------------------------------------- the record
+
+_CLAUSE = re.compile(r"[;,.]|\band\b|\bbut\b|\bwith\b(?!out)|\balso\b", re.IGNORECASE)
+_FOR = re.compile(
+    r"\b(?:for|since|lasting|over|past)\s+(?:the\s+)?(?:about\s+|over\s+|more than\s+|at least\s+|last\s+)?"
+    r"(?P<count>\d+|an?|one|two|three|four|five|six|seven|eight|nine|ten|twelve)\s+(?P<unit>day|week|month|year)s?\b",
+    re.IGNORECASE,
+)
+_NUMBERS = {
+    "a": 1,
+    "an": 1,
+    "one": 1,
+    "two": 2,
+    "three": 3,
+    "four": 4,
+    "five": 5,
+    "six": 6,
+    "seven": 7,
+    "eight": 8,
+    "nine": 9,
+    "ten": 10,
+    "twelve": 12,
+}
+DAYS = {"day": 1, "week": 7, "month": 30, "year": 365}
+
+
+def duration_days(text: str) -> int | None:
+    """How long something has lasted, where the words say so.
+
+    >>> duration_days("mouth ulcer for four weeks"), duration_days("cough")
+    (28, None)
+    """
+    match = _FOR.search(text)
+    if match is None:
+        return None
+    count = match.group("count").lower()
+    return (int(count) if count.isdigit() else _NUMBERS[count]) * DAYS[match.group("unit").lower()]
+
+
+@cache
+def _cue(kind: str) -> re.Pattern[str]:
+    words = next(words for name, words in rows("cues.tsv") if name == kind)
+    return re.compile(rf"\b(?:{words})\b", re.IGNORECASE)
+
+
+@cache
+def qualities() -> dict[str, tuple[str, re.Pattern[str] | None, re.Pattern[str] | None]]:
+    """Each quality: whether it may be assumed, and what states and denies it."""
+    return {name: (kind, _words(stating), _words(denying)) for name, kind, stating, denying in rows("qualities.tsv")}
+
+
+def _words(alternatives: str) -> re.Pattern[str] | None:
+    ordered = sorted(alternatives.split("|"), key=len, reverse=True)
+    return (
+        re.compile(rf"(?<![\w-])(?:{'|'.join(map(re.escape, ordered))})(?![\w-])", re.IGNORECASE)
+        if alternatives
+        else None
+    )
+
+
+def said(text: str, *, given_days: float | None = None) -> list[Said]:
+    """What a text of a record says of the patient, clause by clause; family, past and fears are left out."""
+    text = " ".join(text.split())
+    if _cue("family").search(text):
+        return []
+    days = duration_days(text)
+    found = []
+    denied_at = denials(text)
+    bounds = [0, *(match.start() for match in _CLAUSE.finditer(text)), len(text)]
+    whole = _clause(text, 0, len(text), denied_at, days if days is not None else given_days)
+    for start, end in pairwise(bounds):
+        clause = text[start:end]
+        if clause.strip() and not _cue("past").search(clause) and not _cue("hedge").search(text[:end]):
+            found.append(_clause(text, start, end, denied_at, days if days is not None else given_days))
+    if len(found) == len(bounds) - 1 > 1:
+        found.append(whole)  # “pain in the chest and the arm”: the parts belong together
+    return found
+
+
+def _clause(text: str, start: int, end: int, denied_at: tuple[Denial, ...], days: float | None) -> Said:
+    clause = text[start:end]
+    stated: set[str] = set()
+    refuted: set[str] = set()
+    bare = clause
+    for name, (_, stating, denying) in qualities().items():
+        if denying and (match := denying.search(clause)):
+            refuted.add(name)
+        elif stating and (match := stating.search(clause)):
+            offset = start + match.start()
+            (refuted if any(one.reaches(offset) for one in denied_at) else stated).add(name)
+    for pattern in (stating for _, stating, _ in qualities().values() if stating):
+        bare = pattern.sub(lambda match: " " * len(match.group()), bare)
+    exact: set[Unit] = set()
+    denied: set[Unit] = set()
+    for at, _, unit in [*_placed(bare), *_placed(clause)]:
+        (denied if any(one.reaches(start + at) for one in denied_at) else exact).add(unit)
+    given = {unit | broader(unit) for unit in exact}
+    words = clause.strip(" ,;.")
+    return Said(
+        words, frozenset(given), frozenset(exact), frozenset(denied), frozenset(stated), frozenset(refuted), days
+    )
+
+
+def broader(unit: Unit) -> Unit:
+    """What a thing is a kind of."""
+    return frozenset(broad for one in unit for broad in _broader().get(one, ()))

@@ -1,0 +1,114 @@
+"""Parses ages, thresholds of tests, and thresholds by age from a table."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Sequence
+from typing import Literal
+
+from citewell.assistants.guidelines.criteria import Age, Criteria, NeedsReading, Threshold, all_of, any_of
+
+_AGES = (
+    (re.compile(r"aged (?P<low>\d+)(?: years)? (?:and|or) (?:over|older|above)\b", re.IGNORECASE), "from"),
+    (re.compile(r"aged (?P<low>\d+) to (?P<high>\d+)\b(?: years)?", re.IGNORECASE), "span"),
+    (re.compile(r"aged (?:under|below|less than|younger than) (?P<high>\d+)\b", re.IGNORECASE), "below"),
+    (re.compile(r"aged (?:over|above|more than) (?P<low>\d+)\b", re.IGNORECASE), "over"),
+    (re.compile(r"(?:of any age|aged any age)\b", re.IGNORECASE), "any"),
+)
+
+
+def parse_age(text: str) -> tuple[Age, int] | None:
+    """An age at the start of a text, and where its words end.
+
+    >>> parse_age("aged 40 and over with a cough")
+    (Age(text='aged 40 and over', age_from=40, age_below=None, population=None), 16)
+    """
+    for pattern, kind in _AGES:
+        match = pattern.match(text)
+        if match:
+            given = {name: int(value) for name, value in match.groupdict().items() if value}
+            low = given.get("low")
+            high = given.get("high")
+            start = low + 1 if kind == "over" and low is not None else low
+            end = high + 1 if kind == "span" and high is not None else high
+            return Age(match.group(), start, end), match.end()
+    return None
+
+
+Comparison = Literal[">", ">=", "<", "<="]
+_NUMBER = (
+    r"(?P<value>\d+(?:\.\d+)?)(?![\d/])\s*(?P<unit>(?:[a-zA-Zµ%/]+(?: of [a-z]+)?(?: per [a-z]+)?(?: of [a-z]+)?)?)"
+)
+_TEST = r"(?P<test>[\w][\w\s,-]*?)\s+(?:of|is|are|was)?\s*"
+_THRESHOLDS: tuple[tuple[re.Pattern[str], Comparison], ...] = (
+    (re.compile(rf"{_TEST}(?:at least|no less than)\s+{_NUMBER}$", re.IGNORECASE), ">="),
+    (re.compile(rf"{_TEST}{_NUMBER}\s+(?:or|and)\s+(?:more|greater|over|above|higher)$", re.IGNORECASE), ">="),
+    (re.compile(rf"{_TEST}(?:more than|above|over|greater than)\s+{_NUMBER}$", re.IGNORECASE), ">"),
+    (re.compile(rf"{_TEST}(?:below|less than|under)\s+{_NUMBER}$", re.IGNORECASE), "<"),
+    (re.compile(rf"{_TEST}{_NUMBER}\s+(?:or|and)\s+(?:less|lower|below)$", re.IGNORECASE), "<="),
+)
+_NAME = re.compile(r"^(?:an?|the|serum)\s+|\s+(?:results?|levels?|score)$", re.IGNORECASE)
+
+
+def parse_threshold(text: str) -> Threshold | None:
+    """A measurement that is held against a number.
+
+    >>> parse_threshold("serum CA125 is 35 IU/ml or greater")
+    Threshold(text='serum CA125 is 35 IU/ml or greater', test='CA125', comparison='>=', value=35.0, unit='IU/ml')
+    >>> parse_threshold("a cough for more than 3 weeks") is None
+    True
+    """
+    text = text.strip(" ,.:;")
+    for pattern, comparison in _THRESHOLDS:
+        match = pattern.match(text)
+        if match and not re.match(r"(?:day|week|month|year|time)s?\b", match.group("unit")):
+            test = _NAME.sub("", _NAME.sub("", match.group("test")))
+            return Threshold(text, test, comparison, float(match.group("value")), match.group("unit") or None)
+    return None
+
+
+_BANDED = re.compile(
+    r"(?P<test>.+?)\s+levels?\s+(?:is|are)\s+above the (?:threshold for their age|age-specific threshold)",
+    re.IGNORECASE,
+)
+_BAND = re.compile(
+    r"\bage[^:]*:\s*(?:(?P<low>\d+) to (?P<high>\d+)|below (?P<under>\d+)|(?:above|over) (?P<over>\d+))\b"
+    r"[^;]*;(?P<rest>.*)$",
+    re.IGNORECASE,
+)
+_LIMIT = re.compile(r"(?P<word>more than|above|at least)\s+(?P<value>\d+(?:\.\d+)?)", re.IGNORECASE)
+_UNIT = re.compile(r"\((?P<unit>[^()]*)\)\s*:")
+
+
+def parse_banded(text: str, table: Sequence[str]) -> Criteria | None:
+    """A threshold that the table below the rule gives for each age; ages without a number need reading."""
+    match = _BANDED.match(text)
+    if match is None or not table:
+        return None
+    test = re.sub(r"^(?:their|the)\s+", "", match.group("test"))
+    bands: list[Criteria] = []
+    for row in table:
+        band = _BAND.search(row)
+        if band is None:
+            return None
+        aged = _band_age(band)
+        limit = _LIMIT.search(band.group("rest"))
+        unit = _UNIT.search(band.group("rest"))
+        if limit is None:
+            words = band.group("rest").rpartition(":")[2].strip()
+            bands.append(all_of(aged, NeedsReading(f"{test}: {words}")))
+            continue
+        comparison: Comparison = ">=" if limit.group("word").lower() == "at least" else ">"
+        shown = f"{test} {limit.group().lower()} {unit.group('unit') if unit else ''}".strip()
+        held = Threshold(shown, test, comparison, float(limit.group("value")), unit.group("unit") if unit else None)
+        bands.append(all_of(aged, held))
+    return any_of(*bands)
+
+
+def _band_age(band: re.Match[str]) -> Age:
+    given = {name: int(value) for name, value in band.groupdict().items() if value and name != "rest"}
+    if "low" in given:
+        return Age(f"aged {given['low']} to {given['high']}", given["low"], given["high"] + 1)
+    if "under" in given:
+        return Age(f"aged under {given['under']}", None, given["under"])
+    return Age(f"aged over {given['over']}", given["over"] + 1, None)

@@ -1,0 +1,197 @@
+"""Turns each rule's words into its site, its action and its criteria."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Sequence
+from functools import cache
+from typing import cast
+
+from citewell.assistants.guidelines.criteria import Age, Criteria, Sex, all_of, conditions
+from citewell.assistants.guidelines.guideline import Action, Deed, Rule, Strength, Urgency
+from citewell.assistants.guidelines.parse_criteria import Words, parse_criteria
+from citewell.assistants.guidelines.parse_numbers import parse_age
+from citewell.assistants.guidelines.populations import Terms
+from citewell.assistants.guidelines.read_rules import SECTION, Item, Passage
+from citewell.assistants.guidelines.tables import rows
+from citewell.words import sentences
+
+__all__ = ["Terms", "parse_rules"]
+
+_SEVERAL = re.compile(r"several cancers,? including (?P<names>[^:.]+?)(?: cancers?)?\s*(?=[:.]|$)", re.IGNORECASE)
+_VERBS = (
+    r"(?:offer|consider|refer|arrange|make|measure|carry|do not|advise|use|review|seek|discuss|stop|inform|ensure"
+    r"|assess|see|estimate|reduce|provide|confirm|monitor|repeat|follow)\b"
+)
+
+
+def parse_rules(passages: Sequence[Passage], terms: Terms) -> tuple[Rule, ...]:
+    """All rules; criteria that refer to other rules may name any of them."""
+    ids = tuple(passage.id for passage in passages)
+    return tuple(_rule(passage, Words(terms, ids, passage.table)) for passage in passages)
+
+
+def _rule(passage: Passage, words: Words) -> Rule:
+    action, criteria = _understood(passage, words)
+    site = _site(passage)
+    if criteria is not None:
+        criteria = _scoped(criteria, passage, site, words.terms)
+    sections = [title for title in passage.headings if SECTION.match(title)]
+    return Rule(
+        id=passage.id,
+        section=sections[-1] if sections else (passage.headings[-1] if passage.headings else ""),
+        site=site,
+        page=passage.page,
+        page_end=passage.page_end,
+        start=passage.start,
+        end=passage.end,
+        text=passage.text,
+        date=passage.date,
+        boxes=passage.boxes,
+        action=action,
+        criteria=criteria,
+    )
+
+
+def _scoped(criteria: Criteria, passage: Passage, site: str | None, terms: Terms) -> Criteria:
+    """The criteria with whom the section applies to, and who has the organ."""
+    before: list[Criteria] = []
+    if passage.scope:
+        before += _applied(passage.scope, terms)
+    if not any(isinstance(one, Sex) for one in [*before, *conditions(criteria)]):
+        before += _organ(site)
+    has_group = any(isinstance(one, Age) and one.population for one in [*before, *conditions(criteria)])
+    if not has_group and passage.headings:
+        before += _grouped(passage.headings[-1], terms)
+    if any(isinstance(one, Sex) for one in before):
+        criteria = _without_sex(criteria, {one.sex for one in before if isinstance(one, Sex)})
+    return all_of(*before, criteria) if before else criteria
+
+
+def _applied(text: str, terms: Terms) -> list[Criteria]:
+    """The group and the age at the start of “women aged 18 and over”."""
+    group, rest = terms.leading(text)
+    aged = parse_age(rest.strip(" ,"))
+    return [*group, *([aged[0]] if aged else [])]
+
+
+def _grouped(title: str, terms: Terms) -> list[Criteria]:
+    """The group that a heading is about: “Adults”, “Symptoms of concern in adults”."""
+    match = re.search(rf"(?:^|\bin )(?P<group>{terms.pattern})$", title, re.IGNORECASE)
+    return [one for one in terms.conditions(match.group("group")) if isinstance(one, Age)] if match else []
+
+
+def _without_sex(criteria: Criteria, sexes: set[str]) -> Criteria:
+    """The criteria without a sex that is asked for already."""
+    parts = getattr(criteria, "parts", None)
+    if parts is None or getattr(criteria, "at_least", None) is not None:
+        return criteria
+    kept = [part for part in parts if not (isinstance(part, Sex) and part.sex in sexes)]
+    return all_of(*kept) if kept else criteria
+
+
+def _organ(site: str | None) -> list[Criteria]:
+    for word, organ, sex in rows("organs.tsv"):
+        if site and not site.startswith("Several") and re.search(rf"\b{word}\b", site, re.IGNORECASE):
+            return [Sex(f"has a {organ}", "female" if sex == "female" else "male", organ)]
+    return []
+
+
+def _site(passage: Passage) -> str | None:
+    """The disease that a rule is about: the innermost heading that names one; several where the rule says so."""
+    words = " ".join(passage.text.split())
+    if several := _SEVERAL.search(words):
+        return f"Several cancers, including {several.group('names')}"
+    named = re.compile(rf"\b(?:{'|'.join(row[0] for row in rows('sites.tsv'))})\b", re.IGNORECASE)
+    for title in reversed(passage.headings):
+        if named.search(title) and not re.search(r"\borganised by\b", title):
+            bare = re.sub(r"^\d+(?:\.\d+)*\s+", "", title)
+            return re.sub(r"\s+in (?:adults|children(?: and young people)?|young people|people)$", "", bare)
+        if SECTION.match(title):
+            return None
+    return None
+
+
+# --------------------------------------------------------------------------------------------------- action, criteria
+
+
+def _understood(passage: Passage, words: Words) -> tuple[Action, Criteria | None]:
+    """The action of the first sentence that refers or tests, and the criteria in it."""
+    spans = sentences(passage.head) or [(0, len(passage.head))]
+    told = [passage.head[start:end] for start, end in spans]
+    first: Action | None = None
+    for at, sentence in enumerate(told):
+        items = passage.items if at == len(told) - 1 else ()
+        action_text, criteria_text, listed = _split(" ".join(sentence.split()), items, words.terms)
+        action = parse_action(action_text)
+        first = first or action
+        if action.deed != "advice" and action.strength != "do not" and criteria_text is not None:
+            return action, parse_criteria(criteria_text, listed, words)
+    assert first is not None
+    return first, None
+
+
+def _split(sentence: str, items: tuple[Item, ...], terms: Terms) -> tuple[str, str | None, tuple[Item, ...]]:
+    """The words of the action, those of the criteria, and the list where it belongs to the criteria."""
+    bare = sentence.strip(" .:")
+    masked = re.sub(r"\([^()]*\)", lambda match: "\0" * len(match.group()), bare)
+    group = terms.pattern
+    if match := re.match(rf"if (?P<criteria>.+?), (?P<action>{_VERBS}.+)$", masked, re.IGNORECASE):
+        return _cut(bare, match, "action"), _cut(bare, match, "criteria"), ()
+    if match := re.match(
+        rf"(?:for|in) (?P<criteria>{group}.*?)"
+        rf"(?:, which\b.*|(?:, (?={_VERBS})|\s(?=(?:offer|consider|refer)\b))(?P<action>.+))?$",
+        masked,
+        re.IGNORECASE,
+    ):
+        done = _cut(bare, match, "action") if match.group("action") else _told(items)
+        return done, _cut(bare, match, "criteria"), ()
+    ends = r"(?:\s+(?:with|aged|who|whose|presenting|if|when|and)\b.*|,.*|)$"
+    if match := re.match(rf"(?P<action>.+?)\s(?:in|for)\s(?P<criteria>{group}{ends})", masked, re.IGNORECASE):
+        done, text = _cut(bare, match, "action"), _cut(bare, match, "criteria")
+        return (f"{done}: {_told(items)}", text, ()) if _is_offered(bare) else (done, text, items)
+    if match := re.match(
+        rf"(?P<action>(?:consider )?refer(?:ring)? (?P<group>{group})(?P<middle>.*?))\sif\s(?P<criteria>.+)$",
+        masked,
+        re.IGNORECASE,
+    ):
+        middle = re.match(r"(with .+?),?\s+using\b", _cut(bare, match, "middle"))
+        between = f" {middle.group(1)} if " if middle else " "
+        return _cut(bare, match, "action"), _cut(bare, match, "group") + between + _cut(bare, match, "criteria"), items
+    if match := re.match(r"(?P<action>.+?),?\sif\s(?P<criteria>.+)$", masked, re.IGNORECASE):
+        return _cut(bare, match, "action"), _cut(bare, match, "criteria"), items
+    return bare, None, ()
+
+
+def _cut(text: str, match: re.Match[str], name: str) -> str:
+    return text[match.start(name) : match.end(name)].strip(" ,")
+
+
+def _told(items: tuple[Item, ...]) -> str:
+    """A list of things to do, as one text; the deed that matters most comes first in no case: the words are kept."""
+    return "; ".join(re.sub(r",?\s+(?:and|or)$", "", item.text.strip()) for item in items)
+
+
+def _is_offered(sentence: str) -> bool:
+    """Whether the list is what is done, not whom for: “Offer the following … in people with …:”."""
+    return re.match(r"\w+ (?:all of |both of )?the following\b", sentence, re.IGNORECASE) is not None
+
+
+@cache
+def _patterns(what: str) -> tuple[tuple[str, re.Pattern[str]], ...]:
+    return tuple((value, re.compile(cue, re.IGNORECASE)) for kind, value, cue in rows("actions.tsv") if kind == what)
+
+
+def parse_action(text: str) -> Action:
+    """What the words of an action ask for.
+
+    >>> parse_action("Consider a very urgent full blood count (within 48 hours) to assess for leukaemia").label
+    'consider very urgent investigation'
+    """
+    text = " ".join(text.split())
+
+    def first(what: str) -> str | None:
+        return next((value for value, cue in _patterns(what) if cue.search(text)), None)
+
+    deed, strength = cast(Deed, first("deed") or "advice"), cast(Strength, first("strength") or "do")
+    return Action(text, deed, strength, cast("Urgency | None", first("urgency")))

@@ -1,0 +1,190 @@
+"""The patient whom rules are held against, read from JSON; wrong values are refused, missing ones stay unknown."""
+
+from __future__ import annotations
+
+import json
+import math
+from collections.abc import Mapping, Sequence
+from dataclasses import asdict, dataclass
+from typing import Any, Literal
+
+from citewell.errors import InputError
+
+OLDEST = 125
+MAX_ITEMS = 500
+MAX_CHARACTERS = 2_000
+
+
+@dataclass(frozen=True, slots=True)
+class Complaint:
+    """A symptom or finding in the record's words, and how long it has been there."""
+
+    text: str
+    duration_days: float | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class TestResult:
+    """A result on record: a number, words, or both."""
+
+    __test__ = False
+
+    name: str
+    value: float | None = None
+    unit: str | None = None
+    text: str | None = None
+    flag: Literal["low", "normal", "high"] | None = None
+    low: float | None = None
+    high: float | None = None
+
+    @property
+    def told(self) -> str:
+        """The result in words."""
+        number = "" if self.value is None else f"{self.value:g}" + (f" {self.unit}" if self.unit else "")
+        return " ".join(part for part in (self.name, number, self.text or "", self.flag or "") if part)
+
+
+@dataclass(frozen=True, slots=True)
+class Patient:
+    """What is on record; None and empty mean that it is not known."""
+
+    id: str
+    name: str | None = None
+    age: int | None = None
+    sex: Literal["female", "male"] | None = None
+    smoking: str | None = None
+    exposures: tuple[str, ...] = ()
+    complaints: tuple[Complaint, ...] = ()
+    tests: tuple[TestResult, ...] = ()
+    organs: tuple[str, ...] = ()
+    """Organs on record, where sex does not tell: they come before sex."""
+
+    def shown(self) -> dict[str, Any]:
+        """The patient as the result repeats it."""
+        return asdict(self)
+
+
+def patients_from_json(text: str) -> tuple[Patient, ...]:
+    """One patient or a list of them; a FHIR bundle is one patient."""
+    try:
+        given = json.loads(text, parse_constant=_no_constant)
+    except (ValueError, RecursionError) as error:
+        raise InputError("The patient file is not JSON. Save it as one JSON object, or a list of them.") from error
+    if isinstance(given, Mapping) and given.get("resourceType") == "Bundle":
+        from citewell.assistants.guidelines.patient_fhir import patient_from_bundle
+
+        return (patient_from_bundle(given),)
+    found = [patient_from(one) for one in (given if isinstance(given, list) else [given])]
+    if not found or len(found) > MAX_ITEMS:
+        raise InputError(f"A patient file holds 1 to {MAX_ITEMS} patients.")
+    if len({one.id for one in found}) < len(found):
+        raise InputError("Two patients in the file have the same id. Give each an id of its own.")
+    return tuple(found)
+
+
+def _no_constant(_name: str) -> float:
+    raise ValueError
+
+
+def patient_from(given: object) -> Patient:
+    """A patient from its fields; unknown fields are left alone.
+
+    >>> patient_from({"patient_id": "P1", "age": 55, "gender": "Male", "symptoms": ["cough"]}).complaints
+    (Complaint(text='cough', duration_days=None),)
+    """
+    if not isinstance(given, Mapping):
+        raise InputError("A patient is a JSON object with fields such as age, gender, symptoms.")
+    days = _number(given, "symptom_duration_days", low=0, high=365 * OLDEST)
+    return Patient(
+        id=_text(given, "patient_id") or _text(given, "id") or "unnamed",
+        name=_text(given, "name"),
+        age=_age(given),
+        sex=_sex(given),
+        smoking=_text(given, "smoking_history") or _text(given, "smoking"),
+        exposures=tuple(_texts(given, "exposures")),
+        complaints=tuple(_complaint(one, days) for one in (*_list(given, "symptoms"), *_list(given, "findings"))),
+        tests=tuple(_test(one) for one in _list(given, "tests")),
+        organs=tuple(word.lower() for word in _texts(given, "organs")),
+    )
+
+
+def _age(given: Mapping[str, Any]) -> int | None:
+    age = _number(given, "age", low=0, high=OLDEST)
+    if age is not None and age != math.floor(age):
+        raise InputError("The age is a whole number of years.")
+    return None if age is None else int(age)
+
+
+def _sex(given: Mapping[str, Any]) -> Literal["female", "male"] | None:
+    words = (_text(given, "sex") or _text(given, "gender") or "").lower()
+    if words in ("female", "f", "woman"):
+        return "female"
+    return "male" if words in ("male", "m", "man") else None
+
+
+def _complaint(given: object, days: float | None) -> Complaint:
+    if isinstance(given, str):
+        return Complaint(_checked(given, "symptoms"), days)
+    if isinstance(given, Mapping):
+        own = _number(given, "duration_days", low=0, high=365 * OLDEST)
+        words = _text(given, "text") or _text(given, "name")
+        if words:
+            return Complaint(words, days if own is None else own)
+    raise InputError("Each symptom is a text, or an object with a text and duration_days.")
+
+
+def _test(given: object) -> TestResult:
+    if not isinstance(given, Mapping) or not (name := _text(given, "name")):
+        raise InputError("Each test is an object with a name, and a value or a text.")
+    flag = (_text(given, "flag") or "").lower()
+    if flag not in ("", "low", "normal", "high"):
+        raise InputError("The flag of a test is low, normal or high.")
+    value, low, high = (_number(given, key, low=-1e9, high=1e12) for key in ("value", "low", "high"))
+    text = _text(given, "text") or _text(given, "result")
+    known: Literal["low", "normal", "high"] | None = None
+    if flag:
+        known = "low" if flag == "low" else "high" if flag == "high" else "normal"
+    elif value is not None and (low is not None or high is not None):
+        known = "low" if low is not None and value < low else "high" if high is not None and value > high else "normal"
+    return TestResult(name, value, _text(given, "unit"), text, known, low, high)
+
+
+def _text(given: Mapping[str, Any], key: str) -> str | None:
+    value = given.get(key)
+    if value is None:
+        return None
+    if not isinstance(value, str):
+        raise InputError(f"“{key}” of a patient is a text.")
+    return _checked(value, key) or None
+
+
+def _checked(value: str, key: str) -> str:
+    words = " ".join("".join(char if char.isprintable() else " " for char in value).split())
+    if len(words) > MAX_CHARACTERS:
+        raise InputError(f"“{key}” of a patient is longer than {MAX_CHARACTERS} characters. Shorten it.")
+    return words
+
+
+def _number(given: Mapping[str, Any], key: str, *, low: float, high: float) -> float | None:
+    value = given.get(key)
+    if value is None:
+        return None
+    if isinstance(value, bool) or not isinstance(value, int | float) or not low <= value <= high:
+        raise InputError(f"“{key}” of a patient is a number from {low:g} to {high:g}.")
+    return float(value)
+
+
+def _list(given: Mapping[str, Any], key: str) -> Sequence[object]:
+    value = given.get(key)
+    if value is None:
+        return ()
+    if not isinstance(value, list) or len(value) > MAX_ITEMS:
+        raise InputError(f"“{key}” of a patient is a list of at most {MAX_ITEMS} entries.")
+    return value
+
+
+def _texts(given: Mapping[str, Any], key: str) -> list[str]:
+    values = _list(given, key)
+    if not all(isinstance(one, str) for one in values):
+        raise InputError(f"“{key}” of a patient is a list of texts.")
+    return [_checked(str(one), key) for one in values]

@@ -1,0 +1,127 @@
+"""Reads a FHIR R4 bundle as a patient: active conditions, smoking status, the latest result of each test."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator, Mapping
+from datetime import date
+from typing import Any, Literal
+
+from citewell.assistants.guidelines.patient import Complaint, Patient, TestResult
+from citewell.errors import InputError
+
+SMOKING = "72166-2"
+"""LOINC: tobacco smoking status."""
+_KIND = re.compile(r"\s*\((?:finding|disorder|situation|procedure|person|morphologic abnormality)\)$")
+
+
+def patient_from_bundle(bundle: Mapping[str, Any]) -> Patient:
+    """The one patient of a bundle, as old as on its last dated entry."""
+    entries = [one["resource"] for one in _list(bundle, "entry") if isinstance(one.get("resource"), Mapping)]
+    people = [one for one in entries if one.get("resourceType") == "Patient"]
+    if len(people) != 1:
+        raise InputError("The bundle holds no patient, or several. Export one patient at a time.")
+    person = people[0]
+    observations = [one for one in entries if one.get("resourceType") == "Observation"]
+    last = max((day for one in entries for day in _dates(one)), default=None)
+    latest: dict[str, Mapping[str, Any]] = {}
+    for one in sorted(observations, key=lambda found: max(_dates(found), default=date.min)):
+        latest[_named(one)] = one
+    smoking = [one for one in latest.values() if _has_code(one, SMOKING)]
+    gender = str(person.get("gender", "")).lower()
+    sex: Literal["female", "male"] | None = "female" if gender == "female" else "male" if gender == "male" else None
+    return Patient(
+        id=str(person.get("id") or "unnamed"),
+        age=_age(person.get("birthDate"), last),
+        sex=sex,
+        smoking=_KIND.sub("", _named_value(smoking[-1])) if smoking else None,
+        complaints=tuple(_complaints(entries, last)),
+        tests=tuple(test for name, one in sorted(latest.items()) if name and (test := _test(name, one)) is not None),
+    )
+
+
+def _complaints(entries: list[Mapping[str, Any]], last: date | None) -> Iterator[Complaint]:
+    for one in entries:
+        if one.get("resourceType") == "Condition" and _code(one.get("clinicalStatus")) in (
+            "active",
+            "recurrence",
+            "relapse",
+        ):
+            began = min(_dates(one), default=None)
+            days = (last - began).days if last and began else None
+            if name := _KIND.sub("", _named(one)):
+                yield Complaint(name, days)
+
+
+def _test(name: str, one: Mapping[str, Any]) -> TestResult | None:
+    quantity = one.get("valueQuantity")
+    if isinstance(quantity, Mapping) and isinstance(quantity.get("value"), int | float):
+        ranges = _list(one, "referenceRange")
+        low = _limit(ranges[0], "low") if ranges else None
+        high = _limit(ranges[0], "high") if ranges else None
+        value = float(quantity["value"])
+        is_low, is_high = low is not None and value < low, high is not None and value > high
+        known: Literal["low", "normal", "high"] | None = "low" if is_low else "high" if is_high else None
+        if known is None and (low is not None or high is not None):
+            known = "normal"
+        return TestResult(name, value, str(quantity.get("unit") or "") or None, None, known, low, high)
+    words = _named_value(one)
+    return TestResult(name, text=words) if words else None
+
+
+def _limit(given: Mapping[str, Any], key: str) -> float | None:
+    value = given.get(key)
+    number = value.get("value") if isinstance(value, Mapping) else None
+    return float(number) if isinstance(number, int | float) else None
+
+
+def _age(born: object, last: date | None) -> int | None:
+    birth = _day(born)
+    if birth is None or last is None or last < birth:
+        return None
+    return last.year - birth.year - ((last.month, last.day) < (birth.month, birth.day))
+
+
+def _dates(one: Mapping[str, Any]) -> list[date]:
+    """The days that a resource names for itself."""
+    period = one.get("period")
+    given = [one.get(key) for key in ("effectiveDateTime", "onsetDateTime", "performedDateTime", "authoredOn")]
+    given += [period.get("start")] if isinstance(period, Mapping) else []
+    return [day for one_given in given if (day := _day(one_given)) is not None]
+
+
+def _day(given: object) -> date | None:
+    try:
+        return date.fromisoformat(str(given)[:10])
+    except ValueError:
+        return None
+
+
+def _named(one: Mapping[str, Any]) -> str:
+    return _concept(one.get("code"))
+
+
+def _named_value(one: Mapping[str, Any]) -> str:
+    return _concept(one.get("valueCodeableConcept")) or str(one.get("valueString") or "")
+
+
+def _concept(given: object) -> str:
+    if not isinstance(given, Mapping):
+        return ""
+    shown = [str(coding.get("display") or "") for coding in _list(given, "coding")]
+    return str(given.get("text") or next(iter(shown), ""))
+
+
+def _code(given: object) -> str:
+    codings = _list(given, "coding") if isinstance(given, Mapping) else []
+    return str(codings[0].get("code") or "") if codings else ""
+
+
+def _has_code(one: Mapping[str, Any], code: str) -> bool:
+    given = one.get("code")
+    return isinstance(given, Mapping) and any(coding.get("code") == code for coding in _list(given, "coding"))
+
+
+def _list(given: Mapping[str, Any], key: str) -> list[Mapping[str, Any]]:
+    value = given.get(key)
+    return [one for one in value if isinstance(one, Mapping)] if isinstance(value, list) else []

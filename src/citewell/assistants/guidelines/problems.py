@@ -1,0 +1,88 @@
+"""What a person should look at after a guideline was read."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator, Sequence
+from itertools import pairwise
+
+from citewell.assistants.guidelines.guideline import Problem, Rule, SymptomRow
+from citewell.assistants.guidelines.read_rules import SECTION
+from citewell.assistants.guidelines.read_symptoms import REFERENCE
+from citewell.types import Document
+
+_CONTENTS = re.compile(r"^(?:table of )?contents$", re.IGNORECASE)
+_ELSEWHERE = re.compile(r"NICE(?:'|’)s guideline|guideline on", re.IGNORECASE)
+
+
+def problems(document: Document, rules: Sequence[Rule], symptoms: Sequence[SymptomRow]) -> tuple[Problem, ...]:
+    """Gaps in the numbering, references that name no rule, criteria that need reading, rules that may be cut off."""
+    return (
+        *_gaps(rules),
+        *_missing_sections(document, rules),
+        *_dangling(rules, symptoms),
+        *_rows(symptoms),
+        *_unread(rules),
+    )
+
+
+def _gaps(rules: Sequence[Rule]) -> Iterator[Problem]:
+    numbers = [tuple(int(part) for part in rule.id.split(".")) for rule in rules]
+    if numbers and numbers[0][-1] != 1:
+        yield Problem("gap", rules[0].id, f"The first rule is {rules[0].id}: those before it are missing.")
+    for (before, after), rule in zip(pairwise(numbers), rules[1:], strict=False):
+        expected = before[-1] + 1 if after[:-1] == before[:-1] else 1
+        if after[-1] != expected:
+            first = ".".join(map(str, (*after[:-1], expected)))
+            yield Problem("gap", rule.id, f"The numbering jumps to {rule.id}: {first} is missing.")
+    sections = sorted({number[:2] for number in numbers})
+    for before, after in pairwise(sections):
+        if before[0] == after[0] and after[1] > before[1] + 1:
+            yield Problem("gap", None, f"There is no rule in section {before[0]}.{before[1] + 1}.")
+
+
+def _missing_sections(document: Document, rules: Sequence[Rule]) -> Iterator[Problem]:
+    """Sections that the contents list, and that no rule stands in: the file is not whole."""
+    read = {rule.id.rpartition(".")[0] for rule in rules}
+    listed = []
+    for block in document.blocks:
+        if block.kind != "heading" and block.section and _CONTENTS.match(block.section[-1]):
+            match = SECTION.match(document.text, block.start, block.end)
+            if match and match.group(1) not in listed:
+                listed.append(match.group(1))
+    for number in listed:
+        if number not in read:
+            yield Problem("gap", None, f"The contents list section {number}, but no rule of it was found.")
+
+
+def _dangling(rules: Sequence[Rule], symptoms: Sequence[SymptomRow]) -> Iterator[Problem]:
+    known = {rule.id for rule in rules}
+    for rule in rules:
+        for number in dict.fromkeys(REFERENCE.findall(rule.text)):
+            if number not in known and not _ELSEWHERE.search(rule.text):
+                yield Problem("reference", rule.id, f"Rule {rule.id} refers to {number}, which is not here.")
+    for row in symptoms:
+        for number in row.references:
+            if number not in known:
+                yield Problem(
+                    "reference", number, f"A symptom row on page {row.page} refers to {number}, which is not here."
+                )
+
+
+def _rows(symptoms: Sequence[SymptomRow]) -> Iterator[Problem]:
+    for row in symptoms:
+        if not row.references:
+            yield Problem("symptom_row", None, f"A symptom row on page {row.page} names no rule.")
+
+
+def _unread(rules: Sequence[Rule]) -> Iterator[Problem]:
+    dated = sum(rule.date is not None for rule in rules)
+    for rule in rules:
+        if rule.date is None and 2 * dated > len(rules):
+            yield Problem("incomplete", rule.id, f"Rule {rule.id} has no date tag: check that it is whole.")
+        if rule.unread:
+            count = len(rule.unread)
+            words = "condition needs" if count == 1 else "conditions need"
+            yield Problem("needs_reading", rule.id, f"{count} {words} reading in the criteria of rule {rule.id}.")
+    if not any(rule.criteria is not None and not rule.unread for rule in rules):
+        yield Problem("no_criteria", None, "No criteria language found: there is nothing to hold a patient against.")

@@ -1,0 +1,167 @@
+"""Finds the numbered recommendations of a document, each whole: list items, page breaks, date tag."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+from citewell.types import Block, Box, Document
+
+NUMBERED = re.compile(r"(?P<id>\d{1,2}(?:\.\d{1,3}){2,3})\s+(?=[^\W\d_a-z]|['‘“\"(])")
+"""A rule opens with its number, and its sentence with a capital: “1.3.1 to 1.3.4 are adapted” is prose."""
+SECTION = re.compile(r"(\d{1,2}\.\d{1,3})\s+\S")
+DATED = re.compile(r"\[(?P<date>(?:19|20)\d\d(?:[^\[\]]{0,40})?)\]\s*$")
+MARKER = re.compile(r"(?P<mark>[•–—◦▪‣o*-]|\(?[a-z0-9]{1,2}[.)])\s+")
+
+
+@dataclass(frozen=True, slots=True)
+class Item:
+    """A list item of a rule: how deep it stands, and its words without the mark."""
+
+    depth: int
+    text: str
+
+
+@dataclass(frozen=True, slots=True)
+class Passage:
+    """A rule's words before they are understood."""
+
+    id: str
+    headings: tuple[str, ...]
+    """Titles of the sections round it, outermost first."""
+    head: str
+    """The words before its list."""
+    items: tuple[Item, ...]
+    tail: str
+    """What follows the list and still belongs to it."""
+    start: int
+    end: int
+    text: str
+    date: str | None
+    page: int
+    page_end: int
+    boxes: tuple[Box, ...]
+    scope: str | None = None
+    """What the section says of whom its rules apply to."""
+    table: tuple[str, ...] = ()
+    """The rows of the table that stands below it."""
+
+    @property
+    def is_dated(self) -> bool:
+        return self.date is not None
+
+
+def read_passages(document: Document) -> tuple[Passage, ...]:
+    """Every rule once, in order; a number that does not continue the numbering opens no rule."""
+    starts = _starts(document)
+    ends = [*starts[1:], len(document.blocks)]
+    found = []
+    intros: dict[tuple[str, ...], str] = {}
+    for at, until in zip([0, *starts], [*starts[:1], *ends], strict=True):
+        _note_intros(document, document.blocks[at:until], intros)
+        if at in starts:
+            found.append(_passage(document, document.blocks[at:until], intros))
+    return tuple(found)
+
+
+def _starts(document: Document) -> list[int]:
+    """The blocks that open a rule."""
+    starts: list[int] = []
+    last: tuple[int, ...] = ()
+    for index, block in enumerate(document.blocks):
+        if block.kind not in ("paragraph", "list_item", "box"):
+            continue
+        match = NUMBERED.match(document.text, block.start, block.end)
+        if match is None:
+            continue
+        number = tuple(int(part) for part in match.group("id").split("."))
+        if number > last and _belongs(match.group("id"), block.section):
+            starts.append(index)
+            last = number
+    return starts
+
+
+def _belongs(number: str, headings: Sequence[str]) -> bool:
+    """Whether a rule of this number may stand under these headings."""
+    sections = [match.group(1) for title in headings if (match := SECTION.match(title))]
+    return not sections or any(number.startswith(section + ".") for section in sections)
+
+
+_APPLIES = re.compile(r"[^.]*\brecommendations\b[^.]*\bapply to\b\s+(?P<whom>[^.]+)\.", re.IGNORECASE)
+
+
+def _note_intros(document: Document, blocks: Sequence[Block], intros: dict[tuple[str, ...], str]) -> None:
+    for block in blocks:
+        if block.kind == "paragraph" and (match := _APPLIES.search(document.text, block.start, block.end)):
+            intros[block.section] = match.group("whom")
+
+
+def _passage(document: Document, blocks: Sequence[Block], intros: dict[tuple[str, ...], str]) -> Passage:
+    """The rule that opens with the first block: its list, and what follows it up to its date tag."""
+    first = blocks[0]
+    after = next((n for n, block in enumerate(blocks) if n and block.kind == "heading"), len(blocks))
+    blocks, below = blocks[:after], blocks[:after]
+    last = _last(document, blocks)
+    table = tuple(document.text[one.start : one.end] for one in below[last + 1 :] if one.kind == "table_row")
+    blocks = [block for block in blocks[: last + 1] if block.kind != "table_row"]
+    match = NUMBERED.match(document.text, first.start, first.end)
+    assert match is not None
+    start, end = match.end(), blocks[-1].end
+    dated = DATED.search(document.text, start, end)
+    if dated:
+        end = start + len(document.text[start : dated.start()].rstrip())
+    head, items, tail = _parts(document, blocks, start, end)
+    boxes = tuple(document.layout.boxes(start, end))
+    scope = next(
+        (intros[first.section[:n]] for n in range(len(first.section), 0, -1) if first.section[:n] in intros), None
+    )
+    return Passage(
+        id=match.group("id"),
+        headings=first.section,
+        head=head,
+        items=items,
+        tail=tail,
+        start=start,
+        end=end,
+        text=document.text[start:end],
+        date=dated.group("date") if dated else None,
+        page=document.layout.page_at(start) or first.page or 0,
+        page_end=document.layout.page_at(end - 1) or first.page or 0,
+        boxes=boxes,
+        scope=scope,
+        table=table,
+    )
+
+
+def _last(document: Document, blocks: Sequence[Block]) -> int:
+    """The rule's last block: the first that ends with a date tag; without one, the end of its list."""
+    for index, block in enumerate(blocks):
+        if block.kind in ("paragraph", "list_item", "box") and DATED.search(document.text, block.start, block.end):
+            return index
+    last = 0
+    while last + 1 < len(blocks) and blocks[last + 1].kind == "list_item":
+        last += 1
+    return last
+
+
+def _parts(document: Document, blocks: Sequence[Block], start: int, end: int) -> tuple[str, tuple[Item, ...], str]:
+    """The words before the list, the list, and the words after it."""
+    head = [document.text[start : min(blocks[0].end, end)]]
+    tail: list[str] = []
+    items: list[Item] = []
+    marks: list[str] = []
+    for block in blocks[1:]:
+        text = document.text[block.start : min(block.end, end)].strip()
+        if not text:
+            continue
+        if block.kind == "list_item":
+            mark = MARKER.match(text)
+            name = mark.group("mark") if mark else ""
+            name = name if not name[-1:].isalnum() and name[-1:] not in ".)" else "1."
+            if name not in marks:
+                marks.append(name)
+            items.append(Item(marks.index(name), text[mark.end() :] if mark else text))
+        else:
+            (tail if items else head).append(text)
+    return " ".join(head), tuple(items), " ".join(tail)

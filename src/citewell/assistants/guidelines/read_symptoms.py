@@ -1,0 +1,49 @@
+"""Reads the index by symptom: tables whose rows name a symptom, a possible cancer and what is recommended."""
+
+from __future__ import annotations
+
+import re
+
+from citewell.assistants.guidelines.guideline import SymptomRow
+from citewell.types import Block, Document
+
+REFERENCE = re.compile(r"(?<![\d.])(\d{1,2}\.\d{1,3}\.\d{1,3})(?![\d.]*\d)")
+_CELL = re.compile(r"(?:^|; )(?P<header>[^:;]{3,60}): ")
+_SYMPTOM = re.compile(r"\b(?:symptoms?|findings?|signs?|features)\b", re.IGNORECASE)
+_CANCER = re.compile(r"\bpossible\b", re.IGNORECASE)
+_ADVICE = re.compile(r"\brecommendations?\b", re.IGNORECASE)
+_BRACKETED = re.compile(r"\[?(\d{1,2}\.\d{1,3}\.\d{1,3})\]|\[(\d{1,2}\.\d{1,3}\.\d{1,3})")
+"""A reference stands in brackets; one of them may be missing."""
+
+
+def read_symptoms(document: Document) -> tuple[SymptomRow, ...]:
+    """Every row of such a table, with the rules it refers to."""
+    rows = (_row(document, block) for block in document.blocks if block.kind == "table_row")
+    return tuple(row for row in rows if row is not None)
+
+
+def _row(document: Document, block: Block) -> SymptomRow | None:
+    cells = _cells(document.text[block.start : block.end])
+    symptom = next((cell for header, cell in cells if _SYMPTOM.search(header) and not _ADVICE.search(header)), None)
+    cancer = next((cell for header, cell in cells if _CANCER.search(header)), None)
+    advice = next((cell for header, cell in cells if _ADVICE.search(header)), None)
+    if symptom is None or cancer is None or advice is None:
+        return None
+    system, group = _place(block.section)
+    references = tuple(dict.fromkeys(one or other for one, other in _BRACKETED.findall(advice)))
+    page = document.layout.page_at(block.start) or block.page or 0
+    return SymptomRow(system, group, page, symptom, cancer, advice, references, block.start, block.end)
+
+
+def _cells(text: str) -> list[tuple[str, str]]:
+    """The cells of a row, each with the header of its column."""
+    found = list(_CELL.finditer(text))
+    known = [one for one in found if any(sign.search(one.group("header")) for sign in (_SYMPTOM, _CANCER, _ADVICE))]
+    ends = [*(one.start() for one in known[1:]), len(text)][: len(known)]
+    return [(one.group("header"), text[one.end() : end].strip()) for one, end in zip(known, ends, strict=True)]
+
+
+def _place(section: tuple[str, ...]) -> tuple[str, str]:
+    """The system and the group in it: the two headings below the part that holds the tables."""
+    below = section[1:] if len(section) > 1 else section
+    return (below[0] if below else "", below[-1] if below else "")

@@ -1,0 +1,44 @@
+"""A guideline as `citewell guidelines check` and the API show it."""
+
+from __future__ import annotations
+
+from dataclasses import asdict
+from typing import Any
+
+from citewell.assistants.guidelines.criteria import as_json, render
+from citewell.assistants.guidelines.guideline import Guideline, Rule, SymptomRow
+
+
+def guideline_json(found: Guideline) -> dict[str, Any]:
+    """The whole guideline."""
+    return {
+        "title": found.title,
+        "name": found.name,
+        "edition": found.edition,
+        "rules": [rule_json(rule) for rule in found.rules],
+        "symptoms": [_symptom(row) for row in found.symptoms],
+        "definitions": [{"term": one.term, "text": one.text, "page": one.page} for one in found.definitions],
+        "problems": [asdict(one) for one in found.problems],
+    }
+
+
+def rule_json(rule: Rule) -> dict[str, Any]:
+    """One rule; `criteria` is null where there is no criteria language."""
+    tree = None if rule.criteria is None else {"sentence": render(rule.criteria), "tree": as_json(rule.criteria)}
+    return {
+        "id": rule.id,
+        "section": rule.section,
+        "site": rule.site,
+        "page": rule.page,
+        "page_end": rule.page_end,
+        "text": rule.text,
+        "date": rule.date,
+        "boxes": [asdict(box) for box in rule.boxes],
+        "action": rule.action.label,
+        "criteria": tree,
+    }
+
+
+def _symptom(row: SymptomRow) -> dict[str, Any]:
+    shown = asdict(row)
+    return {**{key: shown[key] for key in shown if key not in ("start", "end")}, "references": list(row.references)}

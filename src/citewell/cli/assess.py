@@ -1,0 +1,68 @@
+"""`citewell assess`: hold a patient against the guidelines in the library."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, Any
+
+import typer
+
+from citewell.cli.frame import Home, Json, opened, print_json, printable
+
+if TYPE_CHECKING:
+    from citewell.assistants.guidelines.patient import Patient
+    from citewell.bootstrap import App
+
+MARKS = {"met": "✓", "assumed": "~", "not met": "✗", "unknown": "?"}
+
+
+def assess(
+    context: typer.Context,
+    patient: Annotated[str, typer.Option(help="A JSON file or FHIR bundle, or the id of a patient on file.")],
+    guideline: Annotated[
+        list[str] | None,
+        typer.Option(help="Id of a guideline's document; all of them unless named.", show_default=False),
+    ] = None,
+    home: Home = None,
+    json: Json = False,
+) -> None:
+    """Hold a patient against the guidelines: the rules that match, those that nearly do, and what to ask next."""
+    from citewell.assistants.guidelines.assess import assessment_json
+
+    with opened(context, home) as app:
+        only = [app.find(one) for one in guideline or []]
+        scope = app.scope_of_owner()
+        found = [assessment_json(app.guidelines.assess(one, scope=scope, only=only)) for one in _patients(app, patient)]
+    if json:
+        print_json(found[0] if len(found) == 1 else {"assessments": found})
+        return
+    for one in found:
+        _print(one)
+
+
+def _patients(app: App, named: str) -> tuple[Patient, ...]:
+    from citewell.assistants.guidelines.roster import read_patients
+
+    path = Path(named)
+    return read_patients(path) if path.is_file() else (app.guidelines.patient(named),)
+
+
+def _print(found: dict[str, Any]) -> None:
+    lines = [f"{found['patient']['id']}: {found['risk_level']}"]
+    if found["sites"]:
+        lines.append("  " + "; ".join(found["sites"]))
+    if found["action"]:
+        lines.append("  " + found["action"])
+    for rule in found["matched"]:
+        lines.append(f"  {rule['guideline']} §{rule['rule']}, p.{rule['page']} ({rule['risk_level']})")
+        lines += [f"    {MARKS[one['state']]} {one['text']}" + _fact(one) for one in rule["conditions"]]
+    for rule in found["near_misses"]:
+        place = f"  near: {rule['guideline']} §{rule['rule']}, p.{rule['page']}"
+        lines.append(f"{place} would match if: {rule['would_match_if']}")
+    lines += [f"  {one['kind']}: {one['ask']}" for one in found["unknowns"]]
+    lines += [f"  note: {one}" for one in found["notes"]]
+    typer.echo(printable("\n".join(lines)) + "\n")
+
+
+def _fact(one: dict[str, Any]) -> str:
+    return f" — {one['fact']}" if one["fact"] else ""

@@ -1,0 +1,102 @@
+"""`citewell guidelines`: add a guideline, check how it was read."""
+
+from __future__ import annotations
+
+from collections import Counter
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated
+
+import typer
+
+from citewell.cli.frame import Home, Json, opened, print_json, printable, progress
+
+if TYPE_CHECKING:
+    from citewell.assistants.guidelines.guideline import Guideline
+
+app = typer.Typer(
+    help="Guidelines that can be held against a patient: add one, check how it was read, list them.",
+    no_args_is_help=True,
+    add_completion=False,
+)
+
+File = Annotated[Path, typer.Argument(help="The guideline, as PDF.", show_default=False)]
+
+
+@app.command()
+def add(
+    context: typer.Context,
+    file: File,
+    replaces: Annotated[str | None, typer.Option(help="Id of the edition that this one replaces.")] = None,
+    home: Home = None,
+    json: Json = False,
+) -> None:
+    """Read a guideline into the library. A file without numbered recommendations is refused."""
+    with opened(context, home) as app, progress(quiet=json) as watch:
+        added = app.guidelines.add(
+            file,
+            replaces=app.find(replaces) if replaces else None,
+            watch=lambda step: watch(file.name, step),
+        )
+        found = app.guidelines.guideline(added.entry.id, app.scope_of_owner())
+    shown = {"document_id": added.entry.id, "was_there": added.was_there, **_counts(found)}
+    if json:
+        print_json(shown)
+        return
+    mark = "=" if added.was_there else "✓"
+    typer.echo(printable(f"{mark} {found.name}: {found.title} ({added.entry.id[:8]})"))
+    _print_counts(found)
+
+
+@app.command()
+def check(context: typer.Context, file: File, home: Home = None, json: Json = False) -> None:
+    """Report how a guideline is read: rules, gaps, symptom rows, references, criteria that need reading."""
+    from citewell.assistants.guidelines.view import guideline_json
+
+    with opened(context, home) as app:
+        found = app.guidelines.check(file)
+    if json:
+        print_json(guideline_json(found))
+        return
+    typer.echo(printable(f"{found.name}: {found.title}"))
+    _print_counts(found)
+    for problem in found.problems:
+        typer.echo(printable(f"  ! {problem.message}"))
+
+
+@app.command("list")
+def list_guidelines(context: typer.Context, home: Home = None, json: Json = False) -> None:
+    """List the guidelines that patients are held against."""
+    with opened(context, home) as app:
+        scope = app.scope_of_owner()
+        found = [(entry.id, app.guidelines.guideline(entry.id, scope)) for entry in app.guidelines.entries(scope)]
+    if json:
+        print_json({"guidelines": [{"document_id": one, **_counts(guideline)} for one, guideline in found]})
+        return
+    for one, guideline in found:
+        edition = guideline.edition or "no date"
+        typer.echo(
+            printable(f"{one[:8]}  {guideline.name}  {guideline.title}  ({edition}, {len(guideline.rules)} rules)")
+        )
+
+
+def _counts(found: Guideline) -> dict[str, object]:
+    return {
+        "name": found.name,
+        "title": found.title,
+        "edition": found.edition,
+        "rules": len(found.rules),
+        "rules_with_criteria": sum(rule.criteria is not None for rule in found.rules),
+        "symptoms": len(found.symptoms),
+        "definitions": len(found.definitions),
+        "problems": len(found.problems),
+    }
+
+
+def _print_counts(found: Guideline) -> None:
+    with_criteria = sum(rule.criteria is not None for rule in found.rules)
+    typer.echo(f"  edition {found.edition or 'not stated'}")
+    without = len(found.rules) - with_criteria
+    typer.echo(f"  {len(found.rules)} rules: {with_criteria} with criteria; no criteria language found in {without}")
+    typer.echo(f"  {len(found.symptoms)} symptom rows, {len(found.definitions)} definitions")
+    kinds = Counter(problem.kind.replace("_", " ") for problem in found.problems)
+    typer.echo("  problems: " + (", ".join(f"{count} {kind}" for kind, count in sorted(kinds.items())) or "none"))
