@@ -186,6 +186,24 @@ def test_a_queued_document_becomes_the_next_version_once_its_title_is_known(
     assert library.verify().problems == ()
 
 
+@pytest.mark.parametrize("is_queued", [False, True])
+def test_nobody_takes_over_a_document_that_they_do_not_see(
+    library: SqlLibrary, put: Put, reader: Reader, is_queued: bool
+) -> None:
+    theirs = put(ASPIRIN, tags=frozenset({"heart"}))
+    lung = Scope("clinic", frozenset({"lung"}), EVERY, None)
+    filing = Filing(tags=frozenset({"lung"}))
+    if is_queued:
+        mine = library.enqueue(ASPIRIN_TWO, filing=filing, scope=lung)
+        assert library.claim("me") is not None
+        done = library.complete(mine.id, reader.read(ASPIRIN_TWO, chunking=None, watch=lambda _: None), "me")
+    else:
+        done = put(ASPIRIN_TWO, scope=lung, tags=frozenset({"lung"}))
+    assert done is not None
+    assert (done.version, done.is_current, done.tags) == (1, True, ("lung",))
+    assert library.entry(theirs.id, OWNER) == theirs
+
+
 def test_a_stopped_worker_leaves_its_document_in_the_queue(library: SqlLibrary) -> None:
     queued = library.enqueue(ASPIRIN, filing=Filing(), scope=OWNER)
     library.claim("me")

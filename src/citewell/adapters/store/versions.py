@@ -11,7 +11,7 @@ from sqlalchemy import Connection, and_, func, insert, select, update
 from citewell.adapters.store import rows
 from citewell.adapters.store.access import PUBLIC, visible
 from citewell.adapters.store.engine import reading, writing
-from citewell.adapters.store.schema import documents, originals
+from citewell.adapters.store.schema import document_tags, documents, originals
 from citewell.adapters.store.schema import library as facts
 from citewell.adapters.store.shelf import SqlShelf
 from citewell.errors import EmbedderMismatch, NotFound, ScopeRefused
@@ -113,13 +113,13 @@ class SqlVersions(SqlShelf):
             return row
         if filing.subject is not None or title is None:
             return None
-        return self._alike(connection, scope.tenant, source.name, title)
+        return self._alike(connection, scope, source.name, title)
 
     @staticmethod
-    def _alike(connection: Connection, tenant: str, name: str, title: str) -> Any:
-        """The current document of this name and title that is about no person."""
+    def _alike(connection: Connection, scope: Scope, name: str, title: str) -> Any:
+        """The current document of this name and title that is about no person: none that the scope may not see."""
         alike = and_(
-            documents.c.tenant == tenant,
+            visible(scope),
             documents.c.subject.is_(None),
             documents.c.is_current,
             documents.c.name == name,
@@ -131,7 +131,10 @@ class SqlVersions(SqlShelf):
         """The lineage of a queued document whose title is known only now that it is read."""
         if row.subject is not None or row.version > 1:
             return {}
-        before = self._alike(connection, row.tenant, row.name, title)
+        # Who added it is gone by now: what its own tags let see, they saw. Another's document is never taken over.
+        query = select(document_tags.c.tag).where(document_tags.c.document_id == row.id)
+        scope = Scope(row.tenant, frozenset(connection.execute(query).scalars()), EVERY, None)
+        before = self._alike(connection, scope, row.name, title)
         if before is None:
             return {}
         return {"lineage": before.lineage, "version": self._next_version(connection, before.lineage)}
