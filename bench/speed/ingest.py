@@ -12,7 +12,6 @@ import time
 from pathlib import Path
 
 import citewell
-from citewell.types import Source
 
 
 def texts(folder: Path, count: int) -> list[tuple[str, str]]:
@@ -25,10 +24,12 @@ def measure(folder: Path, documents: int) -> dict[str, float]:
     """Embed the same passages and sentences with and without the library round them."""
     corpus = texts(folder, documents)
     with tempfile.TemporaryDirectory() as home, citewell.open(Path(home)) as app:
+        files = [Path(home) / f"{number}.md" for number in range(len(corpus))]
+        for path, (title, text) in zip(files, corpus, strict=True):
+            path.write_text(f"# {title}\n\n{text}")
         app.embedder.embed(["warm up"])
         started = time.perf_counter(), time.process_time()
-        for number, (title, text) in enumerate(corpus):
-            app.add_source(Source(f"# {title}\n\n{text}".encode(), f"{number}.md"))
+        assert [outcome.error for outcome in app.add_all(files)] == [None] * len(files)
         ingest_s, ingest_cpu_s = time.perf_counter() - started[0], time.process_time() - started[1]
         passages = [
             [one.passage for one in chunks] + [document.text[a:b] for one in chunks for a, b in one.sentences]

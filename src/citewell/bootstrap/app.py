@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import time
 from collections.abc import Callable, Iterable, Iterator, Sequence
-from functools import cached_property
+from functools import cached_property, partial
 from pathlib import Path
 from types import TracebackType
 from typing import TYPE_CHECKING
@@ -199,10 +199,23 @@ class App:
         watch: Callable[[Path, Step], None] | None = None,
     ) -> Iterator[Outcome]:
         """Add many files; one that cannot be read does not stop the others."""
-        for path in paths:
+        from citewell.ingest.library import in_turn, prepared, unwatched
+
+        def prepare(path: Path) -> Callable[[], Added]:
+            return prepared(
+                read_source(path, self.settings.limits.max_bytes),
+                filing=filing or Filing(),
+                scope=self.scope_of_owner(),
+                library=self.library,
+                reader=self.reader,
+                watch=unwatched if watch is None else partial(watch, path),
+            )
+
+        files = list(paths)
+        _ = self.reader  # two threads must not load it
+        for path, ready in zip(files, in_turn(partial(prepare, path) for path in files), strict=True):
             try:
-                step = None if watch is None else _bound(watch, path)
-                yield Outcome(path, self.add(path, filing=filing, watch=step), None)
+                yield Outcome(path, ready.result()(), None)
             except InputError as error:
                 yield Outcome(path, None, error)
             except LibraryError as error:  # the rest would meet the same
@@ -299,7 +312,3 @@ class App:
     def verify(self) -> Verification:
         """Prove that text, chunks and vectors agree."""
         return self.library.verify()
-
-
-def _bound(watch: Callable[[Path, Step], None], path: Path) -> Callable[[Step], None]:
-    return lambda step: watch(path, step)

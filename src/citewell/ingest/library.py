@@ -2,15 +2,24 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections import deque
+from collections.abc import Callable, Iterable, Iterator
+from concurrent.futures import Future, ThreadPoolExecutor
 from dataclasses import dataclass, replace
 from functools import partial
+from itertools import islice
+from typing import TypeVar
 
 from citewell.errors import EmbedderMismatch
 from citewell.ingest.parse import safe_name
 from citewell.ingest.read import Reader, Step, Watch
 from citewell.ports import Library
 from citewell.types import Entry, Filing, Scope, Source
+
+AT_ONCE = 2
+"""Files that are read side by side: one is cut or stored while the other is embedded."""
+
+T = TypeVar("T")
 
 
 @dataclass(frozen=True, slots=True)
@@ -30,15 +39,39 @@ def add(
     source: Source, *, filing: Filing, scope: Scope, library: Library, reader: Reader, watch: Watch = unwatched
 ) -> Added:
     """Read a file and make it current; the same bytes twice do nothing again, a failure leaves nothing behind."""
+    return prepared(source, filing=filing, scope=scope, library=library, reader=reader, watch=watch)()
+
+
+def prepared(
+    source: Source, *, filing: Filing, scope: Scope, library: Library, reader: Reader, watch: Watch = unwatched
+) -> Callable[[], Added]:
+    """Read a file; what is returned makes it current. Nothing is changed before that."""
     source = Source(source.data, safe_name(source.name))
     if filing.replaces is None and (entry := library.same(source, subject=filing.subject, scope=scope)) is not None:
         if filing.chunking is None or filing.chunking == entry.chunking:
-            return refiled(entry, filing=filing, scope=scope, library=library)
+            return partial(refiled, entry, filing=filing, scope=scope, library=library)
         filing = replace(filing, replaces=entry.id)  # the same bytes, to be cut otherwise
     check_embedder(library, reader.embedder.fingerprint)
     reading = reader.read(source, chunking=filing.chunking, watch=watch)
-    watch(Step("storing"))
-    return Added(library.add(source, reading, filing=filing, scope=scope), was_there=False)
+
+    def store() -> Added:
+        watch(Step("storing"))
+        return Added(library.add(source, reading, filing=filing, scope=scope), was_there=False)
+
+    return store
+
+
+def in_turn(works: Iterable[Callable[[], T]]) -> Iterator[Future[T]]:
+    """Do two at a time, so that one file is cut or stored while another is embedded; results in the order given."""
+    rest = iter(works)
+    with ThreadPoolExecutor(AT_ONCE, "citewell-reading") as workers:
+        waiting = deque(workers.submit(work) for work in islice(rest, AT_ONCE))
+        try:
+            while waiting:
+                yield waiting.popleft()
+                waiting.extend(workers.submit(work) for work in islice(rest, 1))
+        finally:
+            workers.shutdown(cancel_futures=True)
 
 
 def refiled(entry: Entry, *, filing: Filing, scope: Scope, library: Library) -> Added:
