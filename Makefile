@@ -52,6 +52,7 @@ bench: .venv/dev ## All benches; results in bench/results
 	$(BIN)/python bench/speed/ingest.py --data $(SHARED)/scifact --json bench/results/ingest.json
 	$(BIN)/python bench/speed/search.py --json bench/results/search.json
 	$(BIN)/python bench/speed/answer.py --data $(SHARED)/scifact --json bench/results/answer.json
+	$(BIN)/python bench/speed/streams.py --data $(SHARED)/scifact --json bench/results/streams.json
 	$(BIN)/python bench/speed/start.py --json bench/results/start.json
 
 samples: .venv/dev ## Make the sample library anew

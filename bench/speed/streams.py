@@ -1,7 +1,8 @@
 """A hundred people at once on one process, against one person alone: `python bench/speed/streams.py`.
 
 Each figure is a throughput over HTTP with its ratio to one person's in the same run. Every answer is compared with the
-one that the same question got alone: `lost` and `mixed` must be 0. Without --home the sample library is served.
+one that the same question got alone: `lost` and `mixed` must be 0. With --data FOLDER (BEIR layout) the library is that
+of `answer.py`, 10,000 passages of real sentences, and the questions are its test queries; else it is the samples.
 """
 
 from __future__ import annotations
@@ -16,16 +17,21 @@ import tempfile
 import time
 from collections.abc import Awaitable, Callable
 from contextlib import suppress
+from itertools import cycle, islice
 from pathlib import Path
 from typing import Any
 
 import httpx
+from answer import fill, read
 
-from citewell.samples import EXAMPLE_QUESTIONS
+from citewell.bootstrap import build
+from citewell.config import Settings
+from citewell.samples import EXAMPLE_QUESTIONS, sample_files
 
-QUESTIONS = [question.text for question in EXAMPLE_QUESTIONS]
-ROUNDS_ALONE = 5
-"""How often one person asks every question."""
+PASSAGES = 10_000
+QUESTIONS = 20
+ALONE = 40
+"""How many questions one person asks."""
 
 Call = Callable[[httpx.AsyncClient, str], Awaitable[list[str] | None]]
 
@@ -49,16 +55,15 @@ async def search(client: httpx.AsyncClient, question: str) -> list[str] | None:
     return [hit["source_id"] for hit in response.json()["hits"]] if response.status_code == 200 else None
 
 
-async def measured(client: httpx.AsyncClient, call: Call, people: int) -> dict[str, float]:
+async def measured(client: httpx.AsyncClient, call: Call, questions: list[str], people: int) -> dict[str, float]:
     """One person's throughput, that of many at once, and what the many lost or got from another's answer."""
-    await call(client, QUESTIONS[0])
+    await call(client, questions[0])
     started = time.perf_counter()
     alone = {}
-    for _ in range(ROUNDS_ALONE):
-        for question in QUESTIONS:
-            alone[question] = await call(client, question)
-    one_per_s = ROUNDS_ALONE * len(QUESTIONS) / (time.perf_counter() - started)
-    asked = [QUESTIONS[at % len(QUESTIONS)] for at in range(people)]
+    for question in islice(cycle(questions), ALONE):
+        alone[question] = await call(client, question)
+    one_per_s = ALONE / (time.perf_counter() - started)
+    asked = list(islice(cycle(questions), people))
     started = time.perf_counter()
     found = await asyncio.gather(*(call(client, question) for question in asked))
     many_per_s = people / (time.perf_counter() - started)
@@ -73,38 +78,54 @@ async def measured(client: httpx.AsyncClient, call: Call, people: int) -> dict[s
     }
 
 
-async def all_measured(link: str, people: int) -> dict[str, Any]:
+async def all_measured(link: str, questions: list[str], people: int) -> dict[str, Any]:
     """Answers and searches of one server."""
     address, _, token = link.partition("/?token=")
     limits = httpx.Limits(max_connections=people)
     headers = {"Authorization": f"Bearer {token}"}
     async with httpx.AsyncClient(base_url=address, headers=headers, timeout=600, limits=limits) as client:
-        return {"answers": await measured(client, ask, people), "searches": await measured(client, search, people)}
+        return {
+            "answers": await measured(client, ask, questions, people),
+            "searches": await measured(client, search, questions, people),
+        }
+
+
+def prepared(home: Path, data: Path | None) -> list[str]:
+    """Fill a library; the questions to ask of it."""
+    with build(Settings(home=home)) as app:
+        if data is None:
+            for outcome in app.add_all(sample_files()):
+                assert outcome.error is None
+            return [question.text for question in EXAMPLE_QUESTIONS]
+        pool, questions = read(data, QUESTIONS)
+        fill(app, pool, PASSAGES)
+        return questions
 
 
 def main() -> None:
     """Measure, print one table, write JSON."""
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--people", type=int, default=100)
-    parser.add_argument("--home", type=Path, help="a library to serve; the samples otherwise")
+    parser.add_argument("--data", type=Path)
     parser.add_argument("--json", type=Path)
     options = parser.parse_args()
     allowed = {"CITEWELL_ASKS_PER_MINUTE": "1000000", "CITEWELL_REQUESTS_PER_MINUTE": "1000000"}
-    with tempfile.TemporaryDirectory() as folder:
-        command = [sys.executable, "-m", "citewell.cli", "--home", str(options.home or folder), "serve", "--port", "0"]
-        command += ["--json"] if options.home else ["--samples", "--json"]
+    with tempfile.TemporaryDirectory() as home:
+        questions = prepared(Path(home), options.data)
+        command = [sys.executable, "-m", "citewell.cli", "--home", home, "serve", "--port", "0", "--json"]
         with subprocess.Popen(command, stdout=subprocess.PIPE, text=True, env={**os.environ, **allowed}) as server:
             try:
                 assert server.stdout is not None
                 told = ""
                 while not told.rstrip().endswith("}"):
                     told += server.stdout.readline()
-                measures = asyncio.run(all_measured(json.loads(told)["url"], options.people))
+                measures = asyncio.run(all_measured(json.loads(told)["url"], questions, options.people))
             finally:
                 server.terminate()
                 with suppress(subprocess.TimeoutExpired):
                     server.wait(20)
-    result = {"people": options.people, "cores": os.cpu_count(), **measures}
+    library = "samples" if options.data is None else f"{PASSAGES} passages"
+    result = {"people": options.people, "library": library, "cores": os.cpu_count(), **measures}
     for name, figures in measures.items():
         print(f"{name:10}" + "".join(f"  {key} {value:>8}" for key, value in figures.items()))
     if options.json:
