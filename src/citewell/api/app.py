@@ -20,6 +20,7 @@ from citewell.api.auth import Keys
 from citewell.api.guard import Guard
 from citewell.api.health import Health
 from citewell.api.openapi import described
+from citewell.api.requests import known_names
 from citewell.api.routes import (
     ask,
     ask_pages,
@@ -38,7 +39,7 @@ from citewell.api.routes import (
     source_pages,
     status,
 )
-from citewell.api.site import Site, known_names
+from citewell.api.site import Site
 from citewell.bootstrap import App
 
 API = (ask, search, documents, conversations, inbox, audit, people, status)

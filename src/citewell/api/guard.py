@@ -17,7 +17,8 @@ from citewell.api.auth import is_equal, is_own_host, is_same_origin
 from citewell.api.errors import Problem, Refused, answer, problem_of
 from citewell.api.limits import too_often
 from citewell.api.receiving import buffered, is_form_with_files
-from citewell.api.site import CSRF_NEEDED, Site
+from citewell.api.requests import CSRF_NEEDED
+from citewell.api.site import Site
 from citewell.api.visitor import VISITOR, Visitor
 
 SAFE_METHODS = frozenset({"GET", "HEAD"})

@@ -10,20 +10,19 @@ from collections import OrderedDict
 from collections.abc import Callable, Hashable
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, replace
-from typing import Annotated, Any, TypeVar, get_origin
+from typing import Annotated, Any, TypeVar
 
 from fastapi import Depends, Request
-from fastapi.dependencies.models import Dependant
 from fastapi.responses import HTMLResponse
 from starlette.responses import Response
 
 from citewell.answer.desk import Desk
-from citewell.api.auth import Keys, is_equal
-from citewell.api.errors import NOT_OUR_FORM, Refused
+from citewell.api.auth import Keys
+from citewell.api.errors import Refused
 from citewell.api.limits import Allowance, too_often
 from citewell.api.metrics import Metrics
 from citewell.api.progress import Progress, Stopwatch
-from citewell.api.visitor import Visitor, visitor_of
+from citewell.api.visitor import Visitor
 from citewell.bootstrap import App, Results
 from citewell.errors import InputError
 from citewell.ingest.library import Added, refiled
@@ -36,8 +35,6 @@ log = logging.getLogger(__name__)
 
 T = TypeVar("T")
 
-CSRF_NEEDED = "citewell.csrf_needed"
-"""In the scope of a request: whether its form must prove that it is ours."""
 QUARTER_S = 900.0
 UNDER_WAY = frozenset({State.PENDING, State.QUEUED, State.PROCESSING})
 OPENED_DOCUMENTS = 4
@@ -272,34 +269,6 @@ class Site:
         self.delete(document_id, scope)
         self.worker().nudge()
         return entry
-
-
-def require_our_form(request: Request, csrf: str | None = None) -> None:
-    """Refuse a change that does not prove that one of our own pages asked for it."""
-    if request.scope[CSRF_NEEDED] and not is_equal(csrf, visitor_of(request).csrf):
-        raise Refused(NOT_OUR_FORM)
-
-
-def known_names(request: Request) -> None:
-    """Refuse names in an address that its route does not know, and single ones said twice: nothing is passed over."""
-    fields = {field.alias: field for field in _query_fields(request.scope["route"].dependant)}
-    for name in request.query_params:
-        if name not in fields:
-            raise InputError(f"This address takes these names, and no others: {', '.join(sorted(fields)) or 'none'}.")
-        is_list = get_origin(fields[name].field_info.annotation) in (list, tuple)
-        if not is_list and len(request.query_params.getlist(name)) > 1:
-            raise InputError(f"Say “{name}” only once.")
-
-
-def _query_fields(dependant: Dependant) -> list[Any]:
-    """What a route and all that it depends on read from the address."""
-    inner = [field for one in dependant.dependencies for field in _query_fields(one)]
-    return [*dependant.query_params, *inner]
-
-
-def our_request(request: Request) -> None:
-    """Refuse such a change before its body is looked at."""
-    require_our_form(request)
 
 
 def is_answering(entry: Entry) -> bool:

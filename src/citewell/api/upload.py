@@ -13,7 +13,7 @@ from starlette.formparsers import MultiPartException, MultiPartParser
 
 from citewell.api.auth import is_equal
 from citewell.api.errors import NOT_OUR_FORM, Refused
-from citewell.api.site import CSRF_NEEDED
+from citewell.api.requests import CSRF_NEEDED
 from citewell.api.visitor import visitor_of
 from citewell.errors import CitewellError, DiskFull, InputError, TooLarge
 from citewell.ingest.parse import safe_name

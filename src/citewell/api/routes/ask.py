@@ -11,7 +11,8 @@ from citewell.answer.view import check_json, done_json
 from citewell.api import stream
 from citewell.api.asking import Asking, answered, begun, in_turn, streamed
 from citewell.api.bodies.answers import AnswerShape, ChecksShape, Question, ToCheck
-from citewell.api.site import Here, our_request
+from citewell.api.requests import our_request
+from citewell.api.site import Here
 from citewell.api.visitor import Member, Visitor
 from citewell.types import Check
 

@@ -13,8 +13,9 @@ from citewell.answer.stream import Started
 from citewell.api.asking import Asking, answered, begun
 from citewell.api.errors import Problem, problem_of
 from citewell.api.history import talks, turns
+from citewell.api.requests import require_our_form
 from citewell.api.routes.search_pages import examples
-from citewell.api.site import Here, Site, is_answering, require_our_form
+from citewell.api.site import Here, Site, is_answering
 from citewell.api.visitor import Member, Reader, Visitor
 from citewell.errors import CitewellError, NotFound
 from citewell.web.answers import Turn

@@ -9,7 +9,8 @@ from fastapi import APIRouter, Depends, Query
 from citewell.answer.kept_view import entry_json, proof_json, record_json, replay_json
 from citewell.api.asking import in_turn
 from citewell.api.bodies.kept import ProofShape, RecordShape, RecordsShape, ReplayShape
-from citewell.api.site import Here, our_request
+from citewell.api.requests import our_request
+from citewell.api.site import Here
 from citewell.api.visitor import Governor, Member
 
 router = APIRouter(prefix="/api/v1/audit")

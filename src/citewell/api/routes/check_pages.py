@@ -11,7 +11,8 @@ from starlette.concurrency import run_in_threadpool
 from citewell.answer.view import check_json
 from citewell.api.asking import in_turn
 from citewell.api.errors import Problem, problem_of
-from citewell.api.site import Here, Site, is_answering, require_our_form
+from citewell.api.requests import require_our_form
+from citewell.api.site import Here, Site, is_answering
 from citewell.api.visitor import Member, Visitor
 from citewell.errors import CitewellError
 from citewell.types import Check

@@ -9,7 +9,8 @@ from fastapi import APIRouter, Depends
 from citewell.answer.kept_view import conversation_json, turn_json
 from citewell.api.bodies.documents import DeletedShape
 from citewell.api.bodies.kept import ConversationsShape, TurnsShape
-from citewell.api.site import Here, our_request
+from citewell.api.requests import our_request
+from citewell.api.site import Here
 from citewell.api.visitor import Member
 
 router = APIRouter(prefix="/api/v1/conversations")

@@ -12,7 +12,8 @@ from starlette.concurrency import run_in_threadpool
 from citewell.answer.replay import Replay
 from citewell.api.asking import in_turn
 from citewell.api.history import names, words
-from citewell.api.site import Here, Site, require_our_form
+from citewell.api.requests import require_our_form
+from citewell.api.site import Here, Site
 from citewell.api.visitor import Governor, Member, Visitor
 from citewell.keeping import Proof, Record
 from citewell.web.answers import passage_chip, turn

@@ -20,8 +20,9 @@ from citewell.api.bodies.documents import (
     UploadShape,
 )
 from citewell.api.intake import take_in
+from citewell.api.requests import our_request
 from citewell.api.shapes import box_json, entry_json
-from citewell.api.site import UNDER_WAY, Here, our_request
+from citewell.api.site import UNDER_WAY, Here
 from citewell.api.visitor import Editor, Reader
 from citewell.errors import InputError
 from citewell.types import Filing, State

@@ -8,7 +8,8 @@ from fastapi import APIRouter, Depends
 
 from citewell.answer.kept_view import case_json, routed_json
 from citewell.api.bodies.kept import CaseShape, Reply, RoutedListShape, RoutedShape
-from citewell.api.site import Here, our_request
+from citewell.api.requests import our_request
+from citewell.api.site import Here
 from citewell.api.visitor import Member
 
 router = APIRouter(prefix="/api/v1")

@@ -10,7 +10,8 @@ from fastapi import APIRouter, Form, Query, Request, Response
 from fastapi.responses import RedirectResponse
 
 from citewell.api.intake import ADDED_BY, Taken, take_in
-from citewell.api.site import UNDER_WAY, Here, Site, require_our_form
+from citewell.api.requests import require_our_form
+from citewell.api.site import UNDER_WAY, Here, Site
 from citewell.api.upload import MAX_FILES
 from citewell.api.visitor import Editor, Reader, Visitor
 from citewell.errors import InputError, NotFound

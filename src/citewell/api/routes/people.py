@@ -27,7 +27,8 @@ from citewell.api.bodies.people import (
     UsersShape,
 )
 from citewell.api.people import Change, added, changed, new_password, own_id, owned_tags, set_owner
-from citewell.api.site import Here, our_request
+from citewell.api.requests import our_request
+from citewell.api.site import Here
 from citewell.api.visitor import MAY, Governor, Reader
 from citewell.types import OWNER_ID
 

@@ -13,7 +13,8 @@ from starlette.concurrency import run_in_threadpool
 
 from citewell.api.errors import Problem, problem_of
 from citewell.api.people import Change, changed, new_password, own_id, owned_tags, set_owner
-from citewell.api.site import Here, Site, require_our_form
+from citewell.api.requests import require_our_form
+from citewell.api.site import Here, Site
 from citewell.api.visitor import Governor, Reader, Visitor
 from citewell.errors import InputError
 from citewell.types import OWNER_ID, Role

@@ -14,7 +14,8 @@ from fastapi.responses import RedirectResponse
 from citewell.api.errors import Problem, Refused, answer
 from citewell.api.guard import NO_ENTRY, SIGN_IN, own_path
 from citewell.api.limits import too_often
-from citewell.api.site import Here, require_our_form
+from citewell.api.requests import require_our_form
+from citewell.api.site import Here
 from citewell.api.visitor import Reader
 
 log = logging.getLogger(__name__)
