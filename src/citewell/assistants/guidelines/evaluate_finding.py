@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import cached_property
 
 from citewell.assistants.guidelines.criteria import Absence, Finding, Quality
 from citewell.assistants.guidelines.evaluate_tests import is_test, judge_by_test
-from citewell.assistants.guidelines.match import Said, broader, holds, qualities, said, units
+from citewell.assistants.guidelines.match import Said, broader, cue, holds, qualities, said, units
 from citewell.assistants.guidelines.patient import Patient
 from citewell.assistants.guidelines.state import Judged, State
 
@@ -39,7 +40,7 @@ def judge_finding(finding: Finding, record: Record) -> list[Judged]:
     judged = [Judged(finding.phrase, State.MET, given[0].text, is_clinical=True)]
     judged += [_judge_quality(one, finding, given) for one in finding.qualities]
     if finding.detail:
-        judged.append(_judge_detail(finding, given))
+        judged.append(_judge_detail(finding, given, record))
     return judged
 
 
@@ -93,15 +94,23 @@ def _judge_duration(quality: Quality, text: str, given: Sequence[Said]) -> Judge
     return Judged(text, State.MET if days <= quality.within_days else State.NOT_MET, f"for {days:g} days")
 
 
-def _judge_detail(finding: Finding, given: Sequence[Said]) -> Judged:
+_EXCLUDED = re.compile(r"^when (?P<what>.+?) has been excluded")
+
+
+def _judge_detail(finding: Finding, given: Sequence[Said], record: Record) -> Judged:
     """What the finding must suggest or have gone through: it has to be in the record."""
     assert finding.detail is not None
     text = f"{finding.phrase}: {finding.detail}"
+    if excluded := _EXCLUDED.search(finding.detail):
+        ruled_out = units(excluded.group("what"))
+        for one in record.said:
+            if holds(ruled_out, one.denied) or ("excluded" in one.text and holds(ruled_out, one.units)):
+                return Judged(text, State.MET, one.text)
     wanted = units(finding.detail)
     for one in given:
         if holds(wanted, one.units):
             return Judged(text, State.MET, one.text)
-        if any(unit & other for unit in wanted for other in one.denied):
+        if cue("normal").search(one.text) or any(unit & other for unit in wanted for other in one.denied):
             return Judged(text, State.NOT_MET, one.text)
     return Judged(text, State.UNKNOWN, None, ask=f"Is it so: {finding.phrase} {finding.detail}?")
 

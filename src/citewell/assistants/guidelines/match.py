@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cache, lru_cache
 from itertools import pairwise
 
@@ -36,10 +36,19 @@ class Said:
 
 @cache
 def _own() -> Lexicon:
-    names = [(name, others) for name, *others in rows("concepts.tsv")]
-    return Lexicon(
-        [Concept(f"GL:{name}", tuple(Name(one, "name") for one in (name, *others))) for name, others in names], ()
-    )
+    concepts = []
+    for name, *others in rows("concepts.tsv"):
+        texts = dict.fromkeys(turned for one in (name, *others) for turned in (one, *_turned(one)))
+        concepts.append(Concept(f"GL:{name}", tuple(Name(one, "name") for one in texts)))
+    return Lexicon(concepts, ())
+
+
+def _turned(name: str) -> list[str]:
+    """A short name with its last word first or its first word last, as records have it: “haematuria visible”."""
+    words = name.split()
+    if not 2 <= len(words) <= 3 or any(fold(word) in _stop() for word in words):
+        return []
+    return [" ".join([words[-1], *words[:-1]]), " ".join([*words[1:], words[0]])]
 
 
 @cache
@@ -134,7 +143,8 @@ def holds(wanted: frozenset[Unit], given: Iterable[Unit]) -> bool:
 
 _CLAUSE = re.compile(r"[;,.]|\band\b|\bbut\b|\bwith\b(?!out)|\balso\b", re.IGNORECASE)
 _FOR = re.compile(
-    r"\b(?:for|since|lasting|over|past)\s+(?:the\s+)?(?:about\s+|over\s+|more than\s+|at least\s+|last\s+)?"
+    r"\b(?:for|since|lasting|over|past|within)\s+(?:for\s+)?(?:the\s+)?(?:about\s+|last\s+)?"
+    r"(?P<more>over\s+|more than\s+|longer than\s+)?(?:at least\s+)?"
     r"(?P<count>\d+|an?|one|two|three|four|five|six|seven|eight|nine|ten|twelve)\s+(?P<unit>day|week|month|year)s?\b",
     re.IGNORECASE,
 )
@@ -166,11 +176,12 @@ def duration_days(text: str) -> int | None:
     if match is None:
         return None
     count = match.group("count").lower()
-    return (int(count) if count.isdigit() else _NUMBERS[count]) * DAYS[match.group("unit").lower()]
+    days = (int(count) if count.isdigit() else _NUMBERS[count]) * DAYS[match.group("unit").lower()]
+    return days + 1 if match.group("more") else days
 
 
 @cache
-def _cue(kind: str) -> re.Pattern[str]:
+def cue(kind: str) -> re.Pattern[str]:
     words = next(words for name, words in rows("cues.tsv") if name == kind)
     return re.compile(rf"\b(?:{words})\b", re.IGNORECASE)
 
@@ -192,21 +203,45 @@ def _words(alternatives: str) -> re.Pattern[str] | None:
 
 def said(text: str, *, given_days: float | None = None) -> list[Said]:
     """What a text of a record says of the patient, clause by clause; family, past and fears are left out."""
-    text = " ".join(text.split())
-    if _cue("family").search(text):
+    text = _spelled(" ".join(re.sub(r"[()]", " ", text).split()))
+    if cue("family").search(text):
         return []
     days = duration_days(text)
     found = []
-    denied_at = denials(text)
+    denied_at = _denials(text)
     bounds = [0, *(match.start() for match in _CLAUSE.finditer(text)), len(text)]
     whole = _clause(text, 0, len(text), denied_at, days if days is not None else given_days)
     for start, end in pairwise(bounds):
         clause = text[start:end]
-        if clause.strip() and not _cue("past").search(clause) and not _cue("hedge").search(text[:end]):
+        if clause.strip() and not cue("past").search(clause) and not cue("hedge").search(text[:end]):
             found.append(_clause(text, start, end, denied_at, days if days is not None else given_days))
     if len(found) == len(bounds) - 1 > 1:
         found.append(whole)  # “pain in the chest and the arm”: the parts belong together
     return found
+
+
+_RELATIVE = re.compile(r"\b(?:which|that|who)\s+(?:is|are|was|were|has|have|does|do)\s*$", re.IGNORECASE)
+"""“A mass which is not a fibroid” denies what follows, not the mass."""
+
+
+def _spelled(text: str) -> str:
+    """The text with “won't” and “can't” in full, as the tables have them."""
+    for short, full in (("won't", "will not"), ("can't", "cannot"), ("n't", " not")):
+        text = re.sub(rf"{short[:-2]}[’']t\b", full, text, flags=re.IGNORECASE)
+    return text
+
+
+def _denials(text: str) -> tuple[Denial, ...]:
+    """What the text denies; “no appetite” and “will not go away” are names and qualities, not denials."""
+    spans = [(one.start, one.end) for one in _mentions(text)]
+    spans += [match.span() for _, stating, _ in qualities().values() if stating for match in stating.finditer(text)]
+    found = [
+        replace(one, reach_start=max(one.reach_start, one.end)) if _RELATIVE.search(text, 0, one.start) else one
+        for one in denials(text)
+        if not any(low <= one.start and one.end <= high for low, high in spans)
+    ]
+    found += [Denial(match.start(), match.end(), match.end(), len(text)) for match in cue("denial").finditer(text)]
+    return tuple(found)
 
 
 def _clause(text: str, start: int, end: int, denied_at: tuple[Denial, ...], days: float | None) -> Said:

@@ -100,7 +100,7 @@ def _note_intros(document: Document, blocks: Sequence[Block], intros: dict[tuple
 def _passage(document: Document, blocks: Sequence[Block], intros: dict[tuple[str, ...], str]) -> Passage:
     """The rule that opens with the first block: its list, and what follows it up to its date tag."""
     first = blocks[0]
-    after = next((n for n, block in enumerate(blocks) if n and block.kind == "heading"), len(blocks))
+    after = next((n for n, block in enumerate(blocks) if n and _is_heading(document, block)), len(blocks))
     blocks, below = blocks[:after], blocks[:after]
     last = _last(document, blocks)
     table = tuple(document.text[one.start : one.end] for one in below[last + 1 :] if one.kind == "table_row")
@@ -118,7 +118,7 @@ def _passage(document: Document, blocks: Sequence[Block], intros: dict[tuple[str
     )
     return Passage(
         id=match.group("id"),
-        headings=first.section,
+        headings=tuple(title for title in first.section if not DATED.fullmatch(title)),
         head=head,
         items=items,
         tail=tail,
@@ -134,10 +134,15 @@ def _passage(document: Document, blocks: Sequence[Block], intros: dict[tuple[str
     )
 
 
+def _is_heading(document: Document, block: Block) -> bool:
+    """Whether a block opens a section: a date tag alone on its line may be printed like one."""
+    return block.kind == "heading" and DATED.fullmatch(document.text, block.start, block.end) is None
+
+
 def _last(document: Document, blocks: Sequence[Block]) -> int:
     """The rule's last block: the first that ends with a date tag; without one, the end of its list."""
     for index, block in enumerate(blocks):
-        if block.kind in ("paragraph", "list_item", "box") and DATED.search(document.text, block.start, block.end):
+        if block.kind not in ("table_row", "caption") and DATED.search(document.text, block.start, block.end):
             return index
     last = 0
     while last + 1 < len(blocks) and blocks[last + 1].kind == "list_item":

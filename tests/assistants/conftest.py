@@ -1,0 +1,48 @@
+"""Guidelines that several tests read once."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+from citewell.adapters.parsers.pdf import PdfParser
+from citewell.assistants.guidelines.guideline import Guideline
+from citewell.assistants.guidelines.read import read
+from citewell.types import Document, Limits, Source
+
+
+def parsed(path: Path) -> Document:
+    """A PDF as the product reads it."""
+    source = Source(path.read_bytes(), path.name)
+    return PdfParser().parse(source, media_type="application/pdf", limits=Limits())
+
+
+@pytest.fixture(scope="session")
+def ng12_file(shared_data: Path) -> Path:
+    """The real guideline on suspected cancer."""
+    path = shared_data / "guidelines" / "nice-ng12-2025-05.pdf"
+    if not path.is_file():
+        pytest.skip("the guideline is not here (../shared/data/guidelines)")
+    return path
+
+
+@pytest.fixture(scope="session")
+def ng12_document(ng12_file: Path) -> Document:
+    """The same, parsed."""
+    return parsed(ng12_file)
+
+
+@pytest.fixture(scope="session")
+def ng12(ng12_document: Document) -> Guideline:
+    """The same, read."""
+    return read(ng12_document)
+
+
+@pytest.fixture(scope="session")
+def ng136(shared_data: Path) -> Guideline:
+    """Another guideline, of another kind."""
+    path = shared_data / "guidelines" / "nice-ng136-hypertension.pdf"
+    if not path.is_file():
+        pytest.skip("the guideline is not here (../shared/data/guidelines)")
+    return read(parsed(path))

@@ -1,0 +1,160 @@
+"""A guideline is read whole: every rule once, with its page, every row of the index, every definition."""
+
+from __future__ import annotations
+
+import hashlib
+import importlib.util
+import re
+import sys
+from pathlib import Path
+from types import ModuleType
+
+import pypdfium2 as pdfium
+import pytest
+
+from citewell.assistants.guidelines.guideline import Guideline
+from citewell.assistants.guidelines.read import read
+from citewell.errors import InputError
+from citewell.types import Document
+from tests.assistants.written import document
+
+REVIEWED = "4d057a7e346ce3672265d7193c7bafa30a2262f73c128fd21840caa18ce90297"
+"""Of number, page, date and words of all rules, which another library reads the same."""
+SCRIPT = Path(__file__).parents[2] / "scripts" / "check_ng12.py"
+
+
+def _script() -> ModuleType:
+    spec = importlib.util.spec_from_file_location("check_ng12", SCRIPT)
+    assert spec is not None
+    assert spec.loader is not None
+    module = importlib.util.module_from_spec(spec)
+    sys.modules["check_ng12"] = module
+    spec.loader.exec_module(module)
+    return module
+
+
+def test_ng12_is_read_as_its_own_bookmarks_number_it(ng12: Guideline, ng12_file: Path) -> None:
+    source = pdfium.PdfDocument(ng12_file)
+    titles = [(entry.get_title(), entry.get_dest()) for entry in source.get_toc()]
+    numbered = {title: dest.get_index() + 1 for title, dest in titles if dest and re.fullmatch(r"\d+\.\d+\.\d+", title)}
+    source.close()
+    assert {rule.id: rule.page for rule in ng12.rules} == numbered
+    assert len(ng12.rules) == len(numbered)
+
+
+@pytest.mark.slow
+def test_another_library_reads_the_same_rules_pages_rows_and_references(ng12: Guideline, ng12_file: Path) -> None:
+    differences = _script().compared(ng12, ng12_file)
+    assert (differences.rules, differences.rows) == ((), ())
+    assert (len(ng12.rules), len(ng12.symptoms)) == (110, 215)
+
+
+def test_a_rule_is_exactly_the_words_of_the_document(ng12: Guideline, ng12_document: Document) -> None:
+    for rule in ng12.rules:
+        assert ng12_document.text[rule.start : rule.end] == rule.text
+        assert not re.search(r"\[(?:19|20)\d\d", rule.text)
+        assert rule.date is not None
+        assert {box.page for box in rule.boxes} == set(range(rule.page, rule.page_end + 1))
+
+
+def test_no_word_of_ng12s_rules_changed_since_they_were_reviewed(ng12: Guideline) -> None:
+    words = "\n".join(f"{rule.id} {rule.page} {rule.date} {' '.join(rule.text.split())}" for rule in ng12.rules)
+    assert hashlib.sha256(words.encode()).hexdigest() == REVIEWED
+
+
+def test_every_reference_of_the_index_names_a_rule(ng12: Guideline) -> None:
+    assert all(row.references for row in ng12.symptoms)
+    assert {one for row in ng12.symptoms for one in row.references} <= set(ng12.by_id)
+    assert len({row.system for row in ng12.symptoms}) == 13
+    assert [problem for problem in ng12.problems if problem.kind != "needs_reading"] == []
+
+
+def test_terms_are_read_as_definitions(ng12: Guideline, ng136: Guideline) -> None:
+    terms = {one.term for one in ng12.definitions}
+    assert {"Very urgent", "Suspected cancer pathway referral", "Unexplained", "Persistent", "Young people"} <= terms
+    assert all(one.text and one.page for one in ng12.definitions)
+    assert len(ng136.definitions) == 9
+
+
+def test_a_guideline_says_what_it_is(ng12: Guideline, ng136: Guideline) -> None:
+    assert (ng12.name, ng12.edition) == ("NG12", "1 May 2025")
+    assert (ng136.name, ng136.edition) == ("NG136", "21 November 2023")
+    assert len(ng136.rules) == 78
+
+
+def test_a_guideline_of_another_kind_has_rules_without_criteria(ng136: Guideline) -> None:
+    assert ng136.symptoms == ()
+    assert sum(rule.criteria is None for rule in ng136.rules) > 60
+    assert all(rule.site is None for rule in ng136.rules)
+    by_id = ng136.by_id
+    assert by_id["1.4.6"].action.strength == "do not"
+    assert by_id["1.4.21"].date == "2019, amended 2022"  # printed like a heading
+
+
+def test_a_number_in_prose_opens_no_rule() -> None:
+    found = read(
+        document(
+            ("heading", "# 1.1 Spots"),
+            ("paragraph", "1.1.1 to 1.1.4 are adapted from elsewhere."),
+            ("paragraph", "1.1.1 Refer people if they have a cough. [2020]"),
+            ("paragraph", "9.9.9 Refer nobody: the number does not belong to the section."),
+            ("paragraph", "1.1.2 Refer people if they have a fever. [2020]"),
+            ("paragraph", "1.1.1 Repeated elsewhere. [2020]"),
+        )
+    )
+    assert [rule.id for rule in found.rules] == ["1.1.1", "1.1.2"]
+
+
+def test_a_rule_goes_on_to_its_date_and_no_further() -> None:
+    found = read(
+        document(
+            ("heading", "# 1.1 Spots"),
+            ("paragraph", "1.1.1 Refer people if they have:"),
+            ("list_item", "• a cough or"),
+            ("list_item", "• a fever."),
+            ("paragraph", "They need not wait."),
+            ("paragraph", "[2015, amended 2020]"),
+            ("paragraph", "For why, see elsewhere."),
+        )
+    )
+    (rule,) = found.rules
+    assert rule.text.endswith("They need not wait.")
+    assert rule.date == "2015, amended 2020"
+
+
+def test_gaps_and_references_to_nothing_are_reported() -> None:
+    found = read(
+        document(
+            ("heading", "# Contents"),
+            ("list_item", "1.1 Spots 3"),
+            ("list_item", "1.2 Stripes 4"),
+            ("heading", "# 1.1 Spots"),
+            ("paragraph", "1.1.1 Refer people if they have a cough. [2020]"),
+            ("paragraph", "1.1.3 Refer people as in recommendation 1.7.1 if they have a fever. [2020]"),
+            ("paragraph", "1.1.4 Refer people if the moon is blue. [2020]"),
+            ("table_row", "Symptom: Spots; Possible cancer: Spot; Recommendation: Refer 1.8.8]"),
+        )
+    )
+    assert [(problem.kind, problem.rule) for problem in found.problems] == [
+        ("gap", "1.1.3"),
+        ("gap", None),
+        ("reference", "1.1.3"),
+        ("reference", "1.8.8"),
+        ("needs_reading", "1.1.4"),
+    ]
+
+
+def test_a_document_without_numbered_rules_is_refused(shared_data: Path) -> None:
+    with pytest.raises(InputError, match="No numbered recommendations"):
+        read(document(("heading", "# Warfarin"), ("paragraph", "Take it at night.")))
+
+
+def test_half_a_guideline_says_what_is_missing(ng12_document: Document) -> None:
+    half = ng12_document.layout.pages[24].end
+    blocks = tuple(block for block in ng12_document.blocks if block.end <= half)
+    found = read(
+        Document(ng12_document.title, ng12_document.media_type, ng12_document.text, blocks, ng12_document.layout)
+    )
+    kinds = {problem.kind for problem in found.problems}
+    assert {"gap", "reference"} <= kinds
+    assert any("section 1.16" in problem.message for problem in found.problems)

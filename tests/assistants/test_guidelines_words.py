@@ -1,0 +1,58 @@
+"""What a record says reaches the concept that it means, and nothing that only looks like it."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+from citewell.assistants.guidelines.match import duration_days, holds, said, units
+
+FOLDER = Path(__file__).parent / "golden"
+
+
+def _rows(name: str) -> list[list[str]]:
+    lines = (FOLDER / name).read_text("utf-8").splitlines()
+    return [line.split("\t") for line in lines if line and not line.startswith("#")]
+
+
+def reaches(concept: str, words: str) -> bool:
+    return any(holds(units(concept), clause.units) for clause in said(words))
+
+
+LAY, LOOK_ALIKES = _rows("lay.tsv"), _rows("look-alikes.tsv")
+
+
+@pytest.mark.parametrize(("concept", "words"), LAY)
+def test_lay_words_reach_the_concept(concept: str, words: str) -> None:
+    assert reaches(concept, words)
+
+
+@pytest.mark.parametrize(("concept", "words"), LOOK_ALIKES)
+def test_look_alikes_do_not(concept: str, words: str) -> None:
+    assert not reaches(concept, words)
+
+
+def test_there_are_enough_of_both() -> None:
+    assert len(LAY) >= 40
+    assert len(LOOK_ALIKES) >= 40
+
+
+def test_a_name_that_denies_is_no_denial_of_its_neighbour() -> None:
+    assert reaches("appetite loss", "no appetite")
+    assert reaches("cough", "no appetite, cough")
+    assert not reaches("cough", "no appetite, no cough")
+
+
+def test_qualities_are_stated_or_denied() -> None:
+    (clause,) = said("persistent cough")
+    assert clause.stated == {"persistent"}
+    (clause,) = said("cough that is not persistent")
+    assert (clause.stated, clause.refuted) == (frozenset(), {"persistent"})
+
+
+@pytest.mark.parametrize(
+    ("words", "days"), [("cough for 3 weeks", 21), ("pain over the last two months", 60), ("aged 3", None)]
+)
+def test_how_long_it_lasted_is_read_from_the_words(words: str, days: int | None) -> None:
+    assert duration_days(words) == days

@@ -1,0 +1,83 @@
+"""`citewell guidelines` and `citewell assess`, from the command line."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+
+import pytest
+from typer.testing import CliRunner
+
+from citewell.cli.commands import app
+from tests.cli.test_cli import Shell
+
+pytestmark = pytest.mark.slow
+
+
+@pytest.fixture(scope="module")
+def home(tmp_path_factory: pytest.TempPathFactory, shared_data: Path, model_cache: Path) -> Path:
+    """A library with the real guideline."""
+    folder = tmp_path_factory.mktemp("guidelines") / "home"
+    file = shared_data / "guidelines" / "nice-ng12-2025-05.pdf"
+    added = CliRunner().invoke(app, ["--home", str(folder), "guidelines", "add", str(file), "--json"])
+    assert added.exit_code == 0, added.output
+    shown = json.loads(added.output)
+    assert (shown["name"], shown["rules"], shown["symptoms"], shown["was_there"]) == ("NG12", 110, 215, False)
+    (folder / "patients").mkdir()
+    (folder / "patients" / "one.json").write_text('{"patient_id": "P1", "age": 41, "symptoms": ["jaundice"]}', "utf-8")
+    return folder
+
+
+def _json(*words: str) -> dict[str, object]:
+    result = CliRunner().invoke(app, [*words, "--json"])
+    found = json.loads(result.output)
+    assert isinstance(found, dict)
+    return found
+
+
+def test_check_shows_rules_rows_terms_and_problems(tmp_path: Path, shared_data: Path) -> None:
+    found = _json(
+        "--home", str(tmp_path), "guidelines", "check", str(shared_data / "guidelines" / "nice-ng12-2025-05.pdf")
+    )
+    rule = {"id", "section", "site", "page", "page_end", "text", "action", "criteria"}
+    row = {"system", "group", "page", "symptom", "possible_cancer", "recommendation", "references"}
+    assert {"title", "edition", "rules", "symptoms", "definitions", "problems"} <= set(found)
+    rules, symptoms = found["rules"], found["symptoms"]
+    assert isinstance(rules, list)
+    assert isinstance(symptoms, list)
+    assert all(rule <= set(one) for one in rules)
+    assert all(row == set(one) for one in symptoms)
+
+
+def test_a_patient_on_file_or_in_a_file_is_assessed(home: Path, shared_data: Path) -> None:
+    found = _json("--home", str(home), "assess", "--patient", "P1")
+    assert found["risk_level"] == "Urgent Referral"
+    several = _json("--home", str(home), "assess", "--patient", str(shared_data / "patients" / "ng12-patients.json"))
+    assessments = several["assessments"]
+    assert isinstance(assessments, list)
+    assert len(assessments) == 10
+    told = CliRunner().invoke(app, ["--home", str(home), "assess", "--patient", "P1"])
+    assert "✓ aged 40 and over — aged 41" in told.output
+
+
+def test_unknown_patients_and_libraries_without_guidelines_say_what_to_do(
+    home: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    assert Shell(home, capsys, monkeypatch).json("assess", "--patient", "P9")["error"]["kind"] == "NotFound"
+    file = tmp_path / "one.json"
+    file.write_text('{"age": 41}', "utf-8")
+    status, _, said = Shell(tmp_path / "empty", capsys, monkeypatch)("assess", "--patient", str(file))
+    assert (status, "guidelines add" in said) == (1, True)
+    file.write_text('{"age": -4}', "utf-8")
+    status, _, said = Shell(home, capsys, monkeypatch)("assess", "--patient", str(file))
+    assert (status, "age" in said) == (1, True)
+
+
+def test_what_is_no_guideline_is_refused_and_leaves_nothing(
+    home: Path, shared_data: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    shell = Shell(home, capsys, monkeypatch)
+    status, _, said = shell("guidelines", "add", str(shared_data / "guidelines" / "fda-warfarin.pdf"))
+    assert (status, "No numbered recommendations" in said) == (1, True)
+    assert [one["name"] for one in shell.json("guidelines", "list")["guidelines"]] == ["NG12"]
+    assert len(shell.json("list")["documents"]) == 1
