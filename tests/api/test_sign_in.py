@@ -110,6 +110,7 @@ def test_what_is_wrong_is_not_told_apart(client: httpx.Client, wrong: dict[str, 
 
 
 def test_many_wrong_passwords_have_to_wait_and_then_even_the_right_one(client: httpx.Client) -> None:
+    client.app.state.site.failures._clock = lambda: 0.0  # type: ignore[attr-defined]
     tries = [client.post("/sign-in", data={**FORM, "password": "wrong"}) for _ in range(4)]
     assert [one.status_code for one in tries] == [401, 401, 401, 429]
     late = client.post("/sign-in", data=FORM)
@@ -156,14 +157,16 @@ def test_a_wrong_key_is_not_saved_by_a_right_cookie(client: httpx.Client) -> Non
 
 def test_who_asks_too_often_is_told_how_long_to_wait(client: httpx.Client, app: App) -> None:
     bearer = {"Authorization": f"Bearer {TOKEN}"}
+    site = client.app.state.site  # type: ignore[attr-defined]
+    for allowance in (site.asks, site.requests):
+        allowance._clock = lambda: 0.0  # however slow the machine is, nothing comes back meanwhile
     checks = [client.post("/api/v1/check", json={"text": "a", "evidence": "a"}, headers=bearer) for _ in range(3)]
     assert [one.status_code for one in checks] == [200, 200, 429]
     assert checks[-1].headers["content-type"] == "application/problem+json"
     assert checks[-1].json()["kind"] == "TooManyRequests"
     assert 1 <= int(checks[-1].headers["retry-after"]) <= 30
     statuses = [client.get("/api/v1/me", headers=bearer).status_code for _ in range(45)]
-    assert statuses[:30] == [200] * 30
-    assert statuses[-1] == 429
+    assert statuses == [200] * 37 + [429] * 8
     user = app.people.by_email("ann@clinic.example", tenant="local")
     _, key = app.people.add_key(user.id, tenant="local", name="script")
     assert client.get("/api/v1/me", headers={"Authorization": f"Bearer {key}"}).status_code == 200
