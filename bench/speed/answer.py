@@ -109,7 +109,7 @@ def check_of_ten(app: App, question: str) -> Callable[[], None]:
     said = [f"Notably, {text[0].lower()}{text[1:]}" for text in found]
 
     def work() -> None:
-        check("\n\n".join(said), find=lambda _: spans, verify=app.verify_sentence, prepare=app._likeness.learn)
+        check("\n\n".join(said), find=lambda _: spans, verify=app.verify_sentence)
 
     return work
 

@@ -15,14 +15,11 @@ Find = Callable[[str], Sequence[Span]]
 """The words that a sentence should be held against."""
 
 
-def check(
-    text: str, *, find: Find, verify: Verify, prepare: Callable[[Sequence[str]], None]
-) -> list[tuple[str, Check]]:
-    """Every sentence of a text with its verdict; all of them are prepared for together."""
+def check(text: str, *, find: Find, verify: Verify) -> list[tuple[str, Check]]:
+    """Every sentence of a text with its verdict."""
     if not text.strip():
         raise InputError("There is nothing to check: give a sentence or a paragraph.")
     if len(text) > MAX_CHARACTERS:
         raise InputError(f"A text of up to {MAX_CHARACTERS:,} characters can be checked at once; this one is longer.")
     parts = [text[start:end] for start, end in sentences(text)]
-    prepare(parts)
     return [(part, verify(part, find(part))) for part in parts]

@@ -16,6 +16,9 @@ from citewell.types import Check, Span, Verdict
 SUPPORTED_FROM = 0.42
 """Support from which a sentence without a veto is carried; fitted, see docs/verification-notes.md."""
 
+CLEAR_FROM = 0.8
+"""Support by words alone from which no similarity is asked for: on the train claims it never changed such a verdict."""
+
 PARTLY_FROM = 0.25
 """Support from which a source speaks of the same matter."""
 
@@ -54,12 +57,19 @@ def verify(
     same = next((part for part in (*spans, *parts_of(spans)) if _flat(part.text) == said), None)
     if same is not None:
         return Check(Verdict.SUPPORTED, ("the cited words say so, word for word",), same, 1.0)
-    found = looks(sentence, spans, lexicon=lexicon, similarity=similarity)
+    found = looks(sentence, spans, lexicon=lexicon, similarity=None)
+    if found and similarity is not None and not _is_clear(_judged(found)):
+        found = looks(sentence, spans, lexicon=lexicon, similarity=similarity)
     if not found:
         return Check(Verdict.NOT_FOUND, ("there are no cited words to check it against",), None, 0.0)
     check = _judged(found)
     is_open = not any(look.findings for look in found if look.part == check.span)
     return _heard(check, sentence, entailment, is_open=is_open) if entailment else check
+
+
+def _is_clear(check: Check) -> bool:
+    """Whether the words alone carry the sentence; embedding it would cost more than all the rest."""
+    return check.verdict is Verdict.SUPPORTED and check.support >= CLEAR_FROM
 
 
 @lru_cache(maxsize=20_000)

@@ -283,7 +283,7 @@ class App:
             hits = self.search(sentence, scope=scope, limit=self.settings.context_chunks).hits
             return [Span(hit.source_id, hit.start, hit.end, hit.text) for hit in hits]
 
-        return check(text, find=find, verify=self.verify_sentence, prepare=self._likeness.learn)
+        return check(text, find=find, verify=self.verify_sentence)
 
     def entries(self, scope: Scope | None = None) -> list[Entry]:
         """Every document version, newest first."""

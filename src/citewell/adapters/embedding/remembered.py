@@ -32,23 +32,15 @@ class Likeness:
 
     def __call__(self, sentence: str, parts: Sequence[Span]) -> list[float]:
         """One cosine per part."""
-        found = self._vectors([sentence, *(part.text for part in parts)], parts)
-        return [float(found[part.text] @ found[sentence]) for part in parts]
-
-    def learn(self, sentences: Sequence[str]) -> None:
-        """Embed sentences together that will be asked for one by one."""
-        self._vectors(sentences, ())
-
-    def _vectors(self, texts: Sequence[str], parts: Sequence[Span]) -> dict[str, Vector]:
-        """The vector of every text: known, kept in the library, or made now."""
+        texts = {sentence, *(part.text for part in parts)}
         with self._lock:
             found = {text: self._known[text] for text in texts if text in self._known}
         found |= self._kept([part for part in parts if part.text not in found])
-        missing = [text for text in dict.fromkeys(texts) if text not in found]
+        missing = [text for text in texts if text not in found]
         if missing:
             found.update(zip(missing, self._embedder.embed(missing), strict=True))
         self._remember(found)
-        return found
+        return [float(found[part.text] @ found[sentence]) for part in parts]
 
     def _kept(self, parts: Sequence[Span]) -> dict[str, Vector]:
         """The vectors of these parts that the library has."""
