@@ -51,6 +51,24 @@ SENTENCES = [
     ),
     (f"{REFER} if they have all of the following:\n• cough\n• fever", "cough AND fever"),
     (f"{REFER} if they have:\n• cough and\n• fever", "cough AND fever"),
+    (
+        f"{REFER} if:\n• they are aged 40 and over with jaundice or\n"
+        "• they are aged 60 and over with:\n– fever or\n– fatigue",
+        "(aged 40 and over AND jaundice) OR (aged 60 and over AND (fever OR fatigue))",
+    ),
+    (
+        "Offer a blood test in adults without rectal bleeding who:\n• are aged 50 and over with unexplained:\n"
+        "– fever or\n– fatigue, or\n• are aged 60 and over and have anaemia even in the absence of iron deficiency.",
+        "adults (18 and over) AND no rectal bleeding AND "
+        "((aged 50 and over AND (unexplained fever OR unexplained fatigue)) OR (aged 60 and over AND anaemia))",
+    ),
+    ("Urgently refer people aged 40 and over who have jaundice.", "aged 40 and over AND jaundice"),
+    ("Offer a chest X-ray to people aged between 40 and 60 with a cough.", "aged between 40 and 60 AND cough"),
+    (f"{REFER} if they have a cough unless they have a fever.", "cough AND no fever"),
+    (
+        "If the person has a fever but no cough (see recommendation 1.1.1), arrange a chest X-ray.",
+        "[to be read: the person has a fever but no cough (see recommendation 1.1.1)]",
+    ),
     (f"{REFER} if the moon is in the seventh house.", "[to be read: moon is in the seventh house]"),
 ]
 

@@ -122,6 +122,22 @@ def test_a_rule_goes_on_to_its_date_and_no_further() -> None:
     assert rule.date == "2015, amended 2020"
 
 
+def test_a_number_may_stand_alone_above_its_words_and_a_date_may_say_new() -> None:
+    found = read(
+        document(
+            ("heading", "# 1.1 Spots"),
+            ("paragraph", "1.1.1"),
+            ("paragraph", "Refer people if they have:"),
+            ("list_item", "• a cough. [new 2015]"),
+            ("paragraph", "1.1.2 Refer people if they have a fever. [2015]"),
+        )
+    )
+    assert [(rule.id, rule.text, rule.date) for rule in found.rules] == [
+        ("1.1.1", "Refer people if they have:\n• a cough.", "new 2015"),
+        ("1.1.2", "Refer people if they have a fever.", "2015"),
+    ]
+
+
 def test_gaps_and_references_to_nothing_are_reported() -> None:
     found = read(
         document(

@@ -7,6 +7,7 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 
 from citewell.assistants.guidelines.criteria import (
+    Absence,
     AnyOf,
     Criteria,
     Exposure,
@@ -17,6 +18,7 @@ from citewell.assistants.guidelines.criteria import (
     all_of,
     any_of,
 )
+from citewell.assistants.guidelines.match import is_known
 from citewell.assistants.guidelines.parse_numbers import parse_age, parse_banded, parse_threshold
 from citewell.assistants.guidelines.parse_phrase import parse_phrase, qualified
 from citewell.assistants.guidelines.populations import Terms
@@ -26,7 +28,7 @@ from citewell.assistants.guidelines.tables import rows
 _LIGHT = re.compile(
     r"(?:,|:|and|who|whose|if|when|they|that|with|are|is|have|has|had|having|been|presenting|presents?|reports?|reported"
     r"|reporting|experienced?|also|either(?! of\b)|both(?! of\b)|on examination|being|their|there is|there are"
-    r"|physical examination identifies|assessed by an? \w+ as)(?![\w-])\s*",
+    r"|physical examination identifies|tests show|assessed by an? \w+ as)(?![\w-])\s*",
     re.IGNORECASE,
 )
 _ALTERNATIVE = re.compile(r",?\s+or\s+(?=(?:if|who)\b)", re.IGNORECASE)
@@ -37,7 +39,7 @@ _FOLLOWING = re.compile(
     re.IGNORECASE,
 )
 _BOUNDARY = re.compile(
-    r",?\s+(?<!consistent )(?<!compatible )with (?!or without\b)|(?<!even)\s+if\b"
+    r",?\s+(?<!consistent )(?<!compatible )with (?!or without\b)|(?<!even)\s+if\b|,?\s+(?:unless|except)\b"
     r"|,?\s+(?:and|plus) (?=(?:they |she |he )?(?:have|has|are|is|report|either|with|ever|aged|an?)\b)"
     r"|,\s+and |\s+and (?=(?:any|\d+|one|either) (?:or more )?of\b)|\s+who\b|,\s+with ",
     re.IGNORECASE,
@@ -51,6 +53,11 @@ _BASIS = re.compile(r"\s+on an? (?P<names>[\w -]+?) basis$", re.IGNORECASE)
 _ONE_ONLY = re.compile(r"in one (?P<part>\w+) only$", re.IGNORECASE)
 _SAID_BY = re.compile(
     r"\(?\b(?:as specified in|see) recommendations? (?P<first>[\d.]+\d)(?: to (?P<last>[\d.]+\d))?\)?", re.IGNORECASE
+)
+_ABSENT = re.compile(
+    r"(?:without|no|unless|except(?: if| when| where| for)?)\s+(?:(?:they|those|the person|people) )?(?:also )?"
+    r"(?:(?:have|has|with|are|is) )?(?:also )?(?:an? |the )?(?P<what>.+)$",
+    re.IGNORECASE,
 )
 _TURNED = re.compile(r"\b(?:no|not|but|without|unless)\b", re.IGNORECASE)
 _CONNECTOR = re.compile(r",?\s+(?P<word>or|and)$", re.IGNORECASE)
@@ -153,6 +160,9 @@ def _conditions(text: str, items: tuple[Item, ...], words: Words) -> list[Criter
             rest = rest[match.end() :]
             if basis := _BASIS.match(rest):
                 rest = rest[basis.end() :]
+        elif items and not used and not (narrowed := qualified(rest))[0] and narrowed[1]:
+            found.append(_narrowed(_list(items, words), narrowed[1]))  # “with unexplained:”
+            used, rest = True, ""
         else:
             chunk, rest = _chunk(rest)
             found.append(_simple(chunk, words))
@@ -186,6 +196,8 @@ def _stands_alone(text: str) -> bool:
 
 def _simple(text: str, words: Words) -> Criteria:
     """One condition without a list: a number to be compared, or findings."""
+    if match := _ABSENT.match(text):
+        return Absence(text, match.group("what")) if is_known(match.group("what")) else NeedsReading(text)
     banded = parse_banded(text, words.table)
     if banded is not None:
         return banded

@@ -10,7 +10,7 @@ from citewell.assistants.guidelines.criteria import Age, Criteria, NeedsReading,
 
 _AGES = (
     (re.compile(r"aged (?P<low>\d+)(?: years)? (?:and|or) (?:over|older|above)\b", re.IGNORECASE), "from"),
-    (re.compile(r"aged (?P<low>\d+) to (?P<high>\d+)\b(?: years)?", re.IGNORECASE), "span"),
+    (re.compile(r"aged (?:between )?(?P<low>\d+) (?:to|and|–) (?P<high>\d+)\b(?: years)?", re.IGNORECASE), "span"),
     (re.compile(r"aged (?:under|below|less than|younger than) (?P<high>\d+)\b", re.IGNORECASE), "below"),
     (re.compile(r"aged (?:over|above|more than) (?P<low>\d+)\b", re.IGNORECASE), "over"),
     (re.compile(r"(?:of any age|aged any age)\b", re.IGNORECASE), "any"),

@@ -24,6 +24,9 @@ _VERBS = (
     r"|assess|see|estimate|reduce|provide|confirm|monitor|repeat|follow)\b"
 )
 
+_REFERRED = r"(?:urgently |immediately )?(?:consider )?refer(?:ring)?"
+_HOW = r"(?:\s(?:using|urgently|immediately|to a|for)\b.*)?"
+
 
 def parse_rules(passages: Sequence[Passage], terms: Terms) -> tuple[Rule, ...]:
     """All rules; criteria that refer to other rules may name any of them."""
@@ -131,40 +134,49 @@ def _understood(passage: Passage, words: Words) -> tuple[Action, Criteria | None
     return first, None
 
 
-def _split(sentence: str, items: tuple[Item, ...], terms: Terms) -> tuple[str, str | None, tuple[Item, ...]]:
-    """The words of the action, those of the criteria, and the list where it belongs to the criteria."""
+Split = tuple[str, str | None, tuple[Item, ...]]
+"""The words of the action, those of the criteria, and the list where it belongs to the criteria."""
+
+
+def _split(sentence: str, items: tuple[Item, ...], terms: Terms) -> Split:
+    """A sentence of a rule: criteria first (“If …, refer”), or the action first (“Refer … if”)."""
     bare = sentence.strip(" .:")
     masked = re.sub(r"\([^()]*\)", lambda match: "\0" * len(match.group()), bare)
-    group = terms.pattern
+    return _criteria_first(bare, masked, items, terms.pattern) or _action_first(bare, masked, items, terms.pattern)
+
+
+def _criteria_first(bare: str, masked: str, items: tuple[Item, ...], group: str) -> Split | None:
     if match := re.match(rf"if (?P<criteria>.+?), (?P<action>{_VERBS}.+)$", masked, re.IGNORECASE):
         return _cut(bare, match, "action"), _cut(bare, match, "criteria"), ()
-    if match := re.match(
+    pattern = (
         rf"(?:for|in) (?P<criteria>{group}.*?)"
-        rf"(?:, which\b.*|(?:, (?={_VERBS})|\s(?=(?:offer|consider|refer)\b))(?P<action>.+))?$",
-        masked,
-        re.IGNORECASE,
-    ):
-        done = _cut(bare, match, "action") if match.group("action") else _told(items)
-        return done, _cut(bare, match, "criteria"), ()
-    ends = r"(?:\s+(?:with|aged|who|whose|presenting|if|when|and)\b.*|,.*|)$"
-    if match := re.match(rf"(?P<action>.+?)\s(?:in|for)\s(?P<criteria>{group}{ends})", masked, re.IGNORECASE):
+        rf"(?:, which\b.*|(?:, (?={_VERBS})|\s(?=(?:offer|consider|refer)\b))(?P<action>.+))?$"
+    )
+    if match := re.match(pattern, masked, re.IGNORECASE):
+        return _cut(bare, match, "action") or _told(items), _cut(bare, match, "criteria"), ()
+    return None
+
+
+def _action_first(bare: str, masked: str, items: tuple[Item, ...], group: str) -> Split:
+    ends = r"(?:\s+(?:with|without|aged|who|whose|presenting|if|when|and)\b.*|,.*|)$"
+    if match := re.match(rf"(?P<action>.+?)\s(?:in|for|to)\s(?P<criteria>{group}{ends})", masked, re.IGNORECASE):
         done, text = _cut(bare, match, "action"), _cut(bare, match, "criteria")
         return (f"{done}: {_told(items)}", text, ()) if _is_offered(bare) else (done, text, items)
-    if match := re.match(
-        rf"(?P<action>(?:consider )?refer(?:ring)? (?P<group>{group})(?P<middle>.*?))\sif\s(?P<criteria>.+)$",
-        masked,
-        re.IGNORECASE,
-    ):
+    referred = rf"(?P<action>(?:consider )?refer(?:ring)? (?P<group>{group})(?P<middle>.*?)),?\sif(?P<criteria>\s.+)?$"
+    if match := re.match(referred, masked, re.IGNORECASE):
         middle = re.match(r"(with .+?),?\s+using\b", _cut(bare, match, "middle"))
         between = f" {middle.group(1)} if " if middle else " "
         return _cut(bare, match, "action"), _cut(bare, match, "group") + between + _cut(bare, match, "criteria"), items
-    if match := re.match(r"(?P<action>.+?),?\sif\s(?P<criteria>.+)$", masked, re.IGNORECASE):
+    if match := re.match(r"(?P<action>.+?),?\sif(?P<criteria>\s.+)?$", masked, re.IGNORECASE):
         return _cut(bare, match, "action"), _cut(bare, match, "criteria"), items
+    named = rf"{_REFERRED} (?P<criteria>{group}\s(?:with|aged|who|presenting)\b.*?){_HOW}$"
+    if match := re.match(named, masked, re.IGNORECASE):
+        return bare, _cut(bare, match, "criteria"), items
     return bare, None, ()
 
 
 def _cut(text: str, match: re.Match[str], name: str) -> str:
-    return text[match.start(name) : match.end(name)].strip(" ,")
+    return text[match.start(name) : match.end(name)].strip(" ,") if match.group(name) else ""
 
 
 def _told(items: tuple[Item, ...]) -> str:

@@ -11,7 +11,9 @@ from citewell.types import Block, Box, Document
 NUMBERED = re.compile(r"(?P<id>\d{1,2}(?:\.\d{1,3}){2,3})\s+(?=[^\W\d_a-z]|['‘“\"(])")
 """A rule opens with its number, and its sentence with a capital: “1.3.1 to 1.3.4 are adapted” is prose."""
 SECTION = re.compile(r"(\d{1,2}\.\d{1,3})\s+\S")
-DATED = re.compile(r"\[(?P<date>(?:19|20)\d\d(?:[^\[\]]{0,40})?)\]\s*$")
+DATED = re.compile(r"\[(?P<date>[a-z ]{0,20}(?:19|20)\d\d(?:[^\[\]]{0,40})?)\]\s*$")
+"""“[2015, amended 2020]”, “[new 2015]”."""
+_ALONE = re.compile(r"(?P<id>\d{1,2}(?:\.\d{1,3}){2,3})\s*")
 MARKER = re.compile(r"(?P<mark>[•–—◦▪‣o*-]|\(?[a-z0-9]{1,2}[.)])\s+")
 
 
@@ -33,8 +35,6 @@ class Passage:
     head: str
     """The words before its list."""
     items: tuple[Item, ...]
-    tail: str
-    """What follows the list and still belongs to it."""
     start: int
     end: int
     text: str
@@ -46,10 +46,6 @@ class Passage:
     """What the section says of whom its rules apply to."""
     table: tuple[str, ...] = ()
     """The rows of the table that stands below it."""
-
-    @property
-    def is_dated(self) -> bool:
-        return self.date is not None
 
 
 def read_passages(document: Document) -> tuple[Passage, ...]:
@@ -72,7 +68,7 @@ def _starts(document: Document) -> list[int]:
     for index, block in enumerate(document.blocks):
         if block.kind not in ("paragraph", "list_item", "box"):
             continue
-        match = NUMBERED.match(document.text, block.start, block.end)
+        match = _numbered(document, index)
         if match is None:
             continue
         number = tuple(int(part) for part in match.group("id").split("."))
@@ -80,6 +76,17 @@ def _starts(document: Document) -> list[int]:
             starts.append(index)
             last = number
     return starts
+
+
+def _numbered(document: Document, index: int) -> re.Match[str] | None:
+    """The number that a block opens with; one alone in its block belongs to the paragraph below."""
+    block = document.blocks[index]
+    match = NUMBERED.match(document.text, block.start, block.end)
+    if match is not None or index + 1 == len(document.blocks):
+        return match
+    following = document.blocks[index + 1]
+    opens = following.kind == "paragraph" and document.text[following.start].isupper()
+    return _ALONE.fullmatch(document.text, block.start, block.end) if opens else None
 
 
 def _belongs(number: str, headings: Sequence[str]) -> bool:
@@ -106,12 +113,15 @@ def _passage(document: Document, blocks: Sequence[Block], intros: dict[tuple[str
     table = tuple(document.text[one.start : one.end] for one in below[last + 1 :] if one.kind == "table_row")
     blocks = [block for block in blocks[: last + 1] if block.kind != "table_row"]
     match = NUMBERED.match(document.text, first.start, first.end)
+    if match is None:  # the number stands alone, the words begin in the next block
+        match = _ALONE.match(document.text, first.start, first.end)
+        blocks = blocks[1:]
     assert match is not None
-    start, end = match.end(), blocks[-1].end
+    start, end = max(match.end(), blocks[0].start), blocks[-1].end
     dated = DATED.search(document.text, start, end)
     if dated:
         end = start + len(document.text[start : dated.start()].rstrip())
-    head, items, tail = _parts(document, blocks, start, end)
+    head, items = _parts(document, blocks, start, end)
     boxes = tuple(document.layout.boxes(start, end))
     scope = next(
         (intros[first.section[:n]] for n in range(len(first.section), 0, -1) if first.section[:n] in intros), None
@@ -121,7 +131,6 @@ def _passage(document: Document, blocks: Sequence[Block], intros: dict[tuple[str
         headings=tuple(title for title in first.section if not DATED.fullmatch(title)),
         head=head,
         items=items,
-        tail=tail,
         start=start,
         end=end,
         text=document.text[start:end],
@@ -150,10 +159,9 @@ def _last(document: Document, blocks: Sequence[Block]) -> int:
     return last
 
 
-def _parts(document: Document, blocks: Sequence[Block], start: int, end: int) -> tuple[str, tuple[Item, ...], str]:
-    """The words before the list, the list, and the words after it."""
+def _parts(document: Document, blocks: Sequence[Block], start: int, end: int) -> tuple[str, tuple[Item, ...]]:
+    """The words before the list, and the list; what stands after it is part of the text alone."""
     head = [document.text[start : min(blocks[0].end, end)]]
-    tail: list[str] = []
     items: list[Item] = []
     marks: list[str] = []
     for block in blocks[1:]:
@@ -167,6 +175,6 @@ def _parts(document: Document, blocks: Sequence[Block], start: int, end: int) ->
             if name not in marks:
                 marks.append(name)
             items.append(Item(marks.index(name), text[mark.end() :] if mark else text))
-        else:
-            (tail if items else head).append(text)
-    return " ".join(head), tuple(items), " ".join(tail)
+        elif not items:
+            head.append(text)
+    return " ".join(head), tuple(items)
