@@ -26,7 +26,6 @@ def templates() -> Environment:
         lstrip_blocks=True,
     )
     environment.filters.update(
-        confidence_word=phrases.confidence_word,
         counted=phrases.counted,
         day=phrases.day,
         duration=phrases.duration,
@@ -36,7 +35,7 @@ def templates() -> Environment:
         state_colour=phrases.state_colour,
         state_word=phrases.state_word,
     )
-    environment.globals.update(verdicts=phrases.VERDICTS, confidence_table=phrases.CONFIDENCE)
+    environment.globals.update(verdicts=phrases.VERDICTS, confidence_words=phrases.CONFIDENCE)
     return environment
 
 

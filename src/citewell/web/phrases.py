@@ -12,8 +12,13 @@ from citewell.types import State
 RELEVANCE = ((0.5, "strong"), (0.25, "good"), (0.1, "fair"), (0.0, "weak"))
 """From which relevance a match is called what."""
 
-CONFIDENCE = ((0.8, "well supported"), (0.6, "partly supported"), (0.01, "limited support"), (0.0, "no support"))
-"""From which confidence an answer is called what."""
+CONFIDENCE = {
+    "CITE": "well supported",
+    "QUALIFY": "partly supported",
+    "ROUTE": "limited support",
+    "REFUSE": "no support",
+}
+"""What an answer is called by what became of it: the word must agree with the marks on its sentences."""
 
 VERDICTS = {
     "supported": ("✓", "supported by the source", "good"),
@@ -60,15 +65,6 @@ def relevance_word(relevance: float) -> str:
     ('strong', 'weak', 'weak')
     """
     return next((word for least, word in RELEVANCE if relevance >= least), RELEVANCE[-1][1])
-
-
-def confidence_word(overall: float) -> str:
-    """What a confidence is called.
-
-    >>> confidence_word(0.86), confidence_word(0.0)
-    ('well supported', 'no support')
-    """
-    return next((word for least, word in CONFIDENCE if overall >= least), CONFIDENCE[-1][1])
 
 
 def state_word(state: State) -> str:

@@ -125,7 +125,7 @@ export class Turn {
   }
 
   *#ending(answer) {
-    if (answer.action === "ROUTE") yield this.#routed(answer.route);
+    if (answer.action === "ROUTE") yield this.#routed(answer);
     if (answer.action === "REFUSE") yield make("p", { class: "notice busy", text: answer.text });
     if (answer.action === "QUALIFY") yield make("p", { class: "reservation", text: `${answer.reason[0].toUpperCase()}${answer.reason.slice(1)}.` });
     if (answer.withheld?.length) yield this.#withheld(answer);
@@ -141,7 +141,9 @@ export class Turn {
     }
   }
 
-  #routed(route) {
+  #routed(answer) {
+    const { route } = answer;
+    const support = this.confidence[answer.action];
     const words = make("p");
     if (route.owner_email) {
       words.append("Handed to ", make("b", { text: route.owner_email }));
@@ -149,7 +151,7 @@ export class Turn {
     } else words.append("Handed to an administrator.");
     words.append(" The reply will stand in ", make("a", { href: "/asked", text: "Asked" }), ".");
     const fallback = route.fallback ? ". Nobody owns its subject yet, so it goes to an administrator" : "";
-    const why = details("why", "Why this was routed", make("p", { text: `${route.reason}${fallback}.` }));
+    const why = details("why", "Why this was routed", make("p", { text: `${route.reason}${fallback}. ${support[0].toUpperCase()}${support.slice(1)}: ${number(answer.confidence.overall)}.` }));
     return make("div", { class: "notice wait routed" }, words, why);
   }
 
@@ -161,7 +163,7 @@ export class Turn {
 
   #about(answer) {
     const { overall, retrieval, coverage, llm, calibrated } = answer.confidence;
-    const word = this.confidence.find(([least]) => overall >= least)[1];
+    const word = this.confidence[answer.action];
     const own = llm === null ? "none: the writer quotes and does not judge" : `${number(llm)}: what the model thinks of its answer`;
     const rows = [
       ["Passages", `${number(retrieval)}: how near they are to the question`],
