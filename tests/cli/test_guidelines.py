@@ -81,3 +81,23 @@ def test_what_is_no_guideline_is_refused_and_leaves_nothing(
     assert (status, "No numbered recommendations" in said) == (1, True)
     assert [one["name"] for one in shell.json("guidelines", "list")["guidelines"]] == ["NG12"]
     assert len(shell.json("list")["documents"]) == 1
+
+
+def test_a_document_that_is_there_is_checked_before_it_is_filed_as_a_guideline(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    shell = Shell(tmp_path / "home", capsys, monkeypatch)
+    leaflet, rules = tmp_path / "leaflet.md", tmp_path / "rules.md"
+    leaflet.write_text("# Iron\n\nTake one tablet with water.\n", "utf-8")
+    rules.write_text("# 1.1 Spots\n\n1.1.1 Refer people if they have jaundice. [2020]\n", "utf-8")
+    shell("add", str(leaflet))
+    shell("add", str(rules), "--tag", "team")
+    assert shell("guidelines", "add", str(leaflet))[0] == 1
+    assert shell("guidelines", "add", str(rules))[0] == 0
+    tags = {one["name"]: sorted(one["tags"]) for one in shell.json("list")["documents"]}
+    assert tags == {"leaflet.md": ["public"], "rules.md": ["guideline", "team"]}
+    patient = tmp_path / "patient.json"
+    patient.write_text('{"symptoms": ["jaundice"]}', "utf-8")
+    there = next(one for one in shell.json("list")["documents"] if one["name"] == "leaflet.md")
+    assert shell("file", there["document_id"], "--tag", "guideline")[0] == 0  # tagged as one, and none
+    assert shell.json("assess", "--patient", str(patient))["matched"][0]["rule"] == "1.1.1"

@@ -7,7 +7,7 @@ from dataclasses import replace
 from pathlib import Path
 
 from citewell.adapters.parsers import all_parsers
-from citewell.assistants.guidelines import FILING, GuidelineParser, Guidelines
+from citewell.assistants.guidelines import PUBLIC, TAG, GuidelineParser, Guidelines
 from citewell.assistants.guidelines.guideline import Guideline
 from citewell.assistants.guidelines.patient import Patient
 from citewell.assistants.guidelines.read import read
@@ -18,7 +18,7 @@ from citewell.ingest.library import Added, add, unwatched
 from citewell.ingest.parse import parse
 from citewell.ingest.read import Reader, Watch
 from citewell.ports import Library
-from citewell.types import Scope
+from citewell.types import Filing, Scope
 
 
 class GuidelineShelf(Guidelines):
@@ -33,10 +33,16 @@ class GuidelineShelf(Guidelines):
         """Read a guideline and make it current; what does not read as one is refused, and nothing is kept of it."""
         reader = self._reader()
         parsers = {name: GuidelineParser(parser) for name, parser in reader.parsers.items()}
+        source = read_source(path, self._settings.limits.max_bytes)
+        scope = Scope.owner(self._settings.tenant)
+        tags = frozenset({PUBLIC, TAG})
+        if (there := self.library.same(source, subject=None, scope=scope)) is not None:
+            self.guideline(there.id, scope)  # the same bytes are not parsed again: refuse here what is no guideline
+            tags = frozenset({*there.tags, TAG})
         return add(
-            read_source(path, self._settings.limits.max_bytes),
-            filing=replace(FILING, replaces=replaces),
-            scope=Scope.owner(self._settings.tenant),
+            source,
+            filing=Filing(tags=tags, replaces=replaces),
+            scope=scope,
             library=self.library,
             reader=replace(reader, parsers=parsers),
             watch=watch,

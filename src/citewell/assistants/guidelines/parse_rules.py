@@ -181,7 +181,7 @@ def _cut(text: str, match: re.Match[str], name: str) -> str:
 
 def _told(items: tuple[Item, ...]) -> str:
     """A list of things to do, as one text; the deed that matters most comes first in no case: the words are kept."""
-    return "; ".join(re.sub(r",?\s+(?:and|or)$", "", item.text.strip()) for item in items)
+    return "; ".join(re.sub(r",?\s+(?:and|or)$", "", item.text.strip()) for item in items).replace(":;", ":")
 
 
 def _is_offered(sentence: str) -> bool:
