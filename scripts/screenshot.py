@@ -1,4 +1,4 @@
-"""Takes the picture of the search page for the README: `python scripts/screenshot.py [--dark] [FILE]`."""
+"""Takes the picture of an answer for the README: `python scripts/screenshot.py [--dark] [FILE]`."""
 
 from __future__ import annotations
 
@@ -16,17 +16,16 @@ from playwright.sync_api import sync_playwright
 
 import citewell
 from citewell.api.serve import bind, server
-from citewell.bootstrap import App
 from citewell.samples import EXAMPLE_QUESTIONS, GUIDELINE, sample_files
 
-PICTURE = Path(__file__).parents[1] / "docs" / "images" / "search.png"
+PICTURE = Path(__file__).parents[1] / "docs" / "images" / "answer.png"
 FLAGS = ["--no-sandbox", "--disable-gpu", "--disable-background-networking"]
 TOKEN = "for-the-picture"
 SIZE = (1280, 800)
 
 
 @contextmanager
-def served(home: Path) -> Iterator[tuple[App, str]]:
+def served(home: Path) -> Iterator[str]:
     """The samples on a free port."""
     with citewell.open(home) as app, bind("127.0.0.1", 0) as bound:
         for outcome in app.add_all(sample_files()):
@@ -38,26 +37,24 @@ def served(home: Path) -> Iterator[tuple[App, str]]:
         try:
             while not running.started:
                 time.sleep(0.01)
-            yield app, f"http://127.0.0.1:{bound.getsockname()[1]}"
+            yield f"http://127.0.0.1:{bound.getsockname()[1]}"
         finally:
             running.should_exit = True
             thread.join()
 
 
 def take(picture: Path, *, chromium: str, dark: bool) -> None:
-    """Ask a question of the samples, open the result that answers it, and photograph it."""
+    """Ask a question of the samples, open the words that answer it, and photograph both."""
     question = next(one for one in EXAMPLE_QUESTIONS if one.file == GUIDELINE)
-    with tempfile.TemporaryDirectory() as home, served(Path(home)) as (app, address), sync_playwright() as playwright:
-        document_id = next(entry.id for entry in app.entries() if entry.name == GUIDELINE)
+    with tempfile.TemporaryDirectory() as home, served(Path(home)) as address, sync_playwright() as playwright:
         browser = playwright.chromium.launch(executable_path=chromium, args=FLAGS)
         page = browser.new_page(
             viewport={"width": SIZE[0], "height": SIZE[1]}, color_scheme="dark" if dark else "light"
         )
-        page.goto(f"{address}/search?token={TOKEN}")
+        page.goto(f"{address}/?token={TOKEN}")
         page.fill("#q", question.text)
         page.press("#q", "Enter")
-        hit = page.locator(".hit", has=page.locator(f"[href*='{document_id}']"), has_text=question.words)
-        hit.locator(".opens").first.click()
+        page.locator(".sentence .chip").first.click()
         page.locator("#source .sheet img").evaluate("(image) => image.decode()")
         page.wait_for_selector("#source .sheet rect.best", state="attached")
         picture.parent.mkdir(parents=True, exist_ok=True)
