@@ -305,3 +305,15 @@ def test_the_samples_answer_their_questions(app: App) -> None:
     assert [ask(question) for question in ("How do I bake bread?", "treatment for migraine", "capital of France")] == [
         ""
     ] * 3
+
+
+def test_a_dose_without_a_name_comes_with_the_medicine_it_is_of() -> None:
+    text = "Paracetamol. For fever, give 15 mg/kg every 6 hours. A child of 12 kg needs 180 mg of the suspension."
+    assert answer("paracetamol for a 12 kg child", passage(text))[-1].startswith("A child of 12 kg needs 180 mg")
+    assert answer("paracetamol for a 12 kg child", passage(text))[0].startswith("Paracetamol. For fever")
+
+
+def test_a_dose_of_another_medicine_is_not_quoted_without_its_name() -> None:
+    text = "Paracetamol. For fever, give 15 mg/kg every 6 hours. A child of 12 kg needs 180 mg of the suspension."
+    found = answer("how much ORS does a child of 12 kg need", passage(text), passage("Give ORS 75 ml/kg.", number=2))
+    assert not any("180 mg" in one for one in found)

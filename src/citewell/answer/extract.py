@@ -9,6 +9,7 @@ from dataclasses import dataclass, replace
 from citewell.answer.cues import DEFINES, FINDS, NEGATIONS, PURPOSE, REFERENCE_NUMBERS
 from citewell.answer.expand import Expansion
 from citewell.answer.statements import Kind, Piece, Statement, statements
+from citewell.answer.verify_names import medicines
 from citewell.answer.wanted import Held, Wanted, wanted
 from citewell.types import Evidence, Hit, Near
 from citewell.words import terms
@@ -90,12 +91,23 @@ def extract(
     if not any(one.hit.relevance >= measure.min_relevance for one in evidence):
         return []
     asked = wanted(question, expansions)
-    seen = [one for each in evidence for one in _seen(each, asked)]
+    named = frozenset(one.name for one in medicines(question))
+    seen = [one for each in evidence for one in _seen(each, asked) if not _is_of_another(one.statement, named)]
     asked = asked.weighed([frozenset().union(*one.parts) for one in seen])
     scored = [_scored(one, asked) for one in seen]
     documents = {one.number: one.hit.document_id for one in evidence}
     chosen = _chosen(sorted(scored, key=lambda one: -one.odds), asked, documents, measure)
     return _in_reading_order(chosen)
+
+
+def _is_of_another(statement: Statement, named: frozenset[str]) -> bool:
+    """Whether a statement that names no medicine leans on one about medicines that the question does not name."""
+    found: set[str] = {one.name for one in medicines(statement.text)}
+    leant = statement.previous
+    while named and not found and leant is not None:
+        found = {one.name for one in medicines(leant.text)}
+        leant = leant.previous
+    return leant is not statement.previous and bool(found) and not found & named
 
 
 # ---------------------------------------------------------------------------------------------------------- scoring
@@ -248,7 +260,9 @@ def _with_previous(ordered: Sequence[Statement]) -> list[Statement]:
             pieces, lines = last.pieces + statement.pieces[1:], last.lines + statement.lines[1:]
             shown[-1] = replace(last, pieces=pieces, lines=lines)
             continue
-        if before is not None and before not in shown and before not in ordered:
-            shown.append(before)
-        shown.append(statement)
+        leading: list[Statement] = []
+        while before is not None and before not in shown and before not in ordered:
+            leading.insert(0, before)
+            before = before.previous
+        shown += [*leading, statement]
     return shown

@@ -10,6 +10,7 @@ from typing import Literal
 
 from citewell.answer.cite import BROKEN, MARK
 from citewell.answer.guard import is_suspicious
+from citewell.answer.verify_names import medicines
 from citewell.types import Evidence
 from citewell.words import sentences
 
@@ -40,6 +41,9 @@ _LEANS = re.compile(
     r"|does|do|has|have|applies|apply|makes?|helps?)\b"
 )
 """A sentence that opens like this leans on the one before it."""
+_DOSE = re.compile(
+    r"\d\s?(?:mg|g|micrograms?|mcg|µg|ml|units?|tablets?|capsules?|drops|puffs?|sachets?)\b", re.IGNORECASE
+)
 
 _VERB = re.compile(
     r"\b(?:is|are|was|were|do|does|can|may|should|must|will|has|have|not|give|take|stop|use|call|avoid|tell|ask|refer|offer"
@@ -100,7 +104,8 @@ def statements(evidence: Evidence) -> list[Statement]:
     for group in _groups(evidence.text, _known_titles(evidence)):
         lines = tuple(_clean(evidence.text[start:end]) for start, end in group.pieces)
         pieces = tuple(_moved(piece, evidence.start) for piece in group.pieces)
-        before = found[-1] if found and _LEANS.match(lines[0]) and _adjoin(found[-1], pieces[0][0], evidence) else None
+        leans = _LEANS.match(lines[0]) is not None or _is_bare_dose(lines[0])
+        before = found[-1] if found and leans and _adjoin(found[-1], pieces[0][0], evidence) else None
         headings = tuple(evidence.text[start:end] for start, end in group.headings)
         if any(_BACK_MATTER.search(heading) for heading in headings) or _is_noise(lines, group.kind):
             continue
@@ -117,7 +122,16 @@ def _moved(piece: Piece, by: int) -> Piece:
 def _adjoin(before: Statement, start: int, evidence: Evidence) -> bool:
     """Whether only a space lies between, so that both are of one paragraph."""
     between = evidence.text[before.pieces[-1][1] - evidence.start : start - evidence.start]
-    return before.kind == "sentence" and between.isspace() and "\n\n" not in between
+    return before.kind in ("sentence", "term") and between.isspace() and "\n\n" not in between
+
+
+def _is_bare_dose(line: str) -> bool:
+    """Whether a line gives an amount and does not say of which medicine.
+
+    >>> _is_bare_dose("A child of 12 kg needs 180 mg."), _is_bare_dose("Give 200 mg of iron."), _is_bare_dose("Rest.")
+    (True, False, False)
+    """
+    return _DOSE.search(line) is not None and not medicines(line)
 
 
 def _known_titles(evidence: Evidence) -> frozenset[str]:
