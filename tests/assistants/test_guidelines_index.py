@@ -20,7 +20,6 @@ EXPLAINED = {
     (46, "1.8.3"),  # two words printed as one
     (46, "1.8.4"),
     (48, "1.8.4"),  # the rule asks what a dentist found, the row does not say
-    (55, "1.4.1"),  # “changes of concern” needs reading
     (56, "1.8.3"),  # “oral cavity red or red and white patch”: no record is worded so
     (56, "1.8.4"),
     (57, "1.7.1"),  # a score is a result, not a symptom

@@ -9,9 +9,13 @@ from functools import cache, lru_cache
 from itertools import pairwise
 
 from citewell.answer.negation import Denial, denials
+from citewell.assistants.guidelines.compose import composed
 from citewell.assistants.guidelines.tables import rows
 from citewell.clinical import Concept, Lexicon, Mention, Name, fold
 from citewell.words import word_spans
+
+LONG_NAME = 3
+"""A name of so many words says what it means; its words stand for nothing else."""
 
 Unit = frozenset[str]
 """One thing that a phrase speaks of: the ids of its concepts, or the word itself."""
@@ -206,15 +210,16 @@ def said(text: str, *, given_days: float | None = None) -> list[Said]:
     text = _spelled(" ".join(re.sub(r"[()]", " ", text).split()))
     if cue("family").search(text):
         return []
-    days = duration_days(text)
+    days: float | None = duration_days(text)
     found = []
     denied_at = _denials(text)
     bounds = [0, *(match.start() for match in _CLAUSE.finditer(text)), len(text)]
-    whole = _clause(text, 0, len(text), denied_at, days if days is not None else given_days)
+    days = days if days is not None else given_days
+    whole = _clause(text, 0, len(text), denied_at, days, is_part=False)
     for start, end in pairwise(bounds):
         clause = text[start:end]
         if clause.strip() and not cue("past").search(clause) and not cue("hedge").search(text[:end]):
-            found.append(_clause(text, start, end, denied_at, days if days is not None else given_days))
+            found.append(_clause(text, start, end, denied_at, days))
     if len(found) == len(bounds) - 1 > 1:
         found.append(whole)  # “pain in the chest and the arm”: the parts belong together
     return found
@@ -222,6 +227,23 @@ def said(text: str, *, given_days: float | None = None) -> list[Said]:
 
 _RELATIVE = re.compile(r"\b(?:which|that|who)\s+(?:is|are|was|were|has|have|does|do)\s*$", re.IGNORECASE)
 """“A mass which is not a fibroid” denies what follows, not the mass."""
+
+
+def _compositions(text: str) -> list[tuple[str, tuple[int, int]]]:
+    """Findings put together from words of the text that are not part of a longer name."""
+    taken = [(one.start, one.end) for one in _mentions(text) if text[one.start : one.end].count(" ") >= LONG_NAME - 1]
+    free = [
+        (text[start:end], (start, end))
+        for start, end in word_spans(text)
+        if not any(low <= start and end <= high for low, high in taken)
+    ]
+    return list(composed(free))
+
+
+@cache
+def _named(name: str) -> Unit:
+    """The unit of a concept by its name."""
+    return concept_ids(name)
 
 
 def _spelled(text: str) -> str:
@@ -234,6 +256,7 @@ def _spelled(text: str) -> str:
 def _denials(text: str) -> tuple[Denial, ...]:
     """What the text denies; “no appetite” and “will not go away” are names and qualities, not denials."""
     spans = [(one.start, one.end) for one in _mentions(text)]
+    spans += [place for _, place in _compositions(text)]
     spans += [match.span() for _, stating, _ in qualities().values() if stating for match in stating.finditer(text)]
     found = [
         replace(one, reach_start=max(one.reach_start, one.end)) if _RELATIVE.search(text, 0, one.start) else one
@@ -244,7 +267,9 @@ def _denials(text: str) -> tuple[Denial, ...]:
     return tuple(found)
 
 
-def _clause(text: str, start: int, end: int, denied_at: tuple[Denial, ...], days: float | None) -> Said:
+def _clause(
+    text: str, start: int, end: int, denied_at: tuple[Denial, ...], days: float | None, *, is_part: bool = True
+) -> Said:
     clause = text[start:end]
     stated: set[str] = set()
     refuted: set[str] = set()
@@ -259,6 +284,8 @@ def _clause(text: str, start: int, end: int, denied_at: tuple[Denial, ...], days
         bare = pattern.sub(lambda match: " " * len(match.group()), bare)
     exact: set[Unit] = set()
     denied: set[Unit] = set()
+    for name, (at, _) in _compositions(clause) if is_part else ():
+        (denied if any(one.reaches(start + at) for one in denied_at) else exact).add(_named(name))
     for at, _, unit in [*_placed(bare), *_placed(clause)]:
         (denied if any(one.reaches(start + at) for one in denied_at) else exact).add(unit)
     given = {unit | broader(unit) for unit in exact}
