@@ -95,6 +95,8 @@ _GREEK_NAMES = dict(
     )
 )
 _RUN = re.compile(r"[α-ω]|\d+|[^\W\d_α-ω]+")
+_SAME_STEMS = {"referr": "refer", "diagnos": "diagnosi", "diagnost": "diagnosi", "symptomat": "symptom"}
+"""Stems of words of one family that the stemmer keeps apart: referral and refer, diagnose and diagnosis."""
 _stemmers = threading.local()
 
 
@@ -152,13 +154,14 @@ def folded(word: str) -> str:
 def stem(word: str) -> str:
     """The stem of a folded word, the same for both spellings of it.
 
-    >>> stem("tumours") == stem("tumor")
-    True
+    >>> stem("tumours") == stem("tumor"), stem("referral") == stem("refer")
+    (True, True)
     """
     stemmer = getattr(_stemmers, "english", None)
     if stemmer is None:
         stemmer = _stemmers.english = Stemmer.Stemmer("english")
-    return str(stemmer.stemWord(us_spelling(word)))
+    found = str(stemmer.stemWord(us_spelling(word)))
+    return _SAME_STEMS.get(found, found)
 
 
 @lru_cache(maxsize=200_000)

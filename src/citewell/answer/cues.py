@@ -88,7 +88,7 @@ ASKING = re.compile(
 EMPTY = frozenset(
     terms(
         "do does did should can could may must will would shall am i me my we us he she him they them there please any "
-        "given taken used need needs get old"
+        "given taken used need needs get old someone somebody anyone anybody person people patient"
     )
 )
 """Words of a question that no answer needs."""
