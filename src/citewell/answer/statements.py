@@ -128,8 +128,8 @@ def _adjoin(before: Statement, start: int, evidence: Evidence) -> bool:
 def _is_bare_dose(line: str) -> bool:
     """Whether a line gives an amount and does not say of which medicine.
 
-    >>> _is_bare_dose("A child of 12 kg needs 180 mg."), _is_bare_dose("Give 200 mg of ibuprofen."), _is_bare_dose("Rest.")
-    (True, False, False)
+    >>> [_is_bare_dose(line) for line in ("A child of 12 kg needs 180 mg.", "Give 200 mg of ibuprofen.", "Rest.")]
+    [True, False, False]
     """
     return _DOSE.search(line) is not None and not medicines(line)
 
