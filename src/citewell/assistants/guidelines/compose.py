@@ -25,13 +25,13 @@ def _parts() -> tuple[tuple[str, tuple[tuple[tuple[str, ...], ...], ...]], ...]:
     )
 
 
-def composed(words: Sequence[tuple[str, Place]]) -> Iterator[tuple[str, Place]]:
-    """The findings whose parts stand near each other, with the place that they take up.
+def composed(words: Sequence[tuple[str, Place]]) -> Iterator[tuple[str, tuple[Place, ...]]]:
+    """The findings whose parts stand near each other, with the places of the parts.
 
     >>> text = "lump on the side of my neck"
     >>> words = [(word, (text.index(word), text.index(word) + len(word))) for word in text.split()]
     >>> list(composed(words))
-    [('neck lump', (0, 27))]
+    [('neck lump', ((0, 4), (23, 27)))]
     """
     folded = [fold(word) for word, _ in words]
     for name, parts in _parts():
@@ -39,7 +39,7 @@ def composed(words: Sequence[tuple[str, Place]]) -> Iterator[tuple[str, Place]]:
         near = [one for one in product(*found) if len(set(one)) == len(one) and max(one) - min(one) <= NEAR_WORDS]
         if near:
             best = min(near, key=lambda one: max(one) - min(one))
-            yield name, (words[min(best)][1][0], words[max(best)][1][1])
+            yield name, tuple(words[at][1] for at in best)
 
 
 def _found(wanted: tuple[str, ...], folded: list[str]) -> Iterator[int]:

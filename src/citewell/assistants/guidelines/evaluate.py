@@ -174,21 +174,35 @@ def _judge_sex(condition: Sex, record: Record) -> Judged:
 
 
 @cache
-def _exposure_words() -> Mapping[str, tuple[re.Pattern[str], re.Pattern[str]]]:
+def _exposure_words() -> Mapping[str, tuple[re.Pattern[str], ...]]:
+    """For each exposure what states and denies it: anywhere in the record, then in a field of its own."""
+
     def pattern(words: str) -> re.Pattern[str]:
         return re.compile(rf"(?<![\w-])(?:{'|'.join(map(re.escape, words.split('|')))})(?![\w-])", re.IGNORECASE)
 
-    return {name: (pattern(stating), pattern(denying)) for name, _, stating, denying in rows("exposures.tsv")}
+    return {
+        name: tuple(pattern(cell or "\0") for cell in (*cells, "", "")[:4]) for name, _, *cells in rows("exposures.tsv")
+    }
 
 
 def _judge_exposure(condition: Exposure, record: Record) -> Judged:
     """Stated, denied or unknown; “never smoked” is a denial, silence is not."""
-    stating, denying = _exposure_words()[condition.name]
-    smoking = [record.patient.smoking] if condition.name == "smoking" and record.patient.smoking else []
-    for words in (*smoking, *record.patient.exposures, *(one.text for one in record.patient.complaints)):
+    stating, denying, field_stating, field_denying = _exposure_words()[condition.name]
+    patient = record.patient
+    field = patient.smoking if condition.name == "smoking" else None
+    for words in (*([field] if field else []), *patient.exposures, *(one.text for one in patient.complaints)):
+        if PASSIVE.search(words):
+            continue
         if denying.search(words):
             return Judged(condition.text, State.NOT_MET, words)
         if stating.search(words):
             return Judged(condition.text, State.MET, words)
+    if field and not PASSIVE.search(field) and (field_denying.search(field) or field_stating.search(field)):
+        is_denied = field_denying.search(field) is not None
+        return Judged(condition.text, State.NOT_MET if is_denied else State.MET, field)
     question = "Has the patient ever smoked?" if condition.name == "smoking" else f"Was the patient {condition.text}?"
     return Judged(condition.text, State.UNKNOWN, None, ask=question)
+
+
+PASSIVE = re.compile(r"\bpassive\b|\bunknown\b|\bnot recorded\b|\bnot known\b", re.IGNORECASE)
+"""Neither did nor did not."""

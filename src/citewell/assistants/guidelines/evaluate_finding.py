@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cached_property
 
 from citewell.assistants.guidelines.criteria import Absence, Finding, Quality
@@ -41,6 +41,8 @@ def judge_finding(finding: Finding, record: Record) -> list[Judged]:
     judged += [_judge_quality(one, finding, given) for one in finding.qualities]
     if finding.detail:
         judged.append(_judge_detail(finding, given, record))
+        if judged[-1].state is not State.MET and is_test(finding.phrase):
+            judged[0] = replace(judged[0], is_clinical=False)  # that a test was done speaks for nothing
     return judged
 
 

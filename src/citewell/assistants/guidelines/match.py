@@ -9,7 +9,7 @@ from functools import cache, lru_cache
 from itertools import pairwise
 
 from citewell.answer.negation import Denial, denials
-from citewell.assistants.guidelines.compose import composed
+from citewell.assistants.guidelines.compose import Place, composed
 from citewell.assistants.guidelines.tables import rows
 from citewell.clinical import Concept, Lexicon, Mention, Name, fold
 from citewell.words import word_spans
@@ -229,7 +229,7 @@ _RELATIVE = re.compile(r"\b(?:which|that|who)\s+(?:is|are|was|were|has|have|does
 """“A mass which is not a fibroid” denies what follows, not the mass."""
 
 
-def _compositions(text: str) -> list[tuple[str, tuple[int, int]]]:
+def _compositions(text: str) -> list[tuple[str, tuple[Place, ...]]]:
     """Findings put together from words of the text that are not part of a longer name."""
     taken = [(one.start, one.end) for one in _mentions(text) if text[one.start : one.end].count(" ") >= LONG_NAME - 1]
     free = [
@@ -256,7 +256,7 @@ def _spelled(text: str) -> str:
 def _denials(text: str) -> tuple[Denial, ...]:
     """What the text denies; “no appetite” and “will not go away” are names and qualities, not denials."""
     spans = [(one.start, one.end) for one in _mentions(text)]
-    spans += [place for _, place in _compositions(text)]
+    spans += [place for _, places in _compositions(text) for place in places]
     spans += [match.span() for _, stating, _ in qualities().values() if stating for match in stating.finditer(text)]
     found = [
         replace(one, reach_start=max(one.reach_start, one.end)) if _RELATIVE.search(text, 0, one.start) else one
@@ -284,8 +284,9 @@ def _clause(
         bare = pattern.sub(lambda match: " " * len(match.group()), bare)
     exact: set[Unit] = set()
     denied: set[Unit] = set()
-    for name, (at, _) in _compositions(clause) if is_part else ():
-        (denied if any(one.reaches(start + at) for one in denied_at) else exact).add(_named(name))
+    for name, places in _compositions(clause) if is_part else ():
+        is_denied = any(one.reaches(start + at) for one in denied_at for at, _ in places)
+        (denied if is_denied else exact).add(_named(name))
     for at, _, unit in [*_placed(bare), *_placed(clause)]:
         (denied if any(one.reaches(start + at) for one in denied_at) else exact).add(unit)
     given = {unit | broader(unit) for unit in exact}
