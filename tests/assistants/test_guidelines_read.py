@@ -16,6 +16,7 @@ from citewell.assistants.guidelines.guideline import Guideline
 from citewell.assistants.guidelines.read import read
 from citewell.errors import InputError
 from citewell.types import Document
+from tests.assistants.conftest import parsed
 from tests.assistants.written import document
 
 REVIEWED = "4d057a7e346ce3672265d7193c7bafa30a2262f73c128fd21840caa18ce90297"
@@ -47,6 +48,24 @@ def test_another_library_reads_the_same_rules_pages_rows_and_references(ng12: Gu
     differences = _script().compared(ng12, ng12_file)
     assert (differences.rules, differences.rows) == ((), ())
     assert (len(ng12.rules), len(ng12.symptoms)) == (110, 215)
+
+
+@pytest.mark.slow
+def test_pages_without_bookmarks_are_read_the_same(ng12: Guideline, ng12_file: Path, tmp_path: Path) -> None:
+    source, copy = pdfium.PdfDocument(ng12_file), pdfium.PdfDocument.new()
+    first = min(rule.page for rule in ng12.rules) - 1
+    kept = [0, 1, *range(first, max(one.page for one in ng12.definitions))]
+    copy.import_pages(source, pages=kept)
+    copy.save(tmp_path / "copy.pdf")
+    copy.close()
+    source.close()
+    found = read(parsed(tmp_path / "copy.pdf"))
+    moved = first - 2
+    assert [(rule.id, rule.page, rule.text) for rule in found.rules] == [
+        (rule.id, rule.page - moved, rule.text) for rule in ng12.rules
+    ]
+    assert [rule.criteria for rule in found.rules] == [rule.criteria for rule in ng12.rules]
+    assert [row.references for row in found.symptoms] == [row.references for row in ng12.symptoms]
 
 
 def test_a_rule_is_exactly_the_words_of_the_document(ng12: Guideline, ng12_document: Document) -> None:

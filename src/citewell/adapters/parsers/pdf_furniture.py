@@ -13,6 +13,8 @@ MARGIN = 0.13
 """The share of the page, from each edge, in which furniture stands."""
 DRIFT = 3.0
 """Points by which its place may differ from page to page."""
+_ITEM = re.compile(r"\d+(?:\.\d+){2,}")
+"""A numbered recommendation: it stands in the margin too, often at the same height, and is no page number."""
 _NUMBER = re.compile(r"\d+|\b[ivxlc]+\b", re.IGNORECASE)
 
 
@@ -45,12 +47,15 @@ def without_furniture(
 
 
 def folded(text: str) -> str:
-    """The text as it is compared: numbers, Arabic or Roman, are all alike.
+    """The text as it is compared: numbers, Arabic or Roman, are all alike; those of recommendations are not.
 
     >>> folded("Page 12 of 94") == folded("Page 3 of 94")
     True
+    >>> folded("1.3.2") == folded("1.5.9")
+    False
     """
-    return _NUMBER.sub("#", " ".join(text.split()).casefold())
+    words = " ".join(text.split()).casefold()
+    return words if _ITEM.fullmatch(words) else _NUMBER.sub("#", words)
 
 
 def _peeled(lines: list[TextLine], suspects: set[int], tables: list[Rect]) -> list[TextLine]:
