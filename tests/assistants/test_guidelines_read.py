@@ -88,6 +88,27 @@ def test_every_reference_of_the_index_names_a_rule(ng12: Guideline) -> None:
     assert [problem for problem in ng12.problems if problem.kind != "needs_reading"] == []
 
 
+def test_system_and_group_are_the_headings_below_those_that_all_rows_share() -> None:
+    row = "Symptom: {}; Possible cancer: Spot; Recommendation: Refer [1.1.1]"
+    found = read(
+        document(
+            ("heading", "# 1.1 Spots"),
+            ("paragraph", "1.1.1 Refer people if they have a cough. [2020]"),
+            ("heading", "# Recommendations"),
+            ("heading", "## By symptom"),
+            ("heading", "### Bleeding"),
+            ("heading", "#### Nose"),
+            ("table_row", row.format("Nosebleed")),
+            ("heading", "### Pain"),
+            ("table_row", row.format("Back pain")),
+        )
+    )
+    assert [(one.system, one.group, one.symptom, one.references) for one in found.symptoms] == [
+        ("Bleeding", "Nose", "Nosebleed", ("1.1.1",)),
+        ("Pain", "Pain", "Back pain", ("1.1.1",)),
+    ]
+
+
 def test_terms_are_read_as_definitions(ng12: Guideline, ng136: Guideline) -> None:
     terms = {one.term for one in ng12.definitions}
     assert {"Very urgent", "Suspected cancer pathway referral", "Unexplained", "Persistent", "Young people"} <= terms

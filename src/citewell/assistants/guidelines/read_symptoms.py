@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from itertools import takewhile
 
 from citewell.assistants.guidelines.guideline import SymptomRow
 from citewell.types import Block, Document
@@ -18,18 +19,29 @@ _BRACKETED = re.compile(r"\[?(\d{1,2}\.\d{1,3}\.\d{1,3})\]|\[(\d{1,2}\.\d{1,3}\.
 
 def read_symptoms(document: Document) -> tuple[SymptomRow, ...]:
     """Every row of such a table, with the rules it refers to."""
-    rows = (_row(document, block) for block in document.blocks if block.kind == "table_row")
-    return tuple(row for row in rows if row is not None)
+    blocks = [block for block in document.blocks if block.kind == "table_row"]
+    found = [(block, cells) for block in blocks if (cells := _cells_of(document, block)) is not None]
+    levels = zip(*(block.section for block, _ in found), strict=False)
+    root = sum(1 for _ in takewhile(lambda titles: len(set(titles)) == 1, levels))
+    return tuple(_row(document, block, cells, root) for block, cells in found)
 
 
-def _row(document: Document, block: Block) -> SymptomRow | None:
+def _cells_of(document: Document, block: Block) -> tuple[str, str, str] | None:
+    """Symptom, possible cancer and advice; None for a row of another table."""
     cells = _cells(document.text[block.start : block.end])
     symptom = next((cell for header, cell in cells if _SYMPTOM.search(header) and not _ADVICE.search(header)), None)
     cancer = next((cell for header, cell in cells if _CANCER.search(header)), None)
     advice = next((cell for header, cell in cells if _ADVICE.search(header)), None)
     if symptom is None or cancer is None or advice is None:
         return None
-    system, group = _place(block.section)
+    return symptom, cancer, advice
+
+
+def _row(document: Document, block: Block, cells: tuple[str, str, str], root: int) -> SymptomRow:
+    """The row, in the system and group that its headings name below those that all rows share."""
+    symptom, cancer, advice = cells
+    below = block.section[root:] or block.section[-1:] or ("",)
+    system, group = below[0], below[-1]
     references = tuple(dict.fromkeys(one or other for one, other in _BRACKETED.findall(advice)))
     page = document.layout.page_at(block.start) or block.page or 0
     return SymptomRow(system, group, page, symptom, cancer, advice, references, block.start, block.end)
@@ -41,9 +53,3 @@ def _cells(text: str) -> list[tuple[str, str]]:
     known = [one for one in found if any(sign.search(one.group("header")) for sign in (_SYMPTOM, _CANCER, _ADVICE))]
     ends = [*(one.start() for one in known[1:]), len(text)][: len(known)]
     return [(one.group("header"), text[one.end() : end].strip()) for one, end in zip(known, ends, strict=True)]
-
-
-def _place(section: tuple[str, ...]) -> tuple[str, str]:
-    """The system and the group in it: the two headings below the part that holds the tables."""
-    below = section[1:] if len(section) > 1 else section
-    return (below[0] if below else "", below[-1] if below else "")
