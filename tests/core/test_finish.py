@@ -186,3 +186,9 @@ def test_a_row_of_a_table_is_cited_by_itself() -> None:
     assert isinstance(done, Done)
     assert [claim.check.verdict for claim in done.answer.claims] == [Verdict.SUPPORTED]
     assert [(one.start, one.end, one.quote) for one in done.answer.citations] == [(0, len(rows[0]), rows[0])]
+
+
+def test_items_of_a_list_stand_on_lines_of_their_own() -> None:
+    asked = replace(ASKED, context=Context(evidence("Call if you:\n• vomit blood\n• faint.")))
+    answer = answer_of("Call if you: [S1]\n• vomit blood [S1]\n• faint. [S1]", asked)
+    assert answer.text == "Call if you: [1]\n• vomit blood [2]\n• faint. [3]"

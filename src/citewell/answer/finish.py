@@ -35,6 +35,9 @@ ABSTENTION = re.compile(
 """A sentence by which a model says that it cannot answer."""
 
 UNANSWERED = "The documents do not answer this well enough ({reason})."
+BULLETS = ("•", "-", "*", "▪", "◦", "–", "‣")
+"""What an item of a list opens with; it stands on a line of its own."""
+
 NOTHING = Confidence(overall=0.0, retrieval=0.0, coverage=0.0, llm=None, calibrated=0.0)
 
 Verify = Callable[[str, Sequence[Span]], Check]
@@ -285,5 +288,5 @@ def _text(action: Action, claims: Sequence[Claim]) -> str:
         return f"{UNANSWERED.format(reason=action.reason)} Please ask {action.owner_email or 'the administrator'}."
     if isinstance(action, Refuse):
         return action.reason
-    shown = (claim for claim in claims if claim.is_shown)
-    return " ".join(claim.text + "".join(f" [{n}]" for n in claim.citations) for claim in shown)
+    shown = [claim.text + "".join(f" [{n}]" for n in claim.citations) for claim in claims if claim.is_shown]
+    return "".join(("\n" if text.startswith(BULLETS) else " ") + text for text in shown).strip()
