@@ -6,7 +6,8 @@ from pathlib import Path
 
 import pytest
 
-from citewell.assistants.guidelines.match import duration_days, holds, said, units
+from citewell.assistants.guidelines.match import holds, units
+from citewell.assistants.guidelines.said import duration_days, said
 
 FOLDER = Path(__file__).parent / "golden"
 

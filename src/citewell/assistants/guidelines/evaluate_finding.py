@@ -9,8 +9,9 @@ from functools import cached_property
 
 from citewell.assistants.guidelines.criteria import Absence, Finding, Quality
 from citewell.assistants.guidelines.evaluate_tests import is_test, judge_by_test
-from citewell.assistants.guidelines.match import Said, broader, cue, holds, qualities, said, units
+from citewell.assistants.guidelines.match import broader, holds, units
 from citewell.assistants.guidelines.patient import Patient
+from citewell.assistants.guidelines.said import Said, cue, qualities, said
 from citewell.assistants.guidelines.state import Judged, State
 
 

@@ -6,7 +6,8 @@ import re
 from functools import cache
 
 from citewell.assistants.guidelines.criteria import Absence, Criteria, Finding, NeedsReading, Quality, all_of, any_of
-from citewell.assistants.guidelines.match import DAYS, concept_ids, is_known, qualities
+from citewell.assistants.guidelines.match import concept_ids, is_known
+from citewell.assistants.guidelines.said import DAYS, qualities
 from citewell.assistants.guidelines.tables import rows
 
 _ARTICLE = re.compile(r"^(?:an?|the|their|her|his|any|some)\s+", re.IGNORECASE)
@@ -62,6 +63,21 @@ def parse_phrase(text: str) -> Criteria:
     if match := _WITHOUT.search(text):
         absences.append(Absence(match.group().strip(), match.group("what")))
         text = text[: match.start()]
+    text, shared = _taken_out(text)
+    detail = None
+    if (match := _details().search(text)) and match.start() > 0:
+        text, detail = text[: match.start()], match.group("detail")
+    if detail and not is_known(text) and is_known(detail):
+        text, detail = f"{text} {detail}", None  # “symptoms that suggest …”: what is suggested is the finding
+    pieces = _pieces(text, more)
+    findings = [_finding(piece, inherited, shared, detail) for piece, inherited in pieces]
+    if not findings or any(isinstance(one, NeedsReading) for one in findings):
+        return NeedsReading(original)
+    return all_of(any_of(*findings), *absences)
+
+
+def _taken_out(text: str) -> tuple[str, tuple[Quality, ...]]:
+    """The text without the clauses that narrow all of it, and these: how long, how recent, whether it persists."""
     shared: list[Quality] = []
     if match := _LASTING.search(text):
         days = int(match.group("count")) * DAYS[match.group("unit")]
@@ -77,16 +93,7 @@ def parse_phrase(text: str) -> Criteria:
         )
         shared.append(Quality(match.group().strip(), names))
         text = text[: match.start()] + text[match.end() :]
-    detail = None
-    if (match := _details().search(text)) and match.start() > 0:
-        text, detail = text[: match.start()], match.group("detail")
-    if detail and not is_known(text) and is_known(detail):
-        text, detail = f"{text} {detail}", None  # “symptoms that suggest …”: what is suggested is the finding
-    pieces = _pieces(text, more)
-    findings = [_finding(piece, inherited, tuple(shared), detail) for piece, inherited in pieces]
-    if not findings or any(isinstance(one, NeedsReading) for one in findings):
-        return NeedsReading(original)
-    return all_of(any_of(*findings), *absences)
+    return text, tuple(shared)
 
 
 def _particular(text: str) -> tuple[str, list[str]]:

@@ -1,0 +1,185 @@
+"""What the words of a record say of a patient: clause by clause, with what is denied, stated and how long it lasted."""
+
+from __future__ import annotations
+
+import re
+from dataclasses import dataclass, replace
+from functools import cache
+from itertools import pairwise
+
+from citewell.answer.negation import Denial, denials
+from citewell.assistants.guidelines.compose import Place, composed
+from citewell.assistants.guidelines.match import Unit, broader, concept_ids, mentions, placed
+from citewell.assistants.guidelines.tables import rows
+from citewell.words import word_spans
+
+LONG_NAME = 3
+"""A name of so many words says what it means; its words stand for nothing else."""
+
+
+@dataclass(frozen=True, slots=True)
+class Said:
+    """What one clause of a record says."""
+
+    text: str
+    units: frozenset[Unit]
+    """What it speaks of, and the broader things that this implies."""
+    exact: frozenset[Unit]
+    """What it speaks of, as it is said."""
+    denied: frozenset[Unit]
+    stated: frozenset[str]
+    """Qualities that it states, “persistent”."""
+    refuted: frozenset[str]
+    """Qualities that it denies."""
+    duration_days: float | None = None
+
+
+_CLAUSE = re.compile(r"[;,.]|\band\b|\bbut\b|\bwith\b(?!out)|\balso\b", re.IGNORECASE)
+_FOR = re.compile(
+    r"\b(?:for|since|lasting|over|past|within)\s+(?:for\s+)?(?:the\s+)?(?:about\s+|last\s+)?"
+    r"(?P<more>over\s+|more than\s+|longer than\s+)?(?:at least\s+)?"
+    r"(?P<count>\d+|an?|one|two|three|four|five|six|seven|eight|nine|ten|twelve)\s+(?P<unit>day|week|month|year)s?\b",
+    re.IGNORECASE,
+)
+_NUMBERS = {
+    "a": 1,
+    "an": 1,
+    "one": 1,
+    "two": 2,
+    "three": 3,
+    "four": 4,
+    "five": 5,
+    "six": 6,
+    "seven": 7,
+    "eight": 8,
+    "nine": 9,
+    "ten": 10,
+    "twelve": 12,
+}
+DAYS = {"day": 1, "week": 7, "month": 30, "year": 365}
+
+
+def duration_days(text: str) -> int | None:
+    """How long something has lasted, where the words say so.
+
+    >>> duration_days("mouth ulcer for four weeks"), duration_days("cough")
+    (28, None)
+    """
+    match = _FOR.search(text)
+    if match is None:
+        return None
+    count = match.group("count").lower()
+    days = (int(count) if count.isdigit() else _NUMBERS[count]) * DAYS[match.group("unit").lower()]
+    return days + 1 if match.group("more") else days
+
+
+@cache
+def cue(kind: str) -> re.Pattern[str]:
+    words = next(words for name, words in rows("cues.tsv") if name == kind)
+    return re.compile(rf"\b(?:{words})\b", re.IGNORECASE)
+
+
+@cache
+def qualities() -> dict[str, tuple[str, re.Pattern[str] | None, re.Pattern[str] | None]]:
+    """Each quality: whether it may be assumed, and what states and denies it."""
+    return {name: (kind, _words(stating), _words(denying)) for name, kind, stating, denying in rows("qualities.tsv")}
+
+
+def _words(alternatives: str) -> re.Pattern[str] | None:
+    ordered = sorted(alternatives.split("|"), key=len, reverse=True)
+    return (
+        re.compile(rf"(?<![\w-])(?:{'|'.join(map(re.escape, ordered))})(?![\w-])", re.IGNORECASE)
+        if alternatives
+        else None
+    )
+
+
+def said(text: str, *, given_days: float | None = None) -> list[Said]:
+    """What a text of a record says of the patient, clause by clause; family, past and fears are left out."""
+    text = _spelled(" ".join(re.sub(r"[()]", " ", text).split()))
+    if cue("family").search(text):
+        return []
+    days: float | None = duration_days(text)
+    found = []
+    denied_at = _denials(text)
+    bounds = [0, *(match.start() for match in _CLAUSE.finditer(text)), len(text)]
+    days = days if days is not None else given_days
+    whole = _clause(text, 0, len(text), denied_at, days, is_part=False)
+    for start, end in pairwise(bounds):
+        clause = text[start:end]
+        if clause.strip() and not cue("past").search(clause) and not cue("hedge").search(text[:end]):
+            found.append(_clause(text, start, end, denied_at, days))
+    if len(found) == len(bounds) - 1 > 1:
+        found.append(whole)  # “pain in the chest and the arm”: the parts belong together
+    return found
+
+
+_RELATIVE = re.compile(r"\b(?:which|that|who)\s+(?:is|are|was|were|has|have|does|do)\s*$", re.IGNORECASE)
+"""“A mass which is not a fibroid” denies what follows, not the mass."""
+
+
+def _compositions(text: str) -> list[tuple[str, tuple[Place, ...]]]:
+    """Findings put together from words of the text that are not part of a longer name."""
+    taken = [(one.start, one.end) for one in mentions(text) if text[one.start : one.end].count(" ") >= LONG_NAME - 1]
+    free = [
+        (text[start:end], (start, end))
+        for start, end in word_spans(text)
+        if not any(low <= start and end <= high for low, high in taken)
+    ]
+    return list(composed(free))
+
+
+@cache
+def _named(name: str) -> Unit:
+    """The unit of a concept by its name."""
+    return concept_ids(name)
+
+
+def _spelled(text: str) -> str:
+    """The text with “won't” and “can't” in full, as the tables have them."""
+    for short, full in (("won't", "will not"), ("can't", "cannot"), ("n't", " not")):
+        text = re.sub(rf"{short[:-2]}[’']t\b", full, text, flags=re.IGNORECASE)
+    return text
+
+
+def _denials(text: str) -> tuple[Denial, ...]:
+    """What the text denies; “no appetite” and “will not go away” are names and qualities, not denials."""
+    spans = [(one.start, one.end) for one in mentions(text)]
+    spans += [place for _, places in _compositions(text) for place in places]
+    spans += [match.span() for _, stating, _ in qualities().values() if stating for match in stating.finditer(text)]
+    found = [
+        replace(one, reach_start=max(one.reach_start, one.end)) if _RELATIVE.search(text, 0, one.start) else one
+        for one in denials(text)
+        if not any(low <= one.start and one.end <= high for low, high in spans)
+    ]
+    found += [Denial(match.start(), match.end(), match.end(), len(text)) for match in cue("denial").finditer(text)]
+    return tuple(found)
+
+
+def _clause(
+    text: str, start: int, end: int, denied_at: tuple[Denial, ...], days: float | None, *, is_part: bool = True
+) -> Said:
+    clause = text[start:end]
+    stated: set[str] = set()
+    refuted: set[str] = set()
+    bare = clause
+    for name, (_, stating, denying) in qualities().items():
+        if denying and (match := denying.search(clause)):
+            refuted.add(name)
+        elif stating and (match := stating.search(clause)):
+            offset = start + match.start()
+            (refuted if any(one.reaches(offset) for one in denied_at) else stated).add(name)
+    for pattern in (stating for _, stating, _ in qualities().values() if stating):
+        bare = pattern.sub(lambda match: " " * len(match.group()), bare)
+    exact: set[Unit] = set()
+    denied: set[Unit] = set()
+    for name, places in _compositions(clause) if is_part else ():
+        is_denied = any(one.reaches(start + at) for one in denied_at for at, _ in places)
+        (denied if is_denied else exact).add(_named(name))
+    for at, _, unit in [*placed(bare), *placed(clause)]:
+        (denied if any(one.reaches(start + at) for one in denied_at) else exact).add(unit)
+    given = {unit | broader(unit) for unit in exact}
+    words = clause.strip(" ,;.")
+    return Said(
+        words, frozenset(given), frozenset(exact), frozenset(denied), frozenset(stated), frozenset(refuted), days
+    )
