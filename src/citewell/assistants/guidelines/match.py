@@ -6,7 +6,7 @@ from collections.abc import Iterable
 from functools import cache, lru_cache
 
 from citewell.assistants.guidelines.tables import rows
-from citewell.clinical import Concept, Lexicon, Mention, Name, fold
+from citewell.clinical import Abbreviation, Concept, Lexicon, Mention, Name, fold
 from citewell.words import word_spans
 
 Unit = frozenset[str]
@@ -18,8 +18,9 @@ def _own() -> Lexicon:
     concepts = []
     for name, *others in rows("concepts.tsv"):
         texts = dict.fromkeys(turned for one in (name, *others) for turned in (one, *_turned(one)))
-        concepts.append(Concept(f"GL:{name}", tuple(Name(one, "name") for one in texts)))
-    return Lexicon(concepts, ())
+        concepts.append(Concept(f"GL:{name}", tuple(Name(one, "abbrev" if one.isupper() else "name") for one in texts)))
+    short = {name.text for concept in concepts for name in concept.names if name.tag == "abbrev"}
+    return Lexicon(concepts, [Abbreviation(one, any_case=False, context=frozenset()) for one in sorted(short)])
 
 
 def _turned(name: str) -> list[str]:

@@ -41,6 +41,11 @@ _FOR = re.compile(
     r"(?P<count>\d+|an?|one|two|three|four|five|six|seven|eight|nine|ten|twelve)\s+(?P<unit>day|week|month|year)s?\b",
     re.IGNORECASE,
 )
+_LASTED = re.compile(
+    r"(?P<count>\d+|one|two|three|four|five|six|seven|eight|nine|ten|twelve)[- /]?(?P<unit>day|week|month|year)s?['’]?"
+    r"(?: history\b|\s*$)",
+    re.IGNORECASE,
+)
 _NUMBERS = {
     "a": 1,
     "an": 1,
@@ -65,12 +70,12 @@ def duration_days(text: str) -> int | None:
     >>> duration_days("mouth ulcer for four weeks"), duration_days("cough")
     (28, None)
     """
-    match = _FOR.search(text)
+    match = _FOR.search(text) or _LASTED.search(text)
     if match is None:
         return None
     count = match.group("count").lower()
     days = (int(count) if count.isdigit() else _NUMBERS[count]) * DAYS[match.group("unit").lower()]
-    return days + 1 if match.group("more") else days
+    return days + 1 if match.groupdict().get("more") else days
 
 
 @cache
@@ -107,13 +112,22 @@ def said(text: str, *, given_days: float | None = None) -> list[Said]:
     whole = _clause(text, 0, len(text), denied_at, days, is_part=False)
     for start, end in pairwise(bounds):
         clause = text[start:end]
-        if clause.strip() and not cue("past").search(clause) and not cue("hedge").search(text[:end]):
+        if clause.strip() and not cue("past").search(_HISTORY.sub("", clause)) and not cue("hedge").search(text[:end]):
             found.append(_clause(text, start, end, denied_at, days))
     if len(found) == len(bounds) - 1 > 1:
         found.append(whole)  # “pain in the chest and the arm”: the parts belong together
     return found
 
 
+_HISTORY = re.compile(r"\b(?:day|week|month|year)s?['’]? history of\b", re.IGNORECASE)
+"""“A 3 month history of cough” is no past."""
+_AFTERWARDS = re.compile(
+    r"(?:(?:[:=–]|\s-)\s*(?:none|nil|no|absent|negative|denied)|\b(?:is absent|absent|not present))\s*(?=$|[;,.])",
+    re.IGNORECASE,
+)
+"""“Breast lump: none” denies what stands before it."""
+_STOP = re.compile(r"[;.]|\bbut\b|\bhas\b|\breports\b|\bcomplains\b", re.IGNORECASE)
+"""Where “denies cough, fever” ends."""
 _RELATIVE = re.compile(r"\b(?:which|that|who)\s+(?:is|are|was|were|has|have|does|do)\s*$", re.IGNORECASE)
 """“A mass which is not a fibroid” denies what follows, not the mass."""
 
@@ -142,6 +156,10 @@ def _spelled(text: str) -> str:
     return text
 
 
+def _clause_start(text: str, at: int) -> int:
+    return max(text.rfind(mark, 0, at) for mark in ";,.") + 1
+
+
 def _denials(text: str) -> tuple[Denial, ...]:
     """What the text denies; “no appetite” and “will not go away” are names and qualities, not denials."""
     spans = [(one.start, one.end) for one in mentions(text)]
@@ -152,7 +170,13 @@ def _denials(text: str) -> tuple[Denial, ...]:
         for one in denials(text)
         if not any(low <= one.start and one.end <= high for low, high in spans)
     ]
-    found += [Denial(match.start(), match.end(), match.end(), len(text)) for match in cue("denial").finditer(text)]
+    for match in cue("denial").finditer(text):
+        stop = _STOP.search(text, match.end())
+        found.append(Denial(match.start(), match.end(), match.end(), stop.start() if stop else len(text)))
+    found += [
+        Denial(match.start(), match.end(), _clause_start(text, match.start()), match.start())
+        for match in _AFTERWARDS.finditer(text)
+    ]
     return tuple(found)
 
 
