@@ -2,10 +2,23 @@
 
 from __future__ import annotations
 
+import logging
+import time
+from collections.abc import Callable
+
+import pytest
+from sqlalchemy.exc import TimeoutError as PoolTimeout
+
 from citewell.bootstrap import App
 from citewell.ingest.read import Step
 from citewell.ingest.worker import Worker
 from citewell.types import Filing, Source, State
+
+
+def reached(is_so: Callable[[], bool]) -> bool:
+    """Whether something comes about within half a minute."""
+    return any(is_so() or time.sleep(0.05) for _ in range(600))
+
 
 TEXT = Source(b"# Iron\n\nTake 200 mg.", "iron.md")
 
@@ -40,3 +53,23 @@ def test_it_runs_until_it_is_stopped(app: App) -> None:
         app.worker._wake.wait(0.05)
     assert app.search("iron dose").hits[0].document_id == queued.id
     assert all(isinstance(step, Step) for step in app.worker.steps.values())
+
+
+def test_no_error_ends_it(app: App, monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture) -> None:
+    claim, failures = app.library.claim, [PoolTimeout("secret words"), ValueError("secret words")]
+
+    def failing(worker: str) -> object:
+        if failures:
+            raise failures.pop()
+        return claim(worker)
+
+    monkeypatch.setattr(app.library, "claim", failing)
+    monkeypatch.setattr("citewell.ingest.worker.PAUSE_S", 0.01)
+    queued = app.library.enqueue(TEXT, filing=Filing(), scope=app.scope_of_owner())
+    with caplog.at_level(logging.WARNING, "citewell"):
+        app.worker.start()
+        assert reached(lambda: app.library.entry(queued.id, app.scope_of_owner()).state == State.COMPLETED)
+    assert [record.getMessage() for record in caplog.records] == [
+        "queue cannot be worked on: ValueError",
+        "queue cannot be worked on: TimeoutError",
+    ]

@@ -19,6 +19,9 @@ log = logging.getLogger(__name__)
 
 IDLE_S = 1.0
 RENEW_S = 20.0
+PAUSE_S = 1.0
+MAX_PAUSE_S = 30.0
+"""How long to leave a library alone that cannot be used, at first and at most."""
 
 
 class Stopped(Exception):
@@ -79,8 +82,8 @@ class Worker:
         """Record the failure; when not even that can be written, let the document go back to the queue."""
         try:
             self._library.fail(claim.document_id, message, self.name)
-        except CitewellError:
-            with suppress(CitewellError):
+        except Exception:
+            with suppress(Exception):
                 self._library.release([self.name])
             raise
 
@@ -104,14 +107,20 @@ class Worker:
         log.info("document %s read: %d chunks", claim.document_id, len(reading.chunks))
 
     def _run(self) -> None:
+        """Work until told to stop; whatever goes wrong is logged by its type, and tried again after a pause."""
+        pause_s = PAUSE_S
         while not self._stopping.is_set():
             try:
-                if self.work():
-                    continue
-            except CitewellError as error:
+                has_worked = self.work()
+            except Exception as error:
                 log.warning("queue cannot be worked on: %s", type(error).__name__)
-            self._wake.wait(IDLE_S)
-            self._wake.clear()
+                self._stopping.wait(pause_s)
+                pause_s = min(pause_s * 2, MAX_PAUSE_S)
+                continue
+            pause_s = PAUSE_S
+            if not has_worked:
+                self._wake.wait(IDLE_S)
+                self._wake.clear()
 
 
 def _is_dead(worker: str) -> bool:

@@ -13,16 +13,21 @@ from urllib.parse import quote
 
 from sqlalchemy import Connection, Engine, create_engine, event, inspect, text
 from sqlalchemy.exc import DatabaseError, DBAPIError
+from sqlalchemy.exc import TimeoutError as PoolTimeout
 from sqlalchemy.pool import QueuePool
 
 from citewell.errors import DiskFull, LibraryBusy, LibraryError, LibraryReadOnly, SchemaTooNew
 
 SCHEMA_VERSION = "0003"
 BUSY_TIMEOUT_MS = 30_000
+CONNECTIONS = 40
+"""As many as threads of a server may read at the same time."""
+CONNECTION_TIMEOUT_S = 30.0
 
 READ_ONLY = "The library in {place} cannot be written: check the folder's permissions, or choose another with --home."
 FULL = "The disk that holds {place} is full. Nothing was changed; free some space and try again."
 BUSY = "Another process is writing to the library in {place}. Nothing was changed; try again in a moment."
+CROWDED = "Too much is being read from the library in {place} at once. Nothing was changed; try again in a moment."
 BROKEN = "The library file in {place} is damaged or no Citewell library. Restore it from a backup."
 
 
@@ -31,7 +36,8 @@ def open_engine(path: Path) -> Engine:
     read_only = path.exists() and not os.access(path.parent, os.W_OK)
     connect = partial(sqlite3.connect, timeout=BUSY_TIMEOUT_MS / 1000, check_same_thread=False)
     creator = partial(connect, _read_only_address(path), uri=True) if read_only else partial(connect, str(path))
-    engine = create_engine("sqlite://", creator=creator, poolclass=QueuePool, hide_parameters=True)
+    pool = {"poolclass": QueuePool, "pool_size": CONNECTIONS, "max_overflow": 0, "pool_timeout": CONNECTION_TIMEOUT_S}
+    engine = create_engine("sqlite://", creator=creator, hide_parameters=True, **pool)
     event.listen(engine, "connect", _read_only_pragmas if read_only else _pragmas)
     event.listen(engine, "begin", _begin)
     with plain_errors(path):
@@ -111,13 +117,15 @@ def plain_errors(place: Path) -> Iterator[None]:
     """Turn the database's errors into ours, each saying what to do."""
     try:
         yield
-    except (DBAPIError, OSError) as error:
+    except (DBAPIError, PoolTimeout, OSError) as error:
         raise _translated(error, place) from error
 
 
 def _translated(error: Exception, place: Path) -> LibraryError:
     words = str(error.orig if isinstance(error, DBAPIError) else error).lower()
     folder = place.parent
+    if isinstance(error, PoolTimeout):
+        return LibraryBusy(CROWDED.format(place=folder))
     if "full" in words or "no space" in words:
         return DiskFull(FULL.format(place=folder))
     if "locked" in words or "busy" in words:
