@@ -5,10 +5,12 @@ from __future__ import annotations
 import logging
 import time
 from collections.abc import Callable
+from datetime import timedelta
 
 import pytest
 from sqlalchemy.exc import TimeoutError as PoolTimeout
 
+from citewell.adapters.store import queue
 from citewell.bootstrap import App
 from citewell.ingest.read import Step
 from citewell.ingest.worker import Worker
@@ -73,3 +75,22 @@ def test_no_error_ends_it(app: App, monkeypatch: pytest.MonkeyPatch, caplog: pyt
         "queue cannot be worked on: ValueError",
         "queue cannot be worked on: TimeoutError",
     ]
+
+
+def test_a_lease_that_runs_out_while_it_waits_is_taken_up(app: App, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("citewell.ingest.worker.TAKE_UP_S", 0.1)
+    monkeypatch.setattr(queue, "LEASE", timedelta(seconds=1))
+    queued = app.library.enqueue(TEXT, filing=Filing(), scope=app.scope_of_owner())
+    assert app.library.claim("another-machine/1/silent") is not None
+    app.worker.start()
+    assert app.library.entry(queued.id, app.scope_of_owner()).state == State.PROCESSING
+    monkeypatch.setattr(queue, "LEASE", timedelta(minutes=5))
+    assert reached(lambda: app.library.entry(queued.id, app.scope_of_owner()).state == State.COMPLETED)
+
+
+def test_it_starts_again_after_it_was_stopped(app: App) -> None:
+    app.worker.start()
+    app.worker.stop()
+    queued = app.library.enqueue(TEXT, filing=Filing(), scope=app.scope_of_owner())
+    app.worker.start()
+    assert reached(lambda: app.library.entry(queued.id, app.scope_of_owner()).state == State.COMPLETED)

@@ -19,6 +19,7 @@ log = logging.getLogger(__name__)
 
 IDLE_S = 1.0
 RENEW_S = 20.0
+TAKE_UP_S = 20.0
 PAUSE_S = 1.0
 MAX_PAUSE_S = 30.0
 """How long to leave a library alone that cannot be used, at first and at most."""
@@ -37,13 +38,15 @@ class Worker:
         self._wake = threading.Event()
         self._stopping = threading.Event()
         self._thread: threading.Thread | None = None
+        self._taken_up_at = 0.0
         self.name = f"{socket.gethostname()}/{os.getpid()}/{uuid.uuid4()}"
         self.steps: dict[str, Step] = {}
         """How far each document in work has come."""
 
     def start(self) -> None:
         """Take up what a worker that is no more left, then wait for more."""
-        self._library.release([name for name in self._library.claimants() if _is_dead(name)])
+        self._take_up()
+        self._stopping.clear()
         self._thread = threading.Thread(target=self._run, name="worker", daemon=True)
         self._thread.start()
 
@@ -106,11 +109,20 @@ class Worker:
         self._library.complete(claim.document_id, reading, self.name)
         log.info("document %s read: %d chunks", claim.document_id, len(reading.chunks))
 
+    def _take_up(self) -> None:
+        """Queue again what dead workers left, and what silent ones held for too long."""
+        self._taken_up_at = time.monotonic()
+        released = self._library.release([name for name in self._library.claimants() if _is_dead(name)])
+        if released:
+            log.info("%d documents taken up again", released)
+
     def _run(self) -> None:
         """Work until told to stop; whatever goes wrong is logged by its type, and tried again after a pause."""
         pause_s = PAUSE_S
         while not self._stopping.is_set():
             try:
+                if time.monotonic() - self._taken_up_at > TAKE_UP_S:
+                    self._take_up()
                 has_worked = self.work()
             except Exception as error:
                 log.warning("queue cannot be worked on: %s", type(error).__name__)
