@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import stat
 from hashlib import sha256
 from pathlib import Path
@@ -49,6 +50,12 @@ def test_the_key_is_made_once_and_for_its_owner_alone(tmp_path: Path) -> None:
     assert Seal.of(tmp_path).open(sealed, about="x") == "words"
     assert stat.S_IMODE((tmp_path / KEY_FILE).stat().st_mode) == 0o600
     assert [path.name for path in tmp_path.iterdir()] == [KEY_FILE]
+
+
+def test_a_draft_that_was_left_behind_is_in_nobodys_way(tmp_path: Path) -> None:
+    (tmp_path / KEY_FILE).with_suffix(f".{os.getpid()}").write_bytes(b"half a key")
+    sealed = Seal.of(tmp_path).close("words", about="x")
+    assert Seal.of(tmp_path).open(sealed, about="x") == "words"
 
 
 @pytest.mark.parametrize("key", [b"", b"short", b"x" * 31])

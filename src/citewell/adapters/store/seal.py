@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import hmac
 import os
+import secrets
 from pathlib import Path
 
 from cryptography.exceptions import InvalidTag
@@ -60,7 +61,7 @@ class Seal:
 
 def _write(path: Path, key: bytes) -> None:
     """Write the key whole or not at all; the first of two writers wins."""
-    draft = path.with_suffix(f".{os.getpid()}")
+    draft = path.with_suffix(f".{secrets.token_hex(8)}")
     descriptor = os.open(draft, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o600)
     with os.fdopen(descriptor, "wb") as file:
         file.write(key)
