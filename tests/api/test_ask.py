@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import asyncio
 import json
 import logging
 import threading
@@ -17,6 +16,7 @@ import pytest
 from citewell.answer.stream import Event, Working
 from citewell.api import stream
 from citewell.errors import ModelConnection
+from tests.api.running import run as in_thread
 
 QUESTION = "how much ORS for a 12 kg child with diarrhea"
 NOWHERE = "550e8400-e29b-41d4-a716-446655440000"
@@ -126,7 +126,7 @@ def collected(answer: Iterator[Event], *, beat_s: float = 10.0, stop_after: int 
                     break
         return parts
 
-    return asyncio.run(run())
+    return in_thread(run())
 
 
 def test_a_failure_on_the_way_is_the_last_event_in_its_own_words() -> None:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import asyncio
 import re
 import threading
 import time
@@ -12,6 +11,7 @@ import pytest
 
 from citewell.api.health import Health
 from citewell.errors import LibraryBusy
+from tests.api.running import run
 
 BEARER = {"Authorization": "Bearer a-token-for-tests"}
 
@@ -50,7 +50,7 @@ def test_a_part_that_hangs_is_called_slow_within_its_limit_and_asked_only_once()
         free.set()
         return found
 
-    assert asyncio.run(look()) == [{"store": "slow", "embedder": "failed"}] * 3
+    assert run(look()) == [{"store": "slow", "embedder": "failed"}] * 3
     assert asked == 1
 
 

@@ -15,6 +15,7 @@ from citewell.bootstrap import App, build
 from citewell.config import Settings
 from citewell.types import Filing, Role, Scope, Source
 from tests.api.conftest import serving_app
+from tests.api.running import run
 
 pytestmark = pytest.mark.slow
 
@@ -70,7 +71,7 @@ def test_a_hundred_streams_lose_and_mix_nothing(app: App) -> None:
             return await asyncio.gather(*(listened(client, number, key) for number, key in enumerate(keys)))
 
     with serving_app(app) as client:
-        streams = asyncio.run(all_at_once(str(client.base_url)))
+        streams = run(all_at_once(str(client.base_url)))
         metrics = client.get("/metrics").text
     titles = {entry.id: entry.name for entry in app.entries(Scope.owner("local"))}
     wards = {document_id for document_id, name in titles.items() if name.startswith("ward-")}

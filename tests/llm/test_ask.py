@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator
+from contextlib import closing
 from pathlib import Path
 
 import pytest
@@ -75,7 +76,8 @@ def test_a_real_model_answers_with_checked_sentences_or_the_question_is_passed_o
 
 @pytest.mark.slow
 def test_health_check(real_server: RealServer) -> None:
-    assert [one.name for one in real_server.lister().models()] == [real_server.model_name]
+    with closing(real_server.lister()) as server:
+        assert [one.name for one in server.models()] == [real_server.model_name]
 
 
 def test_a_models_answer_is_shown_with_its_citation(opening: Opening, server: Server) -> None:
