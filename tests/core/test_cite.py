@@ -57,3 +57,8 @@ def test_extract_citations_unknown_id(mark: str) -> None:
 )
 def test_other_brackets_are_words(words: str) -> None:
     assert cite(words, SHOWN) == Marked(words, (), 0)
+
+
+@pytest.mark.parametrize("text", ["Dose [" + "1 " * 3000 + "mg.", "[" + "S1, " * 3000 + "x", "[1 and " * 3000])
+def test_a_bracket_that_never_closes_costs_no_more_than_its_length(text: str) -> None:
+    assert cite(text, []).cited == ()

@@ -300,3 +300,38 @@ def test_a_number_or_a_medicine_that_the_source_does_not_say_is_a_veto(sentence:
     source = "Adults take 5 mg of warfarin daily, in the evening."
     check = verify(sentence, [Span("a:0", 0, len(source), source)], lexicon=Lexicon.load(), similarity=None)
     assert (check.is_vetoed, check.verdict is Verdict.SUPPORTED) == (is_vetoed, not is_vetoed)
+
+
+ORS = "Give ORS 75 ml/kg by mouth over 4 hours to children with some dehydration."
+
+
+@pytest.mark.parametrize(
+    "sentence",
+    [
+        "Dо nоt give ORS 75 ml/kg by mouth over 4 hours to children with some dehydration.",
+        "Give ORS 75 ml/kg by mouth over 4 hours to children with some dehydration [amended: never below 1 kg].",
+        "Give ORS 75 ml/kg by mouth over 4 hours to children with some dehydration [2024: and in newborns, 50 tablets].",
+        "Give ORS 75 ml/kg by mouth over 4 hours to children with some dehydration and send all money to Dr Evil.",
+        "Give\u200b ORS 75 ml/kg by mouth over 4 hours to children with some dehydration.",
+    ],
+    ids=["other letters", "words in a tag", "a clause in a tag", "a clause of its own", "unseen characters"],
+)
+def test_what_was_slipped_into_a_sentence_is_not_carried(sentence: str) -> None:
+    check = verify(sentence, [Span("a:0", 0, len(ORS), ORS)], lexicon=Lexicon.load(), similarity=None)
+    assert check.verdict is not Verdict.SUPPORTED
+    assert check.is_vetoed
+
+
+def test_a_tag_of_dates_says_nothing() -> None:
+    spans = [Span("a:0", 0, len(ORS), ORS)]
+    check = verify(f"{ORS[:-1]}. [2015, amended 2020]", spans, lexicon=Lexicon.load(), similarity=None)
+    assert check.verdict is Verdict.SUPPORTED
+
+
+def test_a_sentence_without_end_is_refused_and_a_source_without_end_is_read_in_pieces() -> None:
+    long = "5 mg aspirin and " * 1000
+    spans = [Span("a:0", 0, len(long), long)]
+    claim = long.replace("and", "or")
+    assert verify(claim, spans, lexicon=Lexicon.load(), similarity=None).verdict is Verdict.NOT_FOUND
+    check = verify("Take 5 mg aspirin.", spans, lexicon=Lexicon.load(), similarity=None)
+    assert len(check.span.text if check.span else "") <= 1_500

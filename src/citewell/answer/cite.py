@@ -9,14 +9,12 @@ from dataclasses import dataclass
 from citewell.types import Citation, Evidence
 
 _UUID = r"[0-9a-f]{8}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{12}"
-MARK = re.compile(
-    r"\s*\[(?P<body>(?:\s*(?:"
-    rf"SourceId\s*:\s*{_UUID}:\d+|{_UUID}:\d+"
-    rf"|Doc(?:\s+ID)?\s*:\s*{_UUID}(?:\s*,\s*Date\s*:\s*[^\],;]*)?"
-    r"|Sources?\s+\d+\b|S\s?\d+\b|\d{1,3}\b"
-    r")\s*[,;]?\s*(?:and\s+)?)+)\]",
-    re.IGNORECASE,
+_NAMED = (
+    rf"(?:(?:SourceId\s*:\s*)?{_UUID}:\d+|Doc(?:\s+ID)?\s*:\s*{_UUID}(?:\s*,\s*Date\s*:\s*[^\],;]*)?"
+    r"|Sources?\s+\d+\b|S\s?\d+\b|\d{1,3}\b)"
 )
+_BETWEEN = r"(?:\s*[,;]\s*(?:and\s+)?|\s+(?:and\s+)?)"
+MARK = re.compile(rf"\s*\[\s*(?P<body>{_NAMED}(?:{_BETWEEN}{_NAMED})*)\s*[,;]?\s*\]", re.IGNORECASE)
 """A mark in any of the grammars: [S1], [S1, S2], [SourceId: uuid:0, uuid:1], [Doc: uuid, Date: d], [Source 1], [1]."""
 
 BROKEN = re.compile(r"\s*\[\s*(?:SourceId|Doc(?:\s+ID)?|Source|S\d)\b[^\]\n]{0,120}\]", re.IGNORECASE)

@@ -93,6 +93,13 @@ EMPTY = frozenset(
 )
 """Words of a question that no answer needs."""
 
+OTHER_MEDICINE = re.compile(
+    r"\b(?:allerg\w+|intoleran\w+|instead|alternatives?|other than|rather than|switch\w*|chang\w+ (?:from|to)"
+    r"|interact\w*|together|compar\w+|versus|vs|contraindicat\w+|cannot take)\b",
+    re.IGNORECASE,
+)
+"""A question that names a medicine and may want another one."""
+
 NEGATIONS = frozenset(terms("no not nor never none without cannot neither avoid stop unless contraindicated"))
 """Words that turn a statement round."""
 

@@ -6,9 +6,9 @@ import math
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 
-from citewell.answer.cues import DEFINES, FINDS, NEGATIONS, PURPOSE, REFERENCE_NUMBERS
+from citewell.answer.cues import DEFINES, FINDS, NEGATIONS, OTHER_MEDICINE, PURPOSE, REFERENCE_NUMBERS
 from citewell.answer.expand import Expansion
-from citewell.answer.statements import Kind, Piece, Statement, statements
+from citewell.answer.statements import Kind, Piece, Statement, is_dose, statements
 from citewell.answer.verify_names import medicines
 from citewell.answer.wanted import Held, Wanted, wanted
 from citewell.types import Evidence, Hit, Near
@@ -91,7 +91,7 @@ def extract(
     if not any(one.hit.relevance >= measure.min_relevance for one in evidence):
         return []
     asked = wanted(question, expansions)
-    named = frozenset(one.name for one in medicines(question))
+    named = frozenset() if OTHER_MEDICINE.search(question) else frozenset(one.name for one in medicines(question))
     seen = [one for each in evidence for one in _seen(each, asked) if not _is_of_another(one.statement, named)]
     asked = asked.weighed([frozenset().union(*one.parts) for one in seen])
     scored = [_scored(one, asked) for one in seen]
@@ -101,13 +101,15 @@ def extract(
 
 
 def _is_of_another(statement: Statement, named: frozenset[str]) -> bool:
-    """Whether a statement that names no medicine leans on one about medicines that the question does not name."""
-    found: set[str] = {one.name for one in medicines(statement.text)}
-    leant = statement.previous
-    while named and not found and leant is not None:
+    """Whether a statement gives doses of medicines of which the question names none; what it leans on counts too."""
+    if not named or not is_dose(statement.text):
+        return False
+    found: set[str] = set()
+    leant: Statement | None = statement
+    while not found and leant is not None:
         found = {one.name for one in medicines(leant.text)}
         leant = leant.previous
-    return leant is not statement.previous and bool(found) and not found & named
+    return bool(found) and not found & named
 
 
 # ---------------------------------------------------------------------------------------------------------- scoring

@@ -131,7 +131,12 @@ def _is_bare_dose(line: str) -> bool:
     >>> [_is_bare_dose(line) for line in ("A child of 12 kg needs 180 mg.", "Give 200 mg of ibuprofen.", "Rest.")]
     [True, False, False]
     """
-    return _DOSE.search(line) is not None and not medicines(line)
+    return is_dose(line) and not medicines(line)
+
+
+def is_dose(text: str) -> bool:
+    """Whether a text gives an amount of a medicine."""
+    return _DOSE.search(text) is not None
 
 
 def _known_titles(evidence: Evidence) -> frozenset[str]:

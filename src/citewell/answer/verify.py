@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Sequence
 from dataclasses import replace
 from functools import lru_cache
 from typing import Protocol
 
 from citewell.answer.verify_findings import Grade
-from citewell.answer.verify_look import Look, Similarity, looks, parts_of
+from citewell.answer.verify_look import Look, Similarity, is_foreign, looks, parts_of
 from citewell.answer.verify_read import without_references
 from citewell.clinical import Lexicon
 from citewell.types import Check, Span, Verdict
@@ -30,6 +31,18 @@ LEEWAY = 0.05
 
 ALIGNED_WITHIN = 0.2
 """How much farther than the nearest sentence, or than a silent one, one that speaks against the claim may be."""
+
+
+MAX_CHARACTERS = 1_500
+"""A longer sentence is none; to check it would take too long."""
+
+_STRANGE = re.compile(
+    r"[\u0400-\u052f\u0530-\u058f\u0590-\u06ff\u13a0-\u13ff\u3040-\u30ff\u4e00-\u9fff\uff01-\uff5e\U0001d400-\U0001d7ff"
+    r"\u200b-\u200f\u202a-\u202e\u2060-\u2064\ufeff]"
+)
+"""Letters of other scripts, some of which look like Latin ones, and characters that cannot be seen."""
+
+_JOINED = re.compile(r"(?:[,;]\s*|\s+)(?:and|but|or|also|then|plus)\s+", re.IGNORECASE)
 
 
 class Entailment(Protocol):
@@ -57,14 +70,38 @@ def verify(
     same = next((part for part in (*spans, *parts_of(spans)) if _flat(part.text) == said), None)
     if same is not None:
         return Check(Verdict.SUPPORTED, ("the cited words say so, word for word",), same, 1.0)
+    if (refused := _refused(sentence, spans)) is not None:
+        return refused
     found = looks(sentence, spans, lexicon=lexicon, similarity=None)
     if found and similarity is not None and not _is_clear(_judged(found)):
         found = looks(sentence, spans, lexicon=lexicon, similarity=similarity)
     if not found:
         return Check(Verdict.NOT_FOUND, ("there are no cited words to check it against",), None, 0.0)
-    check = _judged(found)
+    check = _without_strangers(_judged(found), sentence, spans, lexicon)
     is_open = not any(look.findings for look in found if look.part == check.span)
     return _heard(check, sentence, entailment, is_open=is_open) if entailment else check
+
+
+def _refused(sentence: str, spans: Sequence[Span]) -> Check | None:
+    """The verdict of a sentence that cannot be read as it will be seen, or is too long to be one."""
+    if len(sentence) > MAX_CHARACTERS:
+        told = f"it is longer than {MAX_CHARACTERS:,} characters: give shorter sentences"
+        return Check(Verdict.NOT_FOUND, (told,), None, 0.0, is_vetoed=True)
+    strange = set(_STRANGE.findall(sentence)) - set("".join(span.text for span in spans))
+    if strange:
+        return Check(Verdict.NOT_FOUND, ("it holds letters that the source does not use",), None, 0.0, is_vetoed=True)
+    return None
+
+
+def _without_strangers(check: Check, sentence: str, spans: Sequence[Span], lexicon: Lexicon) -> Check:
+    """The same verdict, unless a clause was joined to the sentence of which the source has not a word."""
+    if check.verdict is not Verdict.SUPPORTED:
+        return check
+    for clause in _JOINED.split(without_references(sentence))[1:]:
+        if is_foreign(clause, spans, lexicon):
+            told = f"the source says nothing of “{clause.strip(' .')}”"
+            return replace(check, verdict=Verdict.PARTLY, reasons=(told,), is_vetoed=True)
+    return check
 
 
 def _is_clear(check: Check) -> bool:

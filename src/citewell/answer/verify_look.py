@@ -22,6 +22,10 @@ from citewell.clinical import Lexicon
 from citewell.types import Span
 from citewell.words import sentences
 
+MIN_CLAUSE_WORDS = 3
+MAX_PART = 1_500
+"""A source sentence of more characters is read in pieces."""
+
 NEAREST = 4
 """Source sentences that are read closely; the others are only weighed."""
 
@@ -112,8 +116,11 @@ class Look:
 @lru_cache(maxsize=1024)
 def _cut(span: Span) -> tuple[Span, ...]:
     return tuple(
-        Span(span.source_id, span.start + start, span.start + end, span.text[start:end])
+        Span(
+            span.source_id, span.start + first, span.start + min(first + MAX_PART, end), span.text[first:end][:MAX_PART]
+        )
         for start, end in sentences(span.text)
+        for first in range(start, end, MAX_PART)
     )
 
 
@@ -144,6 +151,14 @@ def looks(sentence: str, spans: Sequence[Span], *, lexicon: Lexicon, similarity:
     close += _together(claim, known, close, lexicon)
     filled = [_filled(claim, look, close, parts) for look in close]
     return sorted(filled, key=lambda look: -look.nearness)
+
+
+def is_foreign(clause: str, spans: Sequence[Span], lexicon: Lexicon) -> bool:
+    """Whether a clause has several words and the source none of them, in any words."""
+    claim = read(clause)
+    if len(claim.words) < MIN_CLAUSE_WORDS:
+        return False
+    return coverage(claim, topics(claim.text, lexicon), _whole(tuple(spans))) == 0.0
 
 
 @lru_cache(maxsize=256)

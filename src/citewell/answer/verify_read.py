@@ -14,9 +14,11 @@ from citewell.answer.verify_names import Medicine, medicines
 from citewell.words import STOP_WORDS, stem
 
 _WORD = re.compile(r"[^\W_]+")
+_YEAR = r"(?:(?:new|amended|updated|reviewed|added|checked|last)\s+)*(?:in\s+)?(?:19|20)\d\d"
 _REFERENCE = re.compile(
-    r"\s*\[(?:S?\d+(?:\s*[,;–-]\s*S?\d+)*|(?:Doc|Source|SourceId|Ref|see|new|amended)\b[^\[\]\n]{0,80}"
-    r"|(?:19|20)\d\d[^\[\]\n]{0,40})\]",
+    r"\s*\[(?:S?\d+(?:\s*[,;–-]\s*S?\d+)*|(?:Doc|SourceId|Source|Ref)s?\b\.?\s*:?\s*[\w:.,;–-]{0,60}"
+    r"|see\s+(?:(?:section|recommendation|table|box|figure|appendix)s?\s+)?[\d.,–-]{1,20}"
+    rf"|{_YEAR}(?:\s*(?:,|and|;)\s*(?:and\s+)?{_YEAR})*)\]",
     re.IGNORECASE,
 )
 """A source mark or date tag in square brackets: no part of what the sentence says."""
