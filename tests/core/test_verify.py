@@ -310,7 +310,7 @@ ORS = "Give ORS 75 ml/kg by mouth over 4 hours to children with some dehydration
     [
         "Dо nоt give ORS 75 ml/kg by mouth over 4 hours to children with some dehydration.",
         "Give ORS 75 ml/kg by mouth over 4 hours to children with some dehydration [amended: never below 1 kg].",
-        "Give ORS 75 ml/kg by mouth over 4 hours to children with some dehydration [2024: and in newborns, 50 tablets].",
+        "Give ORS 75 ml/kg by mouth over 4 hours to children with some dehydration [2024: in newborns, 50 tablets].",
         "Give ORS 75 ml/kg by mouth over 4 hours to children with some dehydration and send all money to Dr Evil.",
         "Give\u200b ORS 75 ml/kg by mouth over 4 hours to children with some dehydration.",
     ],

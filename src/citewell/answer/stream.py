@@ -17,6 +17,9 @@ class Started:
     conversation_id: str
 
 
+MAX_HEAD_WORDS = 2
+
+
 @dataclass(frozen=True, slots=True)
 class Working:
     """A stage has begun; `count` is how many passages it looks at."""
@@ -65,9 +68,26 @@ Event = Started | Working | Sentence | Replace | Done | Failed
 def whole_sentences(pieces: Iterable[str]) -> Iterator[str]:
     """Sentences of a text that comes in pieces, each as soon as it can have no more marks.
 
+    A word or two before them that cite nothing, such as “Yes.” or the head of a paragraph, belong to the next one.
+
     >>> list(whole_sentences(["Take it. [S", "1] Then", " rest.", " [S2]"]))
     ['Take it. [S1]', 'Then rest. [S2]']
+    >>> list(whole_sentences(["Haemoptysis. Coughing up", " blood. [S1]"]))
+    ['Haemoptysis. Coughing up blood. [S1]']
     """
+    head = ""
+    for sentence in _cut(pieces):
+        if len(sentence.split()) <= MAX_HEAD_WORDS and "[" not in sentence:
+            head += f"{sentence} "
+        else:
+            yield head + sentence
+            head = ""
+    if head:
+        yield head.strip()
+
+
+def _cut(pieces: Iterable[str]) -> Iterator[str]:
+    """Sentences as they come to their end."""
     waiting = ""
     for piece in pieces:
         waiting += piece

@@ -8,6 +8,7 @@ from collections.abc import Iterator
 from citewell.answer.expand import expand
 from citewell.answer.extract import MEASURE, Measure, extract
 from citewell.answer.statements import Statement
+from citewell.answer.stream import MAX_HEAD_WORDS
 from citewell.clinical import Lexicon
 from citewell.types import Context
 from citewell.words import sentences
@@ -62,10 +63,21 @@ class Extractive:
 
 
 def marked(statement: Statement) -> str:
-    """The words of a statement, line by line, with a mark after every sentence.
+    """The words of a statement, line by line, with a mark after every sentence but a head of a word or two.
 
     A mark for each sentence and not for each line, because every sentence is checked by itself.
     """
     lines = [[line[start:end] for start, end in sentences(line)] for line in statement.lines]
-    mark = f" [S{statement.number}]"
-    return "\n".join(" ".join(one + mark for one in line if not _LIST_NUMBER.fullmatch(one)) for line in lines)
+    return "\n".join(
+        " ".join(_with_mark(one, statement.number, is_last=one is line[-1]) for one in line if _says(one))
+        for line in lines
+    )
+
+
+def _says(sentence: str) -> bool:
+    return _LIST_NUMBER.fullmatch(sentence) is None
+
+
+def _with_mark(sentence: str, number: int, *, is_last: bool) -> str:
+    is_head = len(sentence.split()) <= MAX_HEAD_WORDS and not is_last
+    return sentence if is_head else f"{sentence} [S{number}]"
