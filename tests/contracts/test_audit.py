@@ -22,7 +22,7 @@ from citewell.adapters.store.seal import Seal
 from citewell.errors import LibraryError, NotFound
 from citewell.keeping import Ending, Head, Place
 from citewell.types import Asker
-from tests.contracts.conftest import Office
+from tests.contracts.conftest import Office, opened_office
 from tests.contracts.kept import ANN, BOB, OWNER, ROUTE, STRANGER, ending
 
 ELSEWHERE = replace(ANN, scope=STRANGER.scope)
@@ -174,6 +174,22 @@ def test_a_damaged_note_is_told_and_costs_no_answer(office: Office, tmp_path: Pa
     assert office.audit.prove("clinic").problems == ("audit.head beside the library was changed",)
     filled(office, 1)
     assert office.audit.prove("clinic").problems == ()
+
+
+@pytest.mark.parametrize("emptied", [False, True])
+def test_a_missing_note_is_told_even_when_nothing_is_left(office: Office, tmp_path: Path, emptied: bool) -> None:
+    assert office.audit.prove("clinic").problems == (), "before anything is asked the note is there, and empty"
+    place = office.conversations.begin("How much iron?", ANN, conversation_id=None)
+    office.ledger.keep(ending(place=place, route=ROUTE))
+    (tmp_path / HEAD_FILE).unlink()
+    if emptied:
+        tables = ("answers", "audit_heads", "routed", "messages", "conversations")
+        change(office, *(f"DELETE FROM {table}" for table in tables))
+    office.library.close()
+    again = opened_office(tmp_path)
+    assert again.audit.prove("clinic").problems == ("audit.head beside the library is missing",)
+    again.ledger.keep(ending("Afterwards?"))
+    assert again.audit.prove("clinic").problems == ()
 
 
 def test_an_inbox_item_without_its_record_is_seen(office: Office) -> None:

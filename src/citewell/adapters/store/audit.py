@@ -125,7 +125,7 @@ class SqlAudit:
             noted = self._heads.of(tenant)
         except (LibraryError, ValueError):
             return [f"{HEAD_FILE} beside the library was changed"]
-        told = []
+        told = [f"{HEAD_FILE} beside the library is missing"] if self._heads.is_missing else []
         for place, head in ((f"{HEAD_FILE} beside the library", noted), ("the head you gave", known)):
             if head is not None and hashes.get(head.count) != head.hash:
                 told.append(f"{place} says record {head.count} ended the log; that record is not there as it was")

@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import os
 import threading
+from collections.abc import Mapping
 from contextlib import suppress
 from pathlib import Path
 
@@ -17,11 +18,22 @@ ABOUT = "audit:heads"
 
 
 class Heads:
-    """Written after the commit, so it may be a record behind the log, never ahead of it."""
+    """Written after the commit, so it may be a record behind the log, never ahead of it.
+
+    The file is made together with the key, empty at first, so that a missing one was always taken away.
+    """
 
     def __init__(self, home: Path, seal: Seal) -> None:
         self._path, self._seal = home / HEAD_FILE, seal
         self._writing = threading.Lock()
+        if seal.is_new:
+            with suppress(OSError):
+                self._write({})
+
+    @property
+    def is_missing(self) -> bool:
+        """Whether the file was taken away; the next note makes a new one."""
+        return not self._path.exists()
 
     def of(self, tenant: str) -> Head | None:
         """The last head that was noted, or None where none was."""
@@ -36,7 +48,7 @@ class Heads:
             if before is not None and Head.read(before).count >= head.count:
                 return
             told[tenant] = str(head)
-            self._write(self._seal.close(json.dumps(told), about=ABOUT))
+            self._write(told)
 
     def _known(self) -> dict[str, str]:
         try:
@@ -50,7 +62,8 @@ class Heads:
         found: dict[str, str] = json.loads(self._seal.open(self._path.read_bytes(), about=ABOUT))
         return found
 
-    def _write(self, sealed: bytes) -> None:
+    def _write(self, told: Mapping[str, str]) -> None:
+        sealed = self._seal.close(json.dumps(told), about=ABOUT)
         draft = self._path.with_suffix(f".{os.getpid()}-{threading.get_ident()}")
         descriptor = os.open(draft, os.O_WRONLY | os.O_CREAT | os.O_TRUNC, 0o600)
         with os.fdopen(descriptor, "wb") as file:

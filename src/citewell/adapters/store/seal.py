@@ -20,7 +20,9 @@ NONCE_BYTES = 12
 class Seal:
     """AES-GCM; what a text is about is sealed with it, so that no record can stand in for another."""
 
-    def __init__(self, key: bytes) -> None:
+    def __init__(self, key: bytes, *, is_new: bool = False) -> None:
+        self.is_new = is_new
+        """Whether the key was made just now: nothing can have been sealed with it before."""
         self._cipher = AESGCM(key)
         self._printing = hmac.digest(key, b"fingerprint", "sha256")
 
@@ -28,8 +30,9 @@ class Seal:
     def of(cls, home: Path) -> Seal:
         """The seal of a library, made once."""
         path = home / KEY_FILE
+        is_new = not path.exists()
         try:
-            if not path.exists():
+            if is_new:
                 _write(path, AESGCM.generate_key(KEY_BITS))
             key = path.read_bytes()
         except OSError as error:
@@ -38,7 +41,7 @@ class Seal:
             ) from error
         if len(key) * 8 != KEY_BITS:
             raise LibraryError(f"{KEY_FILE} in {home} is damaged. Restore it from a backup; nothing was changed.")
-        return cls(key)
+        return cls(key, is_new=is_new)
 
     def close(self, text: str, *, about: str) -> bytes:
         """The text, unreadable without the key."""
