@@ -17,6 +17,7 @@ from citewell.api.visitor import MAY, Visitor, must
 from citewell.bootstrap import App, build
 from citewell.config import Settings
 from citewell.errors import InputError, ScopeRefused
+from citewell.ingest.library import unwatched
 from citewell.types import EVERY, Filing, Role, Scope, Source
 
 TOKEN = "a-token-for-tests"
@@ -177,10 +178,14 @@ def editor(*tags: str) -> Visitor:
 def test_an_editor_files_under_tags_they_hold_and_leaves_the_others_alone() -> None:
     mine = editor("lung", "heart")
     assert mine.filed(frozenset({"LUNG"}), before=None) == {"lung"}
-    assert mine.filed(None, before=frozenset({"public"})) is None
-    assert mine.filed(frozenset({"lung", "bone"}), before=frozenset({"heart", "bone"})) == {"lung", "bone"}
+    assert mine.filed(None, before=frozenset({"lung"})) is None
+    assert mine.filed(frozenset({"lung"}), before=frozenset({"heart"})) == {"lung"}
     for tags, before in (
         (None, None),
+        (None, {"public"}),
+        (None, {"lung", "bone"}),
+        ({"lung", "bone"}, {"heart", "bone"}),
+        ({"lung", "public"}, {"lung", "public"}),
         ({"public"}, None),
         ({"bone"}, None),
         ({"lung"}, {"lung", "bone"}),
@@ -202,6 +207,102 @@ def test_what_an_editor_uploads_is_not_public(app: App, knock: Knock) -> None:
     for tags in (["public"], ["heart"], ["lung", "public"]):
         answer = client.patch(f"/api/v1/documents/{sent.json()['documents'][0]['document_id']}", json={"tags": tags})
         assert (answer.status_code, answer.json()["kind"]) == (403, "ScopeRefused")
+
+
+def test_who_may_change_a_document_is_told_by_all_of_its_tags() -> None:
+    mine = editor("lung", "heart", "public")
+    assert mine.may_change({"lung"})
+    assert mine.may_change({"lung", "heart"})
+    assert not any(mine.may_change(tags) for tags in ((), {"public"}, {"lung", "public"}, {"lung", "bone"}))
+    assert not Visitor("u", "local", "U", None, Role.MEMBER, frozenset({"lung"}), "key", "").may_change({"lung"})
+    assert Visitor.owner("local", way="link", csrf="").may_change({"public"})
+
+
+def fail(app: App, document_id: str) -> None:
+    """A worker takes the oldest document and cannot read it."""
+    claim = app.library.claim("tests")
+    assert claim is not None
+    assert claim.document_id == document_id
+    app.library.fail(document_id, "unreadable", "tests")
+
+
+@pytest.mark.parametrize("tags", [(), ("lung", "heart")])
+def test_an_editor_sees_but_does_not_change_what_is_not_all_theirs(
+    app: App, knock: Knock, tags: tuple[str, ...]
+) -> None:
+    client = knock(Role.EDITOR, "lung")
+    document_id = put(app, "all.txt", *tags)
+    assert client.get(f"/api/v1/documents/{document_id}").status_code == 200
+    sent = {"files": ("b.txt", b"other words")}
+    answers = [
+        client.delete(f"/api/v1/documents/{document_id}"),
+        client.patch(f"/api/v1/documents/{document_id}", json={"journeys": ["nobody"]}),
+        client.patch(f"/api/v1/documents/{document_id}", json={"tags": ["lung"]}),
+        client.get("/documents/delete", params={"id": document_id}),
+        client.post("/documents/delete", data={"id": document_id}),
+        client.post(f"/documents/{document_id}/version", files=sent),
+        client.post("/api/v1/documents", data={"tags": "lung", "replaces": document_id}, files=sent),
+        client.post(
+            "/api/v1/documents", data={"tags": "lung", "journeys": "nobody"}, files={"files": ("c.txt", b"all.txt")}
+        ),
+    ]
+    fail(app, document_id)
+    answers.append(client.post(f"/documents/{document_id}/retry"))
+    assert [answer.status_code for answer in answers] == [403] * len(answers)
+    assert all("Ask an administrator" in answer.text for answer in answers)
+    (kept,) = app.entries(Scope.owner("local"))
+    assert (kept.id, kept.tags, kept.journeys) == (document_id, tuple(sorted(tags)) or ("public",), ())
+    assert "Delete…" not in client.get(f"/documents/{document_id}").text
+    assert 'type="checkbox"' not in client.get("/library").text
+
+
+def test_an_editor_changes_what_is_theirs(app: App, knock: Knock) -> None:
+    client = knock(Role.EDITOR, "lung", "heart")
+    first, second = put(app, "mine.txt", "lung"), put(app, "too.txt", "lung", "heart")
+    assert client.patch(f"/api/v1/documents/{first}", json={"tags": ["heart"]}).json()["tags"] == ["heart"]
+    sent = client.post(f"/documents/{second}/version", files={"files": ("b.txt", b"other words")})
+    assert sent.headers["location"] == "/library?queued=1"
+    fail(app, first)
+    assert client.post(f"/documents/{first}/retry").headers["location"] == "/library?queued=1"
+    ids = [entry.id for entry in app.entries(Scope.owner("local"))]
+    assert 'type="checkbox"' in client.get("/library").text
+    assert client.post("/documents/delete", data={"id": ids}).status_code == 303
+    assert app.entries(Scope.owner("local")) == []
+
+
+def test_an_editor_deletes_no_version_that_is_not_theirs(app: App, knock: Knock) -> None:
+    client = knock(Role.EDITOR, "lung")
+    with_public = app.add_source(Source(b"First words.", "a.txt"), filing=Filing()).entry
+    lung = Filing(tags=frozenset({"lung"}), replaces=with_public.id)
+    mine = app.add_source(Source(b"Second words.", "a.txt"), filing=lung).entry
+    assert mine.lineage == with_public.lineage
+    assert client.delete(f"/api/v1/documents/{mine.id}").status_code == 403
+    public = Filing(tags=frozenset({"public"}), replaces=mine.id)
+    later = app.add_source(Source(b"Third words.", "a.txt"), filing=public).entry
+    sent = {"data": {"tags": "lung", "replaces": mine.id}, "files": {"files": ("b.txt", b"other")}}
+    assert client.post("/api/v1/documents", **sent).status_code == 403
+    assert {entry.id for entry in app.entries(Scope.owner("local"))} == {with_public.id, mine.id, later.id}
+
+
+def test_the_name_and_title_of_a_public_document_do_not_retire_it(app: App, knock: Knock) -> None:
+    source = Source(b"# Guide\n\nTake it with food.", "guide.md")
+    public = app.add_source(source, filing=Filing(title="Guide")).entry
+    client = knock(Role.EDITOR, "lung")
+    for title in ({"title": "Guide"}, {}):
+        words = f"# Guide\n\nTake it {len(title)} times.".encode()
+        sent = client.post("/api/v1/documents", data={"tags": "lung", **title}, files={"files": ("guide.md", words)})
+        assert sent.status_code == 202
+        read_all(app)
+    entries = {entry.id: entry for entry in app.entries(Scope.owner("local"))}
+    assert entries[public.id].is_current
+    assert sorted(entry.version for entry in entries.values()) == [1, 1, 2]
+
+
+def read_all(app: App) -> None:
+    """Read what is queued, as the worker does."""
+    while (claim := app.library.claim("tests")) is not None:
+        reading = app.reader.read(claim.source, chunking=None, watch=unwatched)
+        assert app.library.complete(claim.document_id, reading, "tests") is not None
 
 
 def test_no_scope_is_wider_than_its_visitor() -> None:

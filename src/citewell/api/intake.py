@@ -10,7 +10,7 @@ from starlette.concurrency import run_in_threadpool
 from citewell.api.site import Site
 from citewell.api.upload import Form, Received, received
 from citewell.api.visitor import Visitor
-from citewell.errors import CitewellError, InputError
+from citewell.errors import CitewellError, InputError, ScopeRefused
 from citewell.ingest.library import Added
 from citewell.types import Filing, Source
 
@@ -55,7 +55,7 @@ def _queued(file: Received, site: Site, filing: Filing, visitor: Visitor) -> Add
         return Turned(file.name, file.error or InputError("The file did not arrive. Send it again."))
     try:
         return site.queue(Source(file.file.file.read(), file.name), filing, visitor)
-    except InputError as error:
+    except (InputError, ScopeRefused) as error:
         return Turned(file.name, error)
 
 

@@ -7,7 +7,7 @@ import logging
 import threading
 import time
 from collections import OrderedDict
-from collections.abc import Callable, Hashable
+from collections.abc import Callable, Hashable, Iterable
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, replace
 from typing import Annotated, Any, TypeVar
@@ -16,15 +16,16 @@ from fastapi import Depends, Request
 from fastapi.responses import HTMLResponse
 from starlette.responses import Response
 
+from citewell.adapters.store.library import NEVER_READ
 from citewell.answer.desk import Desk
 from citewell.api.auth import Keys
 from citewell.api.errors import Refused
 from citewell.api.limits import Allowance, too_often
 from citewell.api.metrics import Metrics
 from citewell.api.progress import Progress, Stopwatch
-from citewell.api.visitor import Visitor
+from citewell.api.visitor import NOT_YOURS_TO_CHANGE, Visitor
 from citewell.bootstrap import App, Results
-from citewell.errors import InputError
+from citewell.errors import InputError, ScopeRefused
 from citewell.ingest.library import Added, refiled
 from citewell.ingest.worker import Worker
 from citewell.types import Chunk, Document, Entry, Filing, Scope, Source, State
@@ -228,7 +229,7 @@ class Site:
             if known is not None:
                 tags = visitor.filed(filing.tags, before=frozenset(known.tags), subject=filing.subject)
                 return refiled(known, filing=replace(filing, tags=tags), scope=scope, library=library)
-            before = None if filing.replaces is None else frozenset(self.entry(filing.replaces, scope).tags)
+            before = None if filing.replaces is None else self._followed(filing.replaces, visitor)
             tags = visitor.filed(filing.tags, before=before, subject=filing.subject)
             entry = library.enqueue(source, filing=replace(filing, tags=tags), scope=scope)
         worker.nudge()
@@ -251,13 +252,34 @@ class Site:
         tags = visitor.filed(filing.tags, before=before)
         return self.app.library.refile(document_id, filing=replace(filing, tags=tags), scope=visitor.whole)
 
-    def delete(self, document_id: str, scope: Scope) -> list[Entry]:
-        """Erase all versions of a document."""
-        return self.app.library.erase(document_id, scope)
+    def _followed(self, document_id: str, visitor: Visitor) -> frozenset[str]:
+        """The tags of a document that the visitor may give a next version to: one that puts away no other's."""
+        entry = self.entry(document_id, visitor.whole)
+        standing = [one for one in self._family(entry) if one.is_current or one.state in UNDER_WAY]
+        refuse_unless_theirs([entry, *standing], visitor)
+        return frozenset(entry.tags)
 
-    def retry(self, document_id: str, scope: Scope) -> Entry:
+    def _family(self, entry: Entry) -> list[Entry]:
+        """All versions of a document, whoever may see them."""
+        return [one for one in self.app.entries(Scope.owner(entry.tenant)) if one.lineage == entry.lineage]
+
+    def erasable(self, document_id: str, visitor: Visitor) -> list[Entry]:
+        """What goes with a document when this visitor deletes it; refused where a part of it is not theirs."""
+        entry = self.entry(document_id, visitor.whole)
+        gone = [entry] if entry.state in NEVER_READ else self._family(entry)
+        refuse_unless_theirs(gone, visitor)
+        return gone
+
+    def delete(self, document_id: str, visitor: Visitor) -> list[Entry]:
+        """Erase all versions of a document."""
+        self.erasable(document_id, visitor)
+        return self.app.library.erase(document_id, visitor.whole)
+
+    def retry(self, document_id: str, visitor: Visitor) -> Entry:
         """Queue a document again that could not be read; the failed attempt goes, the versions before it stay."""
+        scope = visitor.whole
         failed = self.entry(document_id, scope)
+        self._followed(document_id, visitor)
         if failed.state is not State.FAILED:
             raise InputError("Only a document that could not be read can be tried again.")
         source = self.app.library.original(document_id, scope)
@@ -266,7 +288,7 @@ class Site:
         title = None if failed.title == failed.name else failed.title
         filing = Filing(frozenset(failed.tags), frozenset(failed.journeys), failed.subject, title, current)
         entry = self.app.library.enqueue(source, filing=filing, scope=scope)
-        self.delete(document_id, scope)
+        self.delete(document_id, visitor)
         self.worker().nudge()
         return entry
 
@@ -274,6 +296,12 @@ class Site:
 def is_answering(entry: Entry) -> bool:
     """Whether searches look through this version."""
     return entry.is_current and entry.state is State.COMPLETED
+
+
+def refuse_unless_theirs(entries: Iterable[Entry], visitor: Visitor) -> None:
+    """Refuse a change to documents of which the visitor may not change every one."""
+    if not all(visitor.may_change(entry.tags) for entry in entries):
+        raise ScopeRefused(NOT_YOURS_TO_CHANGE)
 
 
 def site_of(request: Request) -> Site:

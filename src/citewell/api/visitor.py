@@ -9,6 +9,7 @@ from typing import Annotated, Literal
 
 from fastapi import Depends, Request
 
+from citewell.adapters.store.access import PUBLIC
 from citewell.adapters.store.people import User, checked_tags
 from citewell.api.errors import Problem, Refused
 from citewell.errors import ScopeRefused
@@ -34,6 +35,10 @@ NOT_THIS_ROLE = Problem(
 )
 ONLY_ADMINS_FILE_PUBLIC = "Only an administrator may add documents that everyone sees. Name one of your own tags."
 NOT_YOUR_TAG = "You may file documents only under tags that you hold yourself. Ask an administrator for the others."
+NOT_YOURS_TO_CHANGE = (
+    "You may change a document only where you hold all of its tags, and none that everyone sees. "
+    "Ask an administrator to change this one."
+)
 NOBODYS_PAPERS = "Only an administrator may look into or add the papers of a person."
 
 
@@ -64,6 +69,13 @@ class Visitor:
     def may(self, deed: Deed) -> bool:
         """Whether the role includes a deed."""
         return deed in MAY[self.role]
+
+    def may_change(self, tags: Iterable[str]) -> bool:
+        """Whether this visitor may replace, file anew or erase a document that carries these tags."""
+        if self.may("govern"):
+            return True
+        carried = frozenset(tags)
+        return self.may("change") and bool(carried) and carried <= self.tags - {PUBLIC}
 
     @property
     def whole(self) -> Scope:
@@ -99,9 +111,11 @@ class Visitor:
             return chosen
         if subject is not None:
             raise ScopeRefused(NOBODYS_PAPERS)
+        if before is not None and not self.may_change(before):
+            raise ScopeRefused(NOT_YOURS_TO_CHANGE)
         if chosen is None and before is None:
             raise ScopeRefused(ONLY_ADMINS_FILE_PUBLIC)
-        if chosen is not None and not (chosen ^ (before or frozenset())) <= self.tags:
+        if chosen is not None and not self.may_change(chosen):
             raise ScopeRefused(NOT_YOUR_TAG)
         return chosen
 

@@ -6,7 +6,7 @@ import uuid
 from dataclasses import replace
 from typing import Any
 
-from sqlalchemy import Connection, and_, func, insert, select, update
+from sqlalchemy import Connection, and_, exists, func, insert, select, true, update
 
 from citewell.adapters.store import rows
 from citewell.adapters.store.access import PUBLIC, visible
@@ -113,13 +113,19 @@ class SqlVersions(SqlShelf):
             return row
         if filing.subject is not None or title is None:
             return None
-        return self._alike(connection, scope, source.name, title)
+        return self._alike(connection, scope, source.name, title, None if EVERY in scope.tags else filing.tags)
 
     @staticmethod
-    def _alike(connection: Connection, scope: Scope, name: str, title: str) -> Any:
-        """The current document of this name and title that is about no person: none that the scope may not see."""
+    def _alike(connection: Connection, scope: Scope, name: str, title: str, tags: frozenset[str] | None) -> Any:
+        """The current document of this name and title that is about no person: none that the scope may not see.
+
+        Where tags are given, it carries no others: nobody who sees it loses it to the next version.
+        """
+        mine = document_tags.c.document_id == documents.c.id
+        others = true() if tags is None else ~exists(select(1).where(mine, document_tags.c.tag.not_in(tags)))
         alike = and_(
             visible(scope),
+            others,
             documents.c.subject.is_(None),
             documents.c.is_current,
             documents.c.name == name,
@@ -131,10 +137,10 @@ class SqlVersions(SqlShelf):
         """The lineage of a queued document whose title is known only now that it is read."""
         if row.subject is not None or row.version > 1:
             return {}
-        # Who added it is gone by now: what its own tags let see, they saw. Another's document is never taken over.
+        # Who added it is gone by now: what carries no other tags than it does was theirs to replace.
         query = select(document_tags.c.tag).where(document_tags.c.document_id == row.id)
         scope = Scope(row.tenant, frozenset(connection.execute(query).scalars()), EVERY, None)
-        before = self._alike(connection, scope, row.name, title)
+        before = self._alike(connection, scope, row.name, title, scope.tags)
         if before is None:
             return {}
         return {"lineage": before.lineage, "version": self._next_version(connection, before.lineage)}

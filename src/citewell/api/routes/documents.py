@@ -96,7 +96,7 @@ def one_document(site: Here, visitor: Reader, document_id: str) -> dict[str, Any
 @router.delete("/{document_id}", response_model=DeletedShape, dependencies=[Depends(our_request)])
 def delete(site: Here, visitor: Editor, document_id: str) -> dict[str, Any]:
     """Erase all versions of a document."""
-    return {"deleted": [entry.id for entry in site.delete(document_id, visitor.whole)]}
+    return {"deleted": [entry.id for entry in site.delete(document_id, visitor)]}
 
 
 @router.patch("/{document_id}", response_model=DocumentShape, dependencies=[Depends(our_request)])

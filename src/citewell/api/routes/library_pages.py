@@ -94,9 +94,8 @@ def add_samples(request: Request, site: Here, visitor: Editor, csrf: Csrf = "") 
 def ask_delete(site: Here, visitor: Editor, ids: Ids = None) -> Response:
     """Say what would go, before it goes."""
     entries = _chosen(site, visitor, ids)
-    lineages = {entry.lineage for entry in entries}
-    family = [entry for entry in site.app.entries(visitor.whole) if entry.lineage in lineages]
-    return site.page("delete.html", visitor, nav="library", entries=entries, versions=len(family))
+    gone = {one.id for entry in entries for one in site.erasable(entry.id, visitor)}
+    return site.page("delete.html", visitor, nav="library", entries=entries, versions=len(gone))
 
 
 def _chosen(site: Site, visitor: Visitor, ids: list[str] | None) -> list[Entry]:
@@ -116,11 +115,15 @@ def delete(
     """Erase documents with all their versions."""
     require_our_form(request, csrf)
     gone: set[str] = set()
-    for entry in _chosen(site, visitor, ids):
-        if entry.lineage not in gone:
-            site.delete(entry.id, visitor.whole)
-            gone.add(entry.lineage)
-    return RedirectResponse(f"/library?deleted={len(gone)}", status_code=HTTPStatus.SEE_OTHER)
+    count = 0
+    chosen = _chosen(site, visitor, ids)
+    for entry in chosen:  # all or none
+        site.erasable(entry.id, visitor)
+    for entry in chosen:
+        if entry.id not in gone:  # it may have gone with another version
+            gone.update(one.id for one in site.delete(entry.id, visitor))
+            count += 1
+    return RedirectResponse(f"/library?deleted={count}", status_code=HTTPStatus.SEE_OTHER)
 
 
 @router.get("/documents/{document_id}")
@@ -165,5 +168,5 @@ async def add_version(request: Request, site: Here, visitor: Editor, document_id
 def retry(request: Request, site: Here, visitor: Editor, document_id: str, csrf: Csrf = "") -> Response:
     """Read a document again that could not be read."""
     require_our_form(request, csrf)
-    site.retry(document_id, visitor.whole)
+    site.retry(document_id, visitor)
     return RedirectResponse("/library?queued=1", status_code=HTTPStatus.SEE_OTHER)
