@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 from dataclasses import replace
+from importlib.metadata import version
 
 import pytest
 
 from citewell.answer.kept_view import replay_json
-from citewell.answer.replay import EMBEDDED_ANEW, NARROWED, UNFINISHED, Erased
+from citewell.answer.replay import EMBEDDED_ANEW, NARROWED, UNFINISHED, UPGRADED, Erased, compare
 from citewell.answer.stream import Sentence
 from citewell.bootstrap import App
 from citewell.errors import NotFound
@@ -116,6 +117,21 @@ def test_other_settings_are_told(answered: tuple[App, str]) -> None:
     assert found.notes == ("The policy is not set as it was then.",)
     assert (found.action_then, found.action_now, found.is_same) == ("CITE", "ROUTE", False)
     assert {change.kind for change in found.changes} == {"changed"}
+
+
+def test_another_version_of_citewell_is_told(answered: tuple[App, str], monkeypatch: pytest.MonkeyPatch) -> None:
+    app, answer_id = answered
+    monkeypatch.setattr("citewell.assistants.knowledge.version", lambda _name: "99.0")
+    found = app.desk.replay(answer_id, app.owner())
+    assert found.notes == (UPGRADED.format(was=version("citewell"), now="99.0"),)
+
+
+def test_sentences_that_are_cited_by_another_number_are_the_same() -> None:
+    span = {"source_id": "a:1", "start": 0, "end": 9}
+    then = {"text": "Take iron.", "verdict": "supported", "citations": [1], "span": span}
+    (same,) = compare([then], [{**then, "citations": [3]}])
+    (moved,) = compare([then], [{**then, "span": {**span, "source_id": "b:1"}}])
+    assert (same.kind, moved.kind) == ("same", "changed")
 
 
 def test_a_follow_up_is_replayed_with_what_was_said_before(app: App) -> None:

@@ -23,6 +23,7 @@ OTHER_VERSIONS = "The scope of the question holds other versions now than then: 
 EMBEDDED_ANEW = "The library was embedded anew since: the versions are the same, their vectors are not."
 UNFINISHED = "The answer never came to its end then; only what had been shown is compared."
 NARROWED = "You hold fewer tags now than when this was asked; documents that you may not see are left out."
+UPGRADED = "Citewell was {was} then and is {now} now: it may read, search and check in another way."
 
 
 class Asked(Protocol):
@@ -131,6 +132,8 @@ def replay(then: Then, still: Sequence[tuple[int, str]], *, assistant: Asked, li
 def compare(then: Sequence[Claimed], now: Sequence[Claimed]) -> Iterator[Change]:
     """Sentences side by side; one with the same words but another verdict or place is changed.
 
+    The numbers of citations count the passages of one answer and say nothing about another's.
+
     >>> old = [{"text": "A.", "verdict": "supported"}, {"text": "B.", "verdict": "supported"}]
     >>> new = [{"text": "A.", "verdict": "partly"}, {"text": "C.", "verdict": "supported"}]
     >>> [change.kind for change in compare(old, new)]
@@ -140,10 +143,14 @@ def compare(then: Sequence[Claimed], now: Sequence[Claimed]) -> Iterator[Change]
     for kind, first, last, begin, end in SequenceMatcher(None, *texts, autojunk=False).get_opcodes():
         if kind == "equal":
             for before, after in zip(then[first:last], now[begin:end], strict=True):
-                yield Change("same" if before == after else "changed", before, after)
+                yield Change("same" if _unnumbered(before) == _unnumbered(after) else "changed", before, after)
         else:
             yield from (Change("gone", one, None) for one in then[first:last])
             yield from (Change("new", None, one) for one in now[begin:end])
+
+
+def _unnumbered(claim: Claimed) -> dict[str, Any]:
+    return {name: value for name, value in claim.items() if name != "citations"}
 
 
 def _erased(evidence: Sequence[Mapping[str, Any]], library: Texts, tenant: str) -> tuple[Erased, ...]:
@@ -179,7 +186,10 @@ def _notes(
         missing = len(then.generations.difference(generation for generation, _ in still))
         if missing:
             yield f"{missing} of the {library['documents']} documents that were searched then are gone or filed anew."
-    yield from (f"The {name} is not set as it was then." for name in _changed(words["setup"], setup))
+    changed = _changed(words["setup"], setup)
+    if "citewell" in changed:
+        yield UPGRADED.format(was=words["setup"].get("citewell", "an earlier version"), now=setup["citewell"])
+    yield from (f"The {name} is not set as it was then." for name in changed if name != "citewell")
 
 
 def _changed(then: Mapping[str, Any], now: Mapping[str, Any]) -> list[str]:

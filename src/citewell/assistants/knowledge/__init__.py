@@ -6,6 +6,7 @@ import time
 import uuid
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import asdict, dataclass, field, replace
+from importlib.metadata import version
 from pathlib import Path
 from typing import Any
 
@@ -77,7 +78,8 @@ class Knowledge:
         shown = sorted(verdict.value for verdict in self.policy.shown)
         policy = {**asdict(self.policy), "shown": shown}
         prompts = {"rules": RULES.hash, "rating": RATING.hash}
-        return {"writer": writer, "limits": asdict(self.limits), "policy": policy, "prompts": prompts}
+        built = {"citewell": version("citewell"), "prompts": prompts}
+        return {**built, "writer": writer, "limits": asdict(self.limits), "policy": policy}
 
     def _context(self, question: str, hits: Sequence[Hit], history: Sequence[Message]) -> Context:
         budget = Budget(self.writer.window, self.writer.reply, self.limits.evidence_tokens, self.limits.history_tokens)
