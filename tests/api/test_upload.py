@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+import asyncio
 from collections.abc import Iterator
 from pathlib import Path
 
 import httpx
 import pytest
 from starlette.testclient import TestClient
+from starlette.types import ASGIApp, Message
 
 import citewell
 from citewell.api.app import create_app
@@ -16,7 +18,7 @@ from citewell.api.site import Site
 from citewell.api.visitor import Visitor
 from citewell.bootstrap import build
 from citewell.config import Settings
-from citewell.types import Filing, Scope, Source
+from citewell.types import Filing, Role, Scope, Source
 
 BEARER = {"Authorization": "Bearer a-token-for-tests"}
 MIB = 1024 * 1024
@@ -172,3 +174,82 @@ def test_the_same_bytes_twice_are_queued_once(tmp_path: Path, monkeypatch: pytes
         assert (first.was_there, again.was_there, again.entry) == (False, True, first.entry)
         assert other_person.was_there is False
         assert len(app.entries(Scope.owner("local"))) == 2
+
+
+# ------------------------------------------------------------------------------------------- who may send how much
+
+
+class Sending:
+    """A client that sends a body part by part, for as long as it is read."""
+
+    def __init__(self, part: bytes, *, stalls: bool = False) -> None:
+        self.part, self.stalls, self.read, self.pause_s = part, stalls, 0, 0.0
+
+    async def receive(self) -> Message:
+        if self.stalls and self.read:
+            await asyncio.Event().wait()
+        await asyncio.sleep(self.pause_s)
+        part = b"y" if self.pause_s and self.read else self.part
+        self.read += len(part)
+        return {"type": "http.request", "body": part, "more_body": True}
+
+
+def knocked(site: ASGIApp, path: str, sending: Sending, *headers: tuple[bytes, bytes]) -> int:
+    """The status that a multipart body gets; it never ends."""
+    scope = {
+        "type": "http",
+        "method": "POST",
+        "path": path,
+        "raw_path": path.encode(),
+        "query_string": b"",
+        "headers": [(b"host", b"127.0.0.1"), (b"content-type", b"multipart/form-data; boundary=x"), *headers],
+        "client": ("127.0.0.1", 1),
+        "http_version": "1.1",
+        "scheme": "http",
+    }
+    answered: list[Message] = []
+
+    async def send(message: Message) -> None:
+        answered.append(message)
+
+    async def once() -> None:
+        await asyncio.wait_for(site(scope, sending.receive, send), 10)
+
+    asyncio.run(once())
+    return int(answered[0]["status"])
+
+
+FIELD = b'--x\r\nContent-Disposition: form-data; name="note"\r\n\r\n'
+OWNER = (b"authorization", b"Bearer a-token-for-tests")
+
+
+@pytest.mark.parametrize("path", ["/sign-in", "/sign-out", "/api/v1/ask", "/documents/delete", "/nowhere"])
+def test_no_route_but_those_for_files_takes_more_because_it_is_called_a_form(small: httpx.Client, path: str) -> None:
+    sending = Sending(FIELD + b"x" * 65_536)
+    assert knocked(small.app, path, sending, OWNER) == 413  # type: ignore[attr-defined]
+    assert sending.read < 4 * MIB
+
+
+@pytest.mark.parametrize("path", ["/library", "/api/v1/documents", "/documents/an-id/version"])
+def test_the_role_is_asked_before_a_file_is_read(tmp_path: Path, path: str) -> None:
+    with build(Settings(home=tmp_path, max_file_mb=1)) as app:
+        user = app.people.add(
+            tenant="local", email="r@x.example", name="", role=Role.READER, tags=(), password="x" * 20
+        )
+        _, key = app.people.add_key(user.id, tenant="local", name="tests")
+        sending = Sending(FIELD)
+        site = create_app(app, token="a-token-for-tests")
+        assert knocked(site, path, sending, (b"authorization", f"Bearer {key}".encode())) == 403
+        assert sending.read == 0
+
+
+@pytest.mark.parametrize("stalls", [True, False])
+def test_an_upload_that_stalls_or_trickles_is_given_up(
+    small: httpx.Client, monkeypatch: pytest.MonkeyPatch, stalls: bool
+) -> None:
+    monkeypatch.setattr("citewell.api.upload.STALL_S", 0.2)
+    monkeypatch.setattr("citewell.api.upload.SLOWEST_BYTES_S", 10 * MIB)
+
+    sending = Sending(FIELD, stalls=stalls)
+    sending.pause_s = 0.05
+    assert knocked(small.app, "/api/v1/documents", sending, OWNER) == 408  # type: ignore[attr-defined]

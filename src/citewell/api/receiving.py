@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 import asyncio
+import re
 from http import HTTPStatus
 
-from starlette.datastructures import Headers
 from starlette.types import Message, Receive
 
 from citewell.api.errors import Problem, Refused
@@ -19,9 +19,17 @@ TOO_SLOW = Problem(
 TOO_LARGE = "The request is larger than what is taken here. Send less at a time."
 
 
-def is_form_with_files(headers: Headers) -> bool:
-    """Whether the body is an upload, which has limits of its own and is never held in memory."""
-    return headers.get("content-type", "").startswith("multipart/form-data")
+UPLOADS = re.compile("/library|/api/v1/documents|/documents/[^/]+/version")
+"""The routes that take files."""
+
+
+def is_upload(method: str, path: str) -> bool:
+    """Whether a route reads the body itself, with limits of its own: files are never held in memory.
+
+    >>> is_upload("POST", "/library"), is_upload("POST", "/sign-in"), is_upload("PUT", "/library")
+    (True, False, False)
+    """
+    return method == "POST" and UPLOADS.fullmatch(path) is not None
 
 
 async def buffered(receive: Receive, *, max_bytes: int) -> Receive:

@@ -2,17 +2,19 @@
 
 from __future__ import annotations
 
+import asyncio
 import errno
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
 from dataclasses import dataclass
+from http import HTTPStatus
 
 from fastapi import Request
 from starlette.datastructures import Headers, UploadFile
 from starlette.formparsers import MultiPartException, MultiPartParser
 
 from citewell.api.auth import is_equal
-from citewell.api.errors import NOT_OUR_FORM, Refused
+from citewell.api.errors import NOT_OUR_FORM, Problem, Refused
 from citewell.api.requests import CSRF_NEEDED
 from citewell.api.visitor import visitor_of
 from citewell.errors import CitewellError, DiskFull, InputError, TooLarge
@@ -22,6 +24,13 @@ MAX_FILES = 100
 MAX_FIELDS = 20
 TOTAL_FACTOR = 4
 """All files of one request together may be this many times as large as one may be."""
+STALL_S = 30.0
+"""So long the next part of an upload may take to arrive."""
+SLOWEST_BYTES_S = 1_024
+"""An upload that is slower than this holds a place that others need."""
+STALLED = Problem(
+    HTTPStatus.REQUEST_TIMEOUT, "TooSlow", "The upload stalled, so nothing was added. Send it again, fewer at a time."
+)
 CSRF_FIELD = "csrf"
 
 
@@ -144,9 +153,18 @@ async def _parsed(parser: LimitedParser) -> Form:
 
 
 async def _limited(stream: AsyncIterator[bytes], total_bytes: int, max_file_bytes: int) -> AsyncIterator[bytes]:
-    """The stream, until it is longer than any honest one."""
-    count = 0
-    async for part in stream:
+    """The stream, until it is longer or slower than any honest one."""
+    count, clock = 0, asyncio.get_running_loop().time
+    started_s = clock()
+    while True:
+        slowest_s = started_s + STALL_S + count / SLOWEST_BYTES_S
+        try:
+            async with asyncio.timeout_at(min(clock() + STALL_S, slowest_s)):
+                part = await anext(stream)
+        except StopAsyncIteration:
+            return
+        except TimeoutError:
+            raise Refused(STALLED) from None
         count += len(part)
         if count > total_bytes:
             raise over_limit(max_file_bytes)
