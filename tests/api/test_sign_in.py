@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import asyncio
 import re
+import time
 from collections.abc import Iterator
 from pathlib import Path
 
@@ -195,3 +197,31 @@ def test_an_allowance_fills_up_again_and_forgets_who_was_seen_long_ago() -> None
     assert allowance.take("bob") == 0.0
     now_s = 30.0
     assert sum(allowance.take("ann") == 0.0 for _ in range(60)) == 30
+
+
+def test_wrong_passwords_that_come_at_the_same_moment_count_each(app: App) -> None:
+    site = create_app(app, token=TOKEN)
+    looked = []
+    sign_in = app.people.sign_in
+
+    def slow(**given: str) -> object:
+        looked.append(given["email"])
+        time.sleep(0.2)
+        return sign_in(**given)
+
+    app.people.sign_in = slow  # type: ignore[method-assign, assignment]
+
+    async def all_at_once() -> list[int]:
+        transport = httpx.ASGITransport(site, raise_app_exceptions=False)
+        async with httpx.AsyncClient(transport=transport, base_url="http://127.0.0.1") as client:
+            tries = (client.post("/sign-in", data={**FORM, "password": f"wrong {at}"}) for at in range(12))
+            return [answer.status_code for answer in await asyncio.gather(*tries)]
+
+    statuses = asyncio.run(all_at_once())
+    assert sorted(statuses) == [401] * 3 + [429] * 9
+    assert len(looked) == 3
+
+
+def test_right_passwords_use_up_nothing(client: httpx.Client) -> None:
+    for _ in range(8):
+        assert client.post("/sign-in", data=FORM).status_code == 303

@@ -44,11 +44,11 @@ class Allowance:
                 return 0.0
             return (1 - bucket.left) * self._every_s / self._count
 
-    def wait(self, name: str) -> float:
-        """The same without using one."""
+    def give_back(self, name: str) -> None:
+        """Return one that was taken and did not count after all."""
         with self._lock:
-            left = self._filled(name).left
-            return 0.0 if left >= 1 else (1 - left) * self._every_s / self._count
+            bucket = self._filled(name)
+            bucket.left = min(self._count, bucket.left + 1)
 
     def _filled(self, name: str) -> _Bucket:
         now_s = self._clock()

@@ -10,7 +10,6 @@ from http import HTTPStatus
 from citewell.adapters.store.people import RESERVED_TAGS, User, checked_tags
 from citewell.api.bodies.people import NewUser
 from citewell.api.errors import Problem, Refused
-from citewell.api.limits import too_often
 from citewell.api.site import Site
 from citewell.api.visitor import Visitor
 from citewell.errors import InputError, NotFound, ScopeRefused
@@ -85,12 +84,10 @@ def new_password(site: Site, visitor: Visitor, *, current: str, new: str) -> Non
     if visitor.email is None:
         raise ScopeRefused(LINK_ONLY)
     account = f"{visitor.tenant}/{visitor.email}"
-    wait_s = site.failures.wait(account)
-    if wait_s:
-        raise Refused(too_often(wait_s))
+    site.take_try(account)
     if site.people.sign_in(tenant=visitor.tenant, email=visitor.email, password=current) is None:
-        site.failures.take(account)
         raise InputError("That is not your password. Nothing was changed.")
+    site.give_back_try(account)
     site.people.change(visitor.user_id, tenant=visitor.tenant, password=new)
 
 

@@ -163,6 +163,20 @@ class Site:
         if wait_s:
             raise Refused(too_often(wait_s))
 
+    def take_try(self, account: str, machine: str | None = None) -> None:
+        """Use one try at a password before it is checked, or refuse: many at the same moment count as many."""
+        wait_s = self.failures.take(account)
+        if not wait_s and machine is not None and (wait_s := self.machine_failures.take(machine)):
+            self.failures.give_back(account)
+        if wait_s:
+            raise Refused(too_often(wait_s))
+
+    def give_back_try(self, account: str, machine: str | None = None) -> None:
+        """The password was right: only wrong ones count."""
+        self.failures.give_back(account)
+        if machine is not None:
+            self.machine_failures.give_back(machine)
+
     # --------------------------------------------------------------------------------------------- reading
 
     def loaded(self) -> App:

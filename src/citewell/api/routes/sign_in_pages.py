@@ -13,7 +13,6 @@ from fastapi.responses import RedirectResponse
 
 from citewell.api.errors import Problem, Refused, answer
 from citewell.api.guard import NO_ENTRY, SIGN_IN, own_path
-from citewell.api.limits import too_often
 from citewell.api.requests import require_our_form
 from citewell.api.site import Here
 from citewell.api.visitor import Reader
@@ -47,17 +46,17 @@ async def sign_in(
     """Open a session; many wrong passwords for one account or from one machine have to wait."""
     tenant = tenant.strip() or site.app.settings.tenant
     account, machine = f"{tenant}/{email.strip().lower()}", request.client.host if request.client else ""
-    wait_s = max(site.failures.wait(account), site.machine_failures.wait(machine))
-    if wait_s:
+    try:
+        site.take_try(account, machine)
+    except Refused:
         site.metrics.count("sign_ins", outcome="throttled")
-        raise Refused(too_often(wait_s))
+        raise
     look = partial(site.people.sign_in, tenant=tenant, email=email.strip(), password=password)
     found = await asyncio.wrap_future(site.hashers.submit(look))
     if found is None:
-        site.failures.take(account)
-        site.machine_failures.take(machine)
         site.metrics.count("sign_ins", outcome="wrong")
         raise Refused(WRONG)
+    site.give_back_try(account, machine)
     user, session = found
     site.metrics.count("sign_ins", outcome="right")
     log.info("user %s signed in", user.id)
