@@ -12,6 +12,7 @@ from typing import Any
 import pytest
 
 from citewell.cli import main
+from citewell.cli.frame import NO_DOCUMENTS
 
 LEAFLET = "# Iron tablets\n\nTake one tablet of 200 mg with water.\n\n## Storage\n\nKeep below 25 degrees.\n"
 
@@ -75,7 +76,8 @@ def test_a_file_is_added_found_shown_and_deleted(shell: Shell, leaflet: Path) ->
 
 
 def test_people_get_words_not_json(shell: Shell, leaflet: Path) -> None:
-    assert "empty" in shell("search", "iron")[1]
+    assert NO_DOCUMENTS in shell("search", "iron")[1]
+    assert NO_DOCUMENTS in shell("list")[1]
     assert re.match(r"✓ Iron tablets \([0-9a-f]{8}\): 2 passages", shell("add", str(leaflet))[1])
     assert "already here" in shell("add", str(leaflet))[1]
     status, out, _ = shell("search", "iron dose")
@@ -210,3 +212,32 @@ def test_a_missing_file_does_not_stop_the_others(shell: Shell, leaflet: Path) ->
     result = shell.json("add", "nowhere.txt", str(leaflet))
     assert [row["kind"] for row in result["failed"]] == ["InputError"]
     assert len(result["added"]) == 1
+
+
+@pytest.mark.parametrize("words", [("ask", "How much iron?"), ("check", "Take one tablet of 200 mg.")])
+def test_an_empty_library_says_how_to_begin(shell: Shell, words: tuple[str, ...]) -> None:
+    assert shell(*words) == (1, "", NO_DOCUMENTS + "\n")
+    assert shell.json("conversations") == {"conversations": []}
+    assert shell("check", "Iron is red.", "--evidence", "Iron is red.")[0] == 0
+
+
+@pytest.mark.parametrize("given", ["/tmp/nosuch.txt", "./no such file.md", "leaflet.docx"])
+def test_a_missing_file_is_not_checked_as_a_sentence(shell: Shell, leaflet: Path, given: str) -> None:
+    shell("add", str(leaflet))
+    for words in (("check", given), ("check", "Take one tablet.", "--evidence", given)):
+        status, out, err = shell(*words)
+        assert (status, out) == (1, "")
+        assert err.startswith(f"There is no file {given}.")
+
+
+def test_titles_have_room_in_a_narrow_window(shell: Shell, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    path, title = tmp_path / "long.md", "Oral iron in adults with anaemia"
+    path.write_text(f"# {title}\n\nTake one tablet of 200 mg.")
+    shell("add", str(path), "--tag", "pharmacy", "--tag", "haematology")
+    monkeypatch.setenv("COLUMNS", "80")
+    narrow = shell("list")[1]
+    assert title in narrow
+    assert max(map(len, narrow.splitlines())) <= 80
+    assert "passages" not in narrow
+    monkeypatch.setenv("COLUMNS", "140")
+    assert "passages" in shell("list")[1]

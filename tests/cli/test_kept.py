@@ -100,10 +100,42 @@ def test_what_is_not_answered_is_in_the_inbox_and_gets_a_reply(shell: Shell) -> 
     replied = shell.json("inbox", "reply", item["id"], "Paris.")
     assert (replied["state"], replied["reply"], replied["replied_by"]) == ("answered", "Paris.", "owner")
     assert shell.json("inbox", "asked")["questions"] == [replied]
-    assert "Paris." in shell("inbox", "asked")[1]
+    asked = shell("inbox", "asked")[1]
+    assert "What is the capital of France?" in asked
+    assert "Reply: Paris." in asked
     assert shell.json("inbox", "close", item["id"])["state"] == "closed"
     status, _, told = shell("inbox", "reply", item["id"], "Late.")
     assert (status, "put away" in told) == (1, True)
+
+
+def test_people_are_told_where_their_question_waits(shell: Shell, monkeypatch: pytest.MonkeyPatch) -> None:
+    question = "What is the capital of France, and for how long has it been the seat of its government?"
+    out = shell("ask", question)[1]
+    (item,) = shell.json("inbox")["questions"]
+    assert "`citewell inbox asked`" in out
+    assert f"`citewell inbox reply {item['id'][:8]} TEXT`" in out
+    assert "under Asked" not in out
+    listed = shell("inbox")[1]
+    assert "What is the capital of France, and for how long" in listed
+    assert "seat of its government" not in listed
+    shell("users", "add", "bob@clinic.example", "--role", "editor", "--tag", "ward")
+    shell("tags", "owner", "ward", "bob@clinic.example")
+    monkeypatch.setenv("CITEWELL_CONFIDENCE_THRESHOLD", "0.99")
+    assert "passed on to bob@clinic.example; `citewell inbox asked` will show the reply." in shell("ask", HOW_MUCH)[1]
+
+
+def test_a_tag_that_nothing_carries_is_told(shell: Shell) -> None:
+    shell("users", "add", "bob@clinic.example")
+    assert "No document carries the tag wrd yet" in shell("tags", "owner", "wrd", "bob@clinic.example")[1]
+    assert "No document" not in shell("tags", "owner", "Ward", "bob@clinic.example")[1]
+
+
+def test_who_was_added_without_a_password_is_told_how_to_sign_in(shell: Shell, monkeypatch: pytest.MonkeyPatch) -> None:
+    out = shell("users", "add", "bob@clinic.example")[1]
+    assert "`citewell users change bob@clinic.example --password-stdin`" in out
+    assert "`citewell users key bob@clinic.example`" in out
+    monkeypatch.setattr(sys, "stdin", io.StringIO("a long enough password\n"))
+    assert "password" not in shell("users", "add", "ann@clinic.example", "--password-stdin")[1]
 
 
 def test_a_question_goes_to_the_owner_of_its_tag(shell: Shell, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -7,16 +7,16 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
+from citewell.answer.finish import UNANSWERED
 from citewell.answer.stream import Done, Event, Replace, Sentence, Started
 from citewell.answer.view import done_json
 from citewell.cli.conversations import conversation_id
-from citewell.cli.frame import Home, Journey, Json, Subject, Tags, opened, print_json, printable
+from citewell.cli.frame import Home, Journey, Json, Subject, Tags, need_documents, opened, print_json, printable
 from citewell.errors import CitewellError, InputError
-from citewell.types import Cite, Qualify
+from citewell.types import Cite, Qualify, Route
 
 if TYPE_CHECKING:
     from citewell.bootstrap import App
-    from citewell.types import Answer
 
 
 def ask(
@@ -34,13 +34,14 @@ def ask(
 ) -> None:
     """Answer a question: every sentence cited and checked, or passed on to the person who knows."""
     with opened(context, home) as app:
+        need_documents(app)
         asker = app.owner(tags=tag, journey=journey, subject=subject)
         chosen = _chosen(app, conversation, continued)
         done = _answered(app.desk.ask(question, asker=asker, conversation_id=chosen), quiet=json)
     if json:
         print_json(done_json(done, with_withheld=True))
     else:
-        _print_end(done.answer)
+        _print_end(done)
         typer.echo(f"Answer {done.answer.id[:8]} in conversation {(done.conversation_id or '')[:8]}")
 
 
@@ -74,8 +75,14 @@ def _chosen(app: App, conversation: str | None, continued: bool) -> str | None:
     return known[0].id if known else None
 
 
-def _print_end(answer: Answer) -> None:
-    """The sources, or why there is no answer."""
+def _print_end(done: Done) -> None:
+    """The sources, or why there is no answer and who gets the question."""
+    answer = done.answer
+    if isinstance(answer.action, Route) and done.routed_id is not None:
+        typer.echo(
+            printable(f"{UNANSWERED.format(reason=answer.action.reason)} {_passed_on(answer.action, done.routed_id)}")
+        )
+        return
     if not isinstance(answer.action, Cite | Qualify):
         typer.echo(printable(answer.text))
         return
@@ -89,3 +96,11 @@ def _print_end(answer: Answer) -> None:
         total = answer.left_out + len(answer.evidence)
         typer.echo(f"{answer.left_out} of {total} passages were not shown to the model.")
     typer.echo(f"Confidence {answer.confidence.overall:.2f} · {answer.model} · {answer.took_ms:.0f} ms")
+
+
+def _passed_on(action: Route, routed_id: str) -> str:
+    """Where the question waits; the person at this machine is an administrator."""
+    if action.owner_email is not None:
+        return f"It was passed on to {action.owner_email}; `citewell inbox asked` will show the reply."
+    waits = "It waits in the inbox of the administrators: `citewell inbox asked` shows it and the reply,"
+    return f"{waits} `citewell inbox reply {routed_id[:8]} TEXT` answers it."

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from pathlib import Path
 from typing import Annotated
 
@@ -9,10 +10,13 @@ import typer
 
 from citewell.answer.view import check_json
 from citewell.bootstrap import read_source
-from citewell.cli.frame import Home, Json, Tags, opened, print_json, printable
+from citewell.cli.frame import Home, Json, Tags, need_documents, opened, print_json, printable
+from citewell.errors import InputError
 from citewell.ingest.decode import decode
 
 MAX_BYTES = 1_000_000
+PATH = re.compile(r"(?:~|\.{0,2})/\S.*|\S+\.[a-z][a-z0-9]{1,4}", re.IGNORECASE)
+"""A way through folders, or one word with the ending of a file."""
 MARKS = {"supported": "✓", "partly": "≈", "contradicted": "✗", "not_found": "?"}
 
 
@@ -28,11 +32,14 @@ def check(
     json: Json = False,
 ) -> None:
     """Check a text sentence by sentence: supported, partly, contradicted or not found, and by which words."""
+    words, held = _text(text), None if evidence is None else _text(evidence)
     with opened(context, home) as app:
+        if held is None:
+            need_documents(app)
         checked = app.check(
-            _text(text),
+            words,
             against=app.find(against) if against else None,
-            evidence=None if evidence is None else _text(evidence),
+            evidence=held,
             scope=app.scope(tags=tag),
         )
     if json:
@@ -52,4 +59,15 @@ def _text(given: str) -> str:
         is_file = len(given) < 1_000 and Path(given).is_file()
     except (OSError, ValueError):
         is_file = False
+    if not is_file and looks_like_a_path(given):
+        raise InputError(f"There is no file {printable(given)}. Name one that is there, or give the text itself.")
     return decode(read_source(Path(given), MAX_BYTES).data)[0] if is_file else given
+
+
+def looks_like_a_path(given: str) -> bool:
+    """Whether a file was meant: words are not written like this.
+
+    >>> [looks_like_a_path(one) for one in ("/tmp/no such.txt", "~/note.md", "leaflet.pdf", "Take 5 mg/kg.", "Iron.")]
+    [True, True, True, False, False]
+    """
+    return PATH.fullmatch(given.strip()) is not None

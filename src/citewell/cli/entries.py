@@ -2,12 +2,31 @@
 
 from __future__ import annotations
 
-from typing import Annotated
+from collections.abc import Callable, Mapping, Sequence
+from typing import TYPE_CHECKING, Annotated, Literal
 
 import typer
 
 from citewell.api.shapes import entry_json
-from citewell.cli.frame import Home, Json, opened, print_json, printable
+from citewell.cli.frame import NO_DOCUMENTS, Home, Json, opened, print_json, printable
+
+if TYPE_CHECKING:
+    from citewell.types import Entry
+
+WIDE = 110
+"""Characters in a line that all columns need."""
+MIN_TITLE = 34
+COLUMNS: Mapping[str, Callable[[Entry], str]] = {
+    "id": lambda entry: entry.id[:8],
+    "title": lambda entry: entry.title,
+    "version": lambda entry: str(entry.version),
+    "state": lambda entry: entry.state,
+    "pages": lambda entry: str(entry.page_count or ""),
+    "passages": lambda entry: str(entry.chunk_count),
+    "tags": lambda entry: " ".join(entry.tags),
+    "added": lambda entry: f"{entry.added_at:%d %b %Y}",
+}
+NARROW = ("id", "title", "state", "tags", "added")
 
 
 def list_entries(
@@ -23,23 +42,22 @@ def list_entries(
         print_json({"documents": [entry_json(entry, None) for entry in entries]})
         return
     if not entries:
-        typer.echo("The library is empty. Add a file with `citewell add FILE`, or the samples with --samples.")
+        typer.echo(NO_DOCUMENTS)
         return
+    _print(entries)
+
+
+def _print(entries: Sequence[Entry]) -> None:
+    """A table; on a narrow screen without the counts, so that titles have room."""
     from rich.console import Console
     from rich.table import Table
 
+    console = Console(highlight=False, markup=False)
+    shown = COLUMNS if console.width >= WIDE else {name: COLUMNS[name] for name in NARROW}
     table = Table(box=None, pad_edge=False)
-    for column in ("id", "title", "version", "state", "pages", "passages", "tags", "added"):
-        table.add_column(column, justify="right" if column in ("pages", "passages", "version") else "left")
+    for column in shown:
+        justify: Literal["left", "right"] = "right" if column in ("pages", "passages", "version") else "left"
+        table.add_column(column, justify=justify, min_width=MIN_TITLE if column == "title" else None)
     for entry in entries:
-        table.add_row(
-            entry.id[:8],
-            printable(entry.title),
-            str(entry.version),
-            entry.state,
-            str(entry.page_count or ""),
-            str(entry.chunk_count),
-            printable(" ".join(entry.tags)),
-            f"{entry.added_at:%d %b %Y}",
-        )
-    Console(highlight=False, markup=False).print(table)
+        table.add_row(*(printable(told(entry)) for told in shown.values()))
+    console.print(table)

@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from citewell.config import Settings
-from citewell.errors import CitewellError
+from citewell.errors import CitewellError, InputError
 
 if TYPE_CHECKING:
     from citewell.bootstrap import App
@@ -30,6 +30,7 @@ Journey = Annotated[str | None, typer.Option("--journey", help="A care journey."
 Subject = Annotated[
     str | None, typer.Option("--subject", help="The person whom documents are about.", show_default=False)
 ]
+NO_DOCUMENTS = "There are no documents yet. Add one with `citewell add FILE`, or samples with `citewell add --samples`."
 DocumentId = Annotated[str, typer.Argument(help="The document's id, or its first characters.", show_default=False)]
 
 
@@ -52,6 +53,12 @@ def opened(context: typer.Context, home: Path | None) -> Iterator[App]:
 
     with build(settings(context, home)) as app:
         yield app
+
+
+def need_documents(app: App) -> None:
+    """Say how to begin where the library holds nothing that could answer."""
+    if not app.library.visible(app.scope_of_owner()) and not app.entries():
+        raise InputError(NO_DOCUMENTS)
 
 
 def print_json(value: object) -> None:

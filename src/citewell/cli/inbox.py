@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
+from contextlib import suppress
+from textwrap import shorten
 from typing import TYPE_CHECKING, Annotated
 
 import typer
@@ -9,6 +12,7 @@ import typer
 from citewell.answer.kept_view import case_json, routed_json
 from citewell.cli.frame import Home, Json, opened, print_json, printable
 from citewell.cli.ids import find
+from citewell.errors import CitewellError
 
 if TYPE_CHECKING:
     from citewell.answer.case import Case
@@ -17,6 +21,7 @@ if TYPE_CHECKING:
 
 app = typer.Typer(help="Read and answer questions that were passed on.", add_completion=False)
 
+FIRST_WORDS = 48
 RoutedId = Annotated[str, typer.Argument(help="The id in the inbox, or its first characters.", show_default=False)]
 
 
@@ -38,7 +43,8 @@ def list_waiting(context: typer.Context, home: Home = None, json: Json = False) 
     """List the questions that wait for a reply, open ones first."""
     with opened(context, home) as library:
         items = library.desk.inbox.waiting(library.owner())
-    _print_items(items, json=json, empty="The inbox is empty.")
+        words = {} if json else _words(library, items)
+    _print_items(items, words, json=json, empty="The inbox is empty.")
 
 
 @app.command()
@@ -46,7 +52,8 @@ def asked(context: typer.Context, home: Home = None, json: Json = False) -> None
     """List your own questions that were passed on, with the replies."""
     with opened(context, home) as library:
         items = library.desk.inbox.asked(library.owner())
-    _print_items(items, json=json, empty="None of your questions was passed on.")
+        words = {} if json else _words(library, items)
+    _print_items(items, words, json=json, empty="None of your questions was passed on.")
 
 
 @app.command()
@@ -74,7 +81,7 @@ def reply(
     if json:
         print_json(routed_json(item))
     else:
-        typer.echo("Replied; the person who asked sees it under Asked.")
+        typer.echo("Replied; the person who asked sees it under Asked, or with `citewell inbox asked`.")
 
 
 @app.command()
@@ -88,16 +95,27 @@ def close(context: typer.Context, question: RoutedId, home: Home = None, json: J
         typer.echo("Put away.")
 
 
-def _print_items(items: list[Routed], *, json: bool, empty: str) -> None:
+def _words(library: App, items: list[Routed]) -> dict[str, str]:
+    """The first words of each question; none where its record cannot be opened."""
+    found = {}
+    for item in items:
+        with suppress(CitewellError):
+            question = library.desk.audit.read(item.answer_id, library.owner()).words["question"]
+            found[item.id] = shorten(question, FIRST_WORDS, placeholder="…")
+    return found
+
+
+def _print_items(items: list[Routed], words: Mapping[str, str], *, json: bool, empty: str) -> None:
     if json:
         print_json({"questions": [routed_json(item) for item in items]})
         return
     if not items:
         typer.echo(empty)
     for item in items:
-        typer.echo(printable(f"{item.id[:8]}  {item.state:<8}  {item.made_at:%d %b %Y}  {item.tag}: {item.reason}"))
+        typer.echo(printable(f"{item.id[:8]}  {item.state:<8}  {item.made_at:%d %b %Y}  {words.get(item.id, '')}"))
+        typer.echo(printable(f"          {item.tag}: {item.reason}"))
         if item.reply:
-            typer.echo(printable(f"          {item.reply}"))
+            typer.echo(printable(f"          Reply: {item.reply}"))
 
 
 def _print_case(case: Case) -> None:

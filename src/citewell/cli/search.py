@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from citewell.api.shapes import results_json
-from citewell.cli.frame import Home, Journey, Json, Subject, Tags, opened, print_json, printable
+from citewell.cli.frame import NO_DOCUMENTS, Home, Journey, Json, Subject, Tags, opened, print_json, printable
 
 if TYPE_CHECKING:
     from citewell.bootstrap import Results
@@ -32,7 +32,7 @@ def search(
     elif results.hits:
         _print(results)
     elif empty:
-        typer.echo("The library is empty. Add a file with `citewell add FILE`, or the samples with --samples.")
+        typer.echo(NO_DOCUMENTS)
     else:
         typer.echo("Nothing found. Try other words, or fewer; `citewell list` shows what is here.")
 

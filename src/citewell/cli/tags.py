@@ -31,10 +31,13 @@ def owner(
         tenant = library.settings.tenant
         user = None if email is None else library.people.by_email(email, tenant=tenant)
         library.people.set_owner(tag, tenant=tenant, owner_id=None if user is None else user.id)
-    name = tag.strip().lower()
+        name = tag.strip().lower()
+        is_carried = any(name in entry.tags and entry.is_current for entry in library.entries())
     if json:
         print_json({"tag": name, "owner": None if user is None else user.email})
     elif user is None:
         typer.echo(printable(f"Questions about {name} go to an administrator now."))
     else:
         typer.echo(printable(f"Questions about {name} go to {user.email} now."))
+    if not json and not is_carried:
+        typer.echo(printable(f"No document carries the tag {name} yet: `citewell file ID --tag {name}` gives it one."))

@@ -18,6 +18,10 @@ app = typer.Typer(help="Add, list and change users, and give them keys.", add_co
 
 Email = Annotated[str, typer.Argument(help="The user's e-mail address.", show_default=False)]
 PasswordStdin = Annotated[bool, typer.Option("--password-stdin", help="Read the password from standard input.")]
+HOW_TO_SIGN_IN = (
+    "There is no password yet: `citewell users change {email} --password-stdin` sets one for signing in on the pages, "
+    "`citewell users key {email}` makes a key for programs."
+)
 
 
 @app.command()
@@ -37,6 +41,8 @@ def add(
         tenant = library.settings.tenant
         user = library.people.add(tenant=tenant, email=email, name=name, role=role, tags=tag or [], password=password)
     _tell(user, json=json, words="Added")
+    if password is None and not json:
+        typer.echo(printable(HOW_TO_SIGN_IN.format(email=user.email)))
 
 
 @app.command("list")
