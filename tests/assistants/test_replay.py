@@ -12,7 +12,7 @@ from citewell.answer.replay import EMBEDDED_ANEW, NARROWED, UNFINISHED, UPGRADED
 from citewell.answer.stream import Sentence
 from citewell.bootstrap import App
 from citewell.errors import NotFound
-from citewell.types import Asker, Filing, Role, Scope, Source
+from citewell.types import EVERY, Asker, Filing, Role, Scope, Source
 from tests.assistants.test_desk import user
 
 FIRST = "# Iron\n\nGive ferrous sulfate 200 mg once daily for iron deficiency anaemia in adults."
@@ -69,6 +69,19 @@ def test_an_erased_version_is_told_and_the_rest_answers(answered: tuple[App, str
     assert {change.kind for change in found.changes} == {"gone"}
     assert (found.action_then, found.action_now) == ("CITE", "ROUTE")
     assert "200 mg" not in str(replay_json(found, with_withheld=True)["now"])
+
+
+def test_one_who_is_no_administrator_any_more_does_not_ask_a_persons_papers_again(app: App) -> None:
+    put(app, ORS, "ors.md")
+    letter = "# Letter\n\nThe patient was given ferrous sulfate 200 mg once daily for anaemia."
+    app.add_source(Source(letter.encode(), "letter.md"), filing=Filing(subject="p-1"))
+    boss = replace(user(app, "ann"), role=Role.ADMIN, scope=Scope("local", frozenset({EVERY}), None, "p-1"))
+    answer = app.ask("How much ferrous sulfate was the patient given for anaemia?", asker=boss)
+    assert "200 mg once daily" in answer.text
+    assert app.desk.replay(answer.id, boss).is_same
+    found = app.desk.replay(answer.id, replace(boss, role=Role.MEMBER, scope=Scope("local", frozenset(), None, None)))
+    assert NARROWED in found.notes
+    assert "200 mg" not in str(found.answer)
 
 
 def test_a_document_that_was_filed_anew_does_not_slip_into_the_past(app: App) -> None:

@@ -22,7 +22,7 @@ NOT_SETTLED = "The library changed while the question was being answered; what w
 OTHER_VERSIONS = "The scope of the question holds other versions now than then: documents were filed anew since."
 EMBEDDED_ANEW = "The library was embedded anew since: the versions are the same, their vectors are not."
 UNFINISHED = "The answer never came to its end then; only what had been shown is compared."
-NARROWED = "You hold fewer tags now than when this was asked; documents that you may not see are left out."
+NARROWED = "You may see less now than when this was asked; documents that you may not see are left out."
 UPGRADED = "Citewell was {was} then and is {now} now: it may read, search and check in another way."
 
 
@@ -47,10 +47,10 @@ class Then:
     def of(cls, record: Record, asker: Asker) -> Then:
         """Never more than the scope of then, nor than what the person may see now."""
         then = scope_of(record.words["scope"])
-        scope = then
+        scope = then if asker.is_admin else replace(then, subject=None)  # a person's papers are for administrators
         if not asker.is_admin and EVERY not in asker.scope.tags:
             tags = asker.scope.tags if EVERY in then.tags else then.tags & asker.scope.tags
-            scope = replace(then, tags=tags)
+            scope = replace(scope, tags=tags)
         return cls(record, scope, is_narrowed=scope != then, with_withheld=asker.is_admin)
 
     @property
