@@ -52,6 +52,8 @@ class Measure:
     """Nothing is quoted where no passage is as relevant as this."""
     min_odds: float = -3.0
     """Nothing is quoted that is less likely than this to answer."""
+    min_part: float = 0.33
+    """Nothing is quoted where no statement holds this part of the question, its titles included."""
     margin: float = 0.8
     """How far behind the best one, in log-odds, a further statement may be."""
     margin_for_more: float = 0.7
@@ -77,6 +79,8 @@ class Scored:
     statement: Statement
     odds: float
     held: Held
+    above: Held
+    """What the titles above it hold."""
     defines: bool
 
 
@@ -97,7 +101,8 @@ def extract(
     scored = [_scored(one, asked) for one in seen]
     documents = {one.number: one.hit.document_id for one in evidence}
     chosen = _chosen(sorted(scored, key=lambda one: -one.odds), asked, documents, measure)
-    return _in_reading_order(chosen)
+    most = max((asked.part(one.held | one.above) for one in chosen), default=0.0)
+    return _in_reading_order(chosen) if most >= measure.min_part else []
 
 
 def _is_of_another(statement: Statement, named: frozenset[str]) -> bool:
@@ -168,7 +173,7 @@ def _scored(one: Seen, asked: Wanted) -> Scored:
         + WEIGHTS.cue * any(cue.answers.search(text) for cue in asked.cues)
         + (WEIGHTS.definition if defines else WEIGHTS.no_definition) * asked.asks_what
     )
-    return Scored(one.statement, odds, held, defines)
+    return Scored(one.statement, odds, held, one.heading | one.titles, defines)
 
 
 def _nearness(pieces: Sequence[Piece], near: Sequence[Near], otherwise: float) -> float:
