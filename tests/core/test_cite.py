@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import pytest
 
-from citewell.answer.cite import Marked, cite
+from citewell.answer.cite import Marked, Marks, cite, marked_text
+from citewell.types import Citation
 from tests.core.answers import DOCUMENT, OTHER, evidence
 
 SHOWN = evidence("Take 5 mg.", "Take it with water.", "Not for children.")
@@ -62,3 +63,15 @@ def test_other_brackets_are_words(words: str) -> None:
 @pytest.mark.parametrize("text", ["Dose [" + "1 " * 3000 + "mg.", "[" + "S1, " * 3000 + "x", "[1 and " * 3000])
 def test_a_bracket_that_never_closes_costs_no_more_than_its_length(text: str) -> None:
     assert cite(text, []).cited == ()
+
+
+def test_an_answers_text_cites_as_it_was_asked_to() -> None:
+    made = Citation(1, f"{DOCUMENT}:0", DOCUMENT, "A policy", 1, 0, None, (), 0, 5, "Rest.", 0.9)
+    told = {marks: marked_text("Rest. [1] See [2015, amended 2020]. [9]", [made], marks) for marks in Marks}
+    assert told == {
+        Marks.NUMBER: "Rest. [1] See [2015, amended 2020]. [9]",
+        Marks.ALIAS: "Rest. [S1] See [2015, amended 2020]. [9]",
+        Marks.SOURCE_ID: f"Rest. [SourceId: {DOCUMENT}:0] See [2015, amended 2020]. [9]",
+        Marks.SOURCE: "Rest. [Source 1] See [2015, amended 2020]. [9]",
+        Marks.DOC: f"Rest. [Doc: {DOCUMENT}] See [2015, amended 2020]. [9]",
+    }

@@ -5,6 +5,8 @@ from __future__ import annotations
 import re
 from collections.abc import Sequence
 from dataclasses import dataclass
+from enum import StrEnum
+from typing import assert_never
 
 from citewell.types import Citation, Evidence
 
@@ -63,19 +65,34 @@ def _named(item: re.Match[str], evidence: Sequence[Evidence]) -> list[int]:
     return [one.number for one in evidence if one.number == int(item["number"])]
 
 
-STYLES = ("n", "alias", "source_id", "source", "doc")
+class Marks(StrEnum):
+    """How citations are written: [1], [S1], [SourceId: uuid:0], [Source 1] or [Doc: uuid]."""
+
+    NUMBER = "n"
+    ALIAS = "alias"
+    SOURCE_ID = "source_id"
+    SOURCE = "source"
+    DOC = "doc"
 
 
-def mark(citation: Citation, style: str = "n") -> str:
-    """A citation in one of the grammars.
+def mark(citation: Citation, marks: Marks = Marks.NUMBER) -> str:
+    """A citation as it was asked for."""
+    match marks:
+        case Marks.NUMBER:
+            return f"[{citation.n}]"
+        case Marks.ALIAS:
+            return f"[S{citation.n}]"
+        case Marks.SOURCE_ID:
+            return f"[SourceId: {citation.source_id}]"
+        case Marks.SOURCE:
+            return f"[Source {citation.n}]"
+        case Marks.DOC:
+            return f"[Doc: {citation.document_id}]"
+        case _:
+            assert_never(marks)
 
-    `n` is [1], `alias` [S1], `source_id` [SourceId: uuid:0], `source` [Source 1], `doc` [Doc: uuid].
-    """
-    forms = {
-        "n": f"[{citation.n}]",
-        "alias": f"[S{citation.n}]",
-        "source_id": f"[SourceId: {citation.source_id}]",
-        "source": f"[Source {citation.n}]",
-        "doc": f"[Doc: {citation.document_id}]",
-    }
-    return forms[style]
+
+def marked_text(text: str, citations: Sequence[Citation], marks: Marks) -> str:
+    """The text of an answer, its [n] written as they were asked for."""
+    by_number = {citation.n: mark(citation, marks) for citation in citations}
+    return re.sub(r"\[(\d+)\](?=\s|$)", lambda found: by_number.get(int(found[1]), found[0]), text)

@@ -4,17 +4,18 @@ from __future__ import annotations
 
 from typing import Any, assert_never
 
+from citewell.answer.cite import Marks, marked_text
 from citewell.answer.stream import Done, Event, Failed, Replace, Sentence, Started, Working
 from citewell.types import Action, Answer, Check, Citation, Cite, Claim, Evidence, Qualify, Refuse, Route
 
 
-def answer_json(answer: Answer, *, with_withheld: bool) -> dict[str, Any]:
+def answer_json(answer: Answer, *, with_withheld: bool, marks: Marks = Marks.NUMBER) -> dict[str, Any]:
     """An answer; the sentences that were withheld only for those who may see a draft."""
     shown = {
         "id": answer.id,
         "action": action_name(answer.action),
         "reason": _reason(answer.action),
-        "text": answer.text,
+        "text": marked_text(answer.text, answer.citations, marks),
         "sentences": [claim_json(claim) for claim in answer.claims if claim.is_shown],
         "citations": [citation_json(citation) for citation in answer.citations],
         "evidence": [evidence_json(one) for one in answer.evidence],
@@ -37,10 +38,10 @@ def answer_json(answer: Answer, *, with_withheld: bool) -> dict[str, Any]:
     return shown
 
 
-def done_json(done: Done, *, with_withheld: bool) -> dict[str, Any]:
+def done_json(done: Done, *, with_withheld: bool, marks: Marks = Marks.NUMBER) -> dict[str, Any]:
     """An answer, with where it is kept."""
     kept = {"conversation_id": done.conversation_id, "inbox_id": done.routed_id}
-    return {**answer_json(done.answer, with_withheld=with_withheld), **kept}
+    return {**answer_json(done.answer, with_withheld=with_withheld, marks=marks), **kept}
 
 
 def action_name(action: Action) -> str:

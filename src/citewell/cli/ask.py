@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
+from citewell.answer.cite import Marks
 from citewell.answer.finish import UNANSWERED
 from citewell.answer.stream import Done, Event, Replace, Sentence, Started
 from citewell.answer.view import done_json
@@ -29,6 +30,7 @@ def ask(
         str | None, typer.Option(help="Id of the conversation to go on with.", show_default=False)
     ] = None,
     continued: Annotated[bool, typer.Option("--continue", help="Go on with the last conversation.")] = False,
+    marks: Annotated[Marks, typer.Option(help="How the text of the JSON cites.")] = Marks.NUMBER,
     home: Home = None,
     json: Json = False,
 ) -> None:
@@ -39,7 +41,7 @@ def ask(
         chosen = _chosen(app, conversation, continued)
         done = _answered(app.desk.ask(question, asker=asker, conversation_id=chosen), quiet=json)
     if json:
-        print_json(done_json(done, with_withheld=True))
+        print_json(done_json(done, with_withheld=True, marks=marks))
     else:
         _print_end(done)
         typer.echo(f"Answer {done.answer.id[:8]} in conversation {(done.conversation_id or '')[:8]}")

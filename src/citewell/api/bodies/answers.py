@@ -7,6 +7,7 @@ from typing import Annotated, Literal
 from pydantic import BaseModel, ConfigDict, Field
 
 from citewell.answer.check import MAX_CHARACTERS
+from citewell.answer.cite import Marks
 from citewell.answer.retrieve import MAX_QUESTION_CHARACTERS
 from citewell.api.bodies.sent import Id, Name, Sent, Tags
 
@@ -20,6 +21,8 @@ class Question(Sent):
 
     question: Words
     conversation_id: Id | None = None
+    marks: Marks = Marks.NUMBER
+    """How `text` cites."""
     tags: Tags = None
     journey: Name | None = None
     subject: Name | None = None

@@ -45,7 +45,7 @@ async def ask(site: Here, visitor: Member, asked: Question) -> dict[str, Any]:
     """Answer a question with sentences that are each cited and checked, or hand it to a person."""
     site.take_ask(visitor)
     done = await answered(site, await begun(site, _asking(asked, visitor)))
-    return done_json(done, with_withheld=True)
+    return done_json(done, with_withheld=True, marks=asked.marks)
 
 
 @router.post(
