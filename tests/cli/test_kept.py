@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import io
 import json
+import re
 import sqlite3
 import sys
 from pathlib import Path
@@ -43,6 +44,23 @@ def test_an_answer_has_the_documented_shape_and_its_id_is_on_record(shell: Shell
     shown = shell.json("audit", "show", answer["id"][:8])
     assert (shown["answer_id"], shown["question"], shown["answer"]["text"]) == (answer["id"], HOW_MUCH, answer["text"])
     assert [one["answer_id"] for one in shell.json("audit", "list")["records"]] == [answer["id"]]
+
+
+def names(shape: object) -> set[str]:
+    """All keys of a JSON value, at any depth."""
+    if isinstance(shape, dict):
+        return {str(key) for key in shape}.union(*map(names, shape.values()))
+    return set().union(*map(names, shape)) if isinstance(shape, list) else set()
+
+
+@pytest.mark.parametrize(
+    "words",
+    [("list",), ("search", "iron deficiency anemia"), ("ask", HOW_MUCH), ("ask", "Where is Paris?"), ("check", ORS)],
+)
+def test_json_has_the_documented_names(shell: Shell, words: tuple[str, ...]) -> None:
+    table = (Path(__file__).parents[2] / "docs" / "cli.md").read_text().splitlines()
+    (row,) = [line for line in table if line.startswith(f"| `{words[0]}` |")]
+    assert names(shell.json(*words)) <= set(re.findall(r'"(\w+)"', row))
 
 
 def test_a_conversation_goes_on_by_its_id_or_as_the_last_one(shell: Shell) -> None:
