@@ -4,13 +4,20 @@ from __future__ import annotations
 
 import re
 import shutil
+import socket
+import time
 from pathlib import Path
 
 import httpx
 import pytest
 
+from citewell.api.auth import Keys
+from citewell.api.site import Site
+from citewell.api.visitor import Visitor
 from citewell.bootstrap import build
 from citewell.config import Settings
+from citewell.errors import ModelError
+from citewell.types import Filing, Scope, Source, State
 from tests.api.conftest import serving_app
 from tests.api.test_ask import events
 
@@ -60,3 +67,36 @@ def test_no_part_of_a_question_is_in_what_a_failure_tells(samples_home: Path, tm
         assert page.count('value="heparin bridging for Mrs Zanamivir"') == 1
         blank = client.post("/ask", data={"question": "  "}).text
         assert "Type a question first." in blank
+
+
+def test_a_silent_model_does_not_hold_up_the_end(samples_home: Path, tmp_path: Path) -> None:
+    home = tmp_path / "home"
+    shutil.copytree(samples_home, home)
+    with socket.create_server(("127.0.0.1", 0)) as silent:
+        url = f"http://127.0.0.1:{silent.getsockname()[1]}/v1"
+        settings = Settings(home=home, **{**DEAD, "model_url": url, "model_timeout_s": 60})  # type: ignore[arg-type]
+        with build(settings) as app:
+            site = Site(app, Keys("a-token-for-tests"))
+            asking = site.writers.submit(lambda: list(site.loaded().desk.ask(QUESTION, asker=app.owner())))
+            line, _ = silent.accept()
+            with line:
+                line.recv(1)  # the question has come, and nobody answers it
+                started_s = time.monotonic()
+                site.stop()
+                assert time.monotonic() - started_s < 10
+                with pytest.raises(ModelError, match="was stopped"):
+                    asking.result(timeout=0)
+
+
+def test_a_site_that_was_stopped_reads_again_once_it_is_started(tmp_path: Path) -> None:
+    with build(Settings(home=tmp_path)) as app:
+        site = Site(app, Keys("a-token-for-tests"))
+        owner = Visitor.owner("local", way="link", csrf="")
+        site.worker()
+        site.stop()
+        queued = site.queue(Source(b"Take it with food.", "a.txt"), Filing(), owner).entry
+        until_s = time.monotonic() + 30
+        while site.entry(queued.id, Scope.owner("local")).state is not State.COMPLETED and time.monotonic() < until_s:
+            time.sleep(0.05)
+        assert site.entry(queued.id, Scope.owner("local")).state is State.COMPLETED
+        site.stop()

@@ -9,6 +9,7 @@ import time
 from collections import OrderedDict
 from collections.abc import Callable, Hashable, Iterable
 from concurrent.futures import ThreadPoolExecutor
+from contextlib import suppress
 from dataclasses import dataclass, replace
 from typing import Annotated, Any, TypeVar
 
@@ -25,7 +26,7 @@ from citewell.api.metrics import Metrics
 from citewell.api.progress import Progress, Stopwatch
 from citewell.api.visitor import NOT_YOURS_TO_CHANGE, Visitor
 from citewell.bootstrap import App, Results
-from citewell.errors import InputError, ScopeRefused
+from citewell.errors import CitewellError, InputError, ScopeRefused
 from citewell.ingest.library import Added, refiled
 from citewell.ingest.worker import Worker
 from citewell.types import Chunk, Document, Entry, Filing, Scope, Source, State
@@ -117,13 +118,16 @@ class Site:
             log.info("ready after %.0f ms", (time.perf_counter() - started) * 1000)
 
     def stop(self) -> None:
-        """Let the worker and the answers finish what they are at."""
+        """Let the worker finish what it is at, and break off answers: a silent model must not hold up the end."""
+        with self._loading:
+            self.app.stop_writing()
         self.writers.shutdown(wait=True, cancel_futures=True)
         self.hashers.shutdown(wait=True, cancel_futures=True)
         self.writers, self.hashers = self._writers(), self._hashers()  # a site may be started again
         with self._loading:
             if self._worker is not None:
                 self._worker.stop()
+                self._worker = None
 
     def _writers(self) -> ThreadPoolExecutor:
         return ThreadPoolExecutor(self.app.settings.max_streams, thread_name_prefix="answer")
@@ -183,6 +187,8 @@ class Site:
         """The library with its parts in memory: two threads must not load them at the same time."""
         with self._loading:
             _ = self.app.embedder, self.app.lexicon, self.app.index, self.app.desk
+            with suppress(CitewellError):  # told to whoever asks; a search needs neither
+                _ = self.app.writer, self.app.knowledge
         return self.app
 
     def desk(self) -> Desk:

@@ -52,9 +52,15 @@ class App:
         """Stop the worker and give back connections and files."""
         if "worker" in self.__dict__:
             self.worker.stop()
-        if "writer" in self.__dict__:
-            self.writer.close()
+        self.stop_writing()
         self.library.close()
+
+    def stop_writing(self) -> None:
+        """Break off the answers that are being written; the next question gets a writer of its own."""
+        writer: Writer | None = self.__dict__.pop("writer", None)
+        self.__dict__.pop("knowledge", None)
+        if writer is not None:
+            writer.close()
 
     # ------------------------------------------------------------------------------------------------------ parts
 

@@ -75,6 +75,8 @@ class RemoteModel(ABC):
         self._sleep = sleep
         self._counter = TokenCounter(model)
         self._client = self.vendor.connect(url, key, self.patience.total_s)
+        self._waiting: set[SimpleQueue[str | End | Exception | None]] = set()
+        """Where replies are awaited now."""
 
     @property
     def name(self) -> str:
@@ -101,7 +103,9 @@ class RemoteModel(ABC):
                 return
 
     def close(self) -> None:
-        """Let go of connections."""
+        """Let go of connections; whoever waits for a reply waits no longer."""
+        for items in list(self._waiting):
+            items.put(ModelError(f"Citewell was stopped before {self.model} had answered. Start it, and ask again."))
         self._client.close()
 
     @abstractmethod
@@ -193,12 +197,14 @@ class RemoteModel(ABC):
 
         threading.Thread(target=read, name="citewell-model", daemon=True).start()
         wait_until = min(deadline, first_by)
+        self._waiting.add(items)
         try:
             while (item := self._next(items, wait_until)) is not None:
                 wait_until = deadline
                 yield item
         finally:
             abandoned.set()
+            self._waiting.discard(items)
 
     def _next(self, items: SimpleQueue[str | End | Exception | None], wait_until: float) -> str | End | None:
         """The next item; what has come is given even after the deadline."""
