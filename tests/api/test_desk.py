@@ -9,9 +9,11 @@ from typing import Any
 
 import httpx
 import pytest
+from sqlalchemy import update
 from starlette.testclient import TestClient
 
 import citewell
+from citewell.adapters.store.schema import answers
 from citewell.api.app import create_app
 from citewell.bootstrap import App
 from citewell.types import Filing, Role, Scope
@@ -115,6 +117,18 @@ def test_a_question_goes_to_the_owner_of_its_tag_and_the_reply_to_who_asked(app:
     assert "The workshop, 2nd floor." in ann.get(f"/conversations/{answer['conversation_id']}").text
     assert owner.post(f"/api/v1/inbox/{item}/close").json()["state"] == "closed"
     assert owner.post(f"/api/v1/inbox/{item}/reply", json={"text": "Again."}).status_code == 422
+
+
+def test_one_damaged_record_does_not_hide_the_other_questions(app: App, knock: Knock) -> None:
+    ann, boss = knock("ann"), knock("boss", Role.ADMIN)
+    damaged, whole = (ann.post("/api/v1/ask", json={"question": WARFARIN}).json() for _ in range(2))
+    assert (damaged["action"], whole["action"]) == ("ROUTE", "ROUTE")
+    with app.library.engine.begin() as connection:
+        connection.execute(update(answers).where(answers.c.id == damaged["id"]).values(record=b"x" * 64))
+    for answer in (boss.get("/inbox"), ann.get("/asked")):
+        assert answer.status_code == 200
+        assert answer.text.count("(this record cannot be opened)") == 1
+        assert WARFARIN in answer.text
 
 
 def test_answers_are_on_record_for_who_asked_and_for_administrators(knock: Knock) -> None:

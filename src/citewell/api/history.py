@@ -2,18 +2,22 @@
 
 from __future__ import annotations
 
+import logging
 from collections.abc import Iterable
 from contextlib import suppress
 from dataclasses import replace
 
 from citewell.api.site import Site
 from citewell.api.visitor import Visitor
-from citewell.errors import CitewellError, NotFound
+from citewell.errors import CitewellError, LibraryError, NotFound
 from citewell.keeping import Conversation
 from citewell.types import OWNER_ID, Asker, Role
 from citewell.web.answers import Turn, turn, waiting
 
+log = logging.getLogger(__name__)
+
 TALKS_SHOWN = 8
+DAMAGED = "(this record cannot be opened)"
 
 
 def talks(site: Site, asker: Asker, *, limit: int | None = TALKS_SHOWN) -> list[Conversation]:
@@ -43,7 +47,11 @@ def turns(site: Site, conversation_id: str, asker: Asker) -> list[Turn]:
 
 def words(site: Site, answer_id: str, asker: Asker) -> str:
     """The question behind an item of the inbox, which has let this person see it."""
-    found: str = site.desk().audit.read(answer_id, replace(asker, role=Role.ADMIN)).words["question"]
+    try:
+        found: str = site.desk().audit.read(answer_id, replace(asker, role=Role.ADMIN)).words["question"]
+    except (LibraryError, NotFound) as error:
+        log.warning("answer %s cannot be opened: %s", answer_id, type(error).__name__)
+        return DAMAGED
     return found
 
 
