@@ -17,6 +17,7 @@ from citewell.api.limits import Allowance
 from citewell.bootstrap import App, build
 from citewell.config import Settings
 from citewell.types import Role
+from tests.api.running import run
 
 TOKEN = "a-token-for-tests"
 PASSWORD = "a long enough password"
@@ -217,7 +218,7 @@ def test_wrong_passwords_that_come_at_the_same_moment_count_each(app: App) -> No
             tries = (client.post("/sign-in", data={**FORM, "password": f"wrong {at}"}) for at in range(12))
             return [answer.status_code for answer in await asyncio.gather(*tries)]
 
-    statuses = asyncio.run(all_at_once())
+    statuses = run(all_at_once())
     assert sorted(statuses) == [401] * 3 + [429] * 9
     assert len(looked) == 3
 

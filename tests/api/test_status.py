@@ -85,3 +85,11 @@ def test_the_models_are_listed_with_who_writes_now(empty: httpx.Client) -> None:
     assert (told["writer"], told["server"]) == ("extractive", "ollama")
     assert {"llama3.2", "qwen3:8b", "deepseek-r1:32b"} <= {model["name"] for model in told["models"]}
     assert told["problem"] is not None  # no Ollama runs beside the tests
+
+
+def test_methods_that_a_client_made_up_are_counted_as_one(empty: httpx.Client) -> None:
+    for at in range(5):
+        empty.request(f"MADE{at}", "/library", headers=BEARER)
+    told = empty.get("/metrics", headers=BEARER).text
+    assert "MADE" not in told
+    assert sum('method="other"' in line for line in told.splitlines()) == 1

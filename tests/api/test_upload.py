@@ -19,6 +19,7 @@ from citewell.api.visitor import Visitor
 from citewell.bootstrap import build
 from citewell.config import Settings
 from citewell.types import Filing, Role, Scope, Source
+from tests.api.running import run
 
 BEARER = {"Authorization": "Bearer a-token-for-tests"}
 MIB = 1024 * 1024
@@ -176,6 +177,12 @@ def test_the_same_bytes_twice_are_queued_once(tmp_path: Path, monkeypatch: pytes
         assert len(app.entries(Scope.owner("local"))) == 2
 
 
+def test_a_title_is_one_line_of_a_decent_length(small: httpx.Client) -> None:
+    title = "Iron\r\n\x1b[31m and\u202e ore " + "x" * 900
+    answer = small.post("/api/v1/documents", files=files(("a.txt", b"words")), data={"title": title})
+    assert answer.json()["documents"][0]["title"] == ("Iron [31m and ore " + "x" * 900)[:300]
+
+
 # ------------------------------------------------------------------------------------------- who may send how much
 
 
@@ -215,7 +222,7 @@ def knocked(site: ASGIApp, path: str, sending: Sending, *headers: tuple[bytes, b
     async def once() -> None:
         await asyncio.wait_for(site(scope, sending.receive, send), 10)
 
-    asyncio.run(once())
+    run(once())
     return int(answered[0]["status"])
 
 

@@ -15,6 +15,7 @@ from citewell.ingest.library import Added
 from citewell.types import Filing, Source
 
 ADDED_BY = "web"
+MAX_TITLE_CHARACTERS = 300
 
 
 @dataclass(frozen=True, slots=True)
@@ -65,10 +66,20 @@ def _filing(form: Form, replaces: str | None, *, added_by: str) -> Filing:
         tags=_words(form.fields.get("tags", "")) or None,
         journeys=_words(form.fields.get("journeys", "")) or None,
         subject=form.fields.get("subject", "").strip() or None,
-        title=form.fields.get("title", "").strip() or None if len(form.files) == 1 else None,
+        title=_one_line(form.fields.get("title", "")) or None if len(form.files) == 1 else None,
         replaces=replaces or form.fields.get("replaces", "").strip() or None,
         added_by=added_by,
     )
+
+
+def _one_line(text: str) -> str:
+    r"""A title as a list can show it: no line breaks, no signs that cannot be seen, no more than a few lines' worth.
+
+    >>> _one_line(" Iron\r\n\x00ore ")
+    'Iron ore'
+    """
+    seen = "".join(sign for sign in text if sign.isprintable() or sign.isspace())
+    return " ".join(seen.split())[:MAX_TITLE_CHARACTERS]
 
 
 def _words(text: str) -> frozenset[str]:

@@ -9,6 +9,7 @@ from collections.abc import Mapping
 from starlette.types import Scope
 
 MEDIA_TYPE = "text/plain; version=0.0.4; charset=utf-8"
+METHODS = frozenset({"GET", "HEAD", "POST", "PUT", "PATCH", "DELETE", "OPTIONS"})
 BOUNDS_S = (0.01, 0.03, 0.1, 0.3, 1.0, 3.0, 10.0, 30.0)
 """Upper bounds of the buckets of a time."""
 
@@ -51,7 +52,8 @@ class Metrics:
     def answered(self, scope: Scope, status: int, seconds: float) -> None:
         """An answer to a request; routes are named by their pattern, since an address may hold an id or words."""
         route = getattr(scope.get("route"), "path", "none")
-        self.count("requests", route=route, method=scope["method"], status=str(status))
+        method = scope["method"] if scope["method"] in METHODS else "other"  # a client may call them what it likes
+        self.count("requests", route=route, method=method, status=str(status))
         self.observe("request", seconds, route=route)
 
     def move(self, name: str, by: int) -> None:
