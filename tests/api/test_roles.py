@@ -166,6 +166,8 @@ def test_every_route_says_which_role_it_asks_for() -> None:
 def test_someone_who_may_only_read_starts_at_the_search(knock: Knock) -> None:
     answer = knock(Role.READER).get("/")
     assert (answer.status_code, answer.headers["location"]) == (307, "/search")
+    answer = knock(Role.MEMBER).get("/ask")
+    assert (answer.status_code, answer.headers["location"]) == (303, "/")
 
 
 # ------------------------------------------------------------------------------------------------------- filing

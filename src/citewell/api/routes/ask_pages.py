@@ -67,6 +67,12 @@ def _page(
     )
 
 
+@router.get("/ask")
+def asked_before(_visitor: Reader) -> Response:
+    """Back to the Ask page: a browser that loads an answer's page again comes here."""
+    return RedirectResponse("/", status_code=HTTPStatus.SEE_OTHER)
+
+
 @router.post("/ask")
 async def ask(
     *,
