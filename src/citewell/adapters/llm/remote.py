@@ -195,9 +195,9 @@ class RemoteModel(ABC):
             except Exception as error:
                 items.put(error)
 
-        threading.Thread(target=read, name="citewell-model", daemon=True).start()
         wait_until = min(deadline, first_by)
-        self._waiting.add(items)
+        self._waiting.add(items)  # before anything is asked, so that a stop meets whoever has asked
+        threading.Thread(target=read, name="citewell-model", daemon=True).start()
         try:
             while (item := self._next(items, wait_until)) is not None:
                 wait_until = deadline
