@@ -138,3 +138,9 @@ def visit(chromium: Browser, watched: Watched) -> Iterator[Opening]:
     unexpected = [one for one in watched.problems if not any(words in one for words in watched.expected)]
     assert unexpected == []
     assert [one for one in watched.addresses if not one.startswith((*homes, "data:"))] == []
+
+
+def follow(page: Page, link: str) -> None:
+    """Click a link and wait until the page it leads to is whole and its scripts have run."""
+    with page.expect_navigation():
+        page.click(link)

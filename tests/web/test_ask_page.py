@@ -8,6 +8,7 @@ import pytest
 from playwright.sync_api import Page, Route, expect
 
 from citewell.types import Scope
+from tests.web.conftest import follow
 
 pytestmark = [pytest.mark.slow, pytest.mark.browser]
 
@@ -197,7 +198,7 @@ def test_the_stream_is_a_live_region_and_enter_sends(served: Any, visit: Any) ->
 
 def test_each_sentence_of_a_text_gets_its_verdict_and_the_words_that_decided(served: Any, visit: Any) -> None:
     page = visit(served)
-    page.click("nav >> text=Check")
+    follow(page, "nav >> text=Check")
     page.fill("#text", "Do not give loperamide to children under 12 years. Give loperamide to children. Zebras fly.")
     page.click("#check button")
     rows = page.locator(".checked li")

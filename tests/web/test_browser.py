@@ -10,6 +10,7 @@ from playwright.sync_api import Page, expect
 
 from citewell.samples import CHAPTER, EXAMPLE_QUESTIONS, GUIDELINE, LEAFLET
 from citewell.types import Box
+from tests.web.conftest import follow
 
 pytestmark = [pytest.mark.slow, pytest.mark.browser]
 
@@ -43,9 +44,10 @@ TWICE = """
 
 def search(page: Page, question: str) -> None:
     if "/search" not in page.url:
-        page.click("nav[aria-label=Main] >> text=Search")
+        follow(page, "nav[aria-label=Main] >> text=Search")
     page.fill("#q", question)
-    page.press("#q", "Enter")
+    with page.expect_navigation():  # the page's own scripts have run when it ends
+        page.press("#q", "Enter")
     page.wait_for_selector(".hits, .empty")
 
 
@@ -68,7 +70,7 @@ def near(found: list[list[float]], expected: list[list[float]]) -> bool:
 
 
 def go_to_library(page: Page) -> None:
-    page.click("nav >> text=Library")
+    follow(page, "nav >> text=Library")
     page.wait_for_selector("html.has-script")
 
 
@@ -136,7 +138,8 @@ def test_the_keyboard_alone_is_enough(served: Any, visit: Any) -> None:
     page.goto(f"{served.address}/search")
     expect(page.locator("#q")).to_be_focused()
     page.keyboard.type(BLOOD)
-    page.keyboard.press("Enter")
+    with page.expect_navigation():
+        page.keyboard.press("Enter")
     page.wait_for_selector(".hits")
     page.keyboard.press("j")
     page.keyboard.press("ArrowDown")
@@ -172,7 +175,7 @@ def test_reading_searching_adding_and_deleting_need_no_script(own: Any, visit: A
     assert page.locator(".sheet rect.best").count() > 0
     page.click("text=next ›")
     expect(page.locator(".place")).to_contain_text("of 14")
-    page.click("nav >> text=Library")
+    follow(page, "nav >> text=Library")
     (tmp_path / "gout.md").write_text(GOUT)
     page.set_input_files("#files", tmp_path / "gout.md")
     page.click("#upload button")
@@ -207,7 +210,7 @@ def test_a_file_is_sent_followed_and_found(own: Any, visit: Any, tmp_path: Path)
     page.click("text=Delete…")
     page.click("text=Delete for good")
     expect(page.locator("tr", has_text="broken.pdf")).to_have_count(0)
-    page.click("nav >> text=Search")
+    follow(page, "nav >> text=Search")
     search(page, "colchicine for gout")
     expect(page.locator(".hit").first).to_contain_text("Gout")
 
@@ -257,7 +260,7 @@ def test_an_empty_library_leads_to_the_samples_and_to_an_answer(bare: Any, visit
     page.click("text=Add documents")
     page.click("text=Add the samples")
     expect(page.locator(".state.good")).to_have_count(4, timeout=120_000)
-    page.click("nav >> text=Search")
+    follow(page, "nav >> text=Search")
     page.wait_for_url("**/search")
     page.click(f"text={BLOOD}")
     expect(page.locator(".hit").first).to_be_visible()
@@ -295,7 +298,7 @@ def test_hostile_words_stay_words(own: Any, visit: Any) -> None:
     go_to_library(page)
     page.set_input_files("#files", {"name": "<b>x</b>.txt", "mimeType": "text/plain", "buffer": text.encode()})
     expect(page.locator("tr", has_text=".txt").locator(".state")).to_have_text("ready", timeout=60_000)
-    page.click("nav >> text=Search")
+    follow(page, "nav >> text=Search")
     search(page, 'quinine "><script>alert(3)</script>')
     expect(page.locator(".hit").first).to_contain_text("<script>alert(2)</script>")
     page.locator(".hit .opens").first.click()

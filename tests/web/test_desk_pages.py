@@ -8,6 +8,7 @@ import pytest
 from playwright.sync_api import Page, expect
 
 from citewell.types import Filing, Role, Scope
+from tests.web.conftest import follow
 
 pytestmark = [pytest.mark.slow, pytest.mark.browser]
 
@@ -28,7 +29,7 @@ def test_a_routed_question_is_answered_by_its_owner_and_the_asker_sees_the_reply
     for entry in own.app.entries():
         own.app.library.refile(entry.id, filing=Filing(tags=frozenset({"wards"})), scope=Scope.owner("local"))
     page = visit(own)
-    page.click("nav >> text=Admin")
+    follow(page, "nav >> text=Admin")
     for name, role in (("ann", Role.MEMBER), ("olga", Role.EDITOR)):
         if page.locator("details[open] [name=email]").count() == 0:
             page.click("text=Add a person")
@@ -52,9 +53,9 @@ def test_a_routed_question_is_answered_by_its_owner_and_the_asker_sees_the_reply
     expect(page.locator(".turn .state")).to_have_text("waiting for a reply")
 
     sign_in(page, own, "olga@clinic.example")
-    page.click("nav >> text=Inbox")
+    follow(page, "nav >> text=Inbox")
     expect(page.locator("td")).to_contain_text([WARFARIN, "wards", "Ann", "open"])
-    page.click(f"text={WARFARIN}")
+    follow(page, f"text={WARFARIN}")
     page.locator(".hit .opens").first.click()
     page.wait_for_selector("#source .source-title")
     page.keyboard.press("Escape")
@@ -63,7 +64,7 @@ def test_a_routed_question_is_answered_by_its_owner_and_the_asker_sees_the_reply
     expect(page.locator(".state").first).to_have_text("answered")
 
     sign_in(page, own, "ann@clinic.example")
-    page.click("nav >> text=Asked")
+    follow(page, "nav >> text=Asked")
     expect(page.locator(".reply")).to_contain_text("Sister Mary, until eight.")
     page.goto(own.address)
     page.click("#talks a")
@@ -78,7 +79,7 @@ def test_an_answer_on_record_can_be_proved_and_asked_again(own: Any, visit: Any)
     expect(page.locator("h1")).to_have_text("Record 1")
     page.click("text=Ask again on the same versions")
     expect(page.locator(".notice.good")).to_contain_text("the same answer", timeout=60_000)
-    page.click("nav >> text=Audit")
+    follow(page, "nav >> text=Audit")
     page.click("text=Prove that none was changed")
     expect(page.locator(".notice.good")).to_contain_text("1 record checked: each is as it was written")
 
