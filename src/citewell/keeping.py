@@ -196,7 +196,8 @@ class Ending:
     answer_id: str
     question: str
     asker: Asker
-    place: Place
+    place: Place | None
+    """None: it was asked in no conversation."""
     words: Words
     text: str | None
     """The answer's turn; None where none came of it, though sentences were shown."""

@@ -12,7 +12,7 @@ from citewell.answer.replay import EMBEDDED_ANEW, NARROWED, UNFINISHED, UPGRADED
 from citewell.answer.stream import Sentence
 from citewell.bootstrap import App
 from citewell.errors import NotFound
-from citewell.types import EVERY, Asker, Filing, Role, Scope, Source
+from citewell.types import EVERY, Answer, Asker, Filing, Role, Scope, Source
 from tests.assistants.test_desk import user
 
 FIRST = "# Iron\n\nGive ferrous sulfate 200 mg once daily for iron deficiency anaemia in adults."
@@ -51,8 +51,9 @@ def test_a_newer_version_answers_today_and_the_older_one_in_a_replay(answered: t
     assert "100 mg twice" in app.ask(IRON).text
     found = app.desk.replay(answer_id, app.owner())
     assert (found.is_same, found.notes) == (True, ())
-    assert "200 mg once daily" in found.answer.text
-    assert {one.hit.version for one in found.answer.evidence} == {1}
+    assert "200 mg once daily" in found.text_now
+    assert isinstance(found.now, Answer)
+    assert {one.hit.version for one in found.now.evidence} == {1}
 
 
 def test_an_erased_version_is_told_and_the_rest_answers(answered: tuple[App, str]) -> None:
@@ -81,7 +82,7 @@ def test_one_who_is_no_administrator_any_more_does_not_ask_a_persons_papers_agai
     assert app.desk.replay(answer.id, boss).is_same
     found = app.desk.replay(answer.id, replace(boss, role=Role.MEMBER, scope=Scope("local", frozenset(), None, None)))
     assert NARROWED in found.notes
-    assert "200 mg" not in str(found.answer)
+    assert "200 mg" not in str(found.now)
 
 
 def test_a_document_that_was_filed_anew_does_not_slip_into_the_past(app: App) -> None:
@@ -101,7 +102,8 @@ def test_who_lost_a_tag_does_not_get_it_back_by_a_replay(app: App) -> None:
     done = app.desk.answer(IRON, asker=ann)
     found = app.desk.replay(done.answer.id, replace(ann, scope=Scope("local", frozenset(), None, None)))
     assert NARROWED in found.notes
-    assert found.answer.evidence == ()
+    assert isinstance(found.now, Answer)
+    assert found.now.evidence == ()
     assert app.desk.replay(done.answer.id, app.owner()).is_same
 
 
@@ -118,8 +120,9 @@ def test_a_replay_after_everything_was_embedded_anew_says_so(answered: tuple[App
     app.reindex()
     found = app.desk.replay(answer_id, app.owner())
     assert found.notes == (EMBEDDED_ANEW,)
-    assert "200 mg once daily" in found.answer.text
-    assert {one.hit.version for one in found.answer.evidence} == {1}
+    assert "200 mg once daily" in found.text_now
+    assert isinstance(found.now, Answer)
+    assert {one.hit.version for one in found.now.evidence} == {1}
 
 
 def test_other_settings_are_told(answered: tuple[App, str]) -> None:

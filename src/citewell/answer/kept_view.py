@@ -10,6 +10,7 @@ from citewell.answer.case import Case
 from citewell.answer.replay import Replay
 from citewell.answer.view import answer_json
 from citewell.keeping import AuditEntry, Conversation, Proof, Record, Routed, Turn
+from citewell.types import Answer
 
 
 def conversation_json(conversation: Conversation) -> dict[str, Any]:
@@ -97,17 +98,17 @@ def proof_json(proof: Proof) -> dict[str, Any]:
 
 def replay_json(replay: Replay, *, with_withheld: bool) -> dict[str, Any]:
     """A question asked again, beside what it got then."""
-    words = replay.record.words
+    words, now = replay.record.words, replay.now
     return {
         "answer_id": replay.record.entry.answer_id,
         "question": words["question"],
         "is_same": replay.is_same,
         "action": {"then": replay.action_then, "now": replay.action_now},
-        "text": {"then": words["answer"]["text"] if words["answer"] else None, "now": replay.answer.text},
+        "text": {"then": replay.text_then, "now": replay.text_now},
         "sentences": [{"change": one.kind, "then": one.then, "now": one.now} for one in replay.changes],
         "erased": [asdict(one) for one in replay.erased],
         "notes": list(replay.notes),
-        "now": answer_json(replay.answer, with_withheld=with_withheld),
+        "now": answer_json(now, with_withheld=with_withheld) if isinstance(now, Answer) else dict(now),
     }
 
 

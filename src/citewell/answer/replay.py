@@ -97,7 +97,10 @@ class Replay:
     """What a question got then, what it gets now, and why they may differ."""
 
     record: Record
-    answer: Answer
+    now: Answer | Mapping[str, Any]
+    """An answer, or what else an assistant gives, as its views show it."""
+    text_then: str | None
+    text_now: str
     action_then: str | None
     action_now: str
     changes: tuple[Change, ...]
@@ -117,10 +120,12 @@ def replay(then: Then, still: Sequence[tuple[int, str]], *, assistant: Asked, li
     *_, last = assistant.ask(words["question"], scope=then.scope, history=history)
     assert isinstance(last, Done)
     now = [claim_record(claim) for claim in last.answer.claims if claim.is_shown or then.with_withheld]
-    erased = _erased(words["evidence"], library, then.scope.tenant)
+    erased = erased_since(words["evidence"], library, then.scope.tenant)
     return Replay(
         record=then.record,
-        answer=last.answer,
+        now=last.answer,
+        text_then=words["answer"]["text"] if words["answer"] else None,
+        text_now=last.answer.text,
         action_then=words["answer"]["action"] if words["answer"] else None,
         action_now=action_name(last.answer.action),
         changes=tuple(compare(then.claims(), now)),
@@ -153,7 +158,7 @@ def _unnumbered(claim: Claimed) -> dict[str, Any]:
     return {name: value for name, value in claim.items() if name != "citations"}
 
 
-def _erased(evidence: Sequence[Mapping[str, Any]], library: Texts, tenant: str) -> tuple[Erased, ...]:
+def erased_since(evidence: Sequence[Mapping[str, Any]], library: Texts, tenant: str) -> tuple[Erased, ...]:
     """The versions among the evidence that are no more."""
     found = {}
     for one in evidence:

@@ -22,6 +22,7 @@ if TYPE_CHECKING:
     from citewell.adapters.index.exact import ExactIndex
     from citewell.adapters.store.people import SqlPeople
     from citewell.answer.desk import Desk
+    from citewell.answer.replay import Replay
     from citewell.answer.retrieve import Search
     from citewell.answer.stream import Event
     from citewell.assistants.knowledge import Knowledge
@@ -147,7 +148,7 @@ class App:
         """The guidelines, and the assistant that holds patients against them."""
         from citewell.bootstrap.guidelines import GuidelineShelf
 
-        return GuidelineShelf(self.settings, self.library, lambda: self.reader)
+        return GuidelineShelf(self.settings, self.library, reader=lambda: self.reader, desk=lambda: self.desk)
 
     @cached_property
     def desk(self) -> Desk:
@@ -262,6 +263,16 @@ class App:
     ) -> Iterator[Event]:
         """The same, sentence by sentence; the last event holds the answer."""
         return self.desk.ask(question, asker=asker or self.owner(), conversation_id=conversation_id)
+
+    def replay(self, answer_id: str, *, asker: Asker | None = None) -> Replay:
+        """Ask again what is on record, on the versions that answered then; nothing is recorded."""
+        from citewell.assistants.guidelines.kept import is_assessment
+
+        asker = asker or self.owner()
+        record = self.desk.audit.read(answer_id, asker)
+        if is_assessment(record):
+            return self.guidelines.replay(record, asker)
+        return self.desk.replay(answer_id, asker)
 
     def verify_sentence(self, sentence: str, spans: Sequence[Span]) -> Check:
         """Hold one sentence against the words that it cites."""

@@ -1,57 +1,82 @@
-"""The guidelines of a library: how they come in, and the assistant that reads them."""
+"""The guidelines of a library: how they come in, the assistant that reads them, and what is kept of its work."""
 
 from __future__ import annotations
 
-from collections.abc import Callable
-from dataclasses import replace
+import uuid
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass
 from pathlib import Path
 
-from citewell.adapters.parsers import all_parsers
-from citewell.assistants.guidelines import PUBLIC, TAG, GuidelineParser, Guidelines
+from citewell.answer.desk import Desk
+from citewell.assistants.guidelines import PUBLIC, TAG, Guidelines
+from citewell.assistants.guidelines.assess import Assessment
+from citewell.assistants.guidelines.diff import Diff, diff
 from citewell.assistants.guidelines.guideline import Guideline
+from citewell.assistants.guidelines.kept import Changed, asked, changed_by, words
 from citewell.assistants.guidelines.patient import Patient
 from citewell.assistants.guidelines.read import read
 from citewell.assistants.guidelines.roster import find_patient, roster
 from citewell.bootstrap.home import read_source
 from citewell.config import Settings
-from citewell.ingest.library import Added, add, unwatched
-from citewell.ingest.parse import parse
-from citewell.ingest.read import Reader, Watch
+from citewell.ingest.library import Added, check_embedder, refiled, unwatched
+from citewell.ingest.parse import parse, safe_name
+from citewell.ingest.read import Reader, Step, Watch
+from citewell.keeping import Ending, Record
 from citewell.ports import Library
-from citewell.types import Filing, Scope
+from citewell.types import Asker, Entry, Filing, Scope, Source
+
+RECORDS_LOOKED_AT = 10_000
+
+
+@dataclass(frozen=True, slots=True)
+class Kept:
+    """An assessment and the id under which it is on record."""
+
+    id: str
+    assessment: Assessment
 
 
 class GuidelineShelf(Guidelines):
-    """The assistant, with what it takes to add and check a file and to look up a patient."""
+    """The assistant, with what it takes to add and check a file, to look up a patient and to keep a result."""
 
-    def __init__(self, settings: Settings, library: Library, reader: Callable[[], Reader]) -> None:
+    def __init__(
+        self, settings: Settings, library: Library, *, reader: Callable[[], Reader], desk: Callable[[], Desk]
+    ) -> None:
         super().__init__(library)
         self._settings = settings
         self._reader = reader
+        self._desk = desk
+
+    # ---------------------------------------------------------------------------------------------------- the files
 
     def add(self, path: Path, *, replaces: str | None = None, watch: Watch = unwatched) -> Added:
-        """Read a guideline and make it current; what does not read as one is refused, and nothing is kept of it."""
-        reader = self._reader()
-        parsers = {name: GuidelineParser(parser) for name, parser in reader.parsers.items()}
-        source = read_source(path, self._settings.limits.max_bytes)
+        """Read a guideline and make it current in place of its older edition; what is none is refused."""
+        return self.add_source(read_source(path, self._settings.limits.max_bytes), replaces=replaces, watch=watch)
+
+    def add_source(self, source: Source, *, replaces: str | None = None, watch: Watch = unwatched) -> Added:
+        """The same, of bytes in memory."""
         scope = Scope.owner(self._settings.tenant)
-        tags = frozenset({PUBLIC, TAG})
+        source = Source(source.data, safe_name(source.name))
         if (there := self.library.same(source, subject=None, scope=scope)) is not None:
-            self.guideline(there.id, scope)  # the same bytes are not parsed again: refuse here what is no guideline
-            tags = frozenset({*there.tags, TAG})
-        return add(
-            source,
-            filing=Filing(tags=tags, replaces=replaces),
-            scope=scope,
-            library=self.library,
-            reader=replace(reader, parsers=parsers),
-            watch=watch,
-        )
+            self.guideline(there.id, scope)  # it may have been added as any document: refuse here what is no guideline
+            return refiled(there, filing=_filing(there), scope=scope, library=self.library)
+        reader = self._reader()
+        check_embedder(self.library, reader.embedder.fingerprint)
+        watch(Step("reading"))
+        document = parse(source, parsers=reader.parsers, limits=reader.limits)
+        found = read(document)
+        before = self.library.entry(replaces, scope) if replaces else self.before(found, scope)
+        reading = reader.embedded(document, chunking=None, watch=watch)
+        watch(Step("storing"))
+        return Added(self.library.add(source, reading, filing=_filing(before), scope=scope), was_there=False)
 
     def check(self, path: Path) -> Guideline:
         """Read a file as a guideline, and keep nothing of it."""
-        limits = self._settings.limits
-        return read(parse(read_source(path, limits.max_bytes), parsers=all_parsers(), limits=limits))
+        reader = self._reader()
+        source = read_source(path, self._settings.limits.max_bytes)
+        return read(parse(source, parsers=reader.parsers, limits=reader.limits))
+
+    # ------------------------------------------------------------------------------------------------- the patients
 
     def patients(self) -> dict[str, Patient]:
         """The patients on file, by id."""
@@ -64,3 +89,30 @@ class GuidelineShelf(Guidelines):
     @property
     def _folder(self) -> Path:
         return self._settings.home / "patients"
+
+    # ------------------------------------------------------------------------------------------------- the results
+
+    def assess_kept(self, patient: Patient, *, asker: Asker, only: Sequence[str] = ()) -> Kept:
+        """Hold a patient against the guidelines, and put the result on record before it is given."""
+        found = self.assess(patient, scope=asker.scope, only=only)
+        kept = Kept(str(uuid.uuid4()), found)
+        told = words(found, asker, stamp=self.library.stamp(), embedder=self.library.embedder())
+        ending = Ending(kept.id, asked(found), asker, place=None, words=told, text=None, route=None)
+        self._desk().ledger.keep(ending)
+        return kept
+
+    def diff(self, old: Guideline, new: Guideline, *, asker: Asker) -> tuple[Diff, list[Changed]]:
+        """Two editions side by side, and the stored assessments that the second would change."""
+        return diff(old, new), list(changed_by(self._records(asker), old=old, new=new))
+
+    def _records(self, asker: Asker) -> Iterator[Record]:
+        audit = self._desk().audit
+        for entry in audit.entries(asker, limit=RECORDS_LOOKED_AT):
+            yield audit.read(entry.answer_id, asker)
+
+
+def _filing(before: Entry | None) -> Filing:
+    """Where a guideline belongs: with the edition before it, else for everyone."""
+    if before is None:
+        return Filing(tags=frozenset({PUBLIC, TAG}))
+    return Filing(tags=frozenset({*before.tags, TAG}), replaces=before.id)

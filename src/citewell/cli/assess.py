@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from citewell.cli.frame import Home, Json, opened, print_json, printable
+from citewell.types import Asker
 
 if TYPE_CHECKING:
     from citewell.assistants.guidelines.patient import Patient
@@ -31,13 +32,17 @@ def assess(
 
     with opened(context, home) as app:
         only = [app.find(one) for one in guideline or []]
-        scope = app.scope_of_owner()
-        found = [assessment_json(app.guidelines.assess(one, scope=scope, only=only)) for one in _patients(app, patient)]
+        kept = [
+            app.guidelines.assess_kept(one, asker=Asker.owner(app.scope_of_owner()), only=only)
+            for one in _patients(app, patient)
+        ]
+        found = [assessment_json(one.assessment) for one in kept]
     if json:
         print_json(found[0] if len(found) == 1 else {"assessments": found})
         return
-    for one in found:
-        _print(one)
+    for one, shown in zip(kept, found, strict=True):
+        _print(shown)
+        typer.echo(f"  on record as {one.id[:8]}\n")
 
 
 def _patients(app: App, named: str) -> tuple[Patient, ...]:
@@ -61,7 +66,7 @@ def _print(found: dict[str, Any]) -> None:
         lines.append(f"{place} would match if: {rule['would_match_if']}")
     lines += [f"  {one['kind']}: {one['ask']}" for one in found["unknowns"]]
     lines += [f"  note: {one}" for one in found["notes"]]
-    typer.echo(printable("\n".join(lines)) + "\n")
+    typer.echo(printable("\n".join(lines)))
 
 
 def _fact(one: dict[str, Any]) -> str:

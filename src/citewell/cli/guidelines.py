@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections import Counter
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated
+from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
@@ -12,6 +12,7 @@ from citewell.cli.frame import Home, Json, opened, print_json, printable, progre
 
 if TYPE_CHECKING:
     from citewell.assistants.guidelines.guideline import Guideline
+    from citewell.bootstrap import App
 
 app = typer.Typer(
     help="Guidelines that can be held against a patient: add one, check how it was read, list them.",
@@ -61,6 +62,57 @@ def check(context: typer.Context, file: File, home: Home = None, json: Json = Fa
     _print_counts(found)
     for problem in found.problems:
         typer.echo(printable(f"  ! {problem.message}"))
+
+
+@app.command()
+def diff(
+    context: typer.Context,
+    old: Annotated[str, typer.Argument(help="The older edition: a file, or the id of a document here.")],
+    new: Annotated[str, typer.Argument(help="The newer one.")],
+    home: Home = None,
+    json: Json = False,
+) -> None:
+    """Show what changed from one edition to the next, and which stored assessments it would change."""
+    from citewell.assistants.guidelines.diff import diff_json
+    from citewell.assistants.guidelines.kept import changed_json
+
+    with opened(context, home) as app:
+        editions = [_edition(app, one) for one in (old, new)]
+        found, changed = app.guidelines.diff(editions[0], editions[1], asker=app.owner())
+    shown = {**diff_json(found), "assessments": [changed_json(one) for one in changed]}
+    if json:
+        print_json(shown)
+    else:
+        _print_diff(shown)
+
+
+def _edition(app: App, named: str) -> Guideline:
+    path = Path(named)
+    return (
+        app.guidelines.check(path)
+        if path.is_file()
+        else app.guidelines.guideline(app.find(named), app.scope_of_owner())
+    )
+
+
+def _print_diff(found: dict[str, Any]) -> None:
+    lines = [f"{one}: {found[one]['name']}, {found[one]['edition'] or 'no date'}" for one in ("old", "new")]
+    lines += [f"- {one['rule']} (p.{one['page']}) removed: {one['text']}" for one in found["removed"]]
+    lines += [f"+ {one['rule']} (p.{one['page']}) added: {one['text']}" for one in found["added"]]
+    lines += [f"~ {one['rule']} (p.{one['page']}): {_marked(one['words'])}" for one in found["changed"]]
+    lines += [f"> {one['from']} is {one['to']} now" for one in found["moved"]]
+    lines.append(f"{found['unchanged']} rules read as before.")
+    for one in found["assessments"]:
+        risk = one["risk_level"]
+        lines.append(f"! {one['patient']} ({one['answer_id'][:8]}): {risk['then']} then, {risk['now']} now")
+    if not found["assessments"]:
+        lines.append("No stored assessment would change.")
+    typer.echo(printable("\n".join(lines)))
+
+
+def _marked(words: list[dict[str, str]]) -> str:
+    marks = {"same": "{}", "removed": "[-{}-]", "added": "{{+{}+}}"}
+    return " ".join(marks[one["op"]].format(one["text"]) for one in words)
 
 
 @app.command("list")

@@ -15,7 +15,7 @@ MARKS = {"same": "=", "changed": "~", "gone": "-", "new": "+"}
 def replay(context: typer.Context, answer: AnswerId, home: Home = None, json: Json = False) -> None:
     """Ask a recorded question again on the same versions, and show the difference sentence by sentence."""
     with opened(context, home) as app:
-        found = app.desk.replay(answer_id(app, answer), app.owner())
+        found = app.replay(answer_id(app, answer))
     if json:
         print_json(replay_json(found, with_withheld=True))
     else:

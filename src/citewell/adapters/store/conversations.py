@@ -41,7 +41,7 @@ class SqlConversations:
     def end(self, connection: Connection, ending: Ending) -> None:
         """Add the answer's turn inside a transaction; a conversation that was erased meanwhile stays erased."""
         place, answer_id = ending.place, ending.answer_id
-        if ending.text is None or not self._is_mine(connection, place.conversation_id, ending.asker):
+        if place is None or ending.text is None or not self._is_mine(connection, place.conversation_id, ending.asker):
             return
         waiting = (
             (messages.c.conversation_id == place.conversation_id)

@@ -40,5 +40,5 @@ async def replay(site: Here, visitor: Member, answer_id: str) -> dict[str, Any]:
     """Ask again on the versions that answered then, and say what differs; nothing is recorded."""
     site.take_ask(visitor)
     asker = visitor.asker()
-    again = await in_turn(site, lambda: site.loaded().desk.replay(answer_id, asker))
+    again = await in_turn(site, lambda: site.loaded().replay(answer_id, asker=asker))
     return replay_json(again, with_withheld=asker.is_admin)

@@ -109,7 +109,7 @@ async def replay(request: Request, site: Here, visitor: Member, answer_id: str, 
     """Ask again on the versions of then, and show what differs."""
     require_our_form(request, csrf)
     site.take_ask(visitor)
-    again = await in_turn(site, lambda: site.loaded().desk.replay(answer_id, visitor.asker()))
+    again = await in_turn(site, lambda: site.loaded().replay(answer_id, asker=visitor.asker()))
     return await run_in_threadpool(_record, site, visitor, again.record, replay=again)
 
 

@@ -4,31 +4,23 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 from contextlib import suppress
-from dataclasses import dataclass
+from dataclasses import replace
 
+from citewell.answer.replay import Replay
 from citewell.assistants.guidelines.assess import Assessment, assess
+from citewell.assistants.guidelines.edition import is_newer
 from citewell.assistants.guidelines.guideline import Guideline
+from citewell.assistants.guidelines.kept import again, editions_of
 from citewell.assistants.guidelines.patient import Patient
 from citewell.assistants.guidelines.read import read
 from citewell.errors import InputError, NotFound
-from citewell.ports import Library, Parser
-from citewell.types import Document, Entry, Limits, Scope, Source, State
+from citewell.keeping import Record
+from citewell.ports import Library
+from citewell.types import EVERY, Asker, Entry, Scope, State
 
 TAG = "guideline"
 """Documents with this tag are read as guidelines."""
 PUBLIC = "public"
-
-
-@dataclass(frozen=True, slots=True)
-class GuidelineParser:
-    """A parser that lets through only what reads as a guideline, so that nothing else is filed as one."""
-
-    parser: Parser
-
-    def parse(self, source: Source, *, media_type: str, limits: Limits) -> Document:
-        document = self.parser.parse(source, media_type=media_type, limits=limits)
-        read(document)
-        return document
 
 
 class Guidelines:
@@ -47,7 +39,7 @@ class Guidelines:
         """One guideline, by the id of its document; the scope is asked every time, the text read once."""
         entry = self.library.entry(document_id, scope)
         if entry.id not in self._read:
-            self._read[entry.id] = read(self.library.opened(entry.id, scope)[1])
+            self._read[entry.id] = replace(read(self.library.opened(entry.id, scope)[1]), entry=entry)
         return self._read[entry.id]
 
     def chosen(self, scope: Scope, only: Sequence[str] = ()) -> tuple[Guideline, ...]:
@@ -66,3 +58,27 @@ class Guidelines:
     def assess(self, patient: Patient, *, scope: Scope, only: Sequence[str] = ()) -> Assessment:
         """Hold a patient against the guidelines of a scope."""
         return assess(patient, self.chosen(scope, only))
+
+    def replay(self, record: Record, asker: Asker) -> Replay:
+        """Hold the patient of a record against the editions of then; nothing is recorded."""
+        scope = Scope.owner(asker.tenant) if asker.is_admin else replace(asker.scope, journey=EVERY)
+        try:
+            guidelines = [self.guideline(one, scope) for one in editions_of(record)]
+        except NotFound as error:
+            raise NotFound(
+                "An edition that this patient was held against is no longer here. The record still shows what it said."
+            ) from error
+        return again(record, sorted(guidelines, key=lambda one: (one.name, one.title)))
+
+    def before(self, found: Guideline, scope: Scope) -> Entry | None:
+        """The edition that this one takes the place of; an older one than that which is here is refused."""
+        for known in self._readable(scope):
+            if known.name != found.name or known.entry is None:
+                continue
+            if is_newer(known.edition, found.edition):
+                raise InputError(
+                    f"{known.name} of {known.edition} is here already and is newer than this one of {found.edition}. "
+                    "Nothing was changed. `citewell guidelines diff` compares two files without adding them."
+                )
+            return known.entry
+        return None

@@ -93,7 +93,7 @@ def assessment_json(found: Assessment) -> dict[str, Any]:
     top = [one for one in found.matched if level_of(one.rule.action) == found.risk_level]
     return {
         "patient": found.patient.shown(),
-        "guidelines": [{"name": one.name, "title": one.title, "edition": one.edition} for one in found.guidelines],
+        "guidelines": [_guideline(one) for one in found.guidelines],
         "risk_level": found.risk_level,
         "sites": list(dict.fromkeys(one.rule.site for one in found.matched if one.rule.site)),
         "action": "; ".join(dict.fromkeys(one.rule.action.text for one in top)) or None,
@@ -109,6 +109,11 @@ def assessment_json(found: Assessment) -> dict[str, Any]:
 def cited(one: Applied) -> str:
     """The citation of a rule."""
     return f"[{one.guideline.name} §{one.rule.id}, p.{one.rule.page}]"
+
+
+def _guideline(one: Guideline) -> dict[str, Any]:
+    document_id = None if one.entry is None else one.entry.id
+    return {"document_id": document_id, "name": one.name, "title": one.title, "edition": one.edition}
 
 
 def _conditions(judged: Sequence[Judged]) -> list[dict[str, Any]]:
@@ -144,7 +149,9 @@ def _near(one: Applied) -> dict[str, Any]:
 
 
 def _citation(one: Applied) -> dict[str, Any]:
+    document_id = None if one.guideline.entry is None else one.guideline.entry.id
     place = {"guideline": one.guideline.name, "section": one.rule.id, "page": one.rule.page}
+    place |= {"document_id": document_id, "start": one.rule.start, "end": one.rule.end}
     return {**place, "label": cited(one), "excerpt": one.rule.text}
 
 

@@ -7,7 +7,7 @@ from functools import cached_property
 from typing import Literal
 
 from citewell.assistants.guidelines.criteria import Criteria, NeedsReading, conditions
-from citewell.types import Box
+from citewell.types import Box, Entry
 
 Deed = Literal["referral", "investigation", "advice"]
 Strength = Literal["do", "consider", "do not"]
@@ -114,12 +114,9 @@ class Guideline:
     symptoms: tuple[SymptomRow, ...]
     definitions: tuple[Definition, ...]
     problems: tuple[Problem, ...] = field(default=())
+    entry: Entry | None = None
+    """The document version that it was read from; None outside a library."""
 
     @cached_property
     def by_id(self) -> dict[str, Rule]:
         return {rule.id: rule for rule in self.rules}
-
-    @property
-    def has_criteria(self) -> bool:
-        """Whether there is anything that a patient can be held against."""
-        return any(rule.criteria is not None and not rule.unread for rule in self.rules)

@@ -14,7 +14,7 @@ from citewell.types import Document
 
 TERMS_HEADING = re.compile(r"\bterms used\b|\bglossary\b|\bdefinitions\b", re.IGNORECASE)
 _GUIDANCE = re.compile(r"/guidance/([a-z]{2,4}\d+)\b", re.IGNORECASE)
-_UPDATED = re.compile(r"\blast (?:updated|modified)(?: on)?:?\s*(\d{1,2} \w+ \d{4})", re.IGNORECASE)
+_UPDATED = re.compile(r"\blast (?:updated|modified|amended)(?: on)?:?\s*(\d{1,2} \w+ \d{4})", re.IGNORECASE)
 _PUBLISHED = re.compile(r"\bpublished(?: on)?(?: date)?:?\s*(\d{1,2} \w+ \d{4})", re.IGNORECASE)
 FRONT_CHARACTERS = 1_500
 """Name and dates stand on the first page."""

@@ -1,0 +1,172 @@
+"""What changed from one edition of a guideline to the next: rules added, removed, moved and reworded, word by word."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from difflib import SequenceMatcher
+from typing import Any, Literal
+
+from citewell.assistants.guidelines.criteria import render
+from citewell.assistants.guidelines.guideline import Guideline, Rule
+
+ALIKE_WITH_NUMBER = 0.5
+"""Two rules of one number are the same rule, reworded, when this part of their words is the same."""
+ALIKE = 0.8
+"""Two rules of different numbers are: the rule has moved."""
+
+Words = tuple[Literal["same", "removed", "added"], str]
+
+
+@dataclass(frozen=True, slots=True)
+class Pair:
+    """One rule in both editions."""
+
+    old: Rule
+    new: Rule
+
+    @property
+    def is_reworded(self) -> bool:
+        return self.old.text.split() != self.new.text.split()
+
+    @property
+    def is_moved(self) -> bool:
+        return self.old.id != self.new.id
+
+    def words(self) -> tuple[Words, ...]:
+        """The rule word by word: what stayed, what went, what came."""
+        return tuple(_words(self.old.text.split(), self.new.text.split()))
+
+
+@dataclass(frozen=True, slots=True)
+class Diff:
+    """Two editions side by side."""
+
+    old: Guideline
+    new: Guideline
+    pairs: tuple[Pair, ...]
+    removed: tuple[Rule, ...]
+    added: tuple[Rule, ...]
+
+
+def diff(old: Guideline, new: Guideline) -> Diff:
+    """Each rule of one edition beside the one that it became."""
+    pairs = list(_pairs(old.rules, new.rules))
+    kept, came = {id(one.old) for one in pairs}, {id(one.new) for one in pairs}
+    order = {id(rule): at for at, rule in enumerate(new.rules)}
+    return Diff(
+        old,
+        new,
+        tuple(sorted(pairs, key=lambda one: order[id(one.new)])),
+        tuple(rule for rule in old.rules if id(rule) not in kept),
+        tuple(rule for rule in new.rules if id(rule) not in came),
+    )
+
+
+def _pairs(old: Sequence[Rule], new: Sequence[Rule]) -> Iterator[Pair]:
+    """First the same words, then the same number, then the most alike: a number may have gone to another rule."""
+    left, right = list(old), list(new)
+    by_words: dict[tuple[str, ...], list[Rule]] = {}
+    for rule in right:
+        by_words.setdefault(tuple(rule.text.split()), []).append(rule)
+    for rule in old:
+        same = by_words.get(tuple(rule.text.split()))
+        if same:
+            found = next((one for one in same if one.id == rule.id), same[0])
+            same.remove(found)
+            left.remove(rule)
+            right.remove(found)
+            yield Pair(rule, found)
+    for wanted, least in ((True, ALIKE_WITH_NUMBER), (False, ALIKE)):
+        scored = [
+            (ratio, -at, rule, other)
+            for at, rule in enumerate(left)
+            for other in right
+            if (not wanted or rule.id == other.id) and (ratio := _alike(rule.text, other.text, least)) >= least
+        ]
+        for _, _, rule, other in sorted(scored, key=lambda one: one[:2], reverse=True):
+            if rule in left and other in right:
+                left.remove(rule)
+                right.remove(other)
+                yield Pair(rule, other)
+
+
+def _alike(first: str, second: str, least: float) -> float:
+    matcher = SequenceMatcher(None, first.split(), second.split(), autojunk=False)
+    if matcher.real_quick_ratio() < least or matcher.quick_ratio() < least:
+        return 0.0
+    return matcher.ratio()
+
+
+def _words(old: Sequence[str], new: Sequence[str]) -> Iterator[Words]:
+    """
+    >>> list(_words("aged 40 and over".split(), "aged 45 and over".split()))
+    [('same', 'aged'), ('removed', '40'), ('added', '45'), ('same', 'and over')]
+    """
+    for kind, first, last, begin, end in SequenceMatcher(None, old, new, autojunk=False).get_opcodes():
+        if kind == "equal":
+            yield "same", " ".join(old[first:last])
+            continue
+        if first < last:
+            yield "removed", " ".join(old[first:last])
+        if begin < end:
+            yield "added", " ".join(new[begin:end])
+
+
+def diff_json(found: Diff) -> dict[str, Any]:
+    """The difference as its views show it."""
+    return {
+        "old": _edition(found.old),
+        "new": _edition(found.new),
+        "added": [_rule(one) for one in found.added],
+        "removed": [_rule(one) for one in found.removed],
+        "changed": [_changed(one) for one in found.pairs if one.is_reworded],
+        "moved": [{"from": one.old.id, "to": one.new.id} for one in found.pairs if one.is_moved],
+        "unchanged": sum(not one.is_reworded for one in found.pairs),
+        "symptoms": _rows(found),
+        "definitions": _definitions(found),
+    }
+
+
+def _edition(one: Guideline) -> dict[str, Any]:
+    entry = one.entry
+    document_id = None if entry is None else entry.id
+    return {"document_id": document_id, "name": one.name, "title": one.title, "edition": one.edition}
+
+
+def _rule(rule: Rule) -> dict[str, Any]:
+    return {"rule": rule.id, "section": rule.section, "page": rule.page, "text": rule.text}
+
+
+def _changed(pair: Pair) -> dict[str, Any]:
+    criteria = {
+        "old": render(pair.old.criteria) if pair.old.criteria else None,
+        "new": render(pair.new.criteria) if pair.new.criteria else None,
+    }
+    return {
+        "rule": pair.new.id,
+        "was": pair.old.id,
+        "page": pair.new.page,
+        "words": [{"op": kind, "text": text} for kind, text in pair.words()],
+        "criteria": criteria,
+        "criteria_changed": criteria["old"] != criteria["new"],
+        "action": {"old": pair.old.action.label, "new": pair.new.action.label},
+    }
+
+
+def _rows(found: Diff) -> dict[str, list[str]]:
+    """Rows of the index by symptom, told by their words and not by their page."""
+    old, new = (
+        {f"{row.symptom} — {row.possible_cancer} — {row.recommendation}": None for row in one.symptoms}
+        for one in (found.old, found.new)
+    )
+    return {"added": [one for one in new if one not in old], "removed": [one for one in old if one not in new]}
+
+
+def _definitions(found: Diff) -> dict[str, list[str]]:
+    old, new = ({one.term: one.text.split() for one in edition.definitions} for edition in (found.old, found.new))
+    return {
+        "added": [term for term in new if term not in old],
+        "removed": [term for term in old if term not in new],
+        "changed": [term for term in new if term in old and new[term] != old[term]],
+    }

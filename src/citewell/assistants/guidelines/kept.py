@@ -1,0 +1,175 @@
+"""Assessments on record: what is written down, doing one again, and which ones another edition would change."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from datetime import datetime
+from importlib.metadata import version
+from typing import Any
+
+from citewell.answer.record import digest, scope_json, text_hash
+from citewell.answer.replay import UPGRADED, Replay, compare
+from citewell.assistants.guidelines.assess import Applied, Assessment, assess, assessment_json, cited
+from citewell.assistants.guidelines.guideline import Guideline
+from citewell.assistants.guidelines.patient import Complaint, Patient, TestResult
+from citewell.keeping import Record, Words
+from citewell.types import Asker
+
+KEY = "assessment"
+"""Under which a record holds it; records of questions have no such key."""
+
+
+def is_assessment(record: Record) -> bool:
+    """Whether a record is of a patient who was held against guidelines."""
+    return KEY in record.words
+
+
+def asked(found: Assessment) -> str:
+    """What was asked, in a line."""
+    names = " and ".join(one.name + (f" ({one.edition})" if one.edition else "") for one in found.guidelines)
+    return f"{found.patient.id} held against {names}"
+
+
+def words(found: Assessment, asker: Asker, *, stamp: int, embedder: str | None) -> dict[str, Any]:
+    """The words of an audit record; the patient is in them, so that the same can be asked again."""
+    documents = [one.entry.id for one in found.guidelines if one.entry]
+    library = {"stamp": stamp, "is_settled": True, "embedder": embedder, "documents": len(documents)}
+    return {
+        "ended": "answered",
+        "question": asked(found),
+        "history": [],
+        "asker": {"user_id": asker.user_id, "role": asker.role.value},
+        "scope": scope_json(asker.scope),
+        "library": {**library, "generations": "", "digest": digest(documents)},
+        "setup": {"citewell": version("citewell"), "assistant": "guidelines", "writer": {"name": "rules"}},
+        "evidence": [_evidence(at, one) for at, one in enumerate(found.matched, 1)],
+        "claims": _claims(found),
+        "answer": None,
+        KEY: assessment_json(found),
+    }
+
+
+def _evidence(number: int, one: Applied) -> dict[str, Any]:
+    rule, entry = one.rule, one.guideline.entry
+    place = {"page": rule.page, "section": rule.section, "start": rule.start, "end": rule.end}
+    source = {"source_id": entry.id if entry else "", "document_id": entry.id if entry else ""}
+    document = {"document": one.guideline.title, "version": entry.version if entry else 0}
+    return {"number": number, **source, **document, **place, "hash": text_hash(rule.text)}
+
+
+def _claims(found: Assessment) -> list[dict[str, Any]]:
+    """Each rule that matched, in its own words, with the conditions that decided."""
+    return [
+        {
+            "text": f"{cited(one)} {one.rule.text}",
+            "verdict": "supported",
+            "reasons": [_told(judged.state.value, judged.text, judged.fact) for judged in one.outcome.judged],
+            "is_shown": True,
+            "citations": [number],
+            "span": {key: _evidence(number, one)[key] for key in ("source_id", "start", "end")},
+        }
+        for number, one in enumerate(found.matched, 1)
+    ]
+
+
+def _told(state: str, text: str, fact: str | None) -> str:
+    return f"{state}: {text}" + (f" ({fact})" if fact else "")
+
+
+# ----------------------------------------------------------------------------------------------------------- again
+
+
+def patient_of(told: Mapping[str, Any]) -> Patient:
+    """The patient that was written down.
+
+    >>> one = Patient("P1", age=50, complaints=(Complaint("cough", 21),), tests=(TestResult("PSA", 4.5),))
+    >>> patient_of(one.shown()) == one
+    True
+    """
+    return Patient(
+        **{key: told[key] for key in ("id", "name", "age", "sex", "smoking")},
+        exposures=tuple(told["exposures"]),
+        complaints=tuple(Complaint(**one) for one in told["complaints"]),
+        tests=tuple(TestResult(**one) for one in told["tests"]),
+        organs=tuple(told["organs"]),
+    )
+
+
+def editions_of(record: Record) -> list[str]:
+    """The documents that the patient was held against."""
+    return [one["document_id"] for one in record.words[KEY]["guidelines"]]
+
+
+def again(record: Record, guidelines: Sequence[Guideline]) -> Replay:
+    """The same patient against the same editions, beside what came out then."""
+    then: Words = record.words
+    now = assess(patient_of(then[KEY]["patient"]), guidelines)
+    shown = assessment_json(now)
+    current = version("citewell")
+    was = then["setup"]["citewell"]
+    return Replay(
+        record=record,
+        now=shown,
+        text_then=then[KEY]["reasoning"],
+        text_now=shown["reasoning"],
+        action_then=then[KEY]["risk_level"],
+        action_now=now.risk_level,
+        changes=tuple(compare(then["claims"], _claims(now))),
+        erased=(),
+        notes=() if was == current else (UPGRADED.format(was=was, now=current),),
+    )
+
+
+@dataclass(frozen=True, slots=True)
+class Changed:
+    """A patient for whom another edition says something else."""
+
+    answer_id: str
+    patient_id: str
+    made_at: datetime
+    then: str
+    now: str
+    lost: tuple[str, ...]
+    gained: tuple[str, ...]
+
+
+def changed_by(records: Iterable[Record], *, old: Guideline, new: Guideline) -> Iterator[Changed]:
+    """The stored assessments that would come out otherwise; of the same patient as it stood, the newest only."""
+    seen: list[Mapping[str, Any]] = []
+    for record in records:
+        if not is_assessment(record) or old.entry is None or old.entry.id not in editions_of(record):
+            continue
+        told = record.words[KEY]["patient"]
+        if told in seen:
+            continue
+        seen.append(told)
+        before, after = (assess(patient_of(told), [edition]) for edition in (old, new))
+        was, now = _gist(before), _gist(after)
+        if (before.risk_level, was) != (after.risk_level, now):
+            yield Changed(
+                record.entry.answer_id,
+                told["id"],
+                record.entry.made_at,
+                before.risk_level,
+                after.risk_level,
+                tuple(label for text, label in was.items() if text not in now),
+                tuple(label for text, label in now.items() if text not in was),
+            )
+
+
+def _gist(found: Assessment) -> dict[str, str]:
+    """What matched, by its words: a rule that only has another number is the same."""
+    return {" ".join(one.rule.text.split()): cited(one) for one in found.matched}
+
+
+def changed_json(one: Changed) -> dict[str, Any]:
+    """A stored assessment that would change, as its views show it."""
+    return {
+        "answer_id": one.answer_id,
+        "patient": one.patient_id,
+        "made_at": one.made_at.isoformat(),
+        "risk_level": {"then": one.then, "now": one.now},
+        "lost": list(one.lost),
+        "gained": list(one.gained),
+    }
