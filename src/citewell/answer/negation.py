@@ -47,6 +47,10 @@ class Denial:
     reach_end: int
     is_local: bool = False
     """It denies a word or phrase, not what the clause says."""
+    is_frame: bool = False
+    """It is a word that judges or undoes what it frames, as “wrong to” does."""
+    undoes: str = ""
+    """The stem of a verb of not doing, which denies nothing where both texts have it."""
 
     def reaches(self, offset: int) -> bool:
         return self.reach_start <= offset < self.reach_end and not self.start <= offset < self.end

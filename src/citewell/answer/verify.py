@@ -9,8 +9,9 @@ from functools import lru_cache
 from typing import Protocol
 
 from citewell.answer.verify_findings import Grade
-from citewell.answer.verify_look import Look, Similarity, is_foreign, looks, parts_of
+from citewell.answer.verify_look import Look, Similarity, looks, parts_of, whole
 from citewell.answer.verify_read import without_references
+from citewell.answer.verify_strangers import stranger
 from citewell.clinical import Lexicon
 from citewell.types import Check, Span, Verdict
 
@@ -41,8 +42,6 @@ _STRANGE = re.compile(
     r"\u200b-\u200f\u202a-\u202e\u2060-\u2064\ufeff]"
 )
 """Letters of other scripts, some of which look like Latin ones, and characters that cannot be seen."""
-
-_JOINED = re.compile(r"(?:[,;]\s*|\s+)(?:and|but|or|also|then|plus)\s+", re.IGNORECASE)
 
 
 class Entailment(Protocol):
@@ -94,14 +93,14 @@ def _refused(sentence: str, spans: Sequence[Span]) -> Check | None:
 
 
 def _without_strangers(check: Check, sentence: str, spans: Sequence[Span], lexicon: Lexicon) -> Check:
-    """The same verdict, unless a clause was joined to the sentence of which the source has not a word."""
+    """The same verdict, unless something was joined to the sentence of which the source has not a word."""
     if check.verdict is not Verdict.SUPPORTED:
         return check
-    for clause in _JOINED.split(without_references(sentence))[1:]:
-        if is_foreign(clause, spans, lexicon):
-            told = f"the source says nothing of “{clause.strip(' .')}”"
-            return replace(check, verdict=Verdict.PARTLY, reasons=(told,), is_vetoed=True)
-    return check
+    joined = stranger(sentence, whole(tuple(spans)), lexicon)
+    if joined is None:
+        return check
+    told = f"the source says nothing of “{joined}”"
+    return replace(check, verdict=Verdict.PARTLY, reasons=(told,), is_vetoed=True)
 
 
 def _is_clear(check: Check) -> bool:

@@ -22,7 +22,6 @@ from citewell.clinical import Lexicon
 from citewell.types import Span
 from citewell.words import sentences
 
-MIN_CLAUSE_WORDS = 3
 MAX_PART = 1_500
 """A source sentence of more characters is read in pieces."""
 
@@ -141,7 +140,7 @@ def looks(sentence: str, spans: Sequence[Span], *, lexicon: Lexicon, similarity:
         return []
     cosines: Sequence[float | None] = similarity(sentence, parts) if similarity else [None] * len(parts)
     known = topics(claim.text, lexicon)
-    passage = coverage(claim, known, _whole(tuple(spans)))
+    passage = coverage(claim, known, whole(tuple(spans)))
     rough = [
         Look(part, coverage(claim, known, profile(part.text)), cosine, passage=passage)
         for part, cosine in zip(parts, cosines, strict=True)
@@ -153,16 +152,8 @@ def looks(sentence: str, spans: Sequence[Span], *, lexicon: Lexicon, similarity:
     return sorted(filled, key=lambda look: -look.nearness)
 
 
-def is_foreign(clause: str, spans: Sequence[Span], lexicon: Lexicon) -> bool:
-    """Whether a clause has several words and the source none of them, in any words."""
-    claim = read(clause)
-    if len(claim.words) < MIN_CLAUSE_WORDS:
-        return False
-    return coverage(claim, topics(claim.text, lexicon), _whole(tuple(spans))) == 0.0
-
-
 @lru_cache(maxsize=256)
-def _whole(spans: tuple[Span, ...]) -> Profile:
+def whole(spans: tuple[Span, ...]) -> Profile:
     """All the cited words as one."""
     profiles = [profile(part.text) for part in parts_of(spans)]
     return Profile(

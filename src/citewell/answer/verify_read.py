@@ -10,6 +10,7 @@ from functools import cache, lru_cache
 from citewell import vocabulary
 from citewell.answer.negation import Denial, denials
 from citewell.answer.quantities import Quantity, quantities
+from citewell.answer.verify_frames import framed
 from citewell.answer.verify_names import Medicine, medicines
 from citewell.words import STOP_WORDS, stem
 
@@ -44,6 +45,11 @@ _LIGHT = frozenset(
 """Words that many sentences share: they count for less."""
 
 LIGHT_WEIGHT = 0.4
+
+
+def is_light(form_of_word: str) -> bool:
+    """Whether a word is one that many sentences share."""
+    return form_of_word in _LIGHT
 
 
 @dataclass(frozen=True, slots=True)
@@ -135,15 +141,18 @@ def read(text: str) -> Reading:
     """Read one sentence; equal sentences are read once."""
     plain = without_references(text)
     amounts = quantities(plain)
-    words = tuple(_words(plain, amounts))
-    return Reading(plain, words, amounts, medicines(plain), denials(plain), sum(word.weight for word in words))
+    denied = denials(plain)
+    frames = framed(plain, denied)
+    words = tuple(_words(plain, amounts, frames))
+    return Reading(plain, words, amounts, medicines(plain), (*denied, *frames), sum(word.weight for word in words))
 
 
-def _words(text: str, amounts: Iterable[Quantity]) -> Iterable[Word]:
+def _words(text: str, amounts: Iterable[Quantity], frames: Iterable[Denial]) -> Iterable[Word]:
     taken = [(amount.start, amount.end) for amount in amounts if not amount.dimension.startswith("label")]
+    taken += [(frame.start, frame.end) for frame in frames]
     for match in _WORD.finditer(text):
         word = match.group()
         if word.casefold() in _EMPTY or word.isdigit() or any(start <= match.start() < end for start, end in taken):
             continue
         shape = form(word)
-        yield Word(*match.span(), shape, meanings(shape), LIGHT_WEIGHT if shape in _LIGHT else 1.0)
+        yield Word(*match.span(), shape, meanings(shape), LIGHT_WEIGHT if is_light(shape) else 1.0)

@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 import re
+from dataclasses import replace
 
 from citewell.answer.negation import Denial
 from citewell.answer.verify_findings import Finding, Grade
-from citewell.answer.verify_read import Reading, Word
+from citewell.answer.verify_read import Reading, Word, meanings
 
 _LACK = re.compile(r"\b(?:lack\w*|absence|absent|without|devoid)\b", re.IGNORECASE)
 _WANT = re.compile(
@@ -56,6 +57,7 @@ def denials_differ(claim: Reading, source: Reading) -> list[Finding]:
     """Where one of the two denies what the other says."""
     if not claim.denials and not source.denials:
         return []
+    claim, source = _unframed(claim, source), _unframed(source, claim)
     pairs = shared(claim, source)
     differs = [(ours, theirs) for ours, theirs in pairs if not _agree(ours, theirs, claim, source)]
     if not differs:
@@ -68,8 +70,10 @@ def denials_differ(claim: Reading, source: Reading) -> list[Finding]:
         reached = [ours for ours, _ in pairs if denial.reaches(ours.start)]
         wrong = [ours for ours, _ in differs if denial.reaches(ours.start)]
         if wrong and _weight(wrong) > 0.5 * _weight(reached):
-            words = claim.text[denial.start : denial.end]
-            return [Finding(Grade.AGAINST, "denial", f"“{words}” is not in the source there", denial.start, denial.end)]
+            reason = f"“{claim.text[denial.start : denial.end]}” is not in the source there"
+            if not claim.denied(wrong[0].start) and source.denials:
+                reason = f"the source denies it: “{source.text[source.denials[0].start : source.denials[0].end]}”"
+            return [Finding(Grade.AGAINST, "denial", reason, denial.start, denial.end)]
     for denial in source.denials:
         if _is_want(source, denial, claim) or any(denial.reaches(theirs.start) for _, theirs in answered):
             continue
@@ -79,6 +83,16 @@ def denials_differ(claim: Reading, source: Reading) -> list[Finding]:
             reason = f"the source denies it: “{source.text[denial.start : denial.end]}”"
             return [Finding(Grade.AGAINST, "denial", reason, lost[0][0].start, lost[0][0].end)]
     return []
+
+
+def _unframed(reading: Reading, other: Reading) -> Reading:
+    """Without the verbs of not doing that the other text has too: “do not withhold” against “withhold”."""
+    if not any(denial.undoes for denial in reading.denials):
+        return reading
+    held = {word.form for word in other.words} | {denial.undoes for denial in other.denials}
+    senses = frozenset(sense for word in held for sense in meanings(word))
+    shared = [one for one in reading.denials if one.undoes and (one.undoes in held or meanings(one.undoes) & senses)]
+    return replace(reading, denials=tuple(one for one in reading.denials if one not in shared))
 
 
 def _is_want(reading: Reading, denial: Denial, other: Reading) -> bool:
