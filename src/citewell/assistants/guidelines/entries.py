@@ -1,0 +1,143 @@
+"""A guideline as pieces that can be found: rules, the texts they are matched by, rows of the index, definitions."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable, Iterator
+from dataclasses import dataclass
+from functools import cache
+from typing import Literal
+
+from citewell.assistants.guidelines.criteria import Absence, Age, Exposure, Finding, Sex, conditions
+from citewell.assistants.guidelines.guideline import Definition, Guideline, Rule, SymptomRow, Urgency
+from citewell.assistants.guidelines.match import Unit, units
+from citewell.assistants.guidelines.tables import rows
+
+Kind = Literal["rule", "search", "symptom", "definition"]
+"""A rule is what is cited, a search text what it is matched by; rows of the index and definitions are both."""
+
+MAX_SYNONYMS = 3
+"""Other names of one finding in a search text: the embedder reads so many words and no more."""
+
+
+@dataclass(frozen=True, slots=True)
+class Piece:
+    """One thing that can be found in a guideline."""
+
+    kind: Kind
+    id: str
+    text: str
+    """For a search text the enriched words; else exactly the document's."""
+    label: str
+    """How it is cited, such as “NG12 §1.1.1”."""
+    page: int
+    start: int
+    end: int
+    rules: tuple[Rule, ...]
+    """The canonical rules that it stands for."""
+    matched: str = ""
+    """What is embedded; a rule itself is only looked up."""
+
+
+def pieces(guideline: Guideline, text: str) -> tuple[Piece, ...]:
+    """Everything in a guideline that can be found, in its order; `text` is that of its document."""
+    return (
+        *(piece for rule in guideline.rules for piece in _of_rule(guideline, rule)),
+        *(_of_row(guideline, number, row, text) for number, row in enumerate(guideline.symptoms, 1)),
+        *(_of_definition(guideline, one) for one in guideline.definitions),
+    )
+
+
+def _of_rule(guideline: Guideline, rule: Rule) -> Iterator[Piece]:
+    label = f"{guideline.name} §{rule.id}"
+    place = (label, rule.page, rule.start, rule.end, (rule,))
+    yield Piece("rule", rule.id, rule.text, *place)
+    enriched = _enriched(rule)
+    yield Piece("search", rule.id, enriched, *place, matched=enriched)
+
+
+def _of_row(guideline: Guideline, number: int, row: SymptomRow, text: str) -> Piece:
+    """A row of the index by symptom, which stands for the rules that it refers to."""
+    rules = tuple(guideline.by_id[one] for one in row.references if one in guideline.by_id)
+    named = _synonyms([row.symptom])
+    matched = _sentence(row.symptom, f"Possible cancer: {row.possible_cancer}", row.recommendation, named)
+    words, label = text[row.start : row.end], f"{guideline.name} Part B"
+    return Piece("symptom", f"B{number}", words, label, row.page, row.start, row.end, rules, matched)
+
+
+def _of_definition(guideline: Guideline, one: Definition) -> Piece:
+    label = f"{guideline.name} Terms, “{one.term}”"
+    matched = f"What does “{one.term}” mean? {one.term}: {' '.join(one.text.split())}"
+    return Piece("definition", one.term.casefold(), one.text, label, one.page, one.start, one.end, (), matched)
+
+
+def _enriched(rule: Rule) -> str:
+    """A rule's words in one line, with its site and the other names of what it speaks of."""
+    return _sentence(rule.site or rule.section, " ".join(rule.text.split()), _synonyms(_phrases(rule)))
+
+
+def _sentence(*parts: str) -> str:
+    return " ".join(part.rstrip(". ") + "." for part in parts if part.strip(". "))
+
+
+def _phrases(rule: Rule) -> list[str]:
+    if rule.criteria is None:
+        return []
+    return [one.phrase for one in conditions(rule.criteria) if isinstance(one, Finding)]
+
+
+@cache
+def _other_names() -> dict[Unit, tuple[str, ...]]:
+    """What the table of findings calls the same thing, by concept."""
+    found: dict[Unit, tuple[str, ...]] = {}
+    for name, *others in rows("concepts.tsv"):
+        for unit in units(name):
+            found.setdefault(unit, (name, *others))
+    return found
+
+
+def _synonyms(phrases: Iterable[str]) -> str:
+    """Other names of what these phrases speak of, such as patients use."""
+    known = " ".join(phrases).casefold()
+    wanted = dict.fromkeys(unit for phrase in phrases for unit in units(phrase))
+    names = (_new_names(_other_names().get(unit, ()), known) for unit in wanted)
+    found = list(dict.fromkeys(name for some in names for name in some))
+    return f"Also called: {', '.join(found)}" if found else ""
+
+
+def _new_names(names: tuple[str, ...], known: str) -> list[str]:
+    return [name for name in names if name.casefold() not in known][:MAX_SYNONYMS]
+
+
+# ------------------------------------------------------------------------------------------------ canonical metadata
+
+
+@dataclass(frozen=True, slots=True)
+class Facts:
+    """What a canonical rule asks of a person and tells to do; reranking reads nothing else."""
+
+    ages: tuple[Age, ...]
+    sexes: tuple[Sex, ...]
+    exposures: tuple[Exposure, ...]
+    findings: tuple[Finding, ...]
+    absences: tuple[Absence, ...]
+    urgency: Urgency | None
+    has_duration: bool
+
+
+_DURATION = re.compile(r"\b\d+\s+(?:hour|day|week|month|year)s?\b|\bpersistent\b|\brecurrent\b", re.IGNORECASE)
+
+
+@cache
+def facts(rule: Rule) -> Facts:
+    """The canonical metadata of a rule, from its criteria and its words."""
+    leaves = [] if rule.criteria is None else list(conditions(rule.criteria))
+    return Facts(
+        ages=tuple(one for one in leaves if isinstance(one, Age)),
+        sexes=tuple(one for one in leaves if isinstance(one, Sex)),
+        exposures=tuple(one for one in leaves if isinstance(one, Exposure)),
+        findings=tuple(one for one in leaves if isinstance(one, Finding)),
+        absences=tuple(one for one in leaves if isinstance(one, Absence)),
+        urgency=rule.action.urgency,
+        has_duration=_DURATION.search(rule.text) is not None,
+    )

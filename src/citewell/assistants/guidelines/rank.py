@@ -1,0 +1,133 @@
+"""Boosts: what canonical metadata adds to a cosine before rules are ordered; no gate ever sees them."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable
+from functools import cache, lru_cache
+from typing import Literal
+
+from citewell.assistants.guidelines.entries import Facts, Piece, facts
+from citewell.assistants.guidelines.evaluate import evaluate
+from citewell.assistants.guidelines.evaluate_finding import Record
+from citewell.assistants.guidelines.guideline import Guideline, Rule
+from citewell.assistants.guidelines.match import holds, units
+from citewell.assistants.guidelines.patient import OLDEST, Patient
+from citewell.assistants.guidelines.state import State
+from citewell.assistants.guidelines.tables import rows
+
+URGENT = frozenset({"immediate", "very urgent", "suspected cancer pathway", "urgent"})
+
+
+@cache
+def amount(whom: str, what: str) -> float:
+    """The size of a boost, from the table."""
+    return next(float(size) for one, name, size in rows("chat_boosts.tsv") if (one, name) == (whom, what))
+
+
+@cache
+def _intent(name: str) -> re.Pattern[str]:
+    words = next(pattern for intent, pattern in rows("chat_intents.tsv") if intent == name)
+    return re.compile(rf"(?<!\w)(?:{words})(?!\w)", re.IGNORECASE)
+
+
+def asks_for(question: str, intent: str) -> bool:
+    """Whether a question asks for something, by whole words.
+
+    >>> asks_for("Who needs urgent referral?", "urgency"), asks_for("urinary urgency?", "exact words")
+    (True, False)
+    """
+    return _intent(intent).search(question) is not None
+
+
+def boost_for_question(question: str, piece: Piece, guideline: Guideline, *, share: float = 0.0) -> float:
+    """What the words of a question add; the best of the rules that the piece stands for counts."""
+    person = Record(described_person(question))
+    best = max(
+        (
+            _question_boost(question, piece, facts(rule)) + _person_boost(person, rule, guideline)
+            for rule in piece.rules
+        ),
+        default=0.0,
+    )
+    return best + amount("question", "words in common") * share
+
+
+def _question_boost(question: str, piece: Piece, known: Facts) -> float:
+    fits = {
+        "urgency": known.urgency in URGENT,
+        "age": any(one.age_from is not None or one.age_below is not None for one in known.ages),
+        "duration": known.has_duration,
+        "exact words": piece.kind == "search",
+    }
+    return sum(amount("question", name) for name, is_so in fits.items() if is_so and asks_for(question, name))
+
+
+_AGE = re.compile(
+    r"(?<![\w.])(?:aged? (?P<first>\d{1,3})|(?P<second>\d{1,3})[- ]?(?:years?[- ]old|y/?o|year-olds?))(?!\w)",
+    re.IGNORECASE,
+)
+_FEMALE = re.compile(r"(?<!\w)(?:wom[ae]n|female|she|her|girl|mother|mum|wife|lady)(?!\w)", re.IGNORECASE)
+_MALE = re.compile(r"(?<!\w)(?:m[ae]n|male|he|him|his|boy|father|dad|husband|gentleman)(?!\w)", re.IGNORECASE)
+
+
+@lru_cache(maxsize=256)
+def described_person(question: str) -> Patient:
+    """The person whom a question describes, as far as it says one; what it leaves open stays unknown.
+
+    >>> described_person("haematuria aged 60").age, described_person("a 32-year-old woman").sex
+    (60, 'female')
+    """
+    stated = _AGE.search(question)
+    age = int(stated.group("first") or stated.group("second")) if stated else None
+    is_female, is_male = _FEMALE.search(question) is not None, _MALE.search(question) is not None
+    sex: Literal["female", "male"] | None = None
+    if is_female != is_male:
+        sex = "female" if is_female else "male"
+    return Patient("asked about", age=age if age is not None and age <= OLDEST else None, sex=sex)
+
+
+def _person_boost(person: Record, rule: Rule, guideline: Guideline) -> float:
+    """Age and sex of a person whom a question describes, weighed like a patient's."""
+    known = facts(rule)
+    return _age_boost(person, known, guideline) + _sex_boost(
+        evaluate(one, person, guideline).state for one in known.sexes
+    )
+
+
+def _age_boost(record: Record, known: Facts, guideline: Guideline) -> float:
+    """Only an age on record counts: one that is not known reaches no age and keeps none."""
+    met = [one for one in known.ages if evaluate(one, record, guideline).state is State.MET]
+    is_reached = any(one.age_from is not None for one in met)
+    is_kept = any(one.age_below is not None for one in met)
+    return amount("patient", "age from is reached") * is_reached + amount("patient", "age below is kept") * is_kept
+
+
+def boost_for_patient(record: Record, piece: Piece, guideline: Guideline) -> float:
+    """What a patient's record adds; the best of the rules that the piece stands for counts."""
+    return max((_patient_boost(record, rule, guideline) for rule in piece.rules), default=0.0)
+
+
+def _patient_boost(record: Record, rule: Rule, guideline: Guideline) -> float:
+    """Only what the record states counts."""
+    known = facts(rule)
+    found = _age_boost(record, known, guideline)
+    found += amount("patient", "symptom in common") * _shared(record, known)
+    smoking = (one for one in known.exposures if one.name == "smoking")
+    found += amount("patient", "has smoked") * any(
+        evaluate(one, record, guideline).state is State.MET for one in smoking
+    )
+    return found + _sex_boost(evaluate(one, record, guideline).state for one in known.sexes)
+
+
+def _shared(record: Record, known: Facts) -> int:
+    """How many findings of the rule the record states; what it denies is none."""
+    wanted = {frozenset(units(one.phrase)) for one in known.findings}
+    return sum(any(holds(one, said.units) for said in record.said) for one in wanted)
+
+
+def _sex_boost(states: Iterable[State]) -> float:
+    judged = list(states)
+    if State.MET in judged:
+        return amount("patient", "sex fits")
+    return amount("patient", "sex does not fit") if State.NOT_MET in judged else 0.0

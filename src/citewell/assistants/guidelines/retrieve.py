@@ -1,0 +1,149 @@
+"""Finds the rules, rows and definitions nearest to a question: cosine first, canonical metadata joined, then boosts."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass, replace
+
+import numpy as np
+
+from citewell.assistants.guidelines.entries import Piece
+from citewell.assistants.guidelines.evaluate_finding import Record
+from citewell.assistants.guidelines.patient import Patient
+from citewell.assistants.guidelines.rank import asks_for, boost_for_patient, boost_for_question
+from citewell.assistants.guidelines.shelve import Book
+from citewell.ports import Vector
+
+FETCHED_FOR_EACH = 3
+"""So many pieces are looked at for each that is wanted, since several stand for the same rule."""
+CHAT_LIMIT = 6
+ASSESSMENT_LIMIT = 8
+
+RULE_ID = re.compile(r"(?<![\w.])\d{1,2}\.\d{1,3}\.\d{1,3}(?![\w]|\.\d)")
+
+
+@dataclass(frozen=True, slots=True)
+class Found:
+    """Something that answers, with the score that gates see and the boost that only the order sees."""
+
+    book: Book
+    piece: Piece
+    """What is quoted: a canonical rule, a row or a definition; never an enriched text."""
+    score: float
+    """The cosine of what was matched."""
+    share: float
+    """The share of what the question speaks of that it holds."""
+    boost: float = 0.0
+    is_named: bool = False
+    """Asked for by its number or its term."""
+
+    @property
+    def rank(self) -> float:
+        return self.score + self.boost
+
+
+def retrieve(question: str, vector: Vector, books: Sequence[Book], *, limit: int = CHAT_LIMIT) -> list[Found]:
+    """The best pieces for a question; what it names by number or term comes first."""
+    named = [*by_number(question, books), *by_term(question, books)]
+    found = [
+        replace(one, boost=boost_for_question(question, one.piece, one.book.guideline, share=one.share))
+        for one in _candidates(question, vector, books, limit * FETCHED_FOR_EACH)
+    ]
+    ranked = _collapsed(found, keeps_rows=asks_for(question, "index"))
+    others = [one for one in ranked if not any(_key(one) == _key(other) for other in named)]
+    return [*named, *others][: max(limit, len(named))]
+
+
+def retrieve_for(
+    patient: Patient, vector: Vector, books: Sequence[Book], *, limit: int = ASSESSMENT_LIMIT
+) -> list[Found]:
+    """The best rules for a patient, to be shown beside an assessment."""
+    record = Record(patient)
+    question = query_for(patient)
+    found = [
+        replace(one, boost=boost_for_patient(record, one.piece, one.book.guideline))
+        for one in _candidates(question, vector, books, limit * FETCHED_FOR_EACH)
+    ]
+    return _collapsed(found, keeps_rows=False)[:limit]
+
+
+def query_for(patient: Patient) -> str:
+    """What is looked for on a patient's behalf: symptoms, how long they last, age, sex, smoking."""
+    days = {one.duration_days for one in patient.complaints if one.duration_days is not None}
+    parts = [
+        ", ".join(one.text for one in patient.complaints),
+        f"for {max(days):g} days" if days else "",
+        f"age {patient.age}" if patient.age is not None else "",
+        patient.sex or "",
+        patient.smoking or "",
+    ]
+    return " ".join(part for part in parts if part)
+
+
+def by_number(question: str, books: Iterable[Book]) -> list[Found]:
+    """The rules that a question names, such as 1.1.1, in each guideline that has them."""
+    wanted = list(dict.fromkeys(RULE_ID.findall(question)))
+    return [
+        Found(book, piece, 1.0, 1.0, is_named=True)
+        for book in books
+        for number in wanted
+        for piece in book.pieces
+        if piece.kind == "rule" and piece.id == number
+    ]
+
+
+def by_term(question: str, books: Iterable[Book]) -> list[Found]:
+    """The definitions whose terms a question asks the meaning of; the longest term wins where one holds another."""
+    if not asks_for(question, "meaning"):
+        return []
+    left, found = question.casefold(), []
+    terms = [(book, piece) for book in books for piece in book.pieces if piece.kind == "definition"]
+    for book, piece in sorted(terms, key=lambda one: -len(one[1].id)):
+        pattern = rf"(?<!\w){re.escape(piece.id)}(?!\w)"
+        if re.search(pattern, left):
+            left = re.sub(pattern, " ", left)
+            found.append(Found(book, piece, 1.0, 1.0, is_named=True))
+    return found
+
+
+def _candidates(question: str, vector: Vector, books: Sequence[Book], limit: int) -> list[Found]:
+    """The pieces of all guidelines nearest to a vector, and those that hold most of what the question speaks of."""
+    found = [
+        Found(book, piece, float(score), share)
+        for book in books
+        for piece, score, share in zip(
+            book.searched, np.asarray(book.vectors @ vector), book.shared.shares(question), strict=True
+        )
+    ]
+    nearest = sorted(found, key=lambda one: -one.score)[:limit]
+    sharing = sorted((one for one in found if one.share), key=lambda one: (-one.share, -one.score))[:limit]
+    return [*nearest, *(one for one in sharing if one not in nearest)]
+
+
+def _collapsed(found: Iterable[Found], *, keeps_rows: bool) -> list[Found]:
+    """Each rule once, with the best of what stands for it; ordered by score and boost together."""
+    best: dict[tuple[str, str, str], Found] = {}
+    for one in found:
+        for quoted in _quoted(one, keeps_rows=keeps_rows):
+            known = best.get(_key(quoted), quoted)
+            score, share, boost = (
+                max(known.score, one.score),
+                max(known.share, one.share),
+                max(known.boost, one.boost),
+            )
+            best[_key(quoted)] = replace(quoted, score=score, share=share, boost=boost)
+    return sorted(best.values(), key=lambda one: (-one.rank, -one.score))
+
+
+def _quoted(one: Found, *, keeps_rows: bool) -> list[Found]:
+    """What is quoted for something that matched: the canonical rules it stands for, or else itself."""
+    if not one.piece.rules or (keeps_rows and one.piece.kind == "symptom"):
+        return [one]
+    wanted = {rule.id for rule in one.piece.rules}
+    rules = [piece for piece in one.book.pieces if piece.kind == "rule" and piece.id in wanted]
+    return [replace(one, piece=piece) for piece in rules]
+
+
+def _key(one: Found) -> tuple[str, str, str]:
+    return one.book.document_id, one.piece.kind, one.piece.id
