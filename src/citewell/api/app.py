@@ -24,11 +24,13 @@ from citewell.api.requests import known_names
 from citewell.api.routes import (
     ask,
     ask_pages,
+    assess,
     audit,
     check_pages,
     conversations,
     desk_pages,
     documents,
+    guidelines,
     inbox,
     library_pages,
     people,
@@ -42,7 +44,8 @@ from citewell.api.routes import (
 from citewell.api.site import Site
 from citewell.bootstrap import App
 
-API = (ask, search, documents, conversations, inbox, audit, people, status)
+API = (ask, search, documents, conversations, inbox, audit, guidelines, assess, people, status)
+SHORT = (assess,)
 PAGES = (ask_pages, check_pages, desk_pages, people_pages, search_pages, source_pages, library_pages, sign_in_pages)
 STATIC = Path(web.__file__).parent / "static"
 
@@ -81,6 +84,8 @@ def create_app(app: App, *, token: str, host: str | None = None) -> FastAPI:
     site.state.health = Health.of(here)
     for part in API:
         site.include_router(part.router, dependencies=[Depends(known_names)])
+    for part in SHORT:
+        site.include_router(part.short, dependencies=[Depends(known_names)], include_in_schema=False)
     site.include_router(status.exposition)
     for page in PAGES:
         site.include_router(page.router, include_in_schema=False)

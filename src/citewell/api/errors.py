@@ -21,6 +21,9 @@ log = logging.getLogger(__name__)
 
 PROBLEM = "application/problem+json"
 
+FOR_PROGRAMS = ("/api/", "/metrics", "/assess", "/chat")
+"""Where problems are told as JSON: the API, and the short paths of guidelines beside it."""
+
 STATUS: dict[type[Exception], HTTPStatus] = {
     errors.InputError: HTTPStatus.UNPROCESSABLE_ENTITY,
     errors.UnsupportedFile: HTTPStatus.UNSUPPORTED_MEDIA_TYPE,
@@ -120,11 +123,11 @@ def _logged(error: Exception) -> str:
 
 def answer(path: str, problem: Problem) -> Response:
     """The problem as the asker can read it."""
-    if path.startswith(("/api/", "/metrics")):
+    if path.startswith(FOR_PROGRAMS):
         response: Response = JSONResponse(problem_json(problem), status_code=problem.status, media_type=PROBLEM)
     else:
         response = page(_template(path, problem), status=problem.status, problem=problem, next=path)
-    if problem.status is HTTPStatus.UNAUTHORIZED and path.startswith("/api/"):
+    if problem.status is HTTPStatus.UNAUTHORIZED and path.startswith(FOR_PROGRAMS):
         response.headers["WWW-Authenticate"] = "Bearer"
     if problem.retry_after_s is not None:
         response.headers["Retry-After"] = str(problem.retry_after_s)

@@ -229,6 +229,15 @@ class App:
                 yield Outcome(path, None, error)
                 return
 
+    def add_samples(
+        self, *, filing: Filing | None = None, watch: Callable[[Path, Step], None] | None = None
+    ) -> Iterator[Outcome]:
+        """Add the sample library."""
+        from citewell.samples import sample_files, sample_filing
+
+        for path in sample_files():
+            yield from self.add_all([path], filing=sample_filing(path, filing or Filing()), watch=watch)
+
     def refile(self, document_id: str, filing: Filing) -> Entry:
         """Change tags and journeys of a document; nothing is embedded again."""
         return self.library.refile(document_id, filing=filing, scope=self.scope_of_owner())

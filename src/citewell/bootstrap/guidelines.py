@@ -15,7 +15,7 @@ from citewell.assistants.guidelines.guideline import Guideline
 from citewell.assistants.guidelines.kept import Changed, asked, changed_by, words
 from citewell.assistants.guidelines.patient import Patient
 from citewell.assistants.guidelines.read import read
-from citewell.assistants.guidelines.roster import find_patient, roster
+from citewell.assistants.guidelines.roster import Roster, find_patient, roster
 from citewell.bootstrap.home import read_source
 from citewell.config import Settings
 from citewell.ingest.library import Added, check_embedder, refiled, unwatched
@@ -78,8 +78,8 @@ class GuidelineShelf(Guidelines):
 
     # ------------------------------------------------------------------------------------------------- the patients
 
-    def patients(self) -> dict[str, Patient]:
-        """The patients on file, by id."""
+    def patients(self) -> Roster:
+        """The patients on file, by id, and the files that hold none."""
         return roster(self._folder)
 
     def patient(self, patient_id: str) -> Patient:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
+from itertools import chain
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
@@ -14,6 +15,7 @@ from citewell.types import Chunking, Filing
 
 if TYPE_CHECKING:
     from citewell.bootstrap import Outcome
+    from citewell.ingest.read import Step
 
 Files = Annotated[
     list[Path] | None, typer.Argument(help="Files, or folders whose files are all read.", show_default=False)
@@ -40,12 +42,10 @@ def add(
     json: Json = False,
 ) -> None:
     """Read files into the library. One that cannot be read does not stop the others."""
-    from citewell.samples import sample_files
-
-    paths = [*_all_files(files or []), *(sample_files() if samples else [])]
-    if not paths:
+    paths = list(_all_files(files or []))
+    if not paths and not samples:
         raise InputError("Name a file or a folder to add, or --samples for the sample library.")
-    if len(paths) > 1 and (title or replaces):
+    if (len(paths) > 1 or samples) and (title or replaces):
         raise InputError("A title, or the document that is replaced, can be given for one file at a time.")
     with opened(context, home) as app, progress(quiet=json) as watch:
         filing = Filing(
@@ -57,7 +57,12 @@ def add(
             chunking=_chunking(strategy, size, overlap),
         )
         outcomes = []
-        for outcome in app.add_all(paths, filing=filing, watch=lambda path, step: watch(path.name, step)):
+
+        def tell(path: Path, step: Step) -> None:
+            watch(path.name, step)
+
+        adding = app.add_all(paths, filing=filing, watch=tell)
+        for outcome in chain(adding, app.add_samples(filing=filing, watch=tell) if samples else ()):
             outcomes.append(outcome)
             if not json:
                 typer.echo(printable(_line(outcome)), err=outcome.error is not None)

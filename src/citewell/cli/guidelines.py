@@ -31,7 +31,9 @@ def add(
     home: Home = None,
     json: Json = False,
 ) -> None:
-    """Read a guideline into the library. A file without numbered recommendations is refused."""
+    """Read a guideline into the library, in place of its older edition; what is no guideline is refused."""
+    from citewell.assistants.guidelines.view import counts_json
+
     with opened(context, home) as app, progress(quiet=json) as watch:
         added = app.guidelines.add(
             file,
@@ -39,7 +41,7 @@ def add(
             watch=lambda step: watch(file.name, step),
         )
         found = app.guidelines.guideline(added.entry.id, app.scope_of_owner())
-    shown = {"document_id": added.entry.id, "was_there": added.was_there, **_counts(found)}
+    shown = {"was_there": added.was_there, **counts_json(found)}
     if json:
         print_json(shown)
         return
@@ -118,30 +120,16 @@ def _marked(words: list[dict[str, str]]) -> str:
 @app.command("list")
 def list_guidelines(context: typer.Context, home: Home = None, json: Json = False) -> None:
     """List the guidelines that patients are held against."""
+    from citewell.assistants.guidelines.view import counts_json
+
     with opened(context, home) as app:
-        scope = app.scope_of_owner()
-        found = [(entry.id, app.guidelines.guideline(entry.id, scope)) for entry in app.guidelines.entries(scope)]
+        found = [counts_json(one) for one in app.guidelines.all(app.scope_of_owner())]
     if json:
-        print_json({"guidelines": [{"document_id": one, **_counts(guideline)} for one, guideline in found]})
+        print_json({"guidelines": found})
         return
-    for one, guideline in found:
-        edition = guideline.edition or "no date"
-        typer.echo(
-            printable(f"{one[:8]}  {guideline.name}  {guideline.title}  ({edition}, {len(guideline.rules)} rules)")
-        )
-
-
-def _counts(found: Guideline) -> dict[str, object]:
-    return {
-        "name": found.name,
-        "title": found.title,
-        "edition": found.edition,
-        "rules": len(found.rules),
-        "rules_with_criteria": sum(rule.criteria is not None for rule in found.rules),
-        "symptoms": len(found.symptoms),
-        "definitions": len(found.definitions),
-        "problems": len(found.problems),
-    }
+    for one in found:
+        about = f"({one['edition'] or 'no date'}, {one['rules']} rules)"
+        typer.echo(printable(f"{one['document_id'][:8]}  {one['name']}  {one['title']}  {about}"))
 
 
 def _print_counts(found: Guideline) -> None:

@@ -24,9 +24,7 @@ def serve(
 
     with opened(context, home) as app:
         if samples:
-            from citewell.samples import sample_files
-
-            for outcome in app.add_all(sample_files()):
+            for outcome in app.add_samples():
                 if outcome.error is not None:
                     typer.echo(f"{outcome.path.name}: {outcome.error}", err=True)
         listening = bind(host or app.settings.host, app.settings.port if port is None else port)

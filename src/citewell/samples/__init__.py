@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
+
+from citewell.types import Filing
 
 GUIDELINE = "breathlessness-guideline.pdf"
 CHAPTER = "child-dehydration-chapter.nxml"
@@ -63,6 +65,13 @@ EXAMPLE_QUESTIONS = (
     ),
 )
 """For an empty search page: the first hit of each holds its words, where a space may be a no-break one."""
+
+
+def sample_filing(path: Path, filing: Filing) -> Filing:
+    """Where a sample belongs: the guideline among them is filed as one, so that patients can be held against it."""
+    if path.name != GUIDELINE:
+        return filing
+    return replace(filing, tags=(filing.tags or frozenset({"public"})) | {"guideline"})
 
 
 def sample_files() -> list[Path]:

@@ -15,7 +15,7 @@ from citewell.api.site import UNDER_WAY, Here, Site
 from citewell.api.upload import MAX_FILES
 from citewell.api.visitor import Editor, Reader, Visitor
 from citewell.errors import InputError, NotFound
-from citewell.samples import sample_files
+from citewell.samples import sample_files, sample_filing
 from citewell.types import Entry, Filing, Source, State
 from citewell.web.listing import PAGE_ROWS, Order, listed
 from citewell.web.results import without_title
@@ -86,7 +86,10 @@ def add_samples(request: Request, site: Here, visitor: Editor, csrf: Csrf = "") 
     """Queue the documents that ship with Citewell."""
     require_our_form(request, csrf)
     filing = Filing(added_by=ADDED_BY)
-    added = [site.queue(Source(path.read_bytes(), path.name), filing, visitor) for path in sample_files()]
+    added = [
+        site.queue(Source(path.read_bytes(), path.name), sample_filing(path, filing), visitor)
+        for path in sample_files()
+    ]
     return _thanked(Taken(tuple(added), ()))
 
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 from contextlib import suppress
 from dataclasses import replace
 
@@ -44,16 +44,18 @@ class Guidelines:
 
     def chosen(self, scope: Scope, only: Sequence[str] = ()) -> tuple[Guideline, ...]:
         """The guidelines of these documents, or all that may be seen."""
-        found = [self.guideline(one, scope) for one in only] or list(self._readable(scope))
+        found = tuple(self.guideline(one, scope) for one in only) or self.all(scope)
         if not found:
             raise NotFound("No guideline is here yet. Add one with `citewell guidelines add FILE`.")
-        return tuple(sorted(found, key=lambda one: (one.name, one.title)))
+        return tuple(sorted(found, key=_order))
 
-    def _readable(self, scope: Scope) -> Iterator[Guideline]:
-        """The guidelines that may be seen; a document that was tagged as one and is none stops nobody."""
+    def all(self, scope: Scope) -> tuple[Guideline, ...]:
+        """The current guidelines that may be seen; a document that was tagged as one and is none stops nobody."""
+        found = []
         for entry in self.entries(scope):
             with suppress(InputError):
-                yield self.guideline(entry.id, scope)
+                found.append(self.guideline(entry.id, scope))
+        return tuple(sorted(found, key=_order))
 
     def assess(self, patient: Patient, *, scope: Scope, only: Sequence[str] = ()) -> Assessment:
         """Hold a patient against the guidelines of a scope."""
@@ -68,11 +70,11 @@ class Guidelines:
             raise NotFound(
                 "An edition that this patient was held against is no longer here. The record still shows what it said."
             ) from error
-        return again(record, sorted(guidelines, key=lambda one: (one.name, one.title)))
+        return again(record, sorted(guidelines, key=_order))
 
     def before(self, found: Guideline, scope: Scope) -> Entry | None:
         """The edition that this one takes the place of; an older one than that which is here is refused."""
-        for known in self._readable(scope):
+        for known in self.all(scope):
             if known.name != found.name or known.entry is None:
                 continue
             if is_newer(known.edition, found.edition):
@@ -82,3 +84,7 @@ class Guidelines:
                 )
             return known.entry
         return None
+
+
+def _order(guideline: Guideline) -> tuple[str, str]:
+    return guideline.name, guideline.title

@@ -64,16 +64,23 @@ class Patient:
         return asdict(self)
 
 
+def patient_from_object(given: Mapping[str, Any]) -> Patient:
+    """One patient: the fields of a patient, or a FHIR bundle."""
+    if given.get("resourceType") == "Bundle":
+        from citewell.assistants.guidelines.patient_fhir import patient_from_bundle
+
+        return patient_from_bundle(given)
+    return patient_from(given)
+
+
 def patients_from_json(text: str) -> tuple[Patient, ...]:
     """One patient or a list of them; a FHIR bundle is one patient."""
     try:
         given = json.loads(text, parse_constant=_no_constant)
     except (ValueError, RecursionError) as error:
         raise InputError("The patient file is not JSON. Save it as one JSON object, or a list of them.") from error
-    if isinstance(given, Mapping) and given.get("resourceType") == "Bundle":
-        from citewell.assistants.guidelines.patient_fhir import patient_from_bundle
-
-        return (patient_from_bundle(given),)
+    if isinstance(given, Mapping):
+        return (patient_from_object(given),)
     found = [patient_from(one) for one in (given if isinstance(given, list) else [given])]
     if not found or len(found) > MAX_ITEMS:
         raise InputError(f"A patient file holds 1 to {MAX_ITEMS} patients.")

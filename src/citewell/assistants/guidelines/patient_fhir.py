@@ -12,18 +12,21 @@ from citewell.errors import InputError
 
 SMOKING = "72166-2"
 """LOINC: tobacco smoking status."""
+DATES = ("effectiveDateTime", "onsetDateTime", "performedDateTime", "authoredOn", "recordedDate")
+MISTAKEN = ("entered-in-error", "refuted", "cancelled")
 _KIND = re.compile(r"\s*\((?:finding|disorder|situation|procedure|person|morphologic abnormality)\)$")
 
 
 def patient_from_bundle(bundle: Mapping[str, Any]) -> Patient:
     """The one patient of a bundle, as old as on its last dated entry."""
-    entries = [one["resource"] for one in _list(bundle, "entry") if isinstance(one.get("resource"), Mapping)]
+    resources = [one["resource"] for one in _list(bundle, "entry") if isinstance(one.get("resource"), Mapping)]
+    entries = [one for one in resources if not _is_mistaken(one)]
     people = [one for one in entries if one.get("resourceType") == "Patient"]
     if len(people) != 1:
         raise InputError("The bundle holds no patient, or several. Export one patient at a time.")
     person = people[0]
     observations = [one for one in entries if one.get("resourceType") == "Observation"]
-    last = max((day for one in entries for day in _dates(one)), default=None)
+    last = max((day for one in entries for day in _dates(one)), default=_day(bundle.get("timestamp")))
     latest: dict[str, Mapping[str, Any]] = {}
     for one in sorted(observations, key=lambda found: max(_dates(found), default=date.min)):
         latest[_named(one)] = one
@@ -38,6 +41,11 @@ def patient_from_bundle(bundle: Mapping[str, Any]) -> Patient:
         complaints=tuple(_complaints(entries, last)),
         tests=tuple(test for name, one in sorted(latest.items()) if name and (test := _test(name, one)) is not None),
     )
+
+
+def _is_mistaken(one: Mapping[str, Any]) -> bool:
+    """Whether the record itself says that an entry does not hold."""
+    return one.get("status") in MISTAKEN or _code(one.get("verificationStatus")) in MISTAKEN
 
 
 def _complaints(entries: list[Mapping[str, Any]], last: date | None) -> Iterator[Complaint]:
@@ -85,7 +93,7 @@ def _age(born: object, last: date | None) -> int | None:
 def _dates(one: Mapping[str, Any]) -> list[date]:
     """The days that a resource names for itself."""
     period = one.get("period")
-    given = [one.get(key) for key in ("effectiveDateTime", "onsetDateTime", "performedDateTime", "authoredOn")]
+    given = [one.get(key) for key in DATES]
     given += [period.get("start")] if isinstance(period, Mapping) else []
     return [day for one_given in given if (day := _day(one_given)) is not None]
 

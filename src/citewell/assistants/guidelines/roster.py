@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import dataclass
 from pathlib import Path
 
 from citewell.assistants.guidelines.patient import Patient, patients_from_json
@@ -22,17 +23,33 @@ def read_patients(path: Path) -> tuple[Patient, ...]:
         raise InputError("The patient file cannot be read. Check its name and that you may open it.") from error
 
 
-def roster(folder: Path) -> dict[str, Patient]:
+@dataclass(frozen=True, slots=True)
+class Roster:
+    """The patients on file, and the files that could not be read: one bad file hides nobody else."""
+
+    patients: dict[str, Patient]
+    unreadable: tuple[str, ...]
+
+
+def roster(folder: Path) -> Roster:
     """Every patient of a folder by id; of the same id, the last file's."""
-    files = sorted(folder.glob("*.json")) if folder.is_dir() else []
-    return {one.id: one for path in files for one in read_patients(path)}
+    patients: dict[str, Patient] = {}
+    unreadable = []
+    for path in sorted(folder.glob("*.json")) if folder.is_dir() else []:
+        try:
+            patients |= {one.id: one for one in read_patients(path)}
+        except InputError:
+            unreadable.append(path.name)
+    return Roster(patients, tuple(unreadable))
 
 
 def find_patient(folder: Path, patient_id: str) -> Patient:
     """The patient of exactly this id."""
-    found = roster(folder).get(patient_id)
-    if found is None:
-        raise NotFound(
-            "There is no such patient. Name a JSON file, or put one into the patients folder of the library."
-        )
-    return found
+    known = roster(folder)
+    if (found := known.patients.get(patient_id)) is not None:
+        return found
+    told = "There is no such patient. Name a JSON file, or put one into the patients folder of the library."
+    if known.unreadable:
+        count = len(known.unreadable)
+        told += f" {count} {'file' if count == 1 else 'files'} there cannot be read: {', '.join(known.unreadable)}."
+    raise NotFound(told)

@@ -22,6 +22,23 @@ def guideline_json(found: Guideline) -> dict[str, Any]:
     }
 
 
+def counts_json(found: Guideline) -> dict[str, Any]:
+    """A guideline in a line: what it is, and how much was read."""
+    entry = found.entry
+    return {
+        "document_id": None if entry is None else entry.id,
+        "version": 0 if entry is None else entry.version,
+        "name": found.name,
+        "title": found.title,
+        "edition": found.edition,
+        "rules": len(found.rules),
+        "rules_with_criteria": sum(rule.criteria is not None for rule in found.rules),
+        "symptoms": len(found.symptoms),
+        "definitions": len(found.definitions),
+        "problems": len(found.problems),
+    }
+
+
 def rule_json(rule: Rule) -> dict[str, Any]:
     """One rule; `criteria` is null where there is no criteria language."""
     tree = None if rule.criteria is None else {"sentence": render(rule.criteria), "tree": as_json(rule.criteria)}

@@ -1,0 +1,182 @@
+"""Guidelines, their rules, and patients held against them."""
+
+from __future__ import annotations
+
+from datetime import datetime
+from typing import Annotated, Any, Literal
+
+from pydantic import BaseModel, Field
+
+from citewell.api.bodies.sent import Id
+
+Ids = Annotated[list[Id], Field(max_length=64)]
+State = Literal["met", "assumed", "not met", "unknown"]
+
+
+class PatientRowShape(BaseModel):
+    """A patient on file, as listed."""
+
+    id: str
+    name: str | None
+    age: int | None
+    sex: str | None
+
+
+class PatientsShape(BaseModel):
+    """Patients on file, and the files there that could not be read."""
+
+    patients: list[PatientRowShape]
+    unreadable: list[str]
+
+
+class EditionShape(BaseModel):
+    """Which edition of which guideline."""
+
+    document_id: str | None
+    name: str
+    title: str
+    edition: str | None
+
+
+class ConditionShape(BaseModel):
+    """One condition of a rule, and the fact that decided."""
+
+    text: str
+    state: State
+    fact: str | None
+
+
+class MatchedShape(BaseModel):
+    """A rule that the patient meets."""
+
+    guideline: str
+    rule: str
+    page: int
+    site: str | None
+    risk_level: str
+    action: str
+    state: State
+    quote: str
+    conditions: list[ConditionShape]
+
+
+class NearShape(BaseModel):
+    """A rule that the patient nearly meets."""
+
+    guideline: str
+    rule: str
+    page: int
+    site: str | None
+    state: State
+    quote: str
+    would_match_if: str
+    missing: list[ConditionShape]
+    conditions: list[ConditionShape]
+
+
+class UnknownShape(BaseModel):
+    """What to confirm, or to ask next, and for which rules."""
+
+    kind: Literal["confirm", "ask"]
+    ask: str
+    condition: str
+    rules: list[str]
+
+
+class RuleCitationShape(BaseModel):
+    """Where a matched rule stands."""
+
+    guideline: str
+    section: str
+    page: int
+    document_id: str | None
+    start: int
+    end: int
+    label: str
+    excerpt: str
+
+
+class AssessmentShape(BaseModel):
+    """What guidelines say of a patient; the same patient and editions give the same bytes."""
+
+    patient: dict[str, Any]
+    guidelines: list[EditionShape]
+    risk_level: str
+    sites: list[str]
+    action: str | None
+    matched: list[MatchedShape]
+    near_misses: list[NearShape]
+    unknowns: list[UnknownShape]
+    citations: list[RuleCitationShape]
+    reasoning: str
+    notes: list[str]
+
+
+class GuidelineRowShape(EditionShape):
+    """A guideline as listed."""
+
+    version: int
+    rules: int
+    rules_with_criteria: int
+    symptoms: int
+    definitions: int
+    problems: int
+
+
+class GuidelinesShape(BaseModel):
+    """The current guidelines."""
+
+    guidelines: list[GuidelineRowShape]
+
+
+class RuleShape(BaseModel):
+    """One rule, verbatim; `criteria` is null where there is no criteria language."""
+
+    id: str
+    section: str
+    site: str | None
+    page: int
+    page_end: int
+    text: str
+    date: str | None
+    boxes: list[dict[str, Any]]
+    action: str
+    criteria: dict[str, Any] | None
+
+
+class GuidelineShape(BaseModel):
+    """A guideline as it was read."""
+
+    title: str
+    name: str
+    edition: str | None
+    rules: list[RuleShape]
+    symptoms: list[dict[str, Any]]
+    definitions: list[dict[str, Any]]
+    problems: list[dict[str, Any]]
+
+
+class ChangedAssessmentShape(BaseModel):
+    """A stored assessment that the newer edition would change."""
+
+    answer_id: str
+    patient: str
+    made_at: datetime
+    risk_level: dict[str, str]
+    lost: list[str]
+    gained: list[str]
+
+
+class DiffShape(BaseModel):
+    """Two editions side by side."""
+
+    old: EditionShape
+    new: EditionShape
+    added: list[dict[str, Any]]
+    removed: list[dict[str, Any]]
+    changed: list[dict[str, Any]]
+    moved: list[dict[str, str]]
+    unchanged: int
+    symptoms: dict[str, list[str]]
+    definitions: dict[str, list[str]]
+    assessments: list[ChangedAssessmentShape]

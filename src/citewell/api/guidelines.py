@@ -1,0 +1,39 @@
+"""What the API and the pages of guidelines share: whom a patient on file is shown to, and assessing on record."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from citewell.api.site import Site
+from citewell.api.visitor import Visitor
+from citewell.assistants.guidelines.patient import Patient
+from citewell.assistants.guidelines.roster import Roster
+from citewell.bootstrap.guidelines import Kept
+from citewell.errors import NotFound
+from citewell.types import Asker
+
+
+def patients_on_file(site: Site, visitor: Visitor) -> Roster:
+    """The patients in the folder beside the library; they are those of its own tenant, and of no other."""
+    if visitor.tenant != site.app.settings.tenant:
+        return Roster({}, ())
+    return site.app.guidelines.patients()
+
+
+def patient_on_file(site: Site, visitor: Visitor, patient_id: str) -> Patient:
+    """The patient of exactly this id."""
+    found = patients_on_file(site, visitor).patients.get(patient_id)
+    if found is None:
+        raise NotFound("There is no such patient on file. Send the patient in the body instead, or check the id.")
+    return found
+
+
+def assessed(site: Site, visitor: Visitor, patient: Patient, only: Sequence[str]) -> Kept:
+    """Hold a patient against the guidelines that the visitor may see, all or these; the result is on record."""
+    site.take_ask(visitor)
+    return site.app.guidelines.assess_kept(patient, asker=whole_asker(visitor), only=only)
+
+
+def whole_asker(visitor: Visitor) -> Asker:
+    """The visitor, asking of all that they may see: a guideline counts whatever journey it is filed under."""
+    return Asker(visitor.user_id, visitor.role, visitor.whole)

@@ -1,0 +1,61 @@
+"""/api/v1/assess, and /assess beside it: patients held against the guidelines of the library."""
+
+from __future__ import annotations
+
+from typing import Annotated, Any
+
+from fastapi import APIRouter, Depends, Path, Query, Response
+
+from citewell.api.bodies.guidelines import AssessmentShape, Ids, PatientsShape
+from citewell.api.guidelines import assessed, patient_on_file, patients_on_file
+from citewell.api.requests import our_request
+from citewell.api.site import Here
+from citewell.api.visitor import Member
+from citewell.assistants.guidelines.assess import assessment_json
+from citewell.assistants.guidelines.patient import Patient, patient_from_object
+
+ANSWER_ID = "X-Citewell-Answer-Id"
+"""The header with the id under which an assessment is on record: its body is the same each time, so it is not there."""
+
+short = APIRouter()
+"""Without the version in the path, as the first users of this assistant call it."""
+
+Only = Annotated[Ids | None, Query(alias="guideline", description="Documents of guidelines; all unless named.")]
+
+
+@short.get("/assess/patients", response_model=PatientsShape)
+def patients(site: Here, visitor: Member) -> dict[str, Any]:
+    """The patients on file."""
+    found = patients_on_file(site, visitor)
+    rows = [{"id": one.id, "name": one.name, "age": one.age, "sex": one.sex} for one in found.patients.values()]
+    return {"patients": rows, "unreadable": list(found.unreadable)}
+
+
+@short.post("/assess/{patient_id}", response_model=AssessmentShape, dependencies=[Depends(our_request)])
+def assess_on_file(
+    site: Here,
+    visitor: Member,
+    response: Response,
+    patient_id: Annotated[str, Path(max_length=200)],
+    guideline: Only = None,
+) -> dict[str, Any]:
+    """Hold a patient on file against the guidelines; the result is on record."""
+    return _told(site, visitor, response, patient_on_file(site, visitor, patient_id), guideline)
+
+
+@short.post("/assess", response_model=AssessmentShape, dependencies=[Depends(our_request)])
+def assess_sent(
+    site: Here, visitor: Member, response: Response, patient: dict[str, Any], guideline: Only = None
+) -> dict[str, Any]:
+    """The same of a patient in the body: the fields of docs/guidelines.md, or a FHIR R4 bundle."""
+    return _told(site, visitor, response, patient_from_object(patient), guideline)
+
+
+def _told(site: Here, visitor: Member, response: Response, patient: Patient, only: list[str] | None) -> dict[str, Any]:
+    kept = assessed(site, visitor, patient, only or ())
+    response.headers[ANSWER_ID] = kept.id
+    return assessment_json(kept.assessment)
+
+
+router = APIRouter(prefix="/api/v1")
+router.include_router(short)

@@ -1,0 +1,57 @@
+"""/api/v1/guidelines: the guidelines of the library as they were read, and what changed between editions."""
+
+from __future__ import annotations
+
+from typing import Annotated, Any
+
+from fastapi import APIRouter, Path, Query
+
+from citewell.api.bodies.guidelines import DiffShape, GuidelineShape, GuidelinesShape, RuleShape
+from citewell.api.bodies.sent import Id
+from citewell.api.guidelines import whole_asker
+from citewell.api.site import Here
+from citewell.api.visitor import Member, Reader
+from citewell.assistants.guidelines.diff import diff_json
+from citewell.assistants.guidelines.kept import changed_json
+from citewell.assistants.guidelines.view import counts_json, guideline_json, rule_json
+from citewell.errors import NotFound
+
+router = APIRouter(prefix="/api/v1/guidelines")
+
+DocumentId = Annotated[str, Path(max_length=64)]
+
+
+@router.get("", response_model=GuidelinesShape)
+def guidelines(site: Here, visitor: Reader) -> dict[str, Any]:
+    """The current guidelines, with how much was read of each."""
+    return {"guidelines": [counts_json(one) for one in site.app.guidelines.all(visitor.whole)]}
+
+
+@router.get("/diff", response_model=DiffShape)
+def diff(
+    site: Here,
+    visitor: Member,
+    old: Annotated[Id, Query(description="Document of the older edition.")],
+    new: Annotated[Id, Query(description="Document of the newer one.")],
+) -> dict[str, Any]:
+    """Rules added, removed, moved and reworded, and which stored assessments would change."""
+    editions = [site.app.guidelines.guideline(one, visitor.whole) for one in (old, new)]
+    found, changed = site.app.guidelines.diff(editions[0], editions[1], asker=whole_asker(visitor))
+    return {**diff_json(found), "assessments": [changed_json(one) for one in changed]}
+
+
+@router.get("/{document_id}", response_model=GuidelineShape)
+def one_guideline(site: Here, visitor: Reader, document_id: DocumentId) -> dict[str, Any]:
+    """A guideline whole: rules with their criteria, the index by symptom, definitions, problems."""
+    return guideline_json(site.app.guidelines.guideline(document_id, visitor.whole))
+
+
+@router.get("/{document_id}/rules/{rule_id}", response_model=RuleShape)
+def one_rule(
+    site: Here, visitor: Reader, document_id: DocumentId, rule_id: Annotated[str, Path(max_length=32)]
+) -> dict[str, Any]:
+    """One rule, verbatim."""
+    rule = site.app.guidelines.guideline(document_id, visitor.whole).by_id.get(rule_id)
+    if rule is None:
+        raise NotFound("The guideline has no rule of this number.")
+    return rule_json(rule)
