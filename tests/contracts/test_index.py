@@ -14,7 +14,7 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
-from citewell.adapters.index import rough
+from citewell.adapters.index import exact, rough
 from citewell.adapters.index.bm25 import TUNING
 from citewell.adapters.index.exact import ExactIndex, Size
 from citewell.errors import EmbedderMismatch, LibraryError
@@ -528,6 +528,62 @@ class TestExactIndex:
             shelf.delete(generation)
         index.candidates(unit(1), {}, scope=HERE, limit=1)
         assert [*rows, index.size().rows] == [20, 20, 20, 14, 14, 10, 10, 6, 4, 2, 0]
+
+    @settings(deadline=None)
+    @given(data=st.data(), limit=st.integers(1, 12), question=questions)
+    def test_a_small_view_that_is_seen_again_gives_the_same_to_the_bit(
+        self, data: st.DataObject, limit: int, question: dict[str, float]
+    ) -> None:
+        ward = Scope("here", frozenset({"ward"}), None, None)
+        shelf = MemoryShelf()
+        index = ExactIndex(shelf)
+        for _ in range(data.draw(st.integers(1, 4))):
+            for text in data.draw(st.lists(st.lists(passages, min_size=1, max_size=4), min_size=1, max_size=5)):
+                shelf.add(document(*text, tags=frozenset({data.draw(st.sampled_from(["ward", "icu"]))})))
+            index.candidates(unit(1), {}, scope=HERE, limit=1)  # so that what comes next is a segment of its own
+        vector = embed(data.draw(passages))
+        for scope in (HERE, ward):
+            visible = shelf.visible(scope)
+            before = index.size().bytes
+            wanted = ExactIndex(shelf).candidates(vector, question, scope=scope, limit=limit)
+            assert [index.candidates(vector, question, scope=scope, limit=limit) for _ in range(3)] == [wanted] * 3
+            assert (index.size().bytes > before) == bool(visible)
+
+    def test_a_small_view_of_a_large_library_gives_the_same_to_the_bit(self) -> None:
+        random = np.random.default_rng(6)
+        rows = random.standard_normal((9_000, 384), dtype=np.float32)
+        rows /= np.linalg.norm(rows, axis=1, keepdims=True)
+        words = np.array([f"w{number}" for number in range(200)])
+        few = frozenset({"ward"})
+        shelf = MemoryShelf(
+            *(
+                Document(
+                    [random.choice(words, random.integers(0, 40)).tolist() for _ in range(30)],
+                    rows[first : first + 30],
+                    tags=few if first % 450 == 0 else frozenset({"icu"}),
+                )
+                for first in range(0, 9_000, 30)
+            )
+        )
+        index = ExactIndex(shelf)
+        scope = Scope("here", few, None, None)
+        for question in range(20):
+            terms = dict(zip(random.choice(words, 6), (1, 1, 1, 0.5, 0.2, 0.1), strict=True))
+            found = index.candidates(rows[question], terms, scope=scope, limit=100)
+            assert found == ExactIndex(shelf).candidates(rows[question], terms, scope=scope, limit=100)
+            assert len(found) > 100
+
+    def test_views_are_let_go_when_they_hold_too_much_memory(self, monkeypatch: pytest.MonkeyPatch) -> None:
+        shelf = MemoryShelf(*(document(*["dose renal"] * 50, tags=frozenset({f"ward{n}"})) for n in range(20)))
+        index = ExactIndex(shelf)
+        scopes = [Scope("here", frozenset({f"ward{number}"}), None, None) for number in range(20)]
+        index.candidates(unit(1), {}, scope=HERE, limit=1)
+        bare = index.size().bytes
+        monkeypatch.setattr(exact, "MAX_VIEW_BYTES", 20_000)
+        for scope in scopes:
+            wanted = index.candidates(unit(1), weights("dose"), scope=scope, limit=9)
+            assert [index.candidates(unit(1), weights("dose"), scope=scope, limit=9) for _ in range(2)] == [wanted] * 2
+            assert bare < index.size().bytes <= bare + 20_000
 
     @pytest.mark.parametrize("broken", ["raises", "lies"])
     def test_a_processor_that_cannot_do_the_first_pass_finds_the_same(

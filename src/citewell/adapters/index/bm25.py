@@ -70,22 +70,44 @@ class Matches:
 
 def match(parts: Sequence[Part], terms: Mapping[str, float], *, tuning: Tuning) -> Matches:
     """Score every visible position, with the statistics of what is visible."""
-    weighed = {term: weight for term, weight in terms.items() if weight > 0}
-    keys = np.fromiter(map(term_key, weighed), dtype=np.uint64, count=len(weighed))
-    weights = np.fromiter(weighed.values(), dtype=np.float64, count=len(weighed))
+    keys, weights = asked(terms)
     chunk_count = sum(part.rows for part in parts)
-    mean_length = max(sum(part.total_length for part in parts) / chunk_count, 1.0)
     places = [_find(part, keys) for part in parts]
     present = np.zeros(len(keys))
     for found in places:
         present += np.bincount(found.terms, weights=found.counts, minlength=len(keys))
-    weights *= np.log1p((chunk_count - present + 0.5) / (present + 0.5))
+    gains, shares = weigh(weights, present, chunk_count, tuning)
+    mean = mean_length(parts)
+    scores = [_score(part, found, gains, mean, tuning) for part, found in zip(parts, places, strict=True)]
+    return Matches(scores, keys, shares)
+
+
+def asked(terms: Mapping[str, float]) -> tuple[NDArray[np.uint64], Scores]:
+    """The keys of the terms that count, and what each counts."""
+    weighed = {term: weight for term, weight in terms.items() if weight > 0}
+    keys = np.fromiter(map(term_key, weighed), dtype=np.uint64, count=len(weighed))
+    return keys, np.fromiter(weighed.values(), dtype=np.float64, count=len(weighed))
+
+
+def weigh(weights: Scores, present: Scores | Integers, chunk_count: int, tuning: Tuning) -> tuple[Scores, Scores]:
+    """What each term adds to a score at most, and its share of the question, when so many chunks hold it."""
+    weights = weights * np.log1p((chunk_count - present + 0.5) / (present + 0.5))
     gains = weights * (tuning.k1 + 1) * _telling(present, chunk_count, tuning)
-    scores = [_score(part, found, gains, mean_length, tuning) for part, found in zip(parts, places, strict=True)]
-    return Matches(scores, keys, weights / max(float(weights.sum()), 1e-9))
+    return gains, weights / max(float(weights.sum()), 1e-9)
 
 
-def _telling(present: Scores, chunk_count: int, tuning: Tuning) -> NDArray[np.bool_]:
+def mean_length(parts: Sequence[Part]) -> float:
+    """The index terms of a visible row, on average."""
+    return max(sum(part.total_length for part in parts) / sum(part.rows for part in parts), 1.0)
+
+
+def impact(frequencies: Scores, lengths: Scores, mean: float, tuning: Tuning) -> Scores:
+    """What postings add for a gain of one."""
+    damped: Scores = frequencies / (frequencies + tuning.k1 * (1 - tuning.b + tuning.b / mean * lengths))
+    return damped
+
+
+def _telling(present: Scores | Integers, chunk_count: int, tuning: Tuning) -> NDArray[np.bool_]:
     """Which terms are worth scoring: those that occur, without the very common ones when rarer ones remain."""
     occurs = present > 0
     rare = occurs & (present <= tuning.common_share * chunk_count)
@@ -119,7 +141,7 @@ def _visible_pairs(part: Part, first: int, last: int) -> Integers:
     return pairs
 
 
-def _score(part: Part, places: Places, gains: Scores, mean_length: float, tuning: Tuning) -> Scores:
+def _score(part: Part, places: Places, gains: Scores, mean: float, tuning: Tuning) -> Scores:
     """The sum over the telling terms, at each position."""
     kept = np.flatnonzero((gains[places.terms] > 0) & (places.counts > 0))
     firsts, counts = places.postings[kept], places.counts[kept]
@@ -133,18 +155,15 @@ def _score(part: Part, places: Places, gains: Scores, mean_length: float, tuning
         shifts = part.shifts[segment.pair_ordinals[places.pairs[kept]]]
         positions = segment.posting_rows[postings] - np.repeat(shifts, counts)
         kinds = segment.posting_kinds[postings]
-    impacts = _impacts(part, kinds, mean_length, tuning)
+    impacts = _impacts(part, kinds, mean, tuning)
     impacts *= np.repeat(gains[places.terms[kept]], counts)
     scores: Scores = np.bincount(positions, weights=impacts, minlength=part.rows).astype(np.float64, copy=False)
     return scores
 
 
-def _impacts(part: Part, kinds: NDArray[np.unsignedinteger], mean_length: float, tuning: Tuning) -> Scores:
+def _impacts(part: Part, kinds: NDArray[np.unsignedinteger], mean: float, tuning: Tuning) -> Scores:
     """What each posting adds for a gain of one: computed once per kind, or per posting where those are fewer."""
     segment = part.segment
-    is_few = len(kinds) <= segment.max_kind
-    computed = kinds if is_few else np.arange(segment.max_kind + 1)
-    frequencies = (computed & ((1 << segment.frequency_bits) - 1)).astype(np.float64)
-    lengths = (computed >> segment.frequency_bits).astype(np.float64)
-    impacts: Scores = frequencies / (frequencies + tuning.k1 * (1 - tuning.b + tuning.b / mean_length * lengths))
-    return impacts if is_few else impacts.take(kinds)
+    if len(kinds) <= segment.max_kind:
+        return impact(*segment.read_kinds(kinds), mean, tuning)
+    return impact(*segment.read_kinds(np.arange(segment.max_kind + 1)), mean, tuning).take(kinds)

@@ -11,8 +11,10 @@ import numpy as np
 from numpy.typing import NDArray
 
 from citewell.adapters.index.bm25 import TUNING, Matches, Scores, Tuning, match
+from citewell.adapters.index.compact import Compact, compact, is_small
 from citewell.adapters.index.dense import exact_cosines, nearest
 from citewell.adapters.index.heights import Heights, floor
+from citewell.adapters.index.listing import Passages
 from citewell.adapters.index.segment import Integers, Segment, build, join, keep, read
 from citewell.adapters.index.view import Part, look
 from citewell.errors import EmbedderMismatch, LibraryBusy, LibraryError
@@ -27,8 +29,13 @@ SMALLEST = float(np.finfo(np.float64).tiny)
 """The least score above zero."""
 
 MAX_VIEWS = 256
+MAX_VIEW_BYTES = 64 << 20
+"""Memory for what scopes see; a compact view of 800 passages takes 4 MB."""
+
 MAX_ATTEMPTS = 20
 """How often a search starts again because the library changed under it."""
+
+View = tuple[Part, ...] | Compact
 
 
 @dataclass(frozen=True, slots=True)
@@ -57,7 +64,7 @@ class ExactIndex:
         self._tuning = tuning
         self._snapshot = Snapshot(-1, (), frozenset())
         self._refreshing = threading.Lock()
-        self._views: OrderedDict[tuple[Scope, int], tuple[Part, ...]] = OrderedDict()
+        self._views: OrderedDict[tuple[Scope, int], View] = OrderedDict()
         self._viewing = threading.Lock()
 
     def candidates(self, vector: Vector, terms: Mapping[str, float], *, scope: Scope, limit: int) -> list[Candidate]:
@@ -65,7 +72,9 @@ class ExactIndex:
         parts = self._view(scope)
         if limit <= 0 or not parts:
             return []
-        vector = _checked(vector, parts)
+        if isinstance(parts, Compact):
+            return parts.candidates(_checked(vector, {parts.matrix.shape[1]}), terms, limit=limit)
+        vector = _checked(vector, {part.segment.matrix.shape[1] for part in parts})
         near = nearest(parts, vector, limit=limit)
         matches = match(parts, terms, tuning=self._tuning)
         best = _best(matches.scores, limit)
@@ -73,24 +82,28 @@ class ExactIndex:
             _passages(part, _union(dense, lexical), vector, matches, scores)
             for part, dense, lexical, scores in zip(parts, near, best, matches.scores, strict=True)
         ]
-        return _ranked(*map(np.concatenate, zip(*passages, strict=True)), limit=limit)
+        return _ranked(Passages(*map(np.concatenate, zip(*passages, strict=True))), limit=limit)
 
     def size(self) -> Size:
         """What is in memory now."""
         segments = self._snapshot.segments
-        return Size(
-            len(segments), sum(segment.rows for segment in segments), sum(segment.bytes for segment in segments)
-        )
+        with self._viewing:
+            views = sum(map(_bytes, self._views.values()))
+        return Size(len(segments), sum(one.rows for one in segments), sum(one.bytes for one in segments) + views)
 
-    def _view(self, scope: Scope) -> tuple[Part, ...]:
-        """What the scope may see now, all of it loaded."""
+    def _view(self, scope: Scope) -> View:
+        """What the scope may see now, all of it loaded; a small view that is seen again is laid out for itself."""
         for _ in range(MAX_ATTEMPTS):
             snapshot = self._fresh()
             key = (scope, snapshot.stamp)
             with self._viewing:
-                if (known := self._views.get(key)) is not None:
+                known = self._views.get(key)
+                if known is not None:
                     self._views.move_to_end(key)
-                    return known
+            if isinstance(known, Compact):
+                return known
+            if known is not None:
+                return self._laid_out(key, known)
             visible = self._shelf.visible(scope)
             if not snapshot.generations.issuperset(visible):
                 continue  # a document came after the snapshot was taken
@@ -100,11 +113,19 @@ class ExactIndex:
             return parts
         raise _too_busy()
 
-    def _remember(self, key: tuple[Scope, int], parts: tuple[Part, ...]) -> None:
+    def _laid_out(self, key: tuple[Scope, int], parts: tuple[Part, ...]) -> View:
+        if not is_small(parts):
+            return parts
+        view = compact(parts, tuning=self._tuning)
+        self._remember(key, view)
+        return view
+
+    def _remember(self, key: tuple[Scope, int], view: View) -> None:
         with self._viewing:
-            self._views[key] = parts
-            while len(self._views) > MAX_VIEWS:
-                self._views.popitem(last=False)
+            self._views[key] = view
+            held = sum(map(_bytes, self._views.values()))
+            while len(self._views) > MAX_VIEWS or held > MAX_VIEW_BYTES:
+                held -= _bytes(self._views.popitem(last=False)[1])
 
     def _fresh(self) -> Snapshot:
         """The library as it is now; the old snapshot stays in place when it cannot be read."""
@@ -143,6 +164,10 @@ class ExactIndex:
         return Snapshot(stamp, tuple(segment for segment in segments if segment.rows), current)
 
 
+def _bytes(view: View) -> int:
+    return view.bytes if isinstance(view, Compact) else sum(part.bytes for part in view)
+
+
 def _too_busy() -> LibraryBusy:
     return LibraryBusy("The library is changing faster than it can be read. Search again in a moment.")
 
@@ -160,9 +185,8 @@ def _is_loose(segments: Sequence[Segment], current: frozenset[int]) -> bool:
     return len(segments) > MAX_SEGMENTS or rows - firm > MAX_LOOSE_SHARE * rows
 
 
-def _checked(vector: Vector, parts: Sequence[Part]) -> Vector:
-    """The query vector, when it can be compared with the rows."""
-    dimensions = {part.segment.matrix.shape[1] for part in parts}
+def _checked(vector: Vector, dimensions: set[int]) -> Vector:
+    """The query vector, when it can be compared with rows of so many dimensions."""
     if dimensions != {len(vector)}:
         raise EmbedderMismatch(
             f"The question's vector has {len(vector)} dimensions and the library's have "
@@ -186,14 +210,8 @@ def _passages(
     """Generation, chunk index, cosine, BM25 and coverage of the passages at these positions."""
     rows = part.rows_at(positions)
     segment = part.segment
-    ordinals = segment.first_rows.searchsorted(rows, side="right") - 1
-    return (
-        segment.generations[ordinals],
-        rows - segment.first_rows[ordinals],
-        exact_cosines(segment, rows, vector),
-        scores[positions],
-        matches.coverage(segment, rows),
-    )
+    cosines, coverages = exact_cosines(segment, rows, vector), matches.coverage(segment, rows)
+    return *segment.where(rows), cosines, scores[positions], coverages
 
 
 def _union(first: Integers, second: Integers) -> Integers:
@@ -203,23 +221,9 @@ def _union(first: Integers, second: Integers) -> Integers:
     return both[np.flatnonzero(np.diff(both, prepend=-1))]
 
 
-def _ranked(
-    generations: Integers, chunks: Integers, cosines: Scores, scores: Scores, coverages: Scores, *, limit: int
-) -> list[Candidate]:
+def _ranked(found: Passages, *, limit: int) -> list[Candidate]:
     """The first `limit` of both lists, the nearest first; equal scores stand in the order of the library."""
-    dense = np.lexsort((chunks, generations, -cosines))[:limit].tolist()
-    lexical = np.lexsort((chunks, generations, -scores))[: min(limit, np.count_nonzero(scores > 0))].tolist()
-    dense_ranks = dict(zip(dense, range(1, len(dense) + 1), strict=True))
-    lexical_ranks = dict(zip(lexical, range(1, len(lexical) + 1), strict=True))
-    order = list(dense_ranks | lexical_ranks)
-    places = np.array(order, dtype=np.int64)
-    columns = (
-        generations[places].tolist(),
-        chunks[places].tolist(),
-        cosines[places].tolist(),
-        scores[places].tolist(),
-        map(dense_ranks.get, order),
-        map(lexical_ranks.get, order),
-        coverages[places].tolist(),
-    )
-    return list(map(Candidate._make, zip(*columns, strict=True)))
+    library = (found.chunks, found.generations)
+    dense = np.lexsort((*library, -found.cosines))[:limit]
+    lexical = np.lexsort((*library, -found.scores))[: min(limit, np.count_nonzero(found.scores > 0))]
+    return found.listed(dense.tolist(), lexical.tolist())

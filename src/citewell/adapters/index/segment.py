@@ -67,12 +67,17 @@ class Segment:
 
     def pairs(self, keys: NDArray[np.uint64]) -> tuple[Integers, Integers]:
         """For each term, its first pair and the one after its last."""
-        if not len(self.term_keys):
-            return np.zeros(len(keys), np.int64), np.zeros(len(keys), np.int64)
-        terms = self.term_keys.searchsorted(keys)
-        terms[terms == len(self.term_keys)] = 0
-        known = self.term_keys[terms] == keys
-        return self.term_pairs[terms] * known, self.term_pairs[terms + 1] * known
+        return lookup(self.term_keys, self.term_pairs, keys)
+
+    def where(self, rows: Integers) -> tuple[Integers, Integers]:
+        """The generation and the chunk index of each of these rows."""
+        ordinals = self.first_rows.searchsorted(rows, side="right") - 1
+        return self.generations[ordinals], rows - self.first_rows[ordinals]
+
+    def read_kinds(self, kinds: NDArray[np.integer]) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
+        """How often the term stands in the row of each posting, and the length of that row."""
+        frequencies = kinds & ((1 << self.frequency_bits) - 1)
+        return frequencies.astype(np.float64), (kinds >> self.frequency_bits).astype(np.float64)
 
 
 @dataclass(frozen=True, slots=True)
@@ -233,6 +238,21 @@ def sorting(keys: NDArray[np.uint64]) -> Integers:
         stretch = slice(*np.searchsorted(prefixes, (prefix, prefix + np.uint64(1))))
         order[stretch] = order[stretch][np.argsort(ordered[stretch], kind="stable")]
     return order
+
+
+def lookup(keys: NDArray[np.uint64], firsts: Integers, wanted: NDArray[np.uint64]) -> tuple[Integers, Integers]:
+    """Where the run of each wanted key starts and ends; a key that is not there has an empty one.
+
+    >>> keys = np.array([3, 7], dtype=np.uint64)
+    >>> [ends.tolist() for ends in lookup(keys, np.array([0, 2, 5]), np.array([7, 4], dtype=np.uint64))]
+    [[2, 0], [5, 0]]
+    """
+    if not len(keys):
+        return np.zeros(len(wanted), np.int64), np.zeros(len(wanted), np.int64)
+    places = keys.searchsorted(wanted)
+    places[places == len(keys)] = 0
+    known = keys[places] == wanted
+    return firsts[places] * known, firsts[places + 1] * known
 
 
 def expand(firsts: NDArray[np.integer], counts: NDArray[np.integer]) -> Integers:

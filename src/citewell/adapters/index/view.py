@@ -29,6 +29,12 @@ class Part:
     shifts: Integers | None
     """Row less position, for each generation, or HIDDEN; None where every generation is visible."""
 
+    @property
+    def bytes(self) -> int:
+        """Memory held beside the segment."""
+        arrays = (self.run_rows, self.run_positions, self.ordinals, self.shifts)
+        return sum(one.nbytes for one in arrays if one is not None)
+
     def rows_at(self, positions: Integers) -> Integers:
         """The rows that stand at these positions."""
         if self.shifts is None:

@@ -1,0 +1,132 @@
+"""What a scope may see, where that is little, laid out for itself: a few array steps search it."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import NDArray
+
+from citewell.adapters.index.bm25 import Scores, Tuning, asked, impact, mean_length, weigh
+from citewell.adapters.index.listing import Passages
+from citewell.adapters.index.segment import Integers, expand, lookup, sorting, starts
+from citewell.adapters.index.view import HIDDEN, Part
+from citewell.ports import Candidate, Vector
+
+MAX_ROWS = 2048
+"""Larger views gain little: their time goes into the arithmetic, not into the steps round it."""
+
+MAX_PAIRS = 1 << 24
+"""All pairs of the segments are gone through once, a million in two milliseconds: in a larger index it does not pay."""
+
+
+@dataclass(frozen=True, slots=True)
+class Compact:
+    """The visible rows, in the order of the library, and their words; candidates are those of the parts, to the bit."""
+
+    generations: Integers
+    """Of each row."""
+    chunks: Integers
+    matrix: NDArray[np.float64]
+    """In double precision, so that one product gives exact cosines."""
+    term_keys: NDArray[np.uint64]
+    term_postings: Integers
+    """The first posting of each term; one more than terms."""
+    posting_rows: NDArray[np.uint16]
+    impacts: Scores
+    """What each posting adds for a gain of one."""
+    tuning: Tuning
+
+    @property
+    def bytes(self) -> int:
+        """Memory held."""
+        arrays = (getattr(self, name) for name in self.__slots__)
+        return sum(one.nbytes for one in arrays if isinstance(one, np.ndarray))
+
+    def candidates(self, vector: Vector, terms: Mapping[str, float], *, limit: int) -> list[Candidate]:
+        """The union of the `limit` nearest by cosine and the `limit` best by BM25 over weighted terms."""
+        cosines = np.einsum("ij,j->i", self.matrix, vector.astype(np.float64))
+        scores, coverages = self._match(terms)
+        lexical_count = min(limit, int(np.count_nonzero(scores > 0)))
+        passages = Passages(self.generations, self.chunks, cosines, scores, coverages)
+        return passages.listed(_highest(cosines, limit), _highest(scores, lexical_count))
+
+    def _match(self, terms: Mapping[str, float]) -> tuple[Scores, Scores]:
+        """BM25 and coverage of every row."""
+        keys, weights = asked(terms)
+        firsts, ends = lookup(self.term_keys, self.term_postings, keys)
+        counts, row_count = ends - firsts, len(self.matrix)
+        gains, shares = weigh(weights, counts, row_count, self.tuning)
+        postings = [slice(first, end) for first, end in zip(firsts.tolist(), ends.tolist(), strict=True)] or [slice(0)]
+        rows = np.concatenate([self.posting_rows[one] for one in postings])
+        impacts = np.concatenate([self.impacts[one] for one in postings]) * np.repeat(gains, counts)
+        return _sums(rows, impacts, row_count), _sums(rows, np.repeat(shares, counts), row_count)
+
+
+def is_small(parts: Sequence[Part]) -> bool:
+    """Whether it pays to lay these out; rows of two embedders cannot be."""
+    return (
+        sum(part.rows for part in parts) <= MAX_ROWS
+        and sum(len(part.segment.pair_ordinals) for part in parts) <= MAX_PAIRS
+        and len({part.segment.matrix.shape[1] for part in parts}) == 1
+    )
+
+
+def compact(parts: Sequence[Part], *, tuning: Tuning) -> Compact:
+    """Lay out what these parts show."""
+    rows = [part.rows_at(np.arange(part.rows)) for part in parts]
+    shown = [(part.segment, own) for part, own in zip(parts, rows, strict=True)]
+    generations, chunks = map(np.concatenate, zip(*(segment.where(own) for segment, own in shown), strict=True))
+    matrix = np.concatenate([segment.matrix.take(own, axis=0) for segment, own in shown])
+    mean, before = mean_length(parts), starts([part.rows for part in parts]).tolist()
+    words = [_words(part, first, mean, tuning) for part, first in zip(parts, before, strict=False)]
+    keys, positions, impacts = map(np.concatenate, zip(*words, strict=True))
+    order, by_term = np.lexsort((chunks, generations)), sorting(keys)
+    keys = keys[by_term]
+    opens = np.flatnonzero(np.diff(keys, prepend=~keys[:1]))
+    return Compact(
+        generations[order],
+        chunks[order],
+        matrix[order].astype(np.float64),
+        keys[opens],
+        np.append(opens, len(keys)),
+        order.argsort().astype(np.uint16)[positions[by_term]],
+        impacts[by_term],
+        tuning,
+    )
+
+
+def _words(part: Part, first: int, mean: float, tuning: Tuning) -> tuple[NDArray[np.uint64], Integers, Scores]:
+    """The key, the position and the impact of every visible posting; the first position of the part has this number."""
+    segment = part.segment
+    if part.shifts is None:
+        shifts, pairs = np.zeros(len(segment.generations), np.int64), np.arange(len(segment.pair_ordinals))
+    else:
+        shifts, pairs = part.shifts, np.flatnonzero((part.shifts != HIDDEN).take(segment.pair_ordinals))
+    counts = segment.pair_postings[pairs + 1] - segment.pair_postings[pairs]
+    postings = expand(segment.pair_postings[pairs], counts)
+    terms = segment.term_pairs.searchsorted(pairs, side="right") - 1
+    shift: Integers = first - shifts[segment.pair_ordinals[pairs]]
+    positions = segment.posting_rows[postings].astype(np.int64) + np.repeat(shift, counts)
+    impacts = impact(*segment.read_kinds(segment.posting_kinds[postings]), mean, tuning)
+    return np.repeat(segment.term_keys[terms], counts), positions, impacts
+
+
+def _sums(rows: NDArray[np.uint16], values: Scores, row_count: int) -> Scores:
+    """The sum of the values at each row."""
+    sums: Scores = np.bincount(rows, values, minlength=row_count).astype(np.float64, copy=False)
+    return sums
+
+
+def _highest(scores: Scores, count: int) -> list[int]:
+    """Where the highest scores stand, the highest first; equal ones as they come.
+
+    >>> _highest(np.array([1.0, 3.0, 2.0, 3.0, 3.0]), 2)
+    [1, 3]
+    """
+    places = np.arange(len(scores))
+    if 0 < count < len(scores):
+        places = np.flatnonzero(scores >= np.partition(scores, -count)[-count])
+    order: list[int] = places[np.argsort(-scores[places], kind="stable")][:count].tolist()
+    return order
