@@ -10,6 +10,7 @@ from citewell.answer.cite import cite
 from citewell.answer.guard import is_suspicious
 from citewell.answer.score import coverage, overall
 from citewell.answer.stream import Done, Event, Replace, Sentence, whole_sentences
+from citewell.answer.subjects import Miss, Subject, missed, sections
 from citewell.types import (
     Action,
     Answer,
@@ -66,6 +67,8 @@ class Asked:
     policy: Policy
     rules: str = ""
     """What the writer was told; no sentence of it is shown."""
+    subjects: tuple[Subject, ...] = ()
+    """What the question is about; an answer that does not speak of it is no answer to it."""
 
 
 @dataclass(slots=True)
@@ -230,25 +233,34 @@ def _confidence(shown: Sequence[Claim], context: Context, judge: Judge) -> Confi
 
 def _decide(gate: Gate, shown: Sequence[Claim], confidence: Confidence, judge: Judge) -> Action:
     """What becomes of a draft; without a shown, cited sentence it never becomes an answer."""
-    best = max((one.hit.relevance for one in gate.asked.context.evidence), default=0.0)
-    if gate.abstained and not shown:
-        return judge.route("The documents do not answer it")
-    if not shown:
-        return judge.route(
-            "No sentence of the draft was found in the documents" if gate.claims else "Nothing answers it"
-        )
-    if best < gate.asked.policy.min_relevance:
-        return judge.route("No relevant documents found")
-    if confidence.overall < gate.asked.policy.threshold:
-        return judge.route(f"Low confidence: {confidence.overall:.0%}")
+    unfit = _unfit(gate, shown, confidence)
+    if unfit is not None:
+        return judge.route(unfit)
+    miss = missed(gate.asked.subjects, sections(shown, gate.citations), gate.asked.context.evidence)
+    if miss is not None and miss.is_whole:
+        return judge.route(miss.reason[0].upper() + miss.reason[1:])
     withheld = len(gate.claims) - len(shown)
     partly = sum(claim.check.verdict == Verdict.PARTLY for claim in shown)
-    if withheld or partly or gate.abstained:
-        return Qualify(_reservation(withheld, partly, abstained=gate.abstained))
+    if withheld or partly or gate.abstained or miss is not None:
+        return Qualify(_reservation(withheld, partly, abstained=gate.abstained, miss=miss))
     return Cite()
 
 
-def _reservation(withheld: int, partly: int, *, abstained: bool) -> str:
+def _unfit(gate: Gate, shown: Sequence[Claim], confidence: Confidence) -> str | None:
+    """Why a draft cannot be an answer at all."""
+    best = max((one.hit.relevance for one in gate.asked.context.evidence), default=0.0)
+    if gate.abstained and not shown:
+        return "The documents do not answer it"
+    if not shown:
+        return "No sentence of the draft was found in the documents" if gate.claims else "Nothing answers it"
+    if best < gate.asked.policy.min_relevance:
+        return "No relevant documents found"
+    if confidence.overall < gate.asked.policy.threshold:
+        return f"Low confidence: {confidence.overall:.0%}"
+    return None
+
+
+def _reservation(withheld: int, partly: int, *, abstained: bool, miss: Miss | None = None) -> str:
     """Why an answer is shown with a reservation.
 
     >>> _reservation(1, 2, abstained=False)
@@ -261,6 +273,8 @@ def _reservation(withheld: int, partly: int, *, abstained: bool) -> str:
         parts.append(f"{partly} sentence{'s' * (partly > 1)} only partly supported")
     if abstained:
         parts.append("the documents answer only a part")
+    if miss is not None:
+        parts.append(miss.reason)
     return "; ".join(parts)
 
 

@@ -17,6 +17,7 @@ from citewell.answer.rephrase import rephrase
 from citewell.answer.retrieve import Search, retrieve
 from citewell.answer.route import route
 from citewell.answer.stream import Done, Event, Working
+from citewell.answer.subjects import subjects
 from citewell.ports import Owners, Writer
 from citewell.prompts import Template
 from citewell.types import Claim, Context, Hit, Message, Scope
@@ -63,7 +64,7 @@ class Knowledge:
         query = rephrase(question, history, lexicon=self.search.lexicon)
         hits = retrieve(query, scope=scope, search=self.search, limit=self.limits.chunks).hits
         context = self._context(question, hits, history)
-        asked = replace(nothing, context=context)
+        asked = replace(nothing, context=context, subjects=subjects(query, lexicon=self.search.lexicon))
         judge = self._judge(asked, hits, scope, started)
         if not context.evidence:
             yield Done(abstain(asked, NO_DOCUMENTS, judge=judge))

@@ -1,0 +1,114 @@
+"""What a question is about, and whether the sentences of an answer speak of it: the rule against a near miss."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+from citewell.answer.verify_names import Medicine, medicines
+from citewell.answer.verify_read import forms, meanings
+from citewell.answer.verify_subjects import topics
+from citewell.answer.verify_support import Profile, profile
+from citewell.clinical import Lexicon
+from citewell.types import Citation, Claim, Evidence
+
+KEY_SUBJECTS = 2
+"""How many subjects of a question must stand together, the rarest ones: a long story is not held against itself."""
+
+
+@dataclass(frozen=True, slots=True)
+class Subject:
+    """A condition, finding, test or medicine that a question names."""
+
+    text: str
+    names: tuple[frozenset[str], ...] = ()
+    """The word forms of each of its names."""
+    medicine: Medicine | None = None
+
+    def is_named_in(self, text: str) -> bool:
+        """Whether one sentence or title names it, under any name; a medicine also by its class or a member of it.
+
+        >>> blood_thinner = subjects("Can I stop my blood thinner?", lexicon=Lexicon.load())[0]
+        >>> blood_thinner.is_named_in("Do not stop warfarin."), blood_thinner.is_named_in("Do not stop iron.")
+        (True, False)
+        """
+        source = profile(text)
+        if any(name <= source.forms or _is_meant(name, source) for name in self.names):
+            return True
+        ours = self.medicine
+        return ours is not None and any(_is_kin(ours, theirs) for theirs in medicines(text))
+
+
+def _is_meant(name: frozenset[str], source: Profile) -> bool:
+    """Whether a name of one word stands there in another word, as “surgery” does in “procedure”."""
+    return len(name) == 1 and any(not meanings(word).isdisjoint(source.meanings) for word in name)
+
+
+def _is_kin(ours: Medicine, theirs: Medicine) -> bool:
+    is_related = ours.family == theirs.family and (ours.is_class or theirs.is_class)
+    return ours.name == theirs.name or is_related
+
+
+def subjects(question: str, *, lexicon: Lexicon) -> tuple[Subject, ...]:
+    """What a question names, in its order.
+
+    >>> [subject.text for subject in subjects("Is metformin safe in renal failure?", lexicon=Lexicon.load())]
+    ['metformin', 'renal failure']
+    """
+    named = medicines(question)
+    found = [(one.start, one.end, Subject(question[one.start : one.end], (), one)) for one in named]
+    for topic in topics(question, lexicon):
+        written = question[topic.start : topic.end]
+        inside = [at for at, (start, end, _) in enumerate(found) if start < topic.end and topic.start < end]
+        names = (forms(written), *topic.names)
+        if inside:
+            start, end, kept = found[inside[0]]
+            found[inside[0]] = start, end, Subject(kept.text, names, kept.medicine)
+        else:
+            found.append((topic.start, topic.end, Subject(written, names)))
+    return tuple(subject for _, _, subject in sorted(found, key=lambda one: one[0]))
+
+
+@dataclass(frozen=True, slots=True)
+class Section:
+    """The shown sentences of one section, and the titles above them."""
+
+    sentences: tuple[str, ...]
+
+    def holds(self, subject: Subject) -> bool:
+        return any(subject.is_named_in(sentence) for sentence in self.sentences)
+
+
+def sections(shown: Sequence[Claim], citations: Sequence[Citation]) -> list[Section]:
+    """The shown sentences and the words that they cite, by section."""
+    cited = {citation.n: citation for citation in citations}
+    said: dict[tuple[str, tuple[str, ...]], list[str]] = {}
+    for claim in shown:
+        for citation in (cited[number] for number in claim.citations):
+            titles = [citation.document, *citation.section]
+            said.setdefault((citation.document_id, citation.section), titles).extend((claim.text, citation.quote))
+    return [Section(tuple(texts)) for texts in said.values()]
+
+
+@dataclass(frozen=True, slots=True)
+class Miss:
+    """Why an answer may not be one: what it does not speak of, or not together."""
+
+    reason: str
+    is_whole: bool
+    """Nothing of what the question is about is spoken of."""
+
+
+def missed(asked: Sequence[Subject], shown: Sequence[Section], evidence: Sequence[Evidence]) -> Miss | None:
+    """What the rarest subjects of a question lack in an answer; None where one section speaks of all of them."""
+    passages = [f"{one.hit.document}\n{' '.join(one.hit.section)}\n{one.text}" for one in evidence] if asked else []
+    rarity = {subject.text: sum(subject.is_named_in(passage) for passage in passages) for subject in asked}
+    keys = sorted(asked, key=lambda subject: rarity[subject.text])[:KEY_SUBJECTS]
+    if not keys or any(all(section.holds(key) for key in keys) for section in shown):
+        return None
+    absent = [key for key in keys if not any(section.holds(key) for section in shown)]
+    if absent:
+        told = " or ".join(f"“{key.text}”" for key in absent)
+        return Miss(f"the sources shown do not speak of {told}", is_whole=len(absent) == len(keys))
+    told = " and of ".join(f"“{key.text}”" for key in keys)
+    return Miss(f"the sources shown speak of {told}, but not together", is_whole=False)

@@ -1,0 +1,84 @@
+"""An answer must speak of what was asked: the rule of subjects."""
+
+from __future__ import annotations
+
+from collections import Counter
+from dataclasses import replace
+from pathlib import Path
+
+import pytest
+
+from citewell.answer.finish import Asked, Policy, finish
+from citewell.answer.stream import Done
+from citewell.answer.subjects import subjects
+from citewell.answer.view import action_name
+from citewell.bootstrap import App
+from citewell.clinical import Lexicon
+from citewell.samples import EXAMPLE_QUESTIONS, sample_files
+from citewell.types import Action, Cite, Context, Qualify, Route
+from tests.core.answers import evidence
+from tests.core.test_finish import JUDGE, verbatim
+
+OFF_TOPIC = Path(__file__).parents[1] / "data" / "off_topic.tsv"
+SHOWN = evidence(
+    "Record the blood pressure of every adult. Do not stop warfarin.", "Think of diabetic ketoacidosis in children."
+)
+APART = (SHOWN[0], replace(SHOWN[1], hit=replace(SHOWN[1].hit, section=("Other causes",))))
+
+
+def _action(question: str, draft: str) -> Action:
+    asked = Asked("id", question, Context(APART), "a model", "hash", Policy())
+    about = replace(asked, subjects=subjects(question, lexicon=Lexicon.load()))
+    done = list(finish([draft], about, verify=verbatim, judge=JUDGE))[-1]
+    assert isinstance(done, Done)
+    return done.answer.action
+
+
+def test_an_answer_that_names_what_was_asked_stands() -> None:
+    assert _action("How is blood pressure recorded?", "Record the blood pressure of every adult. [S1]") == Cite()
+    assert _action("Can I stop my blood thinner?", "Do not stop warfarin. [S1]") == Cite()
+    assert _action("Who is in charge?", "Do not stop warfarin. [S1]") == Cite()
+
+
+def test_a_title_names_what_its_sentences_are_about() -> None:
+    assert _action("What dose of policy?", "Do not stop warfarin. [S1]") == Cite()
+    named = replace(SHOWN[0], hit=replace(SHOWN[0].hit, section=("Asthma",)))
+    asked = Asked("id", "asthma", Context((named,)), "a model", "hash", Policy())
+    about = replace(asked, subjects=subjects("asthma", lexicon=Lexicon.load()))
+    done = list(finish(["Do not stop warfarin. [S1]"], about, verify=verbatim, judge=JUDGE))[-1]
+    assert isinstance(done, Done)
+    assert done.answer.action == Cite()
+
+
+def test_two_subjects_that_stand_apart_are_no_answer_to_both() -> None:
+    draft = "Record the blood pressure of every adult. [S1] Think of diabetic ketoacidosis in children. [S2]"
+    action = _action("What is the blood pressure target in diabetes?", draft)
+    assert isinstance(action, Qualify)
+    assert action.reason == "the sources shown speak of “blood pressure” and of “diabetes”, but not together"
+
+
+def test_a_subject_that_is_nowhere_is_said_and_without_any_the_question_is_passed_on() -> None:
+    action = _action("Can warfarin be taken with sertraline?", "Do not stop warfarin. [S1]")
+    assert isinstance(action, Qualify)
+    assert action.reason == "the sources shown do not speak of “sertraline”"
+    action = _action("How is gout treated?", "Do not stop warfarin. [S1]")
+    assert isinstance(action, Route)
+    assert action.reason == "The sources shown do not speak of “gout”"
+
+
+@pytest.mark.slow
+def test_the_samples_answer_their_questions_and_no_others(app: App) -> None:
+    assert [outcome.error for outcome in app.add_all(sample_files())] == [None] * 4
+    owner = app.owner()
+
+    def action(question: str) -> str:
+        return action_name(app.desk.answer(question, asker=owner).answer.action)
+
+    assert {question.text: action(question.text) for question in EXAMPLE_QUESTIONS} == {
+        question.text: "CITE" for question in EXAMPLE_QUESTIONS
+    }
+    rows = [line.split("\t") for line in OFF_TOPIC.read_text("utf-8").splitlines() if not line.startswith("#")]
+    cited = Counter(when for when, question in rows if action(question) == "CITE")
+    assert len(rows) == 43
+    assert cited["first"] <= 1  # vaccines at 12 months: an age is no subject
+    assert cited["fresh"] <= 1  # flying after an embolism: a verb is none
