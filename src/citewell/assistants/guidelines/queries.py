@@ -1,0 +1,93 @@
+"""Builds the search query in tiers: A as it stands, C with the topic of the talk, B rewritten."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from functools import cache
+from typing import Literal
+
+from citewell.assistants.guidelines.match import mentions
+from citewell.assistants.guidelines.retrieve import RULE_ID
+from citewell.assistants.guidelines.tables import rows
+from citewell.types import Message
+
+Strategy = Literal["direct", "topic_enriched", "llm_rewrite", "rewrite"]
+"""Tier A, tier C, tier B by a model, and the same without one."""
+
+Rewrite = Callable[[str, Sequence[Message]], str | None]
+"""A model's standalone search query; None when it gives none that can be used."""
+
+SHORT_WORDS = 3
+POINTING_WORDS = 8
+HISTORY_MESSAGES = 12
+"""Six turns, each a question and its answer."""
+
+
+@dataclass(frozen=True, slots=True)
+class Query:
+    """What is searched for, and how it came about."""
+
+    text: str
+    strategy: Strategy
+
+
+@cache
+def _pattern(where: str) -> re.Pattern[str]:
+    words = next(pattern for name, pattern in rows("chat_followups.tsv") if name == where)
+    start = r"^\W*" if where == "opens" else r"(?<!\w)"
+    return re.compile(rf"{start}(?:{words})(?!\w)", re.IGNORECASE)
+
+
+def is_follow_up(message: str) -> bool:
+    """Whether a message leans on what was said before; one with a clinical thing of its own does not.
+
+    >>> is_follow_up("what about under 40?"), is_follow_up("haematuria aged 60"), is_follow_up("and haematuria?")
+    (True, False, False)
+    """
+    if has_own_entity(message):
+        return False
+    words = len(message.split())
+    if words <= SHORT_WORDS or _pattern("opens").search(message):
+        return True
+    return words < POINTING_WORDS and _pattern("points").search(message) is not None
+
+
+def has_own_entity(message: str) -> bool:
+    """Whether a message names a finding, a disease, a test or a rule: it is searched as it stands, however short."""
+    return bool(RULE_ID.search(message) or mentions(message))
+
+
+def build_query(message: str, topic: str | None, history: Sequence[Message], rewrite: Rewrite | None) -> Query:
+    """The query for a message: direct unless it is a follow-up, then with the topic, then rewritten by a model."""
+    if not is_follow_up(message):
+        return Query(message, "direct")
+    if topic:
+        return Query(f"{topic} {message}", "topic_enriched")
+    if rewrite is not None and history and (written := rewrite(message, history[-HISTORY_MESSAGES:])):
+        return Query(written, "llm_rewrite")
+    return Query(message, "direct")
+
+
+def rewritten(query: Query, message: str, history: Sequence[Message], rewrite: Rewrite | None) -> Query | None:
+    """Another query where the first found nothing; None where there is no other one to try."""
+    if query.strategy in ("llm_rewrite", "rewrite"):
+        return None
+    if rewrite is not None and (written := rewrite(message, history[-HISTORY_MESSAGES:])):
+        return Query(written, "llm_rewrite")
+    said = next((one.text for one in reversed(history) if one.role == "user" and one.text != message), "")
+    named = [one.concept.name for text in (message, said) for one in mentions(text)]
+    text = " ".join(dict.fromkeys([*named, *(one for one in (said, message) if one)]))
+    return None if text == query.text else Query(text, "rewrite")
+
+
+def named_plainly(query: str) -> str:
+    """The query with the guideline's names for what it says in a patient's words.
+
+    >>> named_plainly("blood in my wee")
+    'blood in my wee (visible haematuria, haematuria)'
+    """
+    names = dict.fromkeys(one.concept.name for one in mentions(query))
+    new = [name for name in names if name.casefold() not in query.casefold()]
+    return f"{query} ({', '.join(new)})" if new else query

@@ -1,0 +1,95 @@
+"""Messages to the chat are sorted into seven classes, and no emergency is missed."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from pathlib import Path
+
+import pytest
+
+from citewell.adapters.embedding.minilm import MiniLM
+from citewell.assistants.guidelines.classify import Loaded, Sorted, classify, spelled
+from citewell.assistants.guidelines.examples import examples, nearness
+from citewell.assistants.guidelines.guideline import Guideline
+from citewell.assistants.guidelines.tables import rows
+
+HERE = Path(__file__).parent
+Sort = Callable[[str], Sorted]
+
+
+def messages(name: str) -> list[tuple[str, str]]:
+    lines = (HERE / name).read_text("utf-8").splitlines()
+    found = [line.split("\t") for line in lines if line and not line.startswith("#")]
+    return [(wanted, message) for wanted, message in found]
+
+
+@pytest.fixture(scope="module")
+def sort(embedder: MiniLM, ng12: Guideline) -> Sort:
+    """As the chat does it, with NG12 at hand."""
+    near, loaded = nearness(embedder.embed, embedder.embed(examples()[1])), Loaded.of([ng12])
+    return lambda message: classify(message, loaded, near=near)
+
+
+def wrong(sort: Sort, name: str) -> list[tuple[str, str, str]]:
+    sorted_ = [(wanted, sort(message).input_class, message) for wanted, message in messages(name)]
+    return [one for one in sorted_ if one[0] != one[1]]
+
+
+def test_at_least_97_of_100_are_right_and_no_emergency_is_missed(sort: Sort) -> None:
+    assert len(messages("chat_messages.tsv")) == 100
+    found = wrong(sort, "chat_messages.tsv")
+    assert len(found) <= 3, found
+    assert [one for one in found if one[0] == "safety_urgent"] == []
+
+
+def test_messages_that_shaped_the_tables_stay_right(sort: Sort) -> None:
+    found = wrong(sort, "chat_messages_more.tsv")
+    assert len(found) <= 2, found
+    assert [one for one in found if one[0] == "safety_urgent"] == []
+
+
+def test_fresh_messages_are_mostly_right_and_no_emergency_is_missed(sort: Sort) -> None:
+    found = wrong(sort, "chat_messages_fresh.tsv")
+    assert len(found) <= 6, found
+    assert [one for one in found if one[0] == "safety_urgent"] == []
+
+
+def test_no_message_of_the_tests_stands_in_a_table() -> None:
+    files = ("chat_messages.tsv", "chat_messages_more.tsv", "chat_messages_fresh.tsv")
+    tested = {spelled(message).strip(" .?!") for name in files for _, message in messages(name)}
+    cues = {one.strip(" .?!") for _, _, pattern in rows("chat_cues.tsv") for one in pattern.split("|")}
+    shown = {spelled(text).strip(" .?!") for _, text in rows("chat_examples.tsv")}
+    assert tested & (cues | shown) == set()
+
+
+@pytest.mark.parametrize(
+    ("message", "wanted"),
+    [
+        ("What is the recommended dosage?", "medical_out_of_scope"),  # “age” in it asks for no age
+        ("Is there a significant survival benefit?", "medical_out_of_scope"),  # nor “sign” for a sign
+        ("Is drug history part of the referral criteria for liver cancer?", "proceed"),
+        ("Should people with treatment-resistant dyspepsia have an endoscopy?", "proceed"),
+        ("Does dyspepsia not responding to treatment need endoscopy?", "proceed"),
+    ],
+)
+def test_words_count_as_whole_words(sort: Sort, message: str, wanted: str) -> None:
+    assert sort(message).input_class == wanted
+
+
+def test_a_red_flag_comes_first_and_a_clinicians_question_is_still_answered(sort: Sort) -> None:
+    own = sort("Do I have cancer? I am coughing up blood")
+    assert (own.input_class, own.needs_safety, own.wants_diagnosis) == ("safety_urgent", True, True)
+    asked = sort("I am 50 and coughing up blood, should I be referred?")
+    assert (asked.input_class, asked.needs_safety) == ("proceed", True)
+    general = sort("Which people with haemoptysis should be referred?")
+    assert (general.input_class, general.needs_safety) == ("proceed", False)
+    greeted = sort("Hello, my dad has just collapsed")
+    assert (greeted.input_class, greeted.needs_safety) == ("safety_urgent", True)
+
+
+def test_what_a_guideline_treats_is_in_its_scope(ng12: Guideline, ng136: Guideline) -> None:
+    question = "What is the step 1 treatment for hypertension?"
+    assert classify(question, Loaded.of([ng12])).input_class == "medical_out_of_scope"
+    assert classify(question, Loaded.of([ng136])).input_class == "proceed"
+    chemo = "What chemotherapy is used for lung cancer?"
+    assert classify(chemo, Loaded.of([ng12])).input_class == "medical_out_of_scope"
