@@ -30,6 +30,7 @@ from citewell.api.routes import (
     conversations,
     desk_pages,
     documents,
+    guideline_pages,
     guidelines,
     inbox,
     library_pages,
@@ -46,7 +47,17 @@ from citewell.bootstrap import App
 
 API = (ask, search, documents, conversations, inbox, audit, guidelines, assess, people, status)
 SHORT = (assess,)
-PAGES = (ask_pages, check_pages, desk_pages, people_pages, search_pages, source_pages, library_pages, sign_in_pages)
+PAGES = (
+    ask_pages,
+    check_pages,
+    desk_pages,
+    people_pages,
+    search_pages,
+    source_pages,
+    guideline_pages,
+    library_pages,
+    sign_in_pages,
+)
 STATIC = Path(web.__file__).parent / "static"
 
 

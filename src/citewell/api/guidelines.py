@@ -6,11 +6,17 @@ from collections.abc import Sequence
 
 from citewell.api.site import Site
 from citewell.api.visitor import Visitor
+from citewell.assistants.guidelines.kept import is_assessment
 from citewell.assistants.guidelines.patient import Patient
 from citewell.assistants.guidelines.roster import Roster
 from citewell.bootstrap.guidelines import Kept
 from citewell.errors import NotFound
+from citewell.keeping import Record
 from citewell.types import Asker
+
+RECENT = 10
+RECORDS_LOOKED_AT = 100
+"""Among how many of the newest records the last assessments are looked for: each has to be opened."""
 
 
 def patients_on_file(site: Site, visitor: Visitor) -> Roster:
@@ -37,3 +43,15 @@ def assessed(site: Site, visitor: Visitor, patient: Patient, only: Sequence[str]
 def whole_asker(visitor: Visitor) -> Asker:
     """The visitor, asking of all that they may see: a guideline counts whatever journey it is filed under."""
     return Asker(visitor.user_id, visitor.role, visitor.whole)
+
+
+def recent_assessments(site: Site, visitor: Visitor) -> list[Record]:
+    """The visitor's own last assessments, the newest first."""
+    audit, asker = site.desk().audit, visitor.asker()
+    found: list[Record] = []
+    for entry in audit.entries(asker, limit=RECORDS_LOOKED_AT):
+        if entry.user_id == visitor.user_id and is_assessment(record := audit.read(entry.answer_id, asker)):
+            found.append(record)
+            if len(found) == RECENT:
+                break
+    return found

@@ -70,6 +70,15 @@ class GuidelineShelf(Guidelines):
         watch(Step("storing"))
         return Added(self.library.add(source, reading, filing=_filing(before), scope=scope), was_there=False)
 
+    def refresh(self, document_id: str, scope: Scope) -> Guideline:
+        """File a document as a guideline if it is none yet, and read it anew; doing it twice changes nothing more."""
+        self.forget(document_id)
+        found = self.guideline(document_id, scope)
+        entry = self.library.entry(document_id, scope)
+        if TAG not in entry.tags:
+            self.library.refile(document_id, filing=Filing(tags=frozenset({*entry.tags, TAG})), scope=scope)
+        return found
+
     def check(self, path: Path) -> Guideline:
         """Read a file as a guideline, and keep nothing of it."""
         reader = self._reader()

@@ -180,3 +180,24 @@ class DiffShape(BaseModel):
     symptoms: dict[str, list[str]]
     definitions: dict[str, list[str]]
     assessments: list[ChangedAssessmentShape]
+
+
+class PieceShape(BaseModel):
+    """One thing that can be found in a guideline."""
+
+    kind: Literal["rule", "search", "symptom", "definition"]
+    id: str
+    label: str
+    page: int
+    start: int
+    end: int
+    text: str
+    rules: list[str]
+    sites: list[str]
+    actions: list[str]
+
+
+class PiecesShape(BaseModel):
+    """Pieces, in the order of the document."""
+
+    pieces: list[PieceShape]

@@ -2,15 +2,24 @@
 
 from __future__ import annotations
 
-from typing import Annotated, Any
+from typing import Annotated, Any, Literal
 
-from fastapi import APIRouter, Path, Query
+from fastapi import APIRouter, Depends, Path, Query
 
-from citewell.api.bodies.guidelines import DiffShape, GuidelineShape, GuidelinesShape, RuleShape
+from citewell.api.bodies.guidelines import (
+    DiffShape,
+    GuidelineRowShape,
+    GuidelineShape,
+    GuidelinesShape,
+    PiecesShape,
+    RuleShape,
+)
 from citewell.api.bodies.sent import Id
 from citewell.api.guidelines import whole_asker
+from citewell.api.requests import our_request
 from citewell.api.site import Here
-from citewell.api.visitor import Member, Reader
+from citewell.api.visitor import Governor, Member, Reader
+from citewell.assistants.guidelines.browse import Wanted, browse, piece_json
 from citewell.assistants.guidelines.diff import diff_json
 from citewell.assistants.guidelines.kept import changed_json
 from citewell.assistants.guidelines.view import counts_json, guideline_json, rule_json
@@ -18,6 +27,7 @@ from citewell.errors import NotFound
 
 router = APIRouter(prefix="/api/v1/guidelines")
 
+Word = Annotated[str, Query(max_length=200)]
 DocumentId = Annotated[str, Path(max_length=64)]
 
 
@@ -44,6 +54,32 @@ def diff(
 def one_guideline(site: Here, visitor: Reader, document_id: DocumentId) -> dict[str, Any]:
     """A guideline whole: rules with their criteria, the index by symptom, definitions, problems."""
     return guideline_json(site.app.guidelines.guideline(document_id, visitor.whole))
+
+
+@router.get("/{document_id}/pieces", response_model=PiecesShape)
+def some_pieces(
+    *,
+    site: Here,
+    visitor: Reader,
+    document_id: DocumentId,
+    kind: Annotated[Literal["rule", "search", "symptom", "definition"] | None, Query()] = None,
+    page: Annotated[int | None, Query(ge=1, le=100_000)] = None,
+    cancer_site: Annotated[Word, Query(alias="site")] = "",
+    action: Word = "",
+    system: Word = "",
+    q: Word = "",
+) -> dict[str, Any]:
+    """What can be found in a guideline: rules, the texts they are matched by, rows of the index, definitions."""
+    guideline = site.app.guidelines.guideline(document_id, visitor.whole)
+    text = site.opened(document_id, visitor.whole).document.text
+    wanted = Wanted(kind or "", page, cancer_site, action, system, q)
+    return {"pieces": [piece_json(one) for one in browse(guideline, text, wanted)]}
+
+
+@router.post("/{document_id}/refresh", response_model=GuidelineRowShape, dependencies=[Depends(our_request)])
+def refresh(site: Here, visitor: Governor, document_id: DocumentId) -> dict[str, Any]:
+    """File a document as a guideline if it is none yet, and read it anew; the same document gives the same rules."""
+    return counts_json(site.app.guidelines.refresh(document_id, visitor.whole))
 
 
 @router.get("/{document_id}/rules/{rule_id}", response_model=RuleShape)

@@ -49,6 +49,10 @@ class Guidelines:
             raise NotFound("No guideline is here yet. Add one with `citewell guidelines add FILE`.")
         return tuple(sorted(found, key=_order))
 
+    def forget(self, document_id: str) -> None:
+        """Read a guideline anew when it is next needed."""
+        self._read.pop(document_id, None)
+
     def all(self, scope: Scope) -> tuple[Guideline, ...]:
         """The current guidelines that may be seen; a document that was tagged as one and is none stops nobody."""
         found = []

@@ -14,6 +14,7 @@ from citewell.types import Document
 
 TERMS_HEADING = re.compile(r"\bterms used\b|\bglossary\b|\bdefinitions\b", re.IGNORECASE)
 _GUIDANCE = re.compile(r"/guidance/([a-z]{2,4}\d+)\b", re.IGNORECASE)
+_NUMBERED = re.compile(r"\bguideline ([A-Z]{2,4}\d{1,4})\b")
 _UPDATED = re.compile(r"\blast (?:updated|modified|amended)(?: on)?:?\s*(\d{1,2} \w+ \d{4})", re.IGNORECASE)
 _PUBLISHED = re.compile(r"\bpublished(?: on)?(?: date)?:?\s*(\d{1,2} \w+ \d{4})", re.IGNORECASE)
 FRONT_CHARACTERS = 1_500
@@ -65,7 +66,8 @@ def read_definitions(document: Document) -> tuple[Definition, ...]:
 
 def _name(document: Document, front: str) -> str:
     """The short name by which a guideline is cited; its title where it has none."""
-    guidance = _GUIDANCE.search(front) or _GUIDANCE.search(document.metadata.source_url or "")
+    address = document.metadata.source_url or ""
+    guidance = _GUIDANCE.search(front) or _GUIDANCE.search(address) or _NUMBERED.search(front)
     return guidance.group(1).upper() if guidance else document.title
 
 

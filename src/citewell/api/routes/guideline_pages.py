@@ -1,0 +1,254 @@
+"""The pages of guidelines: hold a patient against them, look at a result, browse rules, compare editions."""
+
+from __future__ import annotations
+
+from dataclasses import asdict, replace
+from http import HTTPStatus
+from typing import Annotated, Any
+
+from fastapi import APIRouter, Form, Query, Request, Response
+from fastapi.responses import RedirectResponse
+
+from citewell.api.errors import Problem, problem_of
+from citewell.api.guidelines import assessed, patient_on_file, patients_on_file, recent_assessments, whole_asker
+from citewell.api.requests import require_our_form
+from citewell.api.site import Here, Site
+from citewell.api.visitor import Governor, Member, Reader, Visitor
+from citewell.assistants.guidelines import TAG
+from citewell.assistants.guidelines.browse import Wanted, browse, choices
+from citewell.assistants.guidelines.criteria import render
+from citewell.assistants.guidelines.diff import diff_json
+from citewell.assistants.guidelines.guideline import Guideline
+from citewell.assistants.guidelines.kept import KEY, changed_json, editions_of, is_assessment
+from citewell.assistants.guidelines.view import counts_json
+from citewell.errors import CitewellError, InputError, NotFound
+from citewell.types import EVERY, Entry, State
+from citewell.web.guidelines import CONDITIONS, LEVELS, SMOKING, Typed, rule_links
+from citewell.web.source import PDF, Place
+
+router = APIRouter(prefix="/guidelines")
+
+Csrf = Annotated[str, Form()]
+Line = Annotated[str, Form(max_length=200)]
+Lines = Annotated[str, Form(max_length=20_000)]
+Only = Annotated[list[str] | None, Form()]
+Word = Annotated[str, Query(max_length=200)]
+
+EXAMPLE = Typed(
+    patient_id="Example", age="58", sex="female", smoking="Ex-smoker", days="30", symptoms="coughing up blood\nfatigue"
+)
+PIECES_SHOWN = 200
+
+
+# --------------------------------------------------------------------------------------------------------- assessing
+
+
+@router.get("")
+def assess_page(*, site: Here, visitor: Member, example: bool = False) -> Response:
+    """A form for a patient, and the patients on file."""
+    return _form(site, visitor, EXAMPLE if example else Typed())
+
+
+@router.post("/assess")
+def assess(
+    *,
+    request: Request,
+    site: Here,
+    visitor: Member,
+    on_file: Line = "",
+    patient_id: Line = "",
+    age: Line = "",
+    sex: Line = "",
+    smoking: Line = "",
+    days: Line = "",
+    symptoms: Lines = "",
+    tests: Lines = "",
+    exposures: Lines = "",
+    pasted: Annotated[str, Form(max_length=400_000)] = "",
+    guideline: Only = None,
+    csrf: Csrf = "",
+) -> Response:
+    """Hold the patient against the guidelines; the result has a page of its own."""
+    require_our_form(request, csrf)
+    typed = Typed(patient_id, age, sex, smoking, days, symptoms, tests, exposures, pasted)
+    try:
+        patient = patient_on_file(site, visitor, on_file) if on_file else typed.patient()
+        if not (patient.complaints or patient.tests or patient.exposures):
+            raise InputError("Say what the patient has: a symptom, a test result or an exposure.")
+        kept = assessed(site, visitor, patient, guideline or ())
+    except CitewellError as error:
+        return _form(site, visitor, typed, problem=problem_of(error), chosen=on_file)
+    return RedirectResponse(f"/guidelines/assessments/{kept.id}", status_code=HTTPStatus.SEE_OTHER)
+
+
+@router.get("/assessments/{answer_id}")
+def assessment(site: Here, visitor: Member, answer_id: str) -> Response:
+    """One assessment as it was recorded, each rule with its conditions and the way to its words."""
+    record = site.desk().audit.read(answer_id, visitor.asker())
+    if not is_assessment(record):
+        raise NotFound("There is no such assessment. It may be an answer to a question: look under Audit.")
+    editions = []
+    for one in editions_of(record):
+        try:
+            editions.append(site.app.guidelines.guideline(one, replace(visitor.whole, journey=EVERY)))
+        except NotFound:  # erased since, or no longer this person's to see: the record still tells what it said
+            continue
+    found = record.words[KEY]
+    return site.page(
+        "assessment.html",
+        visitor,
+        nav="guidelines",
+        tab="assess",
+        record=record,
+        found=found,
+        patient=_facts(found["patient"]),
+        links=rule_links(found, editions),
+        conditions=CONDITIONS,
+        colour=LEVELS.get(found["risk_level"], "wait"),
+        superseded=[one for one in editions if one.entry and not _is_current(site, visitor, one.entry.id)],
+    )
+
+
+def _form(site: Site, visitor: Visitor, typed: Typed, *, problem: Problem | None = None, chosen: str = "") -> Response:
+    on_file = patients_on_file(site, visitor)
+    return site.page(
+        "assess.html",
+        visitor,
+        nav="guidelines",
+        tab="assess",
+        typed=typed,
+        problem=problem,
+        chosen=chosen,
+        patients=sorted(on_file.patients.values(), key=lambda one: one.id),
+        unreadable=on_file.unreadable,
+        smoking=SMOKING,
+        guidelines=site.app.guidelines.all(visitor.whole),
+        recent=recent_assessments(site, visitor),
+    )
+
+
+def _facts(patient: dict[str, Any]) -> list[tuple[str, str]]:
+    """The patient in words, for the head of a result."""
+    complaints = [
+        one["text"] + (f" ({one['duration_days']:g} days)" if one["duration_days"] is not None else "")
+        for one in patient["complaints"]
+    ]
+    tests = [
+        " ".join(str(part) for part in (one["name"], one["value"], one["unit"], one["text"]) if part is not None)
+        for one in patient["tests"]
+    ]
+    told = {
+        "Age": "" if patient["age"] is None else str(patient["age"]),
+        "Sex": patient["sex"] or "",
+        "Smoking": patient["smoking"] or "",
+        "Symptoms": "; ".join(complaints),
+        "Tests": "; ".join(tests),
+        "Exposures": "; ".join(patient["exposures"]),
+        "Organs": "; ".join(patient["organs"]),
+    }
+    return [(name, value or "not on record") for name, value in told.items() if value or name in ("Age", "Sex")]
+
+
+# ---------------------------------------------------------------------------------------------------------- browsing
+
+
+@router.get("/rules")
+def rules(
+    *,
+    site: Here,
+    visitor: Reader,
+    document: Word = "",
+    kind: Word = "rule",
+    page: Word = "",
+    where: Annotated[str, Query(alias="site", max_length=200)] = "",
+    action: Word = "",
+    system: Word = "",
+    q: Word = "",
+    read: Word = "",
+) -> Response:
+    """The pieces of one guideline: its rules, the texts they are matched by, rows of the index, definitions."""
+    known = site.app.guidelines.all(visitor.whole)
+    chosen = next((one for one in known if one.entry and one.entry.id == document), known[0] if known else None)
+    wanted = Wanted(kind, int(page) if page.isdecimal() else None, where, action, system, q)
+    found = []
+    if chosen is not None and chosen.entry is not None:
+        found = browse(chosen, site.opened(chosen.entry.id, visitor.whole).document.text, wanted)
+    entries = site.app.entries(visitor.whole)
+    return site.page(
+        "rules.html",
+        visitor,
+        nav="guidelines",
+        tab="rules",
+        known=known,
+        chosen=chosen,
+        counts=counts_json(chosen) if chosen else {},
+        choices=choices(chosen) if chosen else None,
+        wanted=asdict(wanted),
+        found=[(one, Place(None, one.start, one.end).query) for one in found[:PIECES_SHOWN]],
+        total=len(found),
+        was_read=read,
+        editions=_editions(entries, chosen),
+        others=[one for one in entries if _may_become(one)],
+    )
+
+
+@router.get("/rules/{document_id}/{rule_id}")
+def rule(site: Here, visitor: Reader, document_id: str, rule_id: str) -> Response:
+    """One rule, verbatim, with its criteria read back as a sentence."""
+    guideline = site.app.guidelines.guideline(document_id, visitor.whole)
+    found = guideline.by_id.get(rule_id)
+    if found is None:
+        raise NotFound("The guideline has no rule of this number.")
+    return site.page(
+        "rule.html",
+        visitor,
+        nav="guidelines",
+        tab="rules",
+        guideline=guideline,
+        rule=found,
+        criteria=None if found.criteria is None else render(found.criteria),
+        query=Place(None, found.start, found.end).query,
+    )
+
+
+@router.post("/refresh")
+def refresh(
+    request: Request, site: Here, visitor: Governor, document: Annotated[str, Form(max_length=64)], csrf: Csrf = ""
+) -> Response:
+    """Read a document as a guideline, now or anew."""
+    require_our_form(request, csrf)
+    found = site.app.guidelines.refresh(document, visitor.whole)
+    document_id = found.entry.id if found.entry else ""
+    return RedirectResponse(f"/guidelines/rules?document={document_id}&read=yes", status_code=HTTPStatus.SEE_OTHER)
+
+
+@router.get("/diff")
+def diff(site: Here, visitor: Member, old: Word, new: Word) -> Response:
+    """Two editions side by side, word by word."""
+    editions = [site.app.guidelines.guideline(one, visitor.whole) for one in (old, new)]
+    found, changed = site.app.guidelines.diff(editions[0], editions[1], asker=whole_asker(visitor))
+    return site.page(
+        "diff.html",
+        visitor,
+        nav="guidelines",
+        tab="rules",
+        found=diff_json(found),
+        changed=[changed_json(one) for one in changed],
+    )
+
+
+def _editions(entries: list[Entry], chosen: Guideline | None) -> list[Entry]:
+    """The older editions of a guideline, the newest first."""
+    if chosen is None or chosen.entry is None:
+        return []
+    return [one for one in entries if one.lineage == chosen.entry.lineage and one.state is State.SUPERSEDED]
+
+
+def _may_become(entry: Entry) -> bool:
+    """Whether a document could be read as a guideline and is not yet."""
+    is_pdf = entry.media_type == PDF and entry.subject is None
+    return is_pdf and entry.is_current and entry.state is State.COMPLETED and TAG not in entry.tags
+
+
+def _is_current(site: Site, visitor: Visitor, document_id: str) -> bool:
+    return site.app.library.entry(document_id, visitor.whole).is_current

@@ -1,0 +1,76 @@
+"""Looks through a guideline piece by piece: rules, the texts they are matched by, rows of the index, definitions."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any
+
+from citewell.assistants.guidelines.entries import Piece, pieces
+from citewell.assistants.guidelines.guideline import Guideline
+
+
+@dataclass(frozen=True, slots=True)
+class Wanted:
+    """Which pieces to show; what is not said matches all."""
+
+    kind: str = ""
+    page: int | None = None
+    site: str = ""
+    action: str = ""
+    system: str = ""
+    words: str = ""
+
+    def fits(self, piece: Piece, system: str) -> bool:
+        """Whether a piece is wanted; `system` is that of a row of the index."""
+        text = f"{piece.id} {piece.text}".casefold()
+        return (
+            self.kind in ("", piece.kind)
+            and self.page in (None, piece.page)
+            and (not self.site or any(rule.site == self.site for rule in piece.rules))
+            and (not self.action or any(rule.action.label == self.action for rule in piece.rules))
+            and self.system in ("", system)
+            and all(word in text for word in self.words.casefold().split())
+        )
+
+
+@dataclass(frozen=True, slots=True)
+class Choices:
+    """What there is to choose from."""
+
+    kinds: tuple[str, ...]
+    sites: tuple[str, ...]
+    actions: tuple[str, ...]
+    systems: tuple[str, ...]
+
+
+def choices(guideline: Guideline) -> Choices:
+    """What the pieces of a guideline can be told apart by."""
+    return Choices(
+        ("rule", "search", "symptom", "definition"),
+        tuple(dict.fromkeys(rule.site for rule in guideline.rules if rule.site)),
+        tuple(sorted({rule.action.label for rule in guideline.rules})),
+        tuple(dict.fromkeys(row.system for row in guideline.symptoms)),
+    )
+
+
+def browse(guideline: Guideline, text: str, wanted: Wanted) -> list[Piece]:
+    """The pieces that are wanted, in the order of the document; `text` is the document's."""
+    systems = {f"B{number}": row.system for number, row in enumerate(guideline.symptoms, 1)}
+    found = pieces(guideline, text)
+    return [one for one in found if wanted.fits(one, systems.get(one.id, "") if one.kind == "symptom" else "")]
+
+
+def piece_json(piece: Piece) -> dict[str, Any]:
+    """A piece as programs see it."""
+    return {
+        "kind": piece.kind,
+        "id": piece.id,
+        "label": piece.label,
+        "page": piece.page,
+        "start": piece.start,
+        "end": piece.end,
+        "text": piece.text,
+        "rules": [rule.id for rule in piece.rules],
+        "sites": list(dict.fromkeys(rule.site for rule in piece.rules if rule.site)),
+        "actions": list(dict.fromkeys(rule.action.label for rule in piece.rules)),
+    }

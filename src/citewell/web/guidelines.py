@@ -1,0 +1,127 @@
+"""What the pages of guidelines show: a patient as typed, and the way to each rule of an assessment."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass, fields
+from typing import Any
+
+from citewell.assistants.guidelines.guideline import Guideline
+from citewell.assistants.guidelines.patient import Patient, patient_from, patients_from_json
+from citewell.errors import InputError
+from citewell.web.source import Place
+
+CONDITIONS = {
+    "met": ("✓", "met", "good"),
+    "assumed": ("≈", "assumed, to be confirmed", "busy"),
+    "not met": ("✗", "not met", "bad"),
+    "unknown": ("?", "not known", "wait"),
+}
+"""The mark of a condition's state, its words, and the colour it has."""
+
+LEVELS = {
+    "Urgent Referral": "bad",
+    "Urgent Investigation": "bad",
+    "Consider Referral": "busy",
+    "Investigation": "busy",
+}
+"""The colour of a risk level; none of them is calm."""
+
+SMOKING = ("", "Never smoked", "Ex-smoker", "Current smoker")
+_RESULT = re.compile(r"(?P<name>.*?[^\d\s].*?)[\s:=]+(?P<value>-?\d+(?:\.\d+)?)\s*(?P<unit>[^\s\d].*)?")
+_WORDS = re.compile(r"(?P<name>[^:=]+)[:=]\s*(?P<text>.+)")
+
+
+@dataclass(frozen=True, slots=True)
+class Typed:
+    """A patient as typed into the form, so that nothing is lost when something is wrong."""
+
+    patient_id: str = ""
+    age: str = ""
+    sex: str = ""
+    smoking: str = ""
+    days: str = ""
+    symptoms: str = ""
+    tests: str = ""
+    exposures: str = ""
+    pasted: str = ""
+
+    @classmethod
+    def of(cls, given: Mapping[str, Any]) -> Typed:
+        """What a form sent."""
+        return cls(**{field.name: str(given.get(field.name, "")) for field in fields(cls)})
+
+    def patient(self) -> Patient:
+        """The patient that was typed; a line is one symptom, test or exposure."""
+        if self.pasted.strip():
+            found = patients_from_json(self.pasted)
+            if len(found) > 1:
+                raise InputError("Paste one patient at a time.")
+            return found[0]
+        return patient_from(
+            {
+                "patient_id": self.patient_id.strip() or None,
+                "age": _number(self.age, "age"),
+                "gender": self.sex or None,
+                "smoking_history": self.smoking or None,
+                "symptom_duration_days": _number(self.days, "number of days"),
+                "symptoms": _lines(self.symptoms),
+                "tests": [result_from(line) for line in _lines(self.tests)],
+                "exposures": _lines(self.exposures),
+            }
+        )
+
+
+def _lines(text: str) -> list[str]:
+    return [line.strip() for line in text.splitlines() if line.strip()]
+
+
+def _number(text: str, name: str) -> float | None:
+    if not text.strip():
+        return None
+    try:
+        return float(text)
+    except ValueError as error:
+        raise InputError(f"The {name} is written in digits.") from error
+
+
+def result_from(line: str) -> dict[str, Any]:
+    """A line of the form as a test result.
+
+    >>> result_from("PSA 4.6 ng/mL"), result_from("CA125: 40")
+    ({'name': 'PSA', 'value': 4.6, 'unit': 'ng/mL'}, {'name': 'CA125', 'value': 40.0, 'unit': None})
+    >>> result_from("chest X-ray: suggests cancer")
+    {'name': 'chest X-ray', 'text': 'suggests cancer'}
+    """
+    if measured := _RESULT.fullmatch(line):
+        return {"name": measured["name"], "value": float(measured["value"]), "unit": measured["unit"]}
+    if told := _WORDS.fullmatch(line):
+        return {"name": told["name"].strip(), "text": told["text"]}
+    raise InputError(f"Write a test as “PSA 4.6 ng/mL” or “chest X-ray: normal”; “{line[:60]}” is neither.")
+
+
+# ------------------------------------------------------------------------------------------------------ an assessment
+
+
+@dataclass(frozen=True, slots=True)
+class RuleLink:
+    """The way to the words of a rule."""
+
+    document_id: str
+    query: str
+    label: str
+
+
+def rule_links(found: Mapping[str, Any], guidelines: Iterable[Guideline]) -> dict[tuple[str, str], RuleLink]:
+    """The way to every rule that an assessment names, by guideline and number; none to what is no longer here."""
+    links = {}
+    for guideline in guidelines:
+        for group in ("matched", "near_misses"):
+            for one in found[group]:
+                rule = guideline.by_id.get(one["rule"]) if one["guideline"] == guideline.name else None
+                if rule is not None and guideline.entry is not None:
+                    query = Place(None, rule.start, rule.end).query
+                    label = f"{guideline.name} §{rule.id}, p.{rule.page}"
+                    links[guideline.name, rule.id] = RuleLink(guideline.entry.id, query, label)
+    return links
