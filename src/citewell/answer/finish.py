@@ -6,11 +6,12 @@ import re
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass, field, replace
 
+from citewell.answer.asked import Asked, Frame, Judge, Policy, Verify
 from citewell.answer.cite import cite
 from citewell.answer.guard import is_suspicious
 from citewell.answer.score import coverage, overall
 from citewell.answer.stream import Done, Event, Replace, Sentence, whole_sentences
-from citewell.answer.subjects import Miss, Subject, missed, sections
+from citewell.answer.subjects import Miss, missed, sections
 from citewell.types import (
     Action,
     Answer,
@@ -28,6 +29,8 @@ from citewell.types import (
     Verdict,
 )
 
+__all__ = ["Asked", "Frame", "Judge", "Policy", "Verify", "abstain", "finish", "passed_on", "refuse"]
+
 ABSTENTION = re.compile(
     r"\b(?:do(?:es)? not|don['’]t|doesn['’]t|cannot|can['’]t|no)\b.{0,40}"
     r"\b(?:enough|sufficient|any|relevant)?\s*(?:information|evidence|context|documents?)\b",
@@ -40,35 +43,6 @@ BULLETS = ("•", "-", "*", "▪", "◦", "–", "‣")
 """What an item of a list opens with; it stands on a line of its own."""
 
 NOTHING = Confidence(overall=0.0, retrieval=0.0, coverage=0.0, llm=None, calibrated=0.0)
-
-Verify = Callable[[str, Sequence[Span]], Check]
-"""Checks one sentence against the words it cites."""
-
-
-@dataclass(frozen=True, slots=True)
-class Policy:
-    """What an assistant shows and when it hands over; a table to be reviewed."""
-
-    threshold: float = 0.6
-    shown: frozenset[Verdict] = frozenset({Verdict.SUPPORTED, Verdict.PARTLY})
-    min_relevance: float = 0.1
-    """Evidence whose best passage is less relevant than this carries no answer."""
-
-
-@dataclass(frozen=True, slots=True)
-class Asked:
-    """All that the gate must know of a question."""
-
-    id: str
-    question: str
-    context: Context
-    model: str
-    prompt_hash: str
-    policy: Policy
-    rules: str = ""
-    """What the writer was told; no sentence of it is shown."""
-    subjects: tuple[Subject, ...] = ()
-    """What the question is about; an answer that does not speak of it is no answer to it."""
 
 
 @dataclass(slots=True)
@@ -113,7 +87,9 @@ class Gate:
         known = next((c for c in self.citations if (c.source_id, c.start, c.end) == _place(span)), None)
         if known is not None:
             return (known.n,)
-        hit = next(one.hit for one in cited if one.hit.source_id == span.source_id)
+        hit = next(
+            one.hit for one in cited if one.hit.source_id == span.source_id and one.start <= span.start < one.end
+        )
         citation = Citation(
             n=len(self.citations) + 1,
             source_id=span.source_id,
@@ -157,20 +133,16 @@ def _place(span: Span) -> tuple[str, int, int]:
     return span.source_id, span.start, span.end
 
 
-@dataclass(frozen=True, slots=True)
-class Judge:
-    """What the end of an answer asks of others: the writer's estimate, a calibrated one, and who gets it if routed."""
-
-    rate: Callable[[str], float | None]
-    calibrate: Callable[[Sequence[Claim], Context], float]
-    route: Callable[[str], Route]
-    took_ms: Callable[[], float]
+Cut = Callable[[Iterable[str]], Iterable[str]]
+"""Cuts a draft into what is checked as one: sentences, or statements that must be shown whole or not at all."""
 
 
-def finish(pieces: Iterable[str], asked: Asked, *, verify: Verify, judge: Judge) -> Iterator[Event]:
+def finish(
+    pieces: Iterable[str], asked: Asked, *, verify: Verify, judge: Judge, cut: Cut = whole_sentences
+) -> Iterator[Event]:
     """Let a draft through sentence by sentence; the last event holds the answer."""
     gate = Gate(asked, verify)
-    for raw in whole_sentences(pieces):
+    for raw in cut(pieces):
         if (event := gate.take(raw)) is not None:
             yield event
     shown = [claim for claim in gate.claims if claim.is_shown]
@@ -284,7 +256,7 @@ def _answer(gate: Gate, action: Action, claims: Sequence[Claim], *, confidence: 
         id=asked.id,
         question=asked.question,
         action=action,
-        text=_text(action, claims),
+        text=_text(action, claims, gate),
         claims=tuple(claims),
         citations=tuple(gate.citations) if any(claim.is_shown for claim in claims) else (),
         confidence=confidence,
@@ -294,13 +266,17 @@ def _answer(gate: Gate, action: Action, claims: Sequence[Claim], *, confidence: 
         left_out=asked.context.left_out,
         dropped_citations=gate.dropped,
         took_ms=judge.took_ms(),
+        notes=asked.notes,
     )
 
 
-def _text(action: Action, claims: Sequence[Claim]) -> str:
+def _text(action: Action, claims: Sequence[Claim], gate: Gate) -> str:
     if isinstance(action, Route):
         return f"{UNANSWERED.format(reason=action.reason)} Please ask {action.owner_email or 'the administrator'}."
     if isinstance(action, Refuse):
         return action.reason
-    shown = [claim.text + "".join(f" [{n}]" for n in claim.citations) for claim in claims if claim.is_shown]
-    return "".join(("\n" if text.startswith(BULLETS) else " ") + text for text in shown).strip()
+    frame = gate.asked.frame
+    marks = {citation.n: frame.mark(citation) for citation in gate.citations}
+    shown = [claim.text + "".join(f" {marks[n]}" for n in claim.citations) for claim in claims if claim.is_shown]
+    said = "".join(("\n" if text.startswith(BULLETS) else frame.gap) + text for text in shown).strip()
+    return "\n\n".join(part for part in (frame.before, said, frame.after) if part)

@@ -33,6 +33,8 @@ def answer_json(answer: Answer, *, with_withheld: bool, marks: Marks = Marks.NUM
         "withheld_count": sum(not claim.is_shown for claim in answer.claims),
         "took_ms": round(answer.took_ms, 1),
     }
+    if answer.notes:
+        shown["notes"] = dict(answer.notes)
     if with_withheld:
         shown["withheld"] = [claim_json(claim) for claim in answer.claims if not claim.is_shown]
     return shown

@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from collections.abc import Mapping
+from dataclasses import dataclass, field
 from enum import StrEnum
-from typing import Literal
+from typing import Any, Literal
 
 from citewell.types.shelf import source_id
 
@@ -222,3 +223,5 @@ class Answer:
     dropped_citations: int
     """Marks of the model that named nothing it had been shown."""
     took_ms: float
+    notes: Mapping[str, Any] = field(default_factory=dict)
+    """How the assistant came to it, where it tells: for programs and the record."""
