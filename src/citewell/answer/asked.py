@@ -51,8 +51,6 @@ class Asked:
     frame: Frame = field(default_factory=Frame)
     notes: Mapping[str, Any] = field(default_factory=dict)
     """How the assistant came to what it searched, for programs and the record."""
-    subjects: tuple[Subject, ...] = ()
-    """What the question is about; an answer that does not speak of it is no answer to it."""
 
 
 @dataclass(frozen=True, slots=True)
