@@ -7,6 +7,7 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from citewell.answer.cite import mark
+from citewell.answer.subjects import Subject
 from citewell.types import Check, Citation, Claim, Context, Refuse, Route, Span, Verdict
 
 Verify = Callable[[str, Sequence[Span]], Check]
@@ -51,6 +52,8 @@ class Asked:
     frame: Frame = field(default_factory=Frame)
     notes: Mapping[str, Any] = field(default_factory=dict)
     """How the assistant came to what it searched, for programs and the record."""
+    subjects: tuple[Subject, ...] = ()
+    """What the question is about; an answer that does not speak of it is no answer to it."""
 
 
 @dataclass(frozen=True, slots=True)
