@@ -129,6 +129,13 @@ def test_one_damaged_record_does_not_hide_the_other_questions(app: App, knock: K
         assert answer.status_code == 200
         assert answer.text.count("(this record cannot be opened)") == 1
         assert WARFARIN in answer.text
+    page = ann.get(f"/conversations/{damaged['conversation_id']}")
+    assert (page.status_code, WARFARIN in page.text) == (200, True)
+
+
+def test_the_counts_of_the_server_are_for_who_runs_it(knock: Knock) -> None:
+    assert knock("boss", Role.ADMIN).get("/metrics").status_code == 200
+    assert knock("far", Role.ADMIN, tenant="other").get("/metrics").status_code == 403
 
 
 def test_answers_are_on_record_for_who_asked_and_for_administrators(knock: Knock) -> None:

@@ -129,7 +129,8 @@ def test_what_is_no_question_is_refused_before_anything_is_kept(notes: App, ques
 
 def test_a_long_topic_does_not_make_a_follow_up_too_long(notes: App) -> None:
     first = notes.desk.answer("ORS for some dehydration? " + "Really. " * 496, asker=notes.owner())
-    notes.desk.answer("and over how many hours?", asker=notes.owner(), conversation_id=first.conversation_id)
+    then = notes.desk.answer("and over how many hours?", asker=notes.owner(), conversation_id=first.conversation_id)
+    assert then.answer.evidence
 
 
 def test_a_reader_may_not_ask(notes: App) -> None:

@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 import logging
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 from contextlib import suppress
 from dataclasses import replace
+from typing import Any
 
 from citewell.api.site import Site
 from citewell.api.visitor import Visitor
@@ -39,9 +40,19 @@ def turns(site: Site, conversation_id: str, asker: Asker) -> list[Turn]:
         if one.answer_id is None:
             found.append(waiting(one.message.text))
         else:
-            answer = desk.audit.read(one.answer_id, asker).words["answer"]
+            answer = _answer(site, one.answer_id, asker)
             reply = replies.get(one.answer_id)
             found.append(waiting(one.message.text) if answer is None else turn(one.message.text, answer, reply=reply))
+    return found
+
+
+def _answer(site: Site, answer_id: str, asker: Asker) -> Mapping[str, Any] | None:
+    """What a question got; None where it got nothing, or where the record is damaged: the others are still shown."""
+    try:
+        found: Mapping[str, Any] | None = site.desk().audit.read(answer_id, asker).words["answer"]
+    except (LibraryError, NotFound) as error:
+        log.warning("answer %s cannot be opened: %s", answer_id, type(error).__name__)
+        return None
     return found
 
 

@@ -11,9 +11,10 @@ from fastapi import APIRouter, Request, Response
 from citewell.adapters.llm.listing import listing, vendor_of
 from citewell.api import metrics
 from citewell.api.bodies.status import HealthShape, ModelsShape
+from citewell.api.errors import Refused
 from citewell.api.health import Health
 from citewell.api.site import UNDER_WAY, Here
-from citewell.api.visitor import VISITOR, Governor, Member, Visitor
+from citewell.api.visitor import NOT_THIS_ROLE, VISITOR, Governor, Member, Visitor
 
 router = APIRouter(prefix="/api/v1")
 exposition = APIRouter()
@@ -63,7 +64,9 @@ def models(site: Here, visitor: Member) -> dict[str, Any]:
 
 @exposition.get("/metrics", include_in_schema=False)
 def exposed(site: Here, visitor: Governor) -> Response:
-    """Counts and times for Prometheus, for an administrator's key."""
+    """Counts and times of the whole server for Prometheus, for an administrator of the tenant that runs it."""
+    if visitor.tenant != site.app.settings.tenant:
+        raise Refused(NOT_THIS_ROLE)
     entries = site.app.entries(visitor.whole)
     levels = {
         "documents": float(sum(entry.is_current for entry in entries)),
