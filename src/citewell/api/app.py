@@ -8,7 +8,8 @@ from contextlib import asynccontextmanager
 from functools import partial
 from pathlib import Path
 
-from fastapi import Depends, FastAPI
+from fastapi import APIRouter, Depends, FastAPI
+from fastapi.routing import APIRoute
 from starlette.responses import Response
 from starlette.staticfiles import StaticFiles
 from starlette.types import Scope
@@ -70,6 +71,22 @@ class Assets(StaticFiles):
         return response
 
 
+def shortened(router: APIRouter) -> APIRouter:
+    """The same routes without the version in their paths, as the first users of these assistants call them."""
+    short = APIRouter()
+    for route in router.routes:
+        assert isinstance(route, APIRoute)
+        short.add_api_route(
+            route.path.removeprefix(router.prefix),
+            route.endpoint,
+            methods=sorted(route.methods or ()),
+            response_model=route.response_model,
+            status_code=route.status_code,
+            dependencies=route.dependencies,
+        )
+    return short
+
+
 def create_app(app: App, *, token: str, host: str | None = None) -> FastAPI:
     """The web site of an open library; whoever shows the token is its owner."""
     keys = Keys(token)
@@ -96,7 +113,7 @@ def create_app(app: App, *, token: str, host: str | None = None) -> FastAPI:
     for part in API:
         site.include_router(part.router, dependencies=[Depends(known_names)])
     for part in SHORT:
-        site.include_router(part.short, dependencies=[Depends(known_names)], include_in_schema=False)
+        site.include_router(shortened(part.router), dependencies=[Depends(known_names)], include_in_schema=False)
     site.include_router(status.exposition)
     for page in PAGES:
         site.include_router(page.router, include_in_schema=False)

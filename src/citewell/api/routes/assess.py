@@ -17,13 +17,12 @@ from citewell.assistants.guidelines.patient import Patient, patient_from_object
 ANSWER_ID = "X-Citewell-Answer-Id"
 """The header with the id under which an assessment is on record: its body is the same each time, so it is not there."""
 
-short = APIRouter()
-"""Without the version in the path, as the first users of this assistant call it."""
+router = APIRouter(prefix="/api/v1")
 
 Only = Annotated[Ids | None, Query(alias="guideline", description="Documents of guidelines; all unless named.")]
 
 
-@short.get("/assess/patients", response_model=PatientsShape)
+@router.get("/assess/patients", response_model=PatientsShape)
 def patients(site: Here, visitor: Member) -> dict[str, Any]:
     """The patients on file."""
     found = patients_on_file(site, visitor)
@@ -31,7 +30,7 @@ def patients(site: Here, visitor: Member) -> dict[str, Any]:
     return {"patients": rows, "unreadable": list(found.unreadable)}
 
 
-@short.post("/assess/{patient_id}", response_model=AssessmentShape, dependencies=[Depends(our_request)])
+@router.post("/assess/{patient_id}", response_model=AssessmentShape, dependencies=[Depends(our_request)])
 def assess_on_file(
     site: Here,
     visitor: Member,
@@ -43,7 +42,7 @@ def assess_on_file(
     return _told(site, visitor, response, patient_on_file(site, visitor, patient_id), guideline)
 
 
-@short.post("/assess", response_model=AssessmentShape, dependencies=[Depends(our_request)])
+@router.post("/assess", response_model=AssessmentShape, dependencies=[Depends(our_request)])
 def assess_sent(
     site: Here, visitor: Member, response: Response, patient: dict[str, Any], guideline: Only = None
 ) -> dict[str, Any]:
@@ -55,7 +54,3 @@ def _told(site: Here, visitor: Member, response: Response, patient: Patient, onl
     kept = assessed(site, visitor, patient, only or ())
     response.headers[ANSWER_ID] = kept.id
     return assessment_json(kept.assessment)
-
-
-router = APIRouter(prefix="/api/v1")
-router.include_router(short)

@@ -212,9 +212,7 @@ def rule(site: Here, visitor: Reader, document_id: str, rule_id: str) -> Respons
 
 
 @router.post("/refresh")
-def refresh(
-    request: Request, site: Here, visitor: Governor, document: Annotated[str, Form(max_length=64)], csrf: Csrf = ""
-) -> Response:
+def refresh(request: Request, site: Here, visitor: Governor, document: Line = "", csrf: Csrf = "") -> Response:
     """Read a document as a guideline, now or anew."""
     require_our_form(request, csrf)
     found = site.app.guidelines.refresh(document, visitor.whole)
