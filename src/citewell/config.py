@@ -46,6 +46,8 @@ class Settings(BaseSettings):
     max_context_tokens: int = Field(default=3_000, ge=200, description="Most tokens of evidence in a prompt.")
     max_history_tokens: int = Field(default=1_000, ge=0, description="Most tokens of conversation in a prompt.")
 
+    chat_days: int = Field(default=30, ge=1, description="Days without a word after which a chat is deleted.")
+
     max_file_mb: int = Field(default=100, ge=1, description="Largest file that is read, in MiB.")
     max_pages: int = Field(default=1_500, ge=1, description="Most pages that one PDF may have.")
     max_characters: int = Field(default=20_000_000, ge=1, description="Most characters that one document may have.")

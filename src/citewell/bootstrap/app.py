@@ -26,6 +26,7 @@ if TYPE_CHECKING:
     from citewell.answer.retrieve import Search
     from citewell.answer.stream import Event
     from citewell.assistants.knowledge import Knowledge
+    from citewell.bootstrap.chat import ChatRoom
     from citewell.bootstrap.guidelines import GuidelineShelf
     from citewell.clinical import Lexicon
     from citewell.ingest.library import Added
@@ -149,6 +150,13 @@ class App:
         from citewell.bootstrap.guidelines import GuidelineShelf
 
         return GuidelineShelf(self.settings, self.library, reader=lambda: self.reader, desk=lambda: self.desk)
+
+    @cached_property
+    def chat(self) -> ChatRoom:
+        """The guidelines chat."""
+        from citewell.bootstrap.chat import ChatRoom
+
+        return ChatRoom(self)
 
     @cached_property
     def desk(self) -> Desk:
@@ -281,7 +289,9 @@ class App:
         record = self.desk.audit.read(answer_id, asker)
         if is_assessment(record):
             return self.guidelines.replay(record, asker)
-        return self.desk.replay(answer_id, asker)
+        setup = record.words["setup"]
+        desk = self.chat.desk(setup["guidelines"]) if setup.get("assistant") == "guidelines" else self.desk
+        return desk.replay(answer_id, asker)
 
     def verify_sentence(self, sentence: str, spans: Sequence[Span]) -> Check:
         """Hold one sentence against the words that it cites."""

@@ -18,7 +18,7 @@ from citewell.adapters.store.routing import SqlInbox
 from citewell.adapters.store.schema import answers
 from citewell.adapters.store.schema import conversations as conversations_table
 from citewell.adapters.store.seal import KEY_FILE, Seal
-from citewell.answer.desk import Desk
+from citewell.answer.desk import Assistant, Desk
 from citewell.errors import LibraryError
 
 if TYPE_CHECKING:
@@ -27,18 +27,30 @@ if TYPE_CHECKING:
 
 def make_desk(library: SqlLibrary, knowledge: Callable[[], Knowledge]) -> Desk:
     """The desk of the knowledge assistant."""
-    engine, path = library.engine, library.path
-    seal = open_seal(library)
-    audit = SqlAudit(engine, path, seal)
-    conversations = SqlConversations(engine, path, seal, assistant="knowledge")
-    inbox = SqlInbox(engine, path, seal)
 
     def past_assistant(stamp: int, only: Collection[int] | None) -> Knowledge:
         index = ExactIndex(library.at(stamp, only=only))
         return replace(knowledge(), search=replace(knowledge().search, index=index))
 
+    return desk_of(library, "knowledge", knowledge, past_assistant)
+
+
+def desk_of(
+    library: SqlLibrary,
+    name: str,
+    assistant: Callable[[], Assistant],
+    past_assistant: Callable[[int, Collection[int] | None], Assistant],
+    *,
+    keep_days: int | None = None,
+) -> Desk:
+    """The desk of an assistant; its conversations end after so many days without a word, where a number is given."""
+    engine, path = library.engine, library.path
+    seal = open_seal(library)
+    audit = SqlAudit(engine, path, seal)
+    conversations = SqlConversations(engine, path, seal, assistant=name, keep_days=keep_days)
+    inbox = SqlInbox(engine, path, seal)
     return Desk(
-        assistant=knowledge,
+        assistant=assistant,
         past_assistant=past_assistant,
         library=library,
         conversations=conversations,

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import uuid
-from datetime import UTC
+from datetime import UTC, timedelta
 from pathlib import Path
 from typing import Any
 
@@ -24,11 +24,14 @@ NO_SUCH_CONVERSATION = "There is no such conversation. `citewell conversations` 
 class SqlConversations:
     """The conversations with one assistant; reads and writes only what the asker owns."""
 
-    def __init__(self, engine: Engine, path: Path, seal: Seal, *, assistant: str) -> None:
+    def __init__(self, engine: Engine, path: Path, seal: Seal, *, assistant: str, keep_days: int | None = None) -> None:
         self._engine, self._path, self._seal, self._assistant = engine, path, seal, assistant
+        self._keep_days = keep_days
+        """Days without a word after which a conversation is deleted; None keeps it."""
 
     def begin(self, question: str, asker: Asker, *, conversation_id: str | None) -> Place:
         """Keep a question, in a new conversation unless one is named; one that still waits is not kept twice."""
+        self._drop_expired()
         with writing(self._engine, self._path) as connection:
             if conversation_id is None:
                 conversation_id = self._start(connection, question, asker)
@@ -56,6 +59,7 @@ class SqlConversations:
 
     def turns(self, conversation_id: str, asker: Asker, *, newest: int | None = None) -> list[Turn]:
         """The turns, oldest first; only so many of the newest where a number is given."""
+        self._drop_expired()
         query = select(messages).where(messages.c.conversation_id == conversation_id)
         with reading(self._engine, self._path) as connection:
             if not self._is_mine(connection, conversation_id, asker):
@@ -65,6 +69,7 @@ class SqlConversations:
 
     def all(self, asker: Asker) -> list[Conversation]:
         """The asker's conversations, the last changed first."""
+        self._drop_expired()
         query = select(conversations).where(self._mine(asker))
         with reading(self._engine, self._path) as connection:
             rows = connection.execute(query.order_by(conversations.c.changed_at.desc(), conversations.c.id)).all()
@@ -80,12 +85,26 @@ class SqlConversations:
 
     def erase(self, conversation_id: str, asker: Asker) -> None:
         """Remove a conversation; the audit log keeps its answers."""
+        self._drop_expired()
         mine = self._mine(asker) & (conversations.c.id == conversation_id)
         with writing(self._engine, self._path) as connection:
             if connection.execute(delete(conversations).where(mine)).rowcount == 0:
                 raise NotFound(NO_SUCH_CONVERSATION)
 
     # -------------------------------------------------------------------------------------------------------- inside
+
+    def _drop_expired(self) -> None:
+        """Delete what nobody has spoken in for too long; from then on its id is as good as none."""
+        if self._keep_days is None:
+            return
+        old = (conversations.c.assistant == self._assistant) & (
+            conversations.c.changed_at < now() - timedelta(days=self._keep_days)
+        )
+        with reading(self._engine, self._path) as connection:
+            if connection.execute(select(conversations.c.id).where(old).limit(1)).first() is None:
+                return
+        with writing(self._engine, self._path) as connection:
+            connection.execute(delete(conversations).where(old))
 
     def _start(self, connection: Connection, question: str, asker: Asker) -> str:
         conversation_id = str(uuid.uuid4())

@@ -130,8 +130,8 @@ CLEARLY = 0.02
 """How much nearer another class must be than the one that cues suggest."""
 ALARMING = 0.60
 """From here on a message that is nearest to an emergency is one, whatever cues say."""
-CAUTION = 0.05
-"""How much farther than the nearest an emergency may be where no cue settles a message: none must be missed."""
+NOTABLE, CAUTION = 0.30, 0.05
+"""From where on, and how much farther than the nearest, an emergency counts where no cue settles a message."""
 
 
 def classify(message: str, loaded: Loaded = NOTHING, *, near: Nearness | None = None) -> Sorted:
@@ -157,7 +157,7 @@ def _heard(by_cues: Sorted, nearness: Mapping[InputClass, float], *, is_settled:
     best = max(nearness, key=lambda one: nearness[one])
     danger = nearness["safety_urgent"]
     is_alarming = best == "safety_urgent" and danger >= ALARMING and not asks
-    is_close = not is_settled and danger >= max(LIKE, nearness[best] - CAUTION) and by_cues.input_class != "proceed"
+    is_close = not is_settled and danger >= max(NOTABLE, nearness[best] - CAUTION) and by_cues.input_class != "proceed"
     if is_alarming or is_close:
         return replace(by_cues, input_class="safety_urgent", needs_safety=True)
     is_clear = nearness[best] >= LIKE and nearness[best] >= nearness[by_cues.input_class] + CLEARLY

@@ -91,15 +91,15 @@ def _other_names() -> dict[Unit, tuple[str, ...]]:
     """What the table of findings calls the same thing, by concept."""
     found: dict[Unit, tuple[str, ...]] = {}
     for name, *others in rows("concepts.tsv"):
-        for unit in units(name):
-            found.setdefault(unit, (name, *others))
+        if len(named := units(name)) == 1:
+            found.setdefault(next(iter(named)), (name, *others))
     return found
 
 
 def _synonyms(phrases: Iterable[str]) -> str:
     """Other names of what these phrases speak of, such as patients use."""
     known = " ".join(phrases).casefold()
-    wanted = dict.fromkeys(unit for phrase in phrases for unit in units(phrase))
+    wanted = dict.fromkeys(unit for phrase in phrases for unit in sorted(units(phrase), key=sorted))
     names = (_new_names(_other_names().get(unit, ()), known) for unit in wanted)
     found = list(dict.fromkeys(name for some in names for name in some))
     return f"Also called: {', '.join(found)}" if found else ""

@@ -6,12 +6,19 @@ import re
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from functools import cache
+from pathlib import Path
 from typing import Literal
 
+from citewell.answer.cite import cite
+from citewell.answer.guard import is_suspicious
 from citewell.assistants.guidelines.match import mentions
 from citewell.assistants.guidelines.retrieve import RULE_ID
 from citewell.assistants.guidelines.tables import rows
-from citewell.types import Message
+from citewell.ports import Writer
+from citewell.prompts import Template
+from citewell.types import Context, Message
+
+REWRITE = Template.read(Path(__file__).parent / "chat_rewrite.txt")
 
 Strategy = Literal["direct", "topic_enriched", "llm_rewrite", "rewrite"]
 """Tier A, tier C, tier B by a model, and the same without one."""
@@ -76,18 +83,39 @@ def rewritten(query: Query, message: str, history: Sequence[Message], rewrite: R
         return None
     if rewrite is not None and (written := rewrite(message, history[-HISTORY_MESSAGES:])):
         return Query(written, "llm_rewrite")
-    said = next((one.text for one in reversed(history) if one.role == "user" and one.text != message), "")
+    said = "" if has_own_entity(message) else _asked_before(message, history)
     named = [one.concept.name for text in (message, said) for one in mentions(text)]
     text = " ".join(dict.fromkeys([*named, *(one for one in (said, message) if one)]))
-    return None if text == query.text else Query(text, "rewrite")
+    return None if text in (query.text, message) else Query(text, "rewrite")
+
+
+def _asked_before(message: str, history: Sequence[Message]) -> str:
+    """The last message of the person that stood on its own."""
+    asked = (one.text for one in reversed(history) if one.role == "user" and one.text != message)
+    return next((text for text in asked if not is_follow_up(text)), "")
+
+
+MAX_QUERY_WORDS = 20
+
+
+def rewriting(writer: Writer) -> Rewrite:
+    """Has a model make a message stand on its own; a reply that is none, or reads like an order, is not used."""
+
+    def rewrite(message: str, history: Sequence[Message]) -> str | None:
+        pieces = writer.write(message, Context((), tuple(history)), rules=REWRITE.text)
+        reply = next((line.strip() for line in "".join(pieces).splitlines() if line.strip()), "")
+        text = " ".join(cite(reply, ()).text.strip("\"'“”").split()[:MAX_QUERY_WORDS])
+        return None if not text or is_suspicious(text) else text
+
+    return rewrite
 
 
 def named_plainly(query: str) -> str:
     """The query with the guideline's names for what it says in a patient's words.
 
-    >>> named_plainly("blood in my wee")
-    'blood in my wee (visible haematuria, haematuria)'
+    >>> named_plainly("blood in my wee"), named_plainly("haematuria aged 60")
+    ('blood in my wee (visible haematuria)', 'haematuria aged 60')
     """
-    names = dict.fromkeys(one.concept.name for one in mentions(query))
+    names = dict.fromkeys(one.concept.name for one in mentions(query) if one.concept.id.startswith("GL:"))
     new = [name for name in names if name.casefold() not in query.casefold()]
     return f"{query} ({', '.join(new)})" if new else query

@@ -78,13 +78,35 @@ def described_person(question: str) -> Patient:
     >>> described_person("haematuria aged 60").age, described_person("a 32-year-old woman").sex
     (60, 'female')
     """
-    stated = _AGE.search(question)
-    age = int(stated.group("first") or stated.group("second")) if stated else None
+    age = _age(question)
     is_female, is_male = _FEMALE.search(question) is not None, _MALE.search(question) is not None
     sex: Literal["female", "male"] | None = None
     if is_female != is_male:
         sex = "female" if is_female else "male"
-    return Patient("asked about", age=age if age is not None and age <= OLDEST else None, sex=sex)
+    return Patient("asked about", age=age, sex=sex)
+
+
+def _age(question: str) -> int | None:
+    """The age that a question states; “over 80” is read as 81, “under 40” as 39.
+
+    >>> _age("aged 60"), _age("people over 80"), _age("what about under 40s?"), _age("for 40 days")
+    (60, 81, 39, None)
+    """
+    if stated := _AGE.search(question):
+        age = int(stated.group("first") or stated.group("second"))
+    elif bound := _BOUND.search(question):
+        is_over = bound.group("word").casefold() in ("over", "above", "older than")
+        age = int(bound.group("age")) + (1 if is_over else -1)
+    else:
+        return None
+    return age if 0 <= age <= OLDEST else None
+
+
+_BOUND = re.compile(
+    r"(?<!\w)(?P<word>over|above|older than|under|below|younger than) (?:the age of )?(?P<age>\d{1,3})s?"
+    r"(?!\w|\s*(?:%|mmhg|mg|ng|iu|u/|micrograms?|days?|weeks?|months?|hours?)|[./]\d)",
+    re.IGNORECASE,
+)
 
 
 def _person_boost(person: Record, rule: Rule, guideline: Guideline) -> float:

@@ -62,12 +62,12 @@ class Books:
         searched = tuple(piece for piece in found if piece.matched)
         publisher = document.metadata.publisher
         starts = tuple(chunk.start for chunk in chunks)
-        vectors = self._vectors([piece.matched for piece in searched])
+        vectors = self.vectors([piece.matched for piece in searched])
         return Book(
             guideline, entry.id, entry.version, publisher, found, searched, vectors, Shared.of(searched), starts
         )
 
-    def _vectors(self, texts: Sequence[str]) -> Vectors:
+    def vectors(self, texts: Sequence[str]) -> Vectors:
         """The vectors of these texts: from the folder where they are known, and into it where they are new."""
         embedder = self._embedder()
         name = hashlib.sha256("\0".join((embedder.fingerprint, *texts)).encode()).hexdigest()

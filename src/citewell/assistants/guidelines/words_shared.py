@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+import re
 from collections import Counter
 from dataclasses import dataclass
 from functools import cache
@@ -27,8 +28,21 @@ def focus(question: str) -> tuple[Unit, ...]:
     >>> len(focus("Which people should be referred?"))
     0
     """
-    wanted = (frozenset(one for one in unit if one not in _stop()) for unit in units(question))
-    return tuple(sorted((unit for unit in wanted if unit), key=sorted))
+    wanted = {frozenset(one for one in unit if one not in _stop()) for unit in units(question)}
+    found = {unit for unit in wanted if unit} | {frozenset({one}) for one in numbered(question)}
+    return tuple(sorted(found, key=sorted))
+
+
+_NUMBERED = re.compile(r"(?<!\w)(step|stage|type|table|grade)s? (\d{1,2})(?!\w|\.\d)", re.IGNORECASE)
+
+
+def numbered(text: str) -> set[str]:
+    """Things that only their number tells apart.
+
+    >>> sorted(numbered("Step 1 or step 2 treatment"))
+    ['step 1', 'step 2']
+    """
+    return {f"{name.lower()} {number}" for name, number in _NUMBERED.findall(text)}
 
 
 def is_clinical(unit: Unit) -> bool:
@@ -67,4 +81,4 @@ class Shared:
 
 def _names(piece: Piece) -> frozenset[str]:
     found = units(piece.matched)
-    return frozenset(one for unit in found for one in unit | broader(unit))
+    return frozenset(one for unit in found for one in unit | broader(unit)) | numbered(piece.matched)

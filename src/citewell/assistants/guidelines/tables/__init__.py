@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import hashlib
 from functools import cache
 from pathlib import Path
 
@@ -17,3 +18,12 @@ def rows(name: str) -> tuple[tuple[str, ...], ...]:
     """
     lines = (FOLDER / name).read_text("utf-8").splitlines()
     return tuple(tuple(line.split("\t")) for line in lines if line and not line.startswith("#"))
+
+
+@cache
+def fingerprint() -> str:
+    """One hash for all tables: it tells later whether policy was the same."""
+    found = hashlib.sha256()
+    for path in sorted(FOLDER.glob("*.tsv")):
+        found.update(path.name.encode() + b"\0" + path.read_bytes())
+    return found.hexdigest()

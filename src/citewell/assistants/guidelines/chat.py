@@ -1,0 +1,266 @@
+"""The guarded chat: sort a message, search, judge what was found, and answer with whole, cited rules or not at all."""
+
+from __future__ import annotations
+
+import time
+import uuid
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, replace
+from importlib.metadata import version
+from pathlib import Path
+from typing import Any
+
+from citewell.answer.assemble import Budget, assemble
+from citewell.answer.finish import Asked, Frame, Judge, Policy, Verify, finish, refuse
+from citewell.answer.guard import is_suspicious
+from citewell.answer.stream import Done, Event, Working, whole_sentences
+from citewell.assistants.guidelines.chat_words import Words
+from citewell.assistants.guidelines.classify import Loaded, Nearness, Sorted, classify, topics_covered
+from citewell.assistants.guidelines.examples import Embed
+from citewell.assistants.guidelines.quality import Quality, quality
+from citewell.assistants.guidelines.queries import Query, Rewrite, build_query, has_own_entity, named_plainly, rewritten
+from citewell.assistants.guidelines.quote import Quoter, whole, worth_quoting
+from citewell.assistants.guidelines.retrieve import Found, retrieve
+from citewell.assistants.guidelines.shelve import Book
+from citewell.assistants.guidelines.tables import fingerprint
+from citewell.assistants.guidelines.topic import mark, topic
+from citewell.ports import Writer
+from citewell.prompts import Template
+from citewell.types import Claim, Context, Hit, Message, Refuse, Scope, Why
+
+RULES = Template.read(Path(__file__).parent / "chat_rules.txt")
+POLICY = Policy(threshold=0.0, min_relevance=0.0)
+"""Whether there is enough to answer is the quality gate's matter, which knows cosines and words of rules."""
+EVIDENCE_TOKENS = 3_000
+HISTORY_TOKENS = 1_000
+WHOLE = 100_000
+"""Tokens that quoting may take: a rule is never cut."""
+
+Shelf = Callable[[Scope, Sequence[str]], Sequence[Book]]
+"""The guidelines of a scope, or those that are named; NotFound where there is none."""
+
+
+@dataclass(frozen=True, slots=True)
+class Searched:
+    """What was looked for, what came of it, and whether that is enough."""
+
+    query: Query
+    found: Sequence[Found]
+    quality: Quality
+
+
+@dataclass(frozen=True)
+class Chat:
+    """The assistant, with the parts it needs."""
+
+    shelf: Shelf
+    embed: Embed
+    near: Callable[[], Nearness]
+    writer: Writer
+    verify: Verify
+    calibrate: Callable[[Sequence[Claim], Context], float]
+    rewrite: Rewrite | None = None
+    """A model's way to make a follow-up stand on its own; None where there is no model."""
+    only: tuple[str, ...] = ()
+    """Guidelines that were named, by name or document; all that may be seen where none is."""
+
+    def ask(self, question: str, *, scope: Scope, history: Sequence[Message] = ()) -> Iterator[Event]:
+        """Answer one message; the last event holds the answer."""
+        started = time.perf_counter()
+        books = tuple(self.shelf(scope, self.only))
+        turn = Turn(self, question, books, Words(books), started)
+        yield Working("searching")
+        sorted_ = classify(question, Loaded.of(book.guideline for book in books), near=self.near())
+        if (told := self._canned(turn, sorted_)) is not None:
+            yield Done(refuse(turn.asked(Context(()), noted(sorted_)), told, judge=turn.judge()))
+            return
+        searched = self._searched(question, _speaking(books, sorted_), history)
+        notes = noted(sorted_, searched)
+        if (told := _unanswered(turn, sorted_, searched)) is not None:
+            yield Done(refuse(turn.asked(Context(()), notes), told, judge=turn.judge()))
+            return
+        context = self._context(question, searched, history)
+        yield Working("writing", len(context.evidence))
+        asked = turn.asked(context, notes, self._frame(turn, sorted_, searched))
+        pieces = self.writer.write(question, context, rules=RULES.text)
+        cut = whole if self._quotes else whole_sentences
+        yield from finish(pieces, asked, verify=self.verify, judge=turn.judge(), cut=cut)
+
+    def setup(self) -> Mapping[str, Any]:
+        """What it is set to, so that an answer can be told from another's later."""
+        writer = {"name": self.writer.name, "window": self.writer.window, "reply": self.writer.reply}
+        built = {"citewell": version("citewell"), "assistant": "guidelines", "prompts": {"rules": RULES.hash}}
+        return {**built, "writer": writer, "tables": fingerprint(), "guidelines": list(self.only)}
+
+    @property
+    def _quotes(self) -> bool:
+        return isinstance(self.writer, Quoter)
+
+    def _canned(self, turn: Turn, sorted_: Sorted) -> str | None:
+        """What is said to messages for which nothing is looked up."""
+        words = turn.words
+        if is_suspicious(turn.question) and not sorted_.needs_safety:
+            return words.text("instruction")
+        match sorted_.input_class:
+            case "smalltalk" | "meta":
+                return words.text(sorted_.input_class)
+            case "chitchat_redirect":
+                return words.text("chitchat")
+            case "needs_clarification":
+                return words.text("clarify")
+            case "medical_out_of_scope":
+                return words.text("out_of_scope")
+            case "safety_urgent" | "proceed":
+                is_bare = sorted_.input_class == "safety_urgent" and not has_own_entity(turn.question)
+                is_unsafe = is_bare or is_suspicious(turn.question)
+                return f"{words.text('safety')}\n\n{words.text('safety_asks')}" if is_unsafe else None
+
+    def _searched(self, question: str, books: Sequence[Book], history: Sequence[Message]) -> Searched:
+        """Search once, and once more with other words where nothing was found."""
+        query = build_query(question, topic(history, books), history, self.rewrite)
+        first = self._found(query, books)
+        if first.quality == "none" and (other := rewritten(query, question, history, self.rewrite)) is not None:
+            again = self._found(other, books)
+            return again if again.quality != "none" else first
+        return first
+
+    def _found(self, query: Query, books: Sequence[Book]) -> Searched:
+        text = named_plainly(query.text)
+        found = retrieve(query.text, self.embed([text])[0], books)
+        return Searched(replace(query, text=text), found, quality(query.text, found))
+
+    def _context(self, question: str, searched: Searched, history: Sequence[Message]) -> Context:
+        """The passages that the writer sees: those worth quoting, or for a model all that were found."""
+        found = worth_quoting(searched.query.text, searched.found) if self._quotes else searched.found
+        evidence = WHOLE if self._quotes else EVIDENCE_TOKENS
+        budget = Budget(self.writer.window, self.writer.reply, evidence, HISTORY_TOKENS)
+        hits = [hit(one) for one in found]
+        return assemble(question, hits, history, system=RULES.text, budget=budget, count=self.writer.count)
+
+    def _frame(self, turn: Turn, sorted_: Sorted, searched: Searched) -> Frame:
+        """What stands round the answer: safety first, then what it cannot say, then how far it goes."""
+        is_weak = searched.quality == "weak"
+        before = [
+            turn.words.text("safety") if sorted_.needs_safety else "",
+            turn.words.text("no_diagnosis") if sorted_.wants_diagnosis else "",
+            turn.words.text("qualify_before") if is_weak else "",
+        ]
+        return Frame(
+            mark=mark,
+            before="\n\n".join(part for part in before if part),
+            after=turn.words.text("qualify_after") if is_weak else "",
+            gap="\n\n" if self._quotes else " ",
+            reservation="limited evidence in the guideline" if is_weak else None,
+        )
+
+
+@dataclass(frozen=True, slots=True)
+class Turn:
+    """One message while it is being answered."""
+
+    chat: Chat
+    question: str
+    books: tuple[Book, ...]
+    words: Words
+    started: float
+
+    def asked(self, context: Context, notes: Mapping[str, Any], frame: Frame | None = None) -> Asked:
+        """What the gate must know."""
+        return Asked(
+            id=str(uuid.uuid4()),
+            question=self.question,
+            context=context,
+            model=self.chat.writer.name,
+            prompt_hash=RULES.hash,
+            policy=POLICY,
+            rules=RULES.text,
+            frame=frame or Frame(),
+            notes=notes,
+        )
+
+    def judge(self) -> Judge:
+        """The end of an answer; what does not pass is refused, nobody is sent it."""
+        return Judge(
+            rate=lambda _answer: None,
+            calibrate=self.chat.calibrate,
+            route=lambda _reason: Refuse(self.words.text("refuse")),
+            took_ms=lambda: (time.perf_counter() - self.started) * 1000,
+        )
+
+
+def _speaking(books: Sequence[Book], sorted_: Sorted) -> Sequence[Book]:
+    """The guidelines that speak of what is asked for; all of them where it is no matter that only some do."""
+    fitting = [book for book in books if sorted_.topics <= topics_covered(_titles(book))]
+    return fitting or books
+
+
+def _titles(book: Book) -> list[str]:
+    guideline = book.guideline
+    return [guideline.title, *(rule.section for rule in guideline.rules), *(one.term for one in guideline.definitions)]
+
+
+def _unanswered(turn: Turn, sorted_: Sorted, searched: Searched) -> str | None:
+    """What is said where too little was found; None where there is enough."""
+    if sorted_.input_class == "safety_urgent" and searched.quality != "sufficient":
+        return f"{turn.words.text('safety')}\n\n{turn.words.text('safety_asks')}"
+    if searched.quality != "none":
+        return None
+    told = turn.words.text("out_of_scope" if sorted_.topics else "refuse")
+    return f"{turn.words.text('safety')}\n\n{told}" if sorted_.needs_safety else told
+
+
+def hit(one: Found) -> Hit:
+    """A piece as evidence, at its place in the library; its label is the innermost section, and so is kept with it."""
+    piece, book = one.piece, one.book
+    around = (piece.rules[0].section,) if piece.kind == "rule" else ()
+    return Hit(
+        document_id=book.document_id,
+        document=book.guideline.title,
+        version=book.version,
+        chunk_index=book.chunk_at(piece.start),
+        start=piece.start,
+        end=piece.end,
+        text=piece.text,
+        page=piece.page or None,
+        section=(*around, piece.label),
+        tags=(),
+        raw_cosine=one.score,
+        rank_score=one.rank,
+        relevance=min(1.0, max(0.0, one.score)),
+        why=Why(None, None, (), None),
+    )
+
+
+def noted(sorted_: Sorted, searched: Searched | None = None) -> dict[str, Any]:
+    """How an answer came about, as the API and the record tell it."""
+    if searched is None:
+        outside = "out_of_scope" if sorted_.input_class == "medical_out_of_scope" else None
+        return {
+            "input_class": sorted_.input_class,
+            "query_strategy": None,
+            "search_query": None,
+            "guardrail_result": outside,
+            "top_score": None,
+            "chunks": [],
+        }
+    is_outside = searched.quality == "none" and bool(sorted_.topics)
+    return {
+        "input_class": sorted_.input_class,
+        "query_strategy": searched.query.strategy,
+        "search_query": searched.query.text,
+        "guardrail_result": "out_of_scope" if is_outside else searched.quality,
+        "top_score": round(max((one.score for one in searched.found), default=0.0), 4),
+        "chunks": [_chunk(one) for one in searched.found],
+    }
+
+
+def _chunk(one: Found) -> dict[str, Any]:
+    return {
+        "guideline": one.book.guideline.name,
+        "kind": one.piece.kind,
+        "id": one.piece.id,
+        "label": one.piece.label,
+        "page": one.piece.page,
+        "score": round(one.score, 4),
+        "boost": round(one.boost, 4),
+    }

@@ -1,0 +1,82 @@
+"""The writer without a model: whole rules, rows and definitions, word for word."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Sequence
+
+from citewell.assistants.guidelines.criteria import Criteria
+from citewell.assistants.guidelines.entries import facts
+from citewell.assistants.guidelines.evaluate import evaluate
+from citewell.assistants.guidelines.evaluate_finding import Record
+from citewell.assistants.guidelines.rank import described_person
+from citewell.assistants.guidelines.retrieve import Found
+from citewell.assistants.guidelines.state import State
+from citewell.types import Context
+
+WINDOW_TOKENS = 1_000_000
+"""Nothing is sent anywhere, so all evidence fits."""
+CHARACTERS_PER_TOKEN = 4
+MAX_QUOTED = 4
+SHARE_OF_BEST = 0.75
+"""A rule is quoted when it holds nearly as much of what is asked for as the best one."""
+RANK_BELOW_BEST = 0.35
+
+
+class Quoter:
+    """Quotes each passage whole: half a rule may say the opposite of all of it."""
+
+    @property
+    def name(self) -> str:
+        return "extractive"
+
+    @property
+    def window(self) -> int:
+        return WINDOW_TOKENS
+
+    @property
+    def reply(self) -> int:
+        return 0
+
+    def count(self, text: str) -> int:
+        """About as many tokens as a model would count."""
+        return -(-len(text) // CHARACTERS_PER_TOKEN)
+
+    def write(self, question: str, context: Context, *, rules: str) -> Iterator[str]:  # noqa: ARG002
+        """One piece for each passage, with its mark."""
+        for one in context.evidence:
+            yield f"{one.text} [{one.alias}]"
+
+    def rate(self, question: str, context: Context, answer: str) -> float | None:  # noqa: ARG002
+        """None: it has no opinion of its own words."""
+        return None
+
+    def close(self) -> None:
+        """Nothing is open."""
+
+
+def whole(pieces: Iterable[str]) -> Iterable[str]:
+    """A quoted passage is checked and shown as one."""
+    return pieces
+
+
+def worth_quoting(question: str, found: Sequence[Found]) -> list[Found]:
+    """What answers: all that was named, or those that come near the best and are open to the person asked about."""
+    named = [one for one in found if one.is_named]
+    if named or not found:
+        return named
+    best_share, best_rank = max(one.share for one in found), found[0].rank
+    near = [one for one in found if one.share >= SHARE_OF_BEST * best_share and one.rank >= best_rank - RANK_BELOW_BEST]
+    person = Record(described_person(question))
+    return [one for one in near if not _is_closed(one, person)][:MAX_QUOTED] or near[:1]
+
+
+def _is_closed(one: Found, person: Record) -> bool:
+    """Whether a rule is for people whom the one asked about can never be among: children, or the other sex."""
+    for rule in one.piece.rules:
+        known = facts(rule)
+        people: tuple[Criteria, ...] = (*known.ages, *known.sexes)
+        judged = [evaluate(condition, person, one.book.guideline) for condition in people]
+        closed = [found.state is State.NOT_MET and all(each.is_fixed for each in found.judged) for found in judged]
+        if closed and all(closed):
+            return True
+    return False

@@ -1,0 +1,68 @@
+"""What a talk is about: read from the citations of its last cited answer, so that nothing else has to be kept."""
+
+from __future__ import annotations
+
+import re
+from collections import Counter
+from collections.abc import Iterable, Sequence
+
+from citewell.assistants.guidelines.entries import Piece, facts
+from citewell.assistants.guidelines.guideline import Rule
+from citewell.assistants.guidelines.match import mentions, units
+from citewell.assistants.guidelines.shelve import Book
+from citewell.types import Citation, Message
+
+MAX_TERMS = 2
+_CITED = re.compile(r"\[(?P<label>[^\[\]\n]+?), p\.(?P<page>\d+)\]")
+
+
+def mark(citation: Citation) -> str:
+    """How the chat cites: “[NG12 §1.1.1, p.9]”."""
+    label = citation.section[-1] if citation.section else citation.document
+    return f"[{label}, p.{citation.page}]" if citation.page else f"[{label}]"
+
+
+def topic(history: Sequence[Message], books: Iterable[Book]) -> str | None:
+    """The commonest site among what the last cited answer cites, and up to two clinical terms.
+
+    An answer without citations changes nothing: it is passed over, and the one before it counts.
+    """
+    shelves = list(books)
+    for at in range(len(history) - 1, -1, -1):
+        said = history[at]
+        if said.role != "assistant" or not (cited := _cited(said.text, shelves)):
+            continue
+        asked = history[at - 1].text if at else ""
+        return _told(cited, asked)
+    return None
+
+
+def _cited(text: str, books: Iterable[Book]) -> list[Piece]:
+    """The pieces that an answer cites, as far as the guidelines at hand still have them."""
+    wanted = {(found["label"], int(found["page"])) for found in _CITED.finditer(text)}
+    return [
+        piece
+        for book in books
+        for piece in book.pieces
+        if piece.kind != "search" and (piece.label, piece.page) in wanted
+    ]
+
+
+def _told(cited: Sequence[Piece], asked: str) -> str | None:
+    """Site and terms as words to search by; numbers of sections would only be noise."""
+    rules = [rule for piece in cited for rule in piece.rules]
+    site = _commonest(rule.site or re.sub(r"^[\d.]+\s*", "", rule.section) for rule in rules)
+    named = [one for one in _asked_terms(asked, rules) if site is None or one.casefold() not in site.casefold()]
+    return " ".join([*([site] if site else []), *named[:MAX_TERMS]]) or None
+
+
+def _asked_terms(asked: str, rules: Sequence[Rule]) -> list[str]:
+    """What was asked about and the cited rules speak of, under the guideline's names."""
+    phrases = [one.phrase for rule in rules for one in facts(rule).findings]
+    wanted = {name for one in mentions(asked) for unit in units(one.concept.name) for name in unit}
+    return [phrase for phrase in dict.fromkeys(phrases) if any(wanted & unit for unit in units(phrase))]
+
+
+def _commonest(names: Iterable[str]) -> str | None:
+    counted = Counter(name for name in names if name)
+    return counted.most_common(1)[0][0] if counted else None

@@ -1,0 +1,131 @@
+"""Puts the guidelines chat together: searchable guidelines, its writer, and a desk that keeps its sessions."""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Iterator, Sequence
+from contextlib import suppress
+from dataclasses import dataclass, replace
+from functools import cached_property
+from typing import TYPE_CHECKING
+
+from citewell.answer.stream import Done, Event
+from citewell.answer.verify_score import calibrated
+from citewell.assistants.guidelines import TAG
+from citewell.assistants.guidelines.chat import Chat
+from citewell.assistants.guidelines.examples import examples, nearness
+from citewell.assistants.guidelines.queries import rewriting
+from citewell.assistants.guidelines.quote import Quoter
+from citewell.assistants.guidelines.shelve import Book, Books
+from citewell.bootstrap.desk import desk_of
+from citewell.errors import InputError, NotFound
+
+if TYPE_CHECKING:
+    from citewell.answer.desk import Desk
+    from citewell.assistants.guidelines.classify import Nearness
+    from citewell.assistants.guidelines.guideline import Guideline
+    from citewell.bootstrap.app import App
+    from citewell.types import Asker, Scope
+
+NAME = "guidelines"
+NO_SUCH_GUIDELINE = "There is no such guideline here. `citewell guidelines list` shows the names and ids."
+
+
+@dataclass(frozen=True)
+class ChatRoom:
+    """Where the chat is held; parts are loaded when something is first asked."""
+
+    app: App
+
+    def ask(
+        self, message: str, *, asker: Asker, session_id: str | None = None, only: Sequence[str] = ()
+    ) -> Iterator[Event]:
+        """Ask in a session, a new one unless one is named; a guideline that is not here is told before it is kept."""
+        self.shelf(asker.scope, only)
+        return self.desk(only).ask(message, asker=asker, conversation_id=session_id)
+
+    def answer(self, message: str, *, asker: Asker, session_id: str | None = None, only: Sequence[str] = ()) -> Done:
+        """The same, all at once."""
+        *_, last = self.ask(message, asker=asker, session_id=session_id, only=only)
+        assert isinstance(last, Done)
+        return last
+
+    def desk(self, only: Sequence[str] = ()) -> Desk:
+        """The desk for all guidelines, or for those that are named by name or document."""
+        chosen = tuple(only)
+        return replace(
+            self._desk,
+            assistant=lambda: self._chat(chosen),
+            past_assistant=lambda stamp, generations: self._past(stamp, generations, chosen),
+        )
+
+    @cached_property
+    def _desk(self) -> Desk:
+        def past(stamp: int, generations: Collection[int] | None) -> Chat:
+            return self._past(stamp, generations, ())
+
+        days = self.app.settings.chat_days
+        return desk_of(self.app.library, NAME, lambda: self._chat(()), past, keep_days=days)
+
+    @cached_property
+    def books(self) -> Books:
+        """The guidelines that have been set up for searching."""
+        folder = self.app.settings.home / "cache" / "guidelines"
+        return Books(self.app.library, lambda: self.app.embedder, folder)
+
+    @cached_property
+    def _near(self) -> Nearness:
+        return nearness(self.app.embedder.embed, self.books.vectors(examples()[1]))
+
+    def shelf(self, scope: Scope, only: Sequence[str] = ()) -> list[Book]:
+        """The current guidelines of a scope, or those that are named."""
+        if not only:
+            return [self.books.book(one, scope) for one in self.app.guidelines.chosen(scope)]
+        return [self.books.book(one, scope) for one in _named(self.app.guidelines.all(scope), only)]
+
+    def _chat(self, only: tuple[str, ...]) -> Chat:
+        is_quoting = self.app.settings.model == "extractive"
+        writer = Quoter() if is_quoting else self.app.writer
+        return Chat(
+            shelf=self.shelf,
+            embed=self.app.embedder.embed,
+            near=lambda: self._near,
+            writer=writer,
+            verify=self.app.verify_sentence,
+            calibrate=lambda claims, _context: calibrated([claim.check for claim in claims]),
+            rewrite=None if is_quoting else rewriting(writer),
+            only=only,
+        )
+
+    def _past(self, stamp: int, generations: Collection[int] | None, only: tuple[str, ...]) -> Chat:
+        """The chat over the editions that were current at a stamp."""
+        library, guidelines = self.app.library, self.app.guidelines
+
+        def shelf(scope: Scope, only: Sequence[str]) -> list[Book]:
+            ids = [document_id for _, document_id in library.at(stamp, only=generations).versions(scope)]
+            found = []
+            for one in ids:
+                with suppress(InputError):
+                    if TAG in library.entry(one, scope).tags:
+                        found.append(guidelines.guideline(one, scope))
+            if not found:
+                raise NotFound("The guideline of then is no longer here. The record still shows what was said.")
+            chosen = _named(found, only) if only else found
+            return [self.books.book(one, scope) for one in sorted(chosen, key=lambda one: (one.name, one.title))]
+
+        return replace(self._chat(only), shelf=shelf)
+
+
+def _named(found: Sequence[Guideline], only: Sequence[str]) -> list[Guideline]:
+    """The guidelines of these names or documents."""
+    chosen = []
+    for wanted in only:
+        fitting = [one for one in found if _is(one, wanted)]
+        if not fitting:
+            raise NotFound(NO_SUCH_GUIDELINE)
+        chosen += [one for one in fitting if one not in chosen]
+    return chosen
+
+
+def _is(guideline: Guideline, wanted: str) -> bool:
+    same_name = guideline.name.casefold() == wanted.strip().casefold()
+    return same_name or (guideline.entry is not None and guideline.entry.id == wanted.strip().lower())

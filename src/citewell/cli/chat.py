@@ -1,0 +1,42 @@
+"""`citewell chat`: talk to the guidelines, answered with whole rules or not at all."""
+
+from __future__ import annotations
+
+from typing import Annotated
+
+import typer
+
+from citewell.assistants.guidelines.chat_view import chat_json
+from citewell.cli.frame import Home, Json, opened, print_json, printable
+from citewell.cli.ids import find
+
+
+def chat(
+    context: typer.Context,
+    message: Annotated[str, typer.Argument(help="What you want to know, in your own words.", show_default=False)],
+    session: Annotated[
+        str | None,
+        typer.Option("--session", help="Go on in this session; its id or first characters.", show_default=False),
+    ] = None,
+    guideline: Annotated[
+        list[str] | None,
+        typer.Option("--guideline", help="Only this guideline, by name or id; may be repeated.", show_default=False),
+    ] = None,
+    home: Home = None,
+    json: Json = False,
+) -> None:
+    """Ask the guidelines: criteria, terms and rules by number, each quoted whole and cited."""
+    with opened(context, home) as library:
+        asker = library.owner()
+        session_id = None
+        if session is not None:
+            known = library.chat.desk().conversations.all(asker)
+            missing = "There is no such session, or it has expired. Leave out --session to begin a new one."
+            session_id = find(session, (one.id for one in known), missing=missing)
+        done = library.chat.answer(message, asker=asker, session_id=session_id, only=guideline or ())
+    if json:
+        print_json(chat_json(done))
+        return
+    typer.echo(printable(done.answer.text))
+    typer.echo("")
+    typer.echo(f"Go on with --session {(done.conversation_id or '')[:8]}")
