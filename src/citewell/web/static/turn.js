@@ -12,6 +12,9 @@ function make(tag, { text, ...rest } = {}, ...children) {
   return made;
 }
 
+// Places are not sources: a list of ten items from one document is one source.
+const sources = (citations) => `${counted(citations.length, "place")} in ${counted(new Set(citations.map((one) => one.document_id)).size, "document")}`;
+
 function address(source) {
   const chunk = source.source_id.slice(source.source_id.lastIndexOf(":") + 1);
   return { base: `/documents/${source.document_id}`, query: `chunk=${chunk}&start=${source.start}&end=${source.end}` };
@@ -177,7 +180,7 @@ export class Turn {
     copy.addEventListener("click", () => Turn.copy(this.element, copy));
     return make("div", { class: "about" },
       make("span", { class: "confidence" }, make("b", { text: word }), ` ${number(overall)}`),
-      make("span", { text: counted(answer.citations.length, "source") }),
+      make("span", { text: sources(answer.citations) }),
       make("span", { text: `${(answer.took_ms / 1000).toFixed(1)} s` }),
       why, make("a", { href: `/audit/${answer.id}`, text: "On record" }), copy);
   }
@@ -205,12 +208,12 @@ export class Turn {
       const text = line.firstChild.textContent.trim();
       return text + [...line.querySelectorAll(".chip")].map((one) => ` [${one.textContent}]`).join("");
     });
-    const sources = [...turn.querySelectorAll(".references li")].map((item) => {
+    const references = [...turn.querySelectorAll(".references li")].map((item) => {
       const where = item.querySelector(".place")?.textContent;
       return `[${item.value}] ${item.querySelector("a").textContent}${where ? `, ${where}` : ""}: “${item.querySelector("q").textContent}”`;
     });
     const question = turn.querySelector(".question").textContent;
-    const text = [question, "", ...lines, "", "References", ...sources].join("\n");
+    const text = [question, "", ...lines, "", "References", ...references].join("\n");
     try {
       await navigator.clipboard.writeText(text);
       button.textContent = "Copied";
