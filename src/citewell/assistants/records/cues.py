@@ -1,0 +1,74 @@
+"""Words as the tables have them: short forms in full, whole words, and the language that they are in."""
+
+from __future__ import annotations
+
+import re
+import unicodedata
+from functools import cache
+from typing import Literal, cast
+
+from citewell.assistants.records.tables import rows
+
+Language = Literal["en", "fr", "de"]
+LANGUAGES: tuple[Language, ...] = ("en", "fr", "de")
+
+_SHORT = tuple(
+    (re.compile(short, re.IGNORECASE), full)
+    for short, full in (
+        (r"\bwon't\b", "will not"),
+        (r"\b(can)(?:'t|not)\b", r"\1 not"),
+        (r"\b(is|are|was|were|do|does|did|has|have|had|would|could|should|must|need|might)n't\b", r"\1 not"),
+        (r"\b(do|does|did|can|is)nt\b", r"\1 not"),
+        (r"\b(i)'?m\b(?!-)", r"\1 am"),
+        (r"\b(i|you|we|they|who|could|should|would|might|must)'ve\b", r"\1 have"),
+        (r"\b(i)ve\b", r"\1 have"),
+        (r"\b(you|we|they|who)'re\b", r"\1 are"),
+        (r"\b(i|you|he|she|it|we|they|that|there|this)'ll\b", r"\1 will"),
+        (r"\b(i|you|he|she|we|they)'d better\b", r"\1 had better"),
+        (r"\b(i|you|he|she|it|we|they)'d\b", r"\1 would"),
+        (r"\b(it|that|this|what|who|where|how|there|here|he|she|when|why)'s\b", r"\1 is"),
+    )
+)
+_APOSTROPHES = re.compile("[’‘ʼ´`]")
+
+
+def spelled(text: str) -> str:
+    """A text with one space between words and its short forms in full.
+
+    >>> spelled("It’s bad,  I can't sleep")
+    'It is bad, I can not sleep'
+    """
+    text = _APOSTROPHES.sub("'", " ".join(unicodedata.normalize("NFKC", text).split()))
+    if "'" in text or "ive" in text.casefold() or "nt" in text.casefold() or "cannot" in text.casefold():
+        for short, full in _SHORT:
+            text = short.sub(full, text)
+    return text
+
+
+def whole_words(pattern: str) -> re.Pattern[str]:
+    """A pattern of a table, compiled to match whole words in any case.
+
+    >>> whole_words("pain").search("painkillers") is None
+    True
+    """
+    return re.compile(rf"(?<![\w])(?:{pattern})(?![\w])", re.IGNORECASE)
+
+
+@cache
+def _language_words() -> tuple[tuple[Language, frozenset[str]], ...]:
+    return tuple((cast(Language, language), frozenset(words.split())) for language, words in rows("languages.tsv"))
+
+
+_WORD = re.compile(r"[^\W_]+")
+
+
+def language_of(text: str) -> Language:
+    """The language whose small words a text has most of; English where nothing tells.
+
+    >>> language_of("Welche Dosis nehme ich?"), language_of("Quelle est ma dose ?"), language_of("HbA1c?")
+    ('de', 'fr', 'en')
+    """
+    words = _WORD.findall(text.casefold())
+    counts = {language: sum(word in known for word in words) for language, known in _language_words()}
+    best = max(counts, key=lambda one: counts[one])
+    return best if counts[best] > counts["en"] else "en"
