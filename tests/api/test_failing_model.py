@@ -11,6 +11,7 @@ from pathlib import Path
 import httpx
 import pytest
 
+from citewell.api import changes
 from citewell.api.auth import Keys
 from citewell.api.site import Site
 from citewell.api.visitor import Visitor
@@ -92,7 +93,7 @@ def test_a_site_that_was_stopped_reads_again_once_it_is_started(tmp_path: Path) 
         owner = Visitor.owner("local", way="link", csrf="")
         site.worker()
         site.stop()
-        queued = site.queue(Source(b"Take it with food.", "a.txt"), Filing(), owner).entry
+        queued = changes.queue(site, Source(b"Take it with food.", "a.txt"), Filing(), owner).entry
         until_s = time.monotonic() + 30
         while site.entry(queued.id, Scope.owner("local")).state is not State.COMPLETED and time.monotonic() < until_s:
             time.sleep(0.05)

@@ -12,6 +12,7 @@ from starlette.testclient import TestClient
 from starlette.types import ASGIApp, Message
 
 import citewell
+from citewell.api import changes
 from citewell.api.app import create_app
 from citewell.api.intake import Turned
 from citewell.api.site import Site
@@ -169,9 +170,9 @@ def test_the_same_bytes_twice_are_queued_once(tmp_path: Path, monkeypatch: pytes
     with citewell.open(tmp_path) as app:
         site = Site(app, Keys("x"))
         owner = Visitor.owner("local", way="link", csrf="")
-        first = site.queue(Source(b"same", "a.txt"), Filing(), owner)
-        again = site.queue(Source(b"same", "b.txt"), Filing(), owner)
-        other_person = site.queue(Source(b"same", "b.txt"), Filing(subject="p-1"), owner)
+        first = changes.queue(site, Source(b"same", "a.txt"), Filing(), owner)
+        again = changes.queue(site, Source(b"same", "b.txt"), Filing(), owner)
+        other_person = changes.queue(site, Source(b"same", "b.txt"), Filing(subject="p-1"), owner)
         assert (first.was_there, again.was_there, again.entry) == (False, True, first.entry)
         assert other_person.was_there is False
         assert len(app.entries(Scope.owner("local"))) == 2

@@ -7,6 +7,7 @@ from dataclasses import dataclass
 from fastapi import Request
 from starlette.concurrency import run_in_threadpool
 
+from citewell.api import changes
 from citewell.api.site import Site
 from citewell.api.upload import Form, Received, received
 from citewell.api.visitor import Visitor
@@ -55,7 +56,7 @@ def _queued(file: Received, site: Site, filing: Filing, visitor: Visitor) -> Add
     if file.file is None or file.error is not None:
         return Turned(file.name, file.error or InputError("The file did not arrive. Send it again."))
     try:
-        return site.queue(Source(file.file.file.read(), file.name), filing, visitor)
+        return changes.queue(site, Source(file.file.file.read(), file.name), filing, visitor)
     except (InputError, ScopeRefused) as error:
         return Turned(file.name, error)
 

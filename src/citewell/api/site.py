@@ -2,34 +2,31 @@
 
 from __future__ import annotations
 
-import hashlib
 import logging
 import threading
 import time
 from collections import OrderedDict
-from collections.abc import Callable, Hashable, Iterable
+from collections.abc import Callable, Hashable
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import suppress
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from typing import Annotated, Any, TypeVar
 
 from fastapi import Depends, Request
 from fastapi.responses import HTMLResponse
 from starlette.responses import Response
 
-from citewell.adapters.store.library import NEVER_READ
 from citewell.answer.desk import Desk
 from citewell.api.auth import Keys
 from citewell.api.errors import Refused
 from citewell.api.limits import Allowance, too_often
 from citewell.api.metrics import Metrics
 from citewell.api.progress import Progress, Stopwatch
-from citewell.api.visitor import NOT_YOURS_TO_CHANGE, Visitor
+from citewell.api.visitor import Visitor
 from citewell.bootstrap import App, Results
-from citewell.errors import CitewellError, InputError, ScopeRefused
-from citewell.ingest.library import Added, refiled
+from citewell.errors import CitewellError
 from citewell.ingest.worker import Worker
-from citewell.types import Chunk, Document, Entry, Filing, Scope, Source, State
+from citewell.types import Chunk, Document, Entry, Scope, State
 from citewell.vocabulary import ATTRIBUTION
 from citewell.web.pages import page
 
@@ -96,7 +93,8 @@ class Site:
         self.usual_ms: float | None = None
         """How long answers took of late; None before the first."""
         self._stopwatch = Stopwatch()
-        self._queueing = threading.Lock()
+        self.queueing = threading.Lock()
+        """Held while a file is put into the queue, so that the same bytes twice are kept once."""
         self._loading = threading.Lock()
         self._worker: Worker | None = None
         self._opened = Recent(OPENED_DOCUMENTS)
@@ -239,89 +237,10 @@ class Site:
         step = None if self._worker is None else self._worker.steps.get(entry.id)
         return self._stopwatch.look(entry.id, step)
 
-    # -------------------------------------------------------------------------------------------- changing
-
-    def queue(self, source: Source, filing: Filing, visitor: Visitor) -> Added:
-        """Keep a file for the worker; the same bytes twice are kept once."""
-        worker, scope, library = self.worker(), visitor.whole, self.app.library
-        with self._queueing:
-            known = None if filing.replaces else self._known(source, filing, scope)
-            if known is not None:
-                tags = visitor.filed(filing.tags, before=frozenset(known.tags), subject=filing.subject)
-                return refiled(known, filing=replace(filing, tags=tags), scope=scope, library=library)
-            before = None if filing.replaces is None else self._followed(filing.replaces, visitor)
-            tags = visitor.filed(filing.tags, before=before, subject=filing.subject)
-            entry = library.enqueue(source, filing=replace(filing, tags=tags), scope=scope)
-        worker.nudge()
-        log.info("document %s queued: %d bytes", entry.id, entry.size_bytes)
-        return Added(entry, was_there=False)
-
-    def _known(self, source: Source, filing: Filing, scope: Scope) -> Entry | None:
-        """The same bytes, on the shelf or on the way to it."""
-        there = self.app.library.same(source, subject=filing.subject, scope=scope)
-        if there is not None:
-            return there
-        content_hash = hashlib.sha256(source.data).hexdigest()
-        waiting = (entry for entry in self.app.entries(scope) if entry.state in UNDER_WAY)
-        same = (entry for entry in waiting if entry.content_hash == content_hash and entry.subject == filing.subject)
-        return next(same, None)
-
-    def refile(self, document_id: str, filing: Filing, visitor: Visitor) -> Entry:
-        """Change tags and journeys of a document; nothing is embedded again."""
-        before = frozenset(self.entry(document_id, visitor.whole).tags)
-        tags = visitor.filed(filing.tags, before=before)
-        return self.app.library.refile(document_id, filing=replace(filing, tags=tags), scope=visitor.whole)
-
-    def _followed(self, document_id: str, visitor: Visitor) -> frozenset[str]:
-        """The tags of a document that the visitor may give a next version to: one that puts away no other's."""
-        entry = self.entry(document_id, visitor.whole)
-        standing = [one for one in self._family(entry) if one.is_current or one.state in UNDER_WAY]
-        refuse_unless_theirs([entry, *standing], visitor)
-        return frozenset(entry.tags)
-
-    def _family(self, entry: Entry) -> list[Entry]:
-        """All versions of a document, whoever may see them."""
-        return [one for one in self.app.entries(Scope.owner(entry.tenant)) if one.lineage == entry.lineage]
-
-    def erasable(self, document_id: str, visitor: Visitor) -> list[Entry]:
-        """What goes with a document when this visitor deletes it; refused where a part of it is not theirs."""
-        entry = self.entry(document_id, visitor.whole)
-        gone = [entry] if entry.state in NEVER_READ else self._family(entry)
-        refuse_unless_theirs(gone, visitor)
-        return gone
-
-    def delete(self, document_id: str, visitor: Visitor) -> list[Entry]:
-        """Erase all versions of a document."""
-        self.erasable(document_id, visitor)
-        return self.app.library.erase(document_id, visitor.whole)
-
-    def retry(self, document_id: str, visitor: Visitor) -> Entry:
-        """Queue a document again that could not be read; the failed attempt goes, the versions before it stay."""
-        scope = visitor.whole
-        failed = self.entry(document_id, scope)
-        self._followed(document_id, visitor)
-        if failed.state is not State.FAILED:
-            raise InputError("Only a document that could not be read can be tried again.")
-        source = self.app.library.original(document_id, scope)
-        family = [entry for entry in self.app.entries(scope) if entry.lineage == failed.lineage]
-        current = next((entry.id for entry in family if entry.is_current), None)
-        title = None if failed.title == failed.name else failed.title
-        filing = Filing(frozenset(failed.tags), frozenset(failed.journeys), failed.subject, title, current)
-        entry = self.app.library.enqueue(source, filing=filing, scope=scope)
-        self.delete(document_id, visitor)
-        self.worker().nudge()
-        return entry
-
 
 def is_answering(entry: Entry) -> bool:
     """Whether searches look through this version."""
     return entry.is_current and entry.state is State.COMPLETED
-
-
-def refuse_unless_theirs(entries: Iterable[Entry], visitor: Visitor) -> None:
-    """Refuse a change to documents of which the visitor may not change every one."""
-    if not all(visitor.may_change(entry.tags) for entry in entries):
-        raise ScopeRefused(NOT_YOURS_TO_CHANGE)
 
 
 def site_of(request: Request) -> Site:

@@ -10,6 +10,7 @@ from fastapi import APIRouter, Depends, Query, Request, Response
 from fastapi.encoders import jsonable_encoder
 from fastapi.responses import JSONResponse
 
+from citewell.api import changes
 from citewell.api.bodies.documents import (
     BoxesShape,
     DeletedShape,
@@ -96,7 +97,7 @@ def one_document(site: Here, visitor: Reader, document_id: str) -> dict[str, Any
 @router.delete("/{document_id}", response_model=DeletedShape, dependencies=[Depends(our_request)])
 def delete(site: Here, visitor: Editor, document_id: str) -> dict[str, Any]:
     """Erase all versions of a document."""
-    return {"deleted": [entry.id for entry in site.delete(document_id, visitor)]}
+    return {"deleted": [entry.id for entry in changes.delete(site, document_id, visitor)]}
 
 
 @router.patch("/{document_id}", response_model=DocumentShape, dependencies=[Depends(our_request)])
@@ -104,7 +105,7 @@ def refile(site: Here, visitor: Editor, document_id: str, refiling: Refiling) ->
     """Change the tags and journeys of a document; nothing is embedded again."""
     tags = None if refiling.tags is None else frozenset(refiling.tags)
     journeys = None if refiling.journeys is None else frozenset(refiling.journeys)
-    entry = site.refile(document_id, Filing(tags=tags, journeys=journeys), visitor)
+    entry = changes.refile(site, document_id, Filing(tags=tags, journeys=journeys), visitor)
     return entry_json(entry, site.progress(entry))
 
 

@@ -9,6 +9,7 @@ from urllib.parse import urlencode
 from fastapi import APIRouter, Form, Query, Request, Response
 from fastapi.responses import RedirectResponse
 
+from citewell.api import changes
 from citewell.api.intake import ADDED_BY, Taken, take_in
 from citewell.api.requests import require_our_form
 from citewell.api.site import UNDER_WAY, Here, Site
@@ -87,7 +88,7 @@ def add_samples(request: Request, site: Here, visitor: Editor, csrf: Csrf = "") 
     require_our_form(request, csrf)
     filing = Filing(added_by=ADDED_BY)
     added = [
-        site.queue(Source(path.read_bytes(), path.name), sample_filing(path, filing), visitor)
+        changes.queue(site, Source(path.read_bytes(), path.name), sample_filing(path, filing), visitor)
         for path in sample_files()
     ]
     return _thanked(Taken(tuple(added), ()))
@@ -97,7 +98,7 @@ def add_samples(request: Request, site: Here, visitor: Editor, csrf: Csrf = "") 
 def ask_delete(site: Here, visitor: Editor, ids: Ids = None) -> Response:
     """Say what would go, before it goes."""
     entries = _chosen(site, visitor, ids)
-    gone = {one.id for entry in entries for one in site.erasable(entry.id, visitor)}
+    gone = {one.id for entry in entries for one in changes.erasable(site, entry.id, visitor)}
     return site.page("delete.html", visitor, nav="library", entries=entries, versions=len(gone))
 
 
@@ -121,10 +122,10 @@ def delete(
     count = 0
     chosen = _chosen(site, visitor, ids)
     for entry in chosen:  # all or none
-        site.erasable(entry.id, visitor)
+        changes.erasable(site, entry.id, visitor)
     for entry in chosen:
         if entry.id not in gone:  # it may have gone with another version
-            gone.update(one.id for one in site.delete(entry.id, visitor))
+            gone.update(one.id for one in changes.delete(site, entry.id, visitor))
             count += 1
     return RedirectResponse(f"/library?deleted={count}", status_code=HTTPStatus.SEE_OTHER)
 
@@ -171,5 +172,5 @@ async def add_version(request: Request, site: Here, visitor: Editor, document_id
 def retry(request: Request, site: Here, visitor: Editor, document_id: str, csrf: Csrf = "") -> Response:
     """Read a document again that could not be read."""
     require_our_form(request, csrf)
-    site.retry(document_id, visitor)
+    changes.retry(site, document_id, visitor)
     return RedirectResponse("/library?queued=1", status_code=HTTPStatus.SEE_OTHER)

@@ -1,0 +1,102 @@
+"""What a visitor changes in the library: files queued, filed anew, tried again, erased; only where it is theirs."""
+
+from __future__ import annotations
+
+import hashlib
+import logging
+from collections.abc import Iterable
+from dataclasses import replace
+
+from citewell.adapters.store.library import NEVER_READ
+from citewell.api.site import UNDER_WAY, Site
+from citewell.api.visitor import NOT_YOURS_TO_CHANGE, Visitor
+from citewell.errors import InputError, ScopeRefused
+from citewell.ingest.library import Added, refiled
+from citewell.types import Entry, Filing, Scope, Source, State
+
+log = logging.getLogger(__name__)
+
+
+def queue(site: Site, source: Source, filing: Filing, visitor: Visitor) -> Added:
+    """Keep a file for the worker; the same bytes twice are kept once."""
+    worker, scope, library = site.worker(), visitor.whole, site.app.library
+    with site.queueing:
+        known = None if filing.replaces else _known(site, source, filing, scope)
+        if known is not None:
+            tags = visitor.filed(filing.tags, before=frozenset(known.tags), subject=filing.subject)
+            return refiled(known, filing=replace(filing, tags=tags), scope=scope, library=library)
+        before = None if filing.replaces is None else _followed(site, filing.replaces, visitor)
+        tags = visitor.filed(filing.tags, before=before, subject=filing.subject)
+        entry = library.enqueue(source, filing=replace(filing, tags=tags), scope=scope)
+    worker.nudge()
+    log.info("document %s queued: %d bytes", entry.id, entry.size_bytes)
+    return Added(entry, was_there=False)
+
+
+def _known(site: Site, source: Source, filing: Filing, scope: Scope) -> Entry | None:
+    """The same bytes, on the shelf or on the way to it."""
+    there = site.app.library.same(source, subject=filing.subject, scope=scope)
+    if there is not None:
+        return there
+    content_hash = hashlib.sha256(source.data).hexdigest()
+    waiting = (entry for entry in site.app.entries(scope) if entry.state in UNDER_WAY)
+    same = (entry for entry in waiting if entry.content_hash == content_hash and entry.subject == filing.subject)
+    return next(same, None)
+
+
+def refile(site: Site, document_id: str, filing: Filing, visitor: Visitor) -> Entry:
+    """Change tags and journeys of a document; nothing is embedded again."""
+    before = frozenset(site.entry(document_id, visitor.whole).tags)
+    tags = visitor.filed(filing.tags, before=before)
+    return site.app.library.refile(document_id, filing=replace(filing, tags=tags), scope=visitor.whole)
+
+
+def _followed(site: Site, document_id: str, visitor: Visitor) -> frozenset[str]:
+    """The tags of a document that the visitor may give a next version to: one that puts away no other's."""
+    entry = site.entry(document_id, visitor.whole)
+    standing = [one for one in _family(site, entry) if one.is_current or one.state in UNDER_WAY]
+    refuse_unless_theirs([entry, *standing], visitor)
+    return frozenset(entry.tags)
+
+
+def _family(site: Site, entry: Entry) -> list[Entry]:
+    """All versions of a document, whoever may see them."""
+    return [one for one in site.app.entries(Scope.owner(entry.tenant)) if one.lineage == entry.lineage]
+
+
+def erasable(site: Site, document_id: str, visitor: Visitor) -> list[Entry]:
+    """What goes with a document when this visitor deletes it; refused where a part of it is not theirs."""
+    entry = site.entry(document_id, visitor.whole)
+    gone = [entry] if entry.state in NEVER_READ else _family(site, entry)
+    refuse_unless_theirs(gone, visitor)
+    return gone
+
+
+def delete(site: Site, document_id: str, visitor: Visitor) -> list[Entry]:
+    """Erase all versions of a document."""
+    erasable(site, document_id, visitor)
+    return site.app.library.erase(document_id, visitor.whole)
+
+
+def retry(site: Site, document_id: str, visitor: Visitor) -> Entry:
+    """Queue a document again that could not be read; the failed attempt goes, the versions before it stay."""
+    scope = visitor.whole
+    failed = site.entry(document_id, scope)
+    _followed(site, document_id, visitor)
+    if failed.state is not State.FAILED:
+        raise InputError("Only a document that could not be read can be tried again.")
+    source = site.app.library.original(document_id, scope)
+    family = [entry for entry in site.app.entries(scope) if entry.lineage == failed.lineage]
+    current = next((entry.id for entry in family if entry.is_current), None)
+    title = None if failed.title == failed.name else failed.title
+    filing = Filing(frozenset(failed.tags), frozenset(failed.journeys), failed.subject, title, current)
+    entry = site.app.library.enqueue(source, filing=filing, scope=scope)
+    delete(site, document_id, visitor)
+    site.worker().nudge()
+    return entry
+
+
+def refuse_unless_theirs(entries: Iterable[Entry], visitor: Visitor) -> None:
+    """Refuse a change to documents of which the visitor may not change every one."""
+    if not all(visitor.may_change(entry.tags) for entry in entries):
+        raise ScopeRefused(NOT_YOURS_TO_CHANGE)
