@@ -48,6 +48,8 @@ class Settings(BaseSettings):
 
     chat_days: int = Field(default=30, ge=1, description="Days without a word after which a chat is deleted.")
 
+    lock_minutes: int = Field(default=15, ge=1, le=24 * 60, description="Idle minutes after which a vault is locked.")
+
     max_file_mb: int = Field(default=100, ge=1, description="Largest file that is read, in MiB.")
     max_pages: int = Field(default=1_500, ge=1, description="Most pages that one PDF may have.")
     max_characters: int = Field(default=20_000_000, ge=1, description="Most characters that one document may have.")

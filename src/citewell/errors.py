@@ -15,6 +15,10 @@ CitewellError
 │   ├── DiskFull             nothing was written
 │   ├── LibraryReadOnly      nothing was written
 │   └── SchemaTooNew         written by a newer Citewell
+├── VaultError               a vault cannot be opened now
+│   ├── WrongSecret          the passphrase or recovery phrase is not this vault's
+│   ├── VaultWaits           too many wrong ones: wait before the next
+│   └── VaultLocked          it was locked, by hand or after idle time
 ├── Unavailable              a part that should answer does not
 │   ├── ModelFilesMissing    the embedding model is not installed or not the one expected
 │   ├── EmbedderUnavailable  a remote embedder failed
@@ -92,6 +96,32 @@ class LibraryReadOnly(LibraryError):
 
 class SchemaTooNew(LibraryError):
     """The library was written by a newer Citewell."""
+
+
+class VaultError(CitewellError):
+    """A vault cannot be opened now."""
+
+
+class WrongSecret(VaultError):
+    """The passphrase or recovery phrase is not this vault's; nothing else is said."""
+
+    def __init__(self, message: str = "That does not open this vault. Check it and try again.") -> None:
+        super().__init__(message)
+
+
+class VaultWaits(VaultError):
+    """Too many wrong passphrases: the next one has to wait."""
+
+    def __init__(self, message: str, *, wait_s: int = 1) -> None:
+        super().__init__(message)
+        self.wait_s = wait_s
+
+
+class VaultLocked(VaultError):
+    """The vault was locked, by hand or after idle time."""
+
+    def __init__(self, message: str = "This vault is locked. Open it with its passphrase to go on.") -> None:
+        super().__init__(message)
 
 
 class Unavailable(CitewellError):

@@ -36,6 +36,9 @@ STATUS: dict[type[Exception], HTTPStatus] = {
     errors.BudgetExceeded: HTTPStatus.UNPROCESSABLE_ENTITY,
     errors.DiskFull: HTTPStatus.INSUFFICIENT_STORAGE,
     errors.LibraryReadOnly: HTTPStatus.INSUFFICIENT_STORAGE,
+    errors.VaultError: HTTPStatus.FORBIDDEN,
+    errors.VaultWaits: HTTPStatus.TOO_MANY_REQUESTS,
+    errors.VaultLocked: HTTPStatus.LOCKED,
     errors.Unavailable: HTTPStatus.SERVICE_UNAVAILABLE,
     errors.MissingExtra: HTTPStatus.NOT_IMPLEMENTED,
     errors.CitewellError: HTTPStatus.INTERNAL_SERVER_ERROR,
@@ -53,6 +56,7 @@ TITLES = {
     HTTPStatus.UNSUPPORTED_MEDIA_TYPE: "That type of file is not read",
     HTTPStatus.MISDIRECTED_REQUEST: "Wrong address",
     HTTPStatus.UNPROCESSABLE_ENTITY: "That cannot be used",
+    HTTPStatus.LOCKED: "That is locked",
     HTTPStatus.TOO_MANY_REQUESTS: "A little slower, please",
     HTTPStatus.SERVICE_UNAVAILABLE: "Not available just now",
     HTTPStatus.INSUFFICIENT_STORAGE: "Nothing could be written",
@@ -98,7 +102,8 @@ def problem_of(error: Exception) -> Problem:
     """The problem that an error is; only our own errors speak, since others may quote a document."""
     if isinstance(error, errors.CitewellError):
         status = next(STATUS[kind] for kind in type(error).__mro__ if kind in STATUS)
-        return Problem(status, type(error).__name__, str(error))
+        wait_s = error.wait_s if isinstance(error, errors.VaultWaits) else None
+        return Problem(status, type(error).__name__, str(error), wait_s)
     if isinstance(error, Refused):
         return error.problem
     if isinstance(error, RequestValidationError):

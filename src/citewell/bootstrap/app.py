@@ -38,9 +38,9 @@ if TYPE_CHECKING:
 class App:
     """An open library, with everything that can be done to it. Parts are loaded when first needed."""
 
-    def __init__(self, settings: Settings) -> None:
+    def __init__(self, settings: Settings, library: SqlLibrary | None = None) -> None:
         self.settings = settings
-        self.library = SqlLibrary(library_file(settings.home))
+        self.library = library or SqlLibrary(library_file(settings.home))
 
     def __enter__(self) -> App:
         return self

@@ -11,7 +11,7 @@ from sqlalchemy import select
 from citewell.adapters.index.exact import ExactIndex
 from citewell.adapters.store.audit import SqlAudit
 from citewell.adapters.store.conversations import SqlConversations
-from citewell.adapters.store.engine import reading
+from citewell.adapters.store.engine import reading, writing
 from citewell.adapters.store.ledger import SqlLedger
 from citewell.adapters.store.library import SqlLibrary
 from citewell.adapters.store.routing import SqlInbox
@@ -46,7 +46,7 @@ def desk_of(
     """The desk of an assistant; its conversations end after so many days without a word, where a number is given."""
     engine, path = library.engine, library.path
     seal = open_seal(library)
-    audit = SqlAudit(engine, path, seal)
+    audit = SqlAudit(engine, path, seal, is_vault=library.is_encrypted)
     conversations = SqlConversations(engine, path, seal, assistant=name, keep_days=keep_days)
     inbox = SqlInbox(engine, path, seal)
     return Desk(
@@ -62,6 +62,9 @@ def desk_of(
 
 def open_seal(library: SqlLibrary) -> Seal:
     """The seal of a library; a new one only where nothing has been sealed yet."""
+    if library.is_encrypted:
+        with writing(library.engine, library.path) as connection:
+            return Seal.inside(connection)
     home = library.path.parent
     if not (home / KEY_FILE).exists() and has_sealed(library):
         raise LibraryError(

@@ -29,6 +29,7 @@ from citewell.cli import (
     show,
     tags,
     users,
+    vault,
     verify,
 )
 from citewell.cli.frame import Home
@@ -67,6 +68,7 @@ for group, name in (
     (tags.app, "tags"),
     (models.app, "models"),
     (guidelines.app, "guidelines"),
+    (vault.app, "vault"),
 ):
     app.add_typer(group, name=name)
 

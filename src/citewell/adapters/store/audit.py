@@ -12,7 +12,7 @@ from typing import Any
 from sqlalchemy import Connection, Engine, Row, delete, insert, select
 
 from citewell.adapters.store.engine import reading
-from citewell.adapters.store.heads import HEAD_FILE, Heads
+from citewell.adapters.store.heads import HEAD_FILE, Heads, NoHeads
 from citewell.adapters.store.rows import hashed, now
 from citewell.adapters.store.schema import answers, audit_heads, conversations, messages, routed
 from citewell.adapters.store.seal import Seal
@@ -27,9 +27,9 @@ EMPTY = Head(0, "0" * 64)
 class SqlAudit:
     """Records in one table, their sealed end in another and, a moment later, in a file beside the library."""
 
-    def __init__(self, engine: Engine, path: Path, seal: Seal) -> None:
+    def __init__(self, engine: Engine, path: Path, seal: Seal, *, is_vault: bool = False) -> None:
         self._engine, self._path, self._seal = engine, path, seal
-        self._heads = Heads(path.parent, seal)
+        self._heads = NoHeads() if is_vault else Heads(path.parent, seal)
 
     def append(self, connection: Connection, ending: Ending) -> Head:
         """Add a record inside a transaction; where the log ends now."""

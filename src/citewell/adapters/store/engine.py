@@ -4,10 +4,11 @@ from __future__ import annotations
 
 import os
 import sqlite3
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager
-from functools import partial
+from dataclasses import dataclass
 from pathlib import Path
+from types import ModuleType
 from typing import Any
 from urllib.parse import quote
 
@@ -31,13 +32,44 @@ CROWDED = "Too much is being read from the library in {place} at once. Nothing w
 BROKEN = "The library file in {place} is damaged or no Citewell library. Restore it from a backup."
 
 
-def open_engine(path: Path) -> Engine:
+def _nothing(_connection: Any) -> None:
+    """A plain file needs no key."""
+
+
+@dataclass(frozen=True, slots=True)
+class Driver:
+    """What opens the file: a module of Python's database kind, and what unlocks each new connection."""
+
+    module: ModuleType = sqlite3
+    unlock: Callable[[Any], None] = _nothing
+
+    def connect(self, path: Path, *, read_only: bool) -> Any:
+        """A new connection, unlocked."""
+        address = _read_only_address(path) if read_only else str(path)
+        timeout_s = BUSY_TIMEOUT_MS / 1000
+        connection = self.module.connect(address, uri=read_only, timeout=timeout_s, check_same_thread=False)
+        try:
+            self.unlock(connection)
+        except BaseException:
+            connection.close()
+            raise
+        return connection
+
+
+PLAIN = Driver()
+
+
+def open_engine(path: Path, driver: Driver = PLAIN) -> Engine:
     """An engine on the SQLite file at `path`, made and migrated where needed."""
     read_only = path.exists() and not os.access(path.parent, os.W_OK)
-    connect = partial(sqlite3.connect, timeout=BUSY_TIMEOUT_MS / 1000, check_same_thread=False)
-    creator = partial(connect, _read_only_address(path), uri=True) if read_only else partial(connect, str(path))
     pool = {"poolclass": QueuePool, "pool_size": CONNECTIONS, "max_overflow": 0, "pool_timeout": CONNECTION_TIMEOUT_S}
-    engine = create_engine("sqlite://", creator=creator, hide_parameters=True, **pool)
+    engine = create_engine(
+        "sqlite://",
+        module=driver.module,
+        creator=lambda: driver.connect(path, read_only=read_only),
+        hide_parameters=True,
+        **pool,
+    )
     event.listen(engine, "connect", _read_only_pragmas if read_only else _pragmas)
     event.listen(engine, "begin", _begin)
     with plain_errors(path):

@@ -17,6 +17,19 @@ HEAD_FILE = "audit.head"
 ABOUT = "audit:heads"
 
 
+class NoHeads:
+    """Of a vault nothing lies beside its file: the sealed end in its own tables is all there is."""
+
+    is_missing = False
+
+    def of(self, _tenant: str) -> Head | None:
+        """Nothing was noted."""
+        return None
+
+    def note(self, tenant: str, head: Head) -> None:
+        """Nothing is noted."""
+
+
 class Heads:
     """Written after the commit, so it may be a record behind the log, never ahead of it.
 

@@ -8,7 +8,7 @@ from sqlalchemy import and_, delete, select
 
 from citewell.adapters.store import rows
 from citewell.adapters.store.access import visible
-from citewell.adapters.store.engine import open_engine, reading, writing
+from citewell.adapters.store.engine import PLAIN, Driver, open_engine, reading, writing
 from citewell.adapters.store.queue import SqlQueue
 from citewell.adapters.store.reindex import SqlReindex
 from citewell.adapters.store.schema import chunks, documents, generations, originals
@@ -24,8 +24,10 @@ NEVER_READ = (State.PENDING, State.QUEUED, State.PROCESSING, State.FAILED)
 class SqlLibrary(SqlQueue, SqlReindex):
     """Documents, versions and generations in one SQLite file."""
 
-    def __init__(self, path: Path) -> None:
-        super().__init__(open_engine(path), path)
+    def __init__(self, path: Path, driver: Driver = PLAIN) -> None:
+        super().__init__(open_engine(path, driver), path)
+        self.is_encrypted = driver is not PLAIN
+        """A vault keeps everything inside its file; nothing may lie beside it."""
 
     def close(self) -> None:
         """Give back all connections."""

@@ -1,4 +1,4 @@
-"""Seals the words of questions and answers with a key that is kept beside the library, readable by its owner alone."""
+"""Seals the words of questions and answers with a key that is kept beside the library, or inside a vault."""
 
 from __future__ import annotations
 
@@ -9,7 +9,9 @@ from pathlib import Path
 
 from cryptography.exceptions import InvalidTag
 from cryptography.hazmat.primitives.ciphers.aead import AESGCM
+from sqlalchemy import Connection, insert, select
 
+from citewell.adapters.store.schema import library
 from citewell.errors import LibraryError, LibraryReadOnly
 
 KEY_FILE = "seal.key"
@@ -42,6 +44,15 @@ class Seal:
         if len(key) * 8 != KEY_BITS:
             raise LibraryError(f"{KEY_FILE} in {home} is damaged. Restore it from a backup; nothing was changed.")
         return cls(key, is_new=is_new)
+
+    @classmethod
+    def inside(cls, connection: Connection) -> Seal:
+        """The seal of a vault, made once and kept among its own tables; the transaction must be a writing one."""
+        kept = connection.execute(select(library.c.value).where(library.c.key == KEY_FILE)).scalar()
+        if kept is None:
+            kept = AESGCM.generate_key(KEY_BITS).hex()
+            connection.execute(insert(library).values(key=KEY_FILE, value=kept))
+        return cls(bytes.fromhex(kept))
 
     def close(self, text: str, *, about: str) -> bytes:
         """The text, unreadable without the key."""

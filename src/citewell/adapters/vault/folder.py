@@ -1,0 +1,183 @@
+"""The folder of one vault: made, opened, wrapped anew, copied out and in, and erased."""
+
+from __future__ import annotations
+
+import json
+import os
+import secrets
+import shutil
+import uuid
+import zipfile
+from collections.abc import Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass, replace
+from datetime import UTC, datetime
+from pathlib import Path
+
+from citewell.adapters.store.engine import plain_errors
+from citewell.adapters.store.library import SqlLibrary
+from citewell.adapters.vault.cipher import copy_whole, keyed, prove_whole
+from citewell.adapters.vault.header import HEADER_FILE, Header, Way, Wrong, sync
+from citewell.adapters.vault.keys import Derivation, Key, Wrapped
+from citewell.adapters.vault.phrase import new_phrase, read_phrase
+from citewell.errors import InputError, LibraryError, LibraryReadOnly
+
+DATA_FILE = "vault.db"
+MIN_PASSPHRASE_CHARACTERS = 10
+MAX_LABEL_CHARACTERS = 40
+PAGE_BYTES = 4096
+EMPTY = Wrapped(b"", b"")
+
+
+@dataclass(frozen=True, slots=True)
+class VaultFolder:
+    """One vault on disk."""
+
+    path: Path
+
+    @property
+    def header(self) -> Header:
+        """What is known of it while it is closed."""
+        return Header.read(self.path)
+
+    @property
+    def data(self) -> Path:
+        return self.path / DATA_FILE
+
+    def unlock(self, phrase: str, *, way: Way = "passphrase", now: datetime | None = None) -> Key:
+        """The vault's key. A try is counted before it is made, so that stopping the program does not save one."""
+        if way == "recovery":
+            phrase = read_phrase(phrase)
+        header = self.header.counted(now or datetime.now(UTC))
+        header.write(self.path)
+        key = header.unwrapped(way, phrase)
+        replace(header, wrong=Wrong()).write(self.path)
+        return key
+
+    def library(self, key: Key) -> SqlLibrary:
+        """The record itself, after the seal of every page was checked."""
+        if not self.data.is_file():
+            raise LibraryError(f"{DATA_FILE} is missing in {self.path}. Restore the vault from an export.")
+        library = SqlLibrary(self.data, keyed(key))
+        try:
+            prove_whole(library.engine)
+        except BaseException:
+            library.close()
+            raise
+        return library
+
+    def rewrap(self, key: Key, passphrase: str) -> None:
+        """Another passphrase for the same data; none of it is encrypted again."""
+        self.header.wrapped(key, "passphrase", checked(passphrase)).write(self.path)
+
+    def new_recovery(self, key: Key) -> str:
+        """Another recovery phrase; the old one opens this vault no more."""
+        phrase = new_phrase()
+        self.header.wrapped(key, "recovery", phrase).write(self.path)
+        return phrase
+
+    def export(self, key: Key, target: Path) -> None:
+        """Copy the vault as it is at this moment into one file, as encrypted as it is here."""
+        library = self.library(key)
+        copy = target.with_name(f".{target.name}.{secrets.token_hex(4)}")
+        try:
+            with plain_errors(self.data):
+                copy_whole(library.engine, key, copy)
+            with zipfile.ZipFile(target, "x", zipfile.ZIP_STORED) as archive:
+                target.chmod(0o600)
+                archive.writestr(HEADER_FILE, json.dumps(replace(self.header, wrong=Wrong()).as_json(), indent=1))
+                archive.write(copy, DATA_FILE)
+        except FileExistsError as error:
+            raise InputError(f"There is a file at {target} already. Choose another name.") from error
+        except OSError as error:
+            raise InputError(f"{target} cannot be written: {error.strerror}. Choose another place.") from error
+        finally:
+            copy.unlink(missing_ok=True)
+            library.close()
+
+    def erase(self) -> None:
+        """Overwrite what the key could be got from, then remove everything; nobody can open it after that."""
+        try:
+            for path, count in ((self.path / HEADER_FILE, None), (self.data, PAGE_BYTES)):
+                _overwrite(path, count)
+            for path in self.path.iterdir():
+                path.unlink()
+            self.path.rmdir()
+            sync(self.path.parent)
+        except OSError as error:
+            raise LibraryReadOnly(
+                f"The vault in {self.path} could not be removed ({error.strerror}). Check the folder's permissions."
+            ) from error
+
+
+def make_vault(vaults: Path, label: str, passphrase: str) -> tuple[VaultFolder, str]:
+    """A new vault and its recovery phrase; a half-made one is never seen."""
+    label, passphrase = label_of(label), checked(passphrase)
+    vault_id, phrase, key = str(uuid.uuid4()), new_phrase(), Key.new()
+    header = Header(vault_id, label, datetime.now(UTC), Derivation.measured(), EMPTY, EMPTY)
+    with _made_apart(vaults, vault_id) as draft:
+        header.wrapped(key, "passphrase", passphrase).wrapped(key, "recovery", phrase).write(draft)
+        os.close(os.open(draft / DATA_FILE, os.O_CREAT | os.O_RDWR, 0o600))
+        SqlLibrary(draft / DATA_FILE, keyed(key)).close()
+    key.wipe()
+    return VaultFolder(vaults / vault_id), phrase
+
+
+def restore(vaults: Path, source: Path) -> VaultFolder:
+    """A vault again from the file that `export` made."""
+    try:
+        with zipfile.ZipFile(source) as archive:
+            header = Header.of(json.loads(archive.read(HEADER_FILE)), source)
+            vault_id = str(uuid.UUID(header.id))
+            if (vaults / vault_id).exists():
+                raise InputError("This vault is here already. Erase it first if the copy is to take its place.")
+            with _made_apart(vaults, vault_id) as draft:
+                replace(header, wrong=Wrong()).write(draft)
+                descriptor = os.open(draft / DATA_FILE, os.O_CREAT | os.O_WRONLY, 0o600)
+                with archive.open(DATA_FILE) as data, os.fdopen(descriptor, "wb") as file:
+                    shutil.copyfileobj(data, file)
+                    os.fsync(file.fileno())
+    except (zipfile.BadZipFile, KeyError, ValueError) as error:
+        raise InputError("This file is not an exported vault, or not all of it. Choose another copy.") from error
+    except OSError as error:
+        raise InputError(f"The vault could not be restored: {error.strerror}. Check the file and the disk.") from error
+    return VaultFolder(vaults / vault_id)
+
+
+def checked(passphrase: str) -> str:
+    """A passphrase that is long enough to be worth its vault."""
+    if len(passphrase.strip()) < MIN_PASSPHRASE_CHARACTERS:
+        raise InputError(f"A passphrase needs {MIN_PASSPHRASE_CHARACTERS} characters or more. A few words do well.")
+    return passphrase
+
+
+def label_of(label: str) -> str:
+    """A label that can be shown."""
+    label = " ".join(label.split())
+    if not 1 <= len(label) <= MAX_LABEL_CHARACTERS or not label.isprintable():
+        raise InputError(f"A label has 1 to {MAX_LABEL_CHARACTERS} characters, such as “me” or “mum”.")
+    return label
+
+
+@contextmanager
+def _made_apart(vaults: Path, vault_id: str) -> Iterator[Path]:
+    """A folder under another name, which takes its own only when it is whole."""
+    draft = vaults / f".new-{vault_id}-{secrets.token_hex(4)}"
+    try:
+        draft.mkdir(parents=True, mode=0o700)
+        yield draft
+        draft.rename(vaults / vault_id)
+        sync(vaults)
+    except BaseException:
+        shutil.rmtree(draft, ignore_errors=True)
+        raise
+
+
+def _overwrite(path: Path, count: int | None) -> None:
+    """Random bytes over the beginning of a file, or all of it, down to the disk."""
+    if not path.is_file():
+        return
+    with path.open("r+b") as file:
+        file.write(os.urandom(count or path.stat().st_size))
+        file.flush()
+        os.fsync(file.fileno())

@@ -1,0 +1,225 @@
+"""The vaults of a home: one profile each, opened with a passphrase, locked by hand or after idle time."""
+
+from __future__ import annotations
+
+import threading
+import time
+from collections.abc import Callable
+from functools import cached_property
+from pathlib import Path
+from types import TracebackType
+from typing import TYPE_CHECKING
+
+from citewell.adapters.vault.folder import VaultFolder, label_of, make_vault, restore
+from citewell.adapters.vault.header import Header
+from citewell.bootstrap.app import App
+from citewell.errors import InputError, NotFound, VaultLocked
+
+if TYPE_CHECKING:
+    from citewell.adapters.vault.keys import Key
+    from citewell.config import Settings
+
+NO_SUCH_VAULT = "There is no such vault here. `citewell vault list` shows them."
+Clock = Callable[[], float]
+
+
+class Profile:
+    """An open vault: everything that can be done to a library, until it is locked."""
+
+    def __init__(self, vault: Header, app: App, key: Key, *, clock: Clock = time.monotonic) -> None:
+        self.vault = vault
+        self._app, self._key, self._clock = app, key, clock
+        self._used_at = clock()
+        self._locking = threading.Lock()
+
+    def __enter__(self) -> Profile:
+        return self
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        self.lock()
+
+    @property
+    def app(self) -> App:
+        """The library inside; using it keeps the vault open."""
+        self.touch()
+        return self._app
+
+    @property
+    def is_locked(self) -> bool:
+        return self._key.is_wiped
+
+    @property
+    def idle_s(self) -> float:
+        """Seconds since it was last used."""
+        return self._clock() - self._used_at
+
+    def touch(self) -> None:
+        """Say that somebody is here; a locked vault says so instead."""
+        if self.is_locked:
+            raise VaultLocked
+        self._used_at = self._clock()
+
+    def lock(self) -> None:
+        """Overwrite the key and let go of everything that was read with it."""
+        with self._locking:
+            if self.is_locked:
+                return
+            self._key.wipe()
+            self._app.close()
+            del self._app
+
+
+class Vaults:
+    """All vaults of a home; those that are open are locked when nobody has used them for a while."""
+
+    def __init__(self, settings: Settings, *, clock: Clock = time.monotonic) -> None:
+        self._settings, self._clock = settings, clock
+        self._open: dict[str, Profile] = {}
+        self._changing = threading.Lock()
+        self._closing = threading.Event()
+
+    @property
+    def folder(self) -> Path:
+        return self._settings.home / "vaults"
+
+    def all(self) -> list[Header]:
+        """Every vault, by label."""
+        folders = self.folder.iterdir() if self.folder.is_dir() else ()
+        found = [Header.read(path) for path in folders if path.is_dir() and not path.name.startswith(".")]
+        return sorted(found, key=lambda header: (header.label.casefold(), header.id))
+
+    def find(self, named: str | None) -> Header:
+        """A vault by its label, its id or the beginning of that; the only one where none is named."""
+        known = self.all()
+        if named is None:
+            found = known
+            if len(known) > 1:
+                raise InputError("There are several vaults: say which one with --vault LABEL.")
+        else:
+            found = [one for one in known if one.label.casefold() == named.casefold()]
+            found = found or [one for one in known if named and one.id.startswith(named.lower())]
+        if not found:
+            raise NotFound(NO_SUCH_VAULT if known else "There is no vault yet. Make one with `citewell vault create`.")
+        if len(found) > 1:
+            raise InputError("Several vaults are called that: give more of the id.")
+        return found[0]
+
+    # ---------------------------------------------------------------------------------------- opening and locking
+
+    def open(self, vault_id: str, passphrase: str) -> Profile:
+        """Open a vault; it stays open until it is locked or idle for too long."""
+        folder = self._folder(vault_id)
+        with self._changing:
+            key = folder.unlock(passphrase)
+            return self._opened(folder, key)
+
+    def profile(self, vault_id: str) -> Profile:
+        """A vault that is open already."""
+        self.lock_idle()
+        found = self._open.get(vault_id)
+        if found is None or found.is_locked:
+            raise VaultLocked
+        return found
+
+    def lock(self, vault_id: str) -> None:
+        """Lock one now."""
+        if (profile := self._open.pop(vault_id, None)) is not None:
+            profile.lock()
+
+    def lock_idle(self) -> int:
+        """Lock what nobody has used for the time in the settings; says how many."""
+        limit_s = self._settings.lock_minutes * 60
+        idle = [vault_id for vault_id, profile in list(self._open.items()) if profile.idle_s >= limit_s]
+        for vault_id in idle:
+            self.lock(vault_id)
+        return len(idle)
+
+    def close(self) -> None:
+        """Lock all of them and stop watching the time."""
+        self._closing.set()
+        for vault_id in list(self._open):
+            self.lock(vault_id)
+
+    def _opened(self, folder: VaultFolder, key: Key) -> Profile:
+        header = folder.header
+        settings = self._settings.model_copy(update={"tenant": header.id})
+        app = App(settings, folder.library(key))
+        self.lock(header.id)
+        self._open[header.id] = Profile(header, app, key, clock=self._clock)
+        _ = self._watch
+        return self._open[header.id]
+
+    @cached_property
+    def _watch(self) -> threading.Thread:
+        """Looks at the time, so that a vault that nobody uses is locked without anybody asking."""
+
+        def watch() -> None:
+            while not self._closing.wait(self._settings.lock_minutes * 60 / 10):
+                self.lock_idle()
+
+        thread = threading.Thread(target=watch, name="citewell-vault-watch", daemon=True)
+        thread.start()
+        return thread
+
+    # ---------------------------------------------------------------------------------------------------- changing
+
+    def create(self, label: str, passphrase: str) -> tuple[Header, str]:
+        """Make a vault; its recovery phrase is shown once and kept nowhere."""
+        if label_of(label).casefold() in {one.label.casefold() for one in self.all()}:
+            raise InputError("There is a vault with this label already. Choose another.")
+        folder, phrase = make_vault(self.folder, label, passphrase)
+        return folder.header, phrase
+
+    def change_passphrase(self, vault_id: str, passphrase: str, new: str) -> None:
+        """Another passphrase; the data stays as it is encrypted."""
+        self._rewrap(vault_id, passphrase, new, is_recovery=False)
+
+    def recover(self, vault_id: str, phrase: str, new: str) -> None:
+        """A new passphrase for one that was forgotten."""
+        self._rewrap(vault_id, phrase, new, is_recovery=True)
+
+    def _rewrap(self, vault_id: str, phrase: str, new: str, *, is_recovery: bool) -> None:
+        folder = self._folder(vault_id)
+        with self._changing:
+            key = folder.unlock(phrase, way="recovery" if is_recovery else "passphrase")
+            try:
+                folder.rewrap(key, new)
+            finally:
+                key.wipe()
+
+    def new_recovery(self, vault_id: str, passphrase: str) -> str:
+        """Another recovery phrase, which makes the old one worthless."""
+        folder = self._folder(vault_id)
+        with self._changing:
+            key = folder.unlock(passphrase)
+            try:
+                return folder.new_recovery(key)
+            finally:
+                key.wipe()
+
+    def export(self, vault_id: str, passphrase: str, target: Path) -> None:
+        """Copy a vault into one encrypted file."""
+        folder = self._folder(vault_id)
+        with self._changing:
+            key = folder.unlock(passphrase)
+            try:
+                folder.export(key, target)
+            finally:
+                key.wipe()
+
+    def restore(self, source: Path) -> Header:
+        """Take an exported vault in again."""
+        return restore(self.folder, source).header
+
+    def erase(self, vault_id: str) -> None:
+        """Remove a vault for good; its passphrase is not asked for, since it may be what was lost."""
+        folder = self._folder(vault_id)
+        self.lock(vault_id)
+        folder.erase()
+
+    def _folder(self, vault_id: str) -> VaultFolder:
+        if vault_id not in {one.id for one in self.all()}:
+            raise NotFound(NO_SUCH_VAULT)
+        return VaultFolder(self.folder / vault_id)

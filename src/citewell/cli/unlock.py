@@ -1,0 +1,69 @@
+"""What the verbs of a vault share: which one, and a passphrase that stands in no argument and no environment."""
+
+from __future__ import annotations
+
+import getpass
+import sys
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated
+
+import typer
+
+from citewell.cli.frame import settings
+from citewell.errors import InputError
+
+if TYPE_CHECKING:
+    from citewell.bootstrap.vault import Profile, Vaults
+
+Vault = Annotated[
+    str | None,
+    typer.Option("--vault", help="Label or id of the vault; not needed while there is one.", show_default=False),
+]
+PassphraseStdin = Annotated[
+    bool, typer.Option("--passphrase-stdin", help="Read passphrases from standard input, one on each line.")
+]
+NO_TERMINAL = "There is no terminal to ask for the passphrase. Send it on standard input with --passphrase-stdin."
+
+
+def ask(prompt: str, *, from_stdin: bool) -> str:
+    """Something secret: the next line of standard input, or typed without being shown."""
+    if from_stdin:
+        line = sys.stdin.readline()
+        if not line:
+            raise InputError(f"{prompt}: nothing came on standard input. Send it as a line of its own.")
+        return line.rstrip("\r\n")
+    if not sys.stdin.isatty():
+        raise InputError(NO_TERMINAL)
+    return getpass.getpass(f"{prompt}: ")
+
+
+def ask_new(prompt: str, *, from_stdin: bool) -> str:
+    """A new secret, typed twice where it cannot be seen."""
+    first = ask(prompt, from_stdin=from_stdin)
+    if not from_stdin and ask("The same again", from_stdin=False) != first:
+        raise InputError("The two are not the same. Nothing was changed; start again.")
+    return first
+
+
+@contextmanager
+def all_vaults(context: typer.Context, home: Path | None) -> Iterator[Vaults]:
+    """The vaults of the home; what is opened is locked at the end."""
+    from citewell.bootstrap.vault import Vaults
+
+    vaults = Vaults(settings(context, home))
+    try:
+        yield vaults
+    finally:
+        vaults.close()
+
+
+@contextmanager
+def opened_profile(
+    context: typer.Context, home: Path | None, vault: str | None, *, from_stdin: bool
+) -> Iterator[Profile]:
+    """One vault, open until the verb is done."""
+    with all_vaults(context, home) as vaults:
+        found = vaults.find(vault)
+        yield vaults.open(found.id, ask(f"Passphrase of “{found.label}”", from_stdin=from_stdin))

@@ -1,0 +1,410 @@
+"""A vault keeps everything of one person in one file that opens with a passphrase, and with nothing else."""
+
+from __future__ import annotations
+
+import json
+import logging
+import shutil
+import subprocess
+import zipfile
+from collections.abc import Iterator
+from dataclasses import replace
+from datetime import UTC, datetime, timedelta
+from pathlib import Path
+
+import pytest
+
+from citewell.adapters.embedding.minilm import MiniLM
+from citewell.adapters.vault.folder import VaultFolder
+from citewell.adapters.vault.header import FREE_TRIES, Header
+from citewell.adapters.vault.keys import Derivation, Key, Wrapped
+from citewell.adapters.vault.phrase import new_phrase, read_phrase
+from citewell.bootstrap.vault import Profile, Vaults
+from citewell.config import Settings
+from citewell.errors import InputError, LibraryError, NotFound, SchemaTooNew, VaultLocked, VaultWaits, WrongSecret
+from citewell.types import Source
+
+PASSPHRASE = "three green bicycles"
+SECRET_WORDS = ("Zanzibarine", "quokkamycin")
+LETTER = Source(b"Mrs Zanzibarine takes quokkamycin 5 mg once daily for her heart.", "letter.txt")
+
+
+class Clock:
+    """Time that passes only when it is told to."""
+
+    def __init__(self) -> None:
+        self.now = 0.0
+
+    def __call__(self) -> float:
+        return self.now
+
+
+@pytest.fixture
+def clock() -> Clock:
+    return Clock()
+
+
+@pytest.fixture
+def vaults(tmp_path: Path, clock: Clock) -> Iterator[Vaults]:
+    made = Vaults(Settings(home=tmp_path / "home", lock_minutes=15), clock=clock)
+    yield made
+    made.close()
+
+
+@pytest.fixture(scope="module")
+def template(tmp_path_factory: pytest.TempPathFactory) -> tuple[Path, str]:
+    """A new vault and its recovery phrase: made once, since making one is slow on purpose."""
+    vaults = Vaults(Settings(home=tmp_path_factory.mktemp("template")))
+    header, phrase = vaults.create("me", PASSPHRASE)
+    return vaults.folder / header.id, phrase
+
+
+@pytest.fixture
+def made(vaults: Vaults, template: tuple[Path, str]) -> tuple[Header, str]:
+    folder, phrase = template
+    shutil.copytree(folder, vaults.folder / folder.name)
+    return Header.read(vaults.folder / folder.name), phrase
+
+
+def opened(vaults: Vaults, header: Header, embedder: MiniLM, passphrase: str = PASSPHRASE) -> Profile:
+    profile = vaults.open(header.id, passphrase)
+    profile.app.__dict__["embedder"] = embedder  # the model is loaded once for all tests
+    return profile
+
+
+def folder_of(vaults: Vaults, header: Header) -> VaultFolder:
+    return VaultFolder(vaults.folder / header.id)
+
+
+def test_a_vault_holds_documents_search_and_questions_and_opens_again(
+    vaults: Vaults, made: tuple[Header, str], embedder: MiniLM
+) -> None:
+    app = opened(vaults, made[0], embedder).app
+    app.add_source(LETTER)
+    answer = app.ask("How much quokkamycin?")
+    assert "5 mg" in answer.text
+    vaults.lock(made[0].id)
+
+    app = opened(vaults, made[0], embedder).app
+    assert [hit.text for hit in app.search("quokkamycin").hits] == [LETTER.data.decode()]
+    assert app.desk.audit.prove(app.settings.tenant).problems == ()
+    assert [one.title for one in app.desk.conversations.all(app.owner())] == ["How much quokkamycin?"]
+
+
+def test_no_word_of_the_record_is_in_any_file_while_it_is_open_or_after(
+    vaults: Vaults, made: tuple[Header, str], embedder: MiniLM, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    temporary = tmp_path / "temporary"
+    temporary.mkdir()
+    for name in ("TMPDIR", "SQLITE_TMPDIR"):
+        monkeypatch.setenv(name, str(temporary))
+    app = opened(vaults, made[0], embedder).app
+    app.add_source(LETTER)
+    app.ask("How much quokkamycin for Mrs Zanzibarine?")
+
+    def found() -> str:
+        # Another process looks: opening the file in this one would drop SQLite's locks.
+        words = [argument for word in SECRET_WORDS for argument in ("-e", word)]
+        command = ["grep", "--recursive", "--text", "--ignore-case", "--files-with-matches", *words, str(tmp_path)]
+        return subprocess.run(command, capture_output=True, text=True, check=False).stdout
+
+    names = {path.name for path in folder_of(vaults, made[0]).path.iterdir()}
+    assert names == {"vault.json", "vault.db", "vault.db-wal", "vault.db-shm"}
+    assert found() == ""
+    vaults.export(made[0].id, PASSPHRASE, tmp_path / "copy.vault")
+    vaults.close()
+    assert {path.name for path in folder_of(vaults, made[0]).path.iterdir()} == {"vault.json", "vault.db"}
+    assert found() == ""
+    (tmp_path / "control.txt").write_bytes(LETTER.data)
+    assert found().split() == [str(tmp_path / "control.txt")]  # the search itself does find such words
+
+
+def test_only_the_label_stands_outside(vaults: Vaults, made: tuple[Header, str]) -> None:
+    told = json.loads((folder_of(vaults, made[0]).path / "vault.json").read_text())
+    assert set(told) == {"format", "id", "label", "made_at", "derivation", "passphrase", "recovery", "wrong"}
+    assert [(one.label, one.id) for one in vaults.all()] == [("me", made[0].id)]
+    modes = {path.stat().st_mode & 0o777 for path in folder_of(vaults, made[0]).path.iterdir()}
+    assert modes == {0o600}
+    assert folder_of(vaults, made[0]).path.stat().st_mode & 0o777 == 0o700
+
+
+@pytest.mark.parametrize("wrong", ["", "three green bicycleS", PASSPHRASE + " ", "\N{PILE OF POO}" * 10_000])
+def test_a_wrong_passphrase_says_the_same_and_nothing_else(
+    vaults: Vaults, made: tuple[Header, str], wrong: str, caplog: pytest.LogCaptureFixture
+) -> None:
+    with caplog.at_level(logging.DEBUG), pytest.raises(WrongSecret) as raised:
+        vaults.open(made[0].id, wrong)
+    assert str(raised.value) == str(WrongSecret())
+    assert "bicycle" not in caplog.text
+
+
+def test_a_passphrase_typed_on_another_keyboard_is_the_same(vaults: Vaults) -> None:
+    composed, decomposed = "caf\u00e9 caf\u00e9 caf\u00e9", "cafe\u0301 cafe\u0301 cafe\u0301"
+    header, _phrase = vaults.create("me", composed)
+    assert not vaults.open(header.id, decomposed).is_locked
+
+
+def test_wrong_tries_have_to_wait_longer_each_time_and_a_right_one_ends_it(
+    vaults: Vaults, made: tuple[Header, str]
+) -> None:
+    folder, now = folder_of(vaults, made[0]), datetime(2026, 1, 1, tzinfo=UTC)
+    for _ in range(FREE_TRIES):
+        with pytest.raises(WrongSecret):
+            folder.unlock("wrong wrong wrong", now=now)
+    with pytest.raises(VaultWaits) as raised:
+        folder.unlock(PASSPHRASE, now=now)  # even the right one: nothing is told by trying
+    assert (raised.value.wait_s, str(raised.value)) == (1, "Too many wrong tries. Wait 1 s, then try again.")
+    with pytest.raises(WrongSecret):
+        folder.unlock("wrong wrong wrong", now=now + timedelta(seconds=1))
+    with pytest.raises(VaultWaits) as raised:
+        VaultFolder(folder.path).unlock(PASSPHRASE, now=now + timedelta(seconds=1))
+    assert raised.value.wait_s == 2
+    folder.unlock(PASSPHRASE, now=now + timedelta(seconds=3)).wipe()
+    assert folder.header.wrong.count == 0
+
+
+def test_a_clock_that_was_set_back_locks_nobody_out(vaults: Vaults, made: tuple[Header, str]) -> None:
+    folder, now = folder_of(vaults, made[0]), datetime(2036, 1, 1, tzinfo=UTC)
+    for _ in range(FREE_TRIES):
+        with pytest.raises(WrongSecret):
+            folder.unlock("wrong wrong wrong", now=now)
+    assert folder.header.wrong.wait_s(now - timedelta(days=3650)) == 1
+
+
+def test_changing_the_passphrase_leaves_the_data_as_it_is_encrypted(
+    vaults: Vaults, made: tuple[Header, str], embedder: MiniLM
+) -> None:
+    opened(vaults, made[0], embedder).app.add_source(LETTER)
+    vaults.lock(made[0].id)
+    before = folder_of(vaults, made[0]).data.read_bytes()
+    vaults.change_passphrase(made[0].id, PASSPHRASE, "four yellow tandems")
+    assert folder_of(vaults, made[0]).data.read_bytes() == before
+    with pytest.raises(WrongSecret):
+        vaults.open(made[0].id, PASSPHRASE)
+    assert len(opened(vaults, made[0], embedder, "four yellow tandems").app.entries()) == 1
+
+
+def test_the_recovery_phrase_sets_a_new_passphrase(vaults: Vaults, made: tuple[Header, str]) -> None:
+    header, phrase = made
+    vaults.recover(header.id, f"  {phrase.upper()}\n", "four yellow tandems")
+    assert not vaults.open(header.id, "four yellow tandems").is_locked
+    with pytest.raises(WrongSecret):
+        vaults.recover(header.id, new_phrase(), "five purple unicycles")
+    again = vaults.new_recovery(header.id, "four yellow tandems")
+    assert again != phrase
+    with pytest.raises(WrongSecret):
+        vaults.recover(header.id, phrase, "five purple unicycles")
+    vaults.recover(header.id, again, "five purple unicycles")
+
+
+def test_the_recovery_phrase_does_not_open_it_as_a_passphrase(vaults: Vaults, made: tuple[Header, str]) -> None:
+    with pytest.raises(WrongSecret):
+        vaults.open(made[0].id, made[1])
+
+
+@pytest.mark.parametrize(
+    ("typed", "told"),
+    [
+        ("one two three", "A recovery phrase has 12 words; this has 3. Copy all of them, in order."),
+        ("zebra " * 11 + "zebar", "Check the spelling of word 12: no recovery phrase holds it."),
+        ("zebra " * 12, "These twelve words do not belong together. Check their order and each word."),
+    ],
+)
+def test_a_mistyped_recovery_phrase_says_what_to_check(typed: str, told: str) -> None:
+    with pytest.raises(InputError, match=told):
+        read_phrase(typed)
+
+
+def test_a_locked_vault_has_no_key_and_gives_nothing(
+    vaults: Vaults, made: tuple[Header, str], embedder: MiniLM
+) -> None:
+    profile = opened(vaults, made[0], embedder)
+    app, key = profile.app, profile._key
+    app.add_source(LETTER)
+    vaults.lock(made[0].id)
+    assert (profile.is_locked, key.is_wiped, bytes(key._bytes)) == (True, True, bytes(32))
+    for use in (lambda: profile.app, profile.touch, lambda: vaults.profile(made[0].id), app.entries, key.read):
+        with pytest.raises(VaultLocked):
+            use()
+
+
+def test_a_vault_that_nobody_uses_is_locked(vaults: Vaults, made: tuple[Header, str], clock: Clock) -> None:
+    profile = vaults.open(made[0].id, PASSPHRASE)
+    clock.now += 14 * 60
+    assert (vaults.lock_idle(), vaults.profile(made[0].id).is_locked) == (0, False)
+    profile.touch()
+    clock.now += 14 * 60
+    assert (vaults.lock_idle(), profile.is_locked) == (0, False)
+    clock.now += 2 * 60
+    with pytest.raises(VaultLocked):
+        vaults.profile(made[0].id)
+    assert profile.is_locked
+
+
+def test_the_watch_locks_an_idle_vault_without_being_asked(
+    tmp_path: Path, clock: Clock, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    settings = Settings(home=tmp_path / "home", lock_minutes=15)
+    object.__setattr__(settings, "lock_minutes", 0.0005)  # shorter than a person may choose
+    vaults = Vaults(settings, clock=clock)
+    profile = vaults.open(vaults.create("me", PASSPHRASE)[0].id, PASSPHRASE)
+    clock.now += 60
+    while not profile.is_locked:  # the test's own time limit ends a watch that sleeps for ever
+        vaults._closing.wait(0.01)
+    vaults.close()
+
+
+def test_one_flipped_byte_anywhere_in_the_data_fails_to_open(
+    vaults: Vaults, made: tuple[Header, str], embedder: MiniLM
+) -> None:
+    opened(vaults, made[0], embedder).app.add_source(LETTER)
+    vaults.lock(made[0].id)
+    path = folder_of(vaults, made[0]).data
+    whole = path.read_bytes()
+    key = folder_of(vaults, made[0]).unlock(PASSPHRASE)
+    for position in (0, 20, 4095, len(whole) // 2, len(whole) - 1, *range(5000, len(whole), len(whole) // 7)):
+        path.write_bytes(whole[:position] + bytes([whole[position] ^ 1]) + whole[position + 1 :])
+        with pytest.raises(LibraryError, match="damaged"):
+            folder_of(vaults, made[0]).library(key)
+    path.write_bytes(whole[: len(whole) // 2])
+    with pytest.raises(LibraryError, match="damaged"):
+        folder_of(vaults, made[0]).library(key)
+    path.write_bytes(whole)
+    folder_of(vaults, made[0]).library(key).close()
+
+
+def test_one_flipped_digit_of_a_wrapped_key_or_its_cost_opens_nothing(vaults: Vaults, made: tuple[Header, str]) -> None:
+    header = folder_of(vaults, made[0]).header
+    kept, flip = header.passphrase, lambda data: data[:-1] + bytes([data[-1] ^ 1])
+    for wrong in (
+        replace(header, passphrase=Wrapped(flip(kept.salt), kept.sealed)),
+        replace(header, passphrase=Wrapped(kept.salt, flip(kept.sealed))),
+        replace(header, passphrase=header.recovery),
+        replace(header, derivation=Derivation(header.derivation.time_cost + 1)),
+        replace(header, id="00000000-0000-4000-8000-000000000000"),
+    ):
+        with pytest.raises(WrongSecret):
+            wrong.unwrapped("passphrase", PASSPHRASE)
+
+
+def test_a_cheap_or_endless_cost_is_refused(vaults: Vaults, made: tuple[Header, str]) -> None:
+    path = folder_of(vaults, made[0]).path / "vault.json"
+    told = json.loads(path.read_text())
+    for cost in ({"time_cost": 1}, {"time_cost": 10**9}, {"memory_kib": 8}, {"memory_kib": 2**40}, {"lanes": 0}):
+        path.write_text(json.dumps(told | {"derivation": told["derivation"] | cost}))
+        with pytest.raises(LibraryError, match="Restore"):
+            folder_of(vaults, made[0]).unlock(PASSPHRASE)
+
+
+@pytest.mark.parametrize("text", ["", "[]", "{}", '{"format": 1}', '{"format": "1"}', "\x00"])
+def test_a_damaged_header_says_so(vaults: Vaults, made: tuple[Header, str], text: str) -> None:
+    (folder_of(vaults, made[0]).path / "vault.json").write_text(text)
+    with pytest.raises(LibraryError, match="Restore the vault from an export"):
+        folder_of(vaults, made[0]).unlock(PASSPHRASE)
+
+
+def test_a_vault_of_a_newer_version_is_left_alone(vaults: Vaults, made: tuple[Header, str]) -> None:
+    path = folder_of(vaults, made[0]).path / "vault.json"
+    path.write_text(json.dumps({"format": 2, "shape": "unknown"}))
+    before = path.read_bytes()
+    with pytest.raises(SchemaTooNew, match="Upgrade Citewell"):
+        folder_of(vaults, made[0]).unlock(PASSPHRASE)
+    assert path.read_bytes() == before
+
+
+def test_an_export_is_a_whole_copy_that_opens_elsewhere(
+    vaults: Vaults, made: tuple[Header, str], embedder: MiniLM, tmp_path: Path
+) -> None:
+    profile = opened(vaults, made[0], embedder)
+    profile.app.add_source(LETTER)  # still open, its newest pages in the log
+    copy = tmp_path / "copy.vault"
+    vaults.export(made[0].id, PASSPHRASE, copy)
+    with zipfile.ZipFile(copy) as archive:
+        assert archive.namelist() == ["vault.json", "vault.db"]
+    with pytest.raises(InputError, match="a file at"):
+        vaults.export(made[0].id, PASSPHRASE, copy)
+    assert sorted(path.name for path in tmp_path.iterdir()) == ["copy.vault", "home"]
+
+    elsewhere = Vaults(Settings(home=tmp_path / "elsewhere"))
+    restored = elsewhere.restore(copy)
+    assert [entry.name for entry in opened(elsewhere, restored, embedder).app.entries()] == ["letter.txt"]
+    with pytest.raises(InputError, match="here already"):
+        elsewhere.restore(copy)
+    elsewhere.close()
+
+
+@pytest.mark.parametrize("data", [b"", b"PK\x03\x04", b"a letter"])
+def test_what_is_no_export_is_not_restored(vaults: Vaults, tmp_path: Path, data: bytes) -> None:
+    (tmp_path / "x.vault").write_bytes(data)
+    with pytest.raises(InputError, match="not an exported vault"):
+        vaults.restore(tmp_path / "x.vault")
+    assert vaults.all() == []
+
+
+def test_an_export_cannot_name_a_place_outside_the_folder(
+    vaults: Vaults, made: tuple[Header, str], tmp_path: Path
+) -> None:
+    header = replace(folder_of(vaults, made[0]).header, id="../../outside")
+    with zipfile.ZipFile(tmp_path / "x.vault", "w") as archive:
+        archive.writestr("vault.json", json.dumps(header.as_json()))
+        archive.writestr("vault.db", b"")
+    with pytest.raises(InputError, match="not an exported vault"):
+        vaults.restore(tmp_path / "x.vault")
+
+
+def test_erasing_overwrites_the_keys_before_anything_is_removed(
+    vaults: Vaults, made: tuple[Header, str], tmp_path: Path
+) -> None:
+    folder = folder_of(vaults, made[0]).path
+    kept = tmp_path / "still-linked.json"
+    kept.hardlink_to(folder / "vault.json")
+    data = tmp_path / "still-linked.db"
+    data.hardlink_to(folder / "vault.db")
+    before, sealed = data.read_bytes(), made[0].passphrase.sealed.hex()
+    assert sealed in kept.read_text()
+    vaults.erase(made[0].id)
+    assert sealed.encode() not in kept.read_bytes()
+    assert data.read_bytes()[:16] != before[:16]
+    assert (folder.exists(), vaults.all()) == (False, [])
+    with pytest.raises(NotFound):
+        vaults.open(made[0].id, PASSPHRASE)
+
+
+def test_several_profiles_do_not_see_each_other(vaults: Vaults, made: tuple[Header, str], embedder: MiniLM) -> None:
+    mum, _phrase = vaults.create("mum", "another long passphrase")
+    opened(vaults, made[0], embedder).app.add_source(LETTER)
+    assert opened(vaults, mum, embedder, "another long passphrase").app.entries() == []
+    assert [one.label for one in vaults.all()] == ["me", "mum"]
+    assert [vaults.find(named).id for named in ("ME", "mum", mum.id[:8])] == [made[0].id, mum.id, mum.id]
+    with pytest.raises(InputError, match="several vaults"):
+        vaults.find(None)
+    with pytest.raises(InputError, match="already"):
+        vaults.create("Mum ", PASSPHRASE)
+
+
+@pytest.mark.parametrize("label", ["", "  ", "x" * 41, "a\x1b[2J"])
+def test_a_label_can_be_shown(vaults: Vaults, label: str) -> None:
+    with pytest.raises(InputError, match="label"):
+        vaults.create(label, PASSPHRASE)
+
+
+def test_a_short_passphrase_is_refused_before_anything_is_made(vaults: Vaults) -> None:
+    with pytest.raises(InputError, match="10 characters"):
+        vaults.create("me", "short    ")
+    assert vaults.all() == []
+
+
+def test_two_windows_work_on_one_vault(vaults: Vaults, made: tuple[Header, str], embedder: MiniLM) -> None:
+    other = Vaults(vaults._settings)
+    opened(vaults, made[0], embedder).app.add_source(LETTER)
+    second = opened(other, made[0], embedder)
+    second.app.add_source(Source(b"A second letter about her knee.", "second.txt"))
+    assert len(vaults.profile(made[0].id).app.entries()) == 2
+    other.close()
+    assert len(vaults.profile(made[0].id).app.entries()) == 2
+
+
+def test_a_key_shows_itself_nowhere() -> None:
+    key = Key(b"k" * 32)
+    assert repr(key) == "Key(***)"
+    assert "6b6b" not in repr(Wrapped.of(key, PASSPHRASE, derivation=Derivation(3, 65536), about="x"))
