@@ -42,7 +42,7 @@ NEAR = "Refer people for spots."
     ("name", "plain", "with_intent", "other"),
     [
         ("urgency", "Which ones?", "Which ones are urgent?", "Refer people urgently for spots."),
-        ("age", "Which ones?", "Which ones over 60?", "Refer people aged 60 and over for spots."),
+        ("age", "Which ones?", "Which age?", "Refer people aged 60 and over for spots."),
         ("duration", "Which ones?", "Which ones for 3 weeks?", "Refer people with spots that last 3 weeks."),
         ("words in common", "Which ones?", "Which ones with fever?", "Refer people for spots with fever."),
     ],
@@ -158,3 +158,13 @@ def test_what_is_quoted_is_never_an_enriched_text(ng12: Guideline, ng12_document
 def test_the_query_for_a_patient_says_how_long() -> None:
     patient = Patient("P1", age=55, sex="male", smoking="Ex-Smoker", complaints=(Complaint("cough", 21),))
     assert query_for(patient) == "cough for 21 days age 55 male Ex-Smoker"
+
+
+def test_a_person_whom_a_question_describes_counts_like_a_patient() -> None:
+    made = [
+        book(rules("Refer people aged under 30 with dots.", "Refer people aged 45 and over with dots."), 0.50, 0.47)
+    ]
+    assert order(retrieve("Which age?", QUESTION, made)) == ["1.1.1", "1.1.2"]
+    assert order(retrieve("a 60 year old", QUESTION, made)) == ["1.1.2", "1.1.1"]
+    assert order(retrieve("people over 50", QUESTION, made)) == ["1.1.2", "1.1.1"]
+    assert order(retrieve("under 30s", QUESTION, made)) == ["1.1.1", "1.1.2"]

@@ -215,7 +215,8 @@ def _decide(gate: Gate, shown: Sequence[Claim], confidence: Confidence, judge: J
     partly = sum(claim.check.verdict == Verdict.PARTLY for claim in shown)
     if withheld or partly or gate.abstained or miss is not None:
         return Qualify(_reservation(withheld, partly, abstained=gate.abstained, miss=miss))
-    return Cite()
+    reservation = gate.asked.frame.reservation
+    return Qualify(reservation) if reservation else Cite()
 
 
 def _unfit(gate: Gate, shown: Sequence[Claim], confidence: Confidence) -> str | None:

@@ -70,7 +70,8 @@ class Chat:
         books = tuple(self.shelf(scope, self.only))
         turn = Turn(self, question, books, Words(books), started)
         yield Working("searching")
-        sorted_ = classify(question, Loaded.of(book.guideline for book in books), near=self.near())
+        loaded = Loaded.of(book.guideline for book in books)
+        sorted_ = classify(question, loaded, near=self.near(), is_answered=bool(history))
         if (told := self._canned(turn, sorted_)) is not None:
             yield Done(refuse(turn.asked(Context(()), noted(sorted_)), told, judge=turn.judge()))
             return

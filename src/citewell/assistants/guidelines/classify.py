@@ -11,7 +11,7 @@ from typing import Literal
 
 from citewell.assistants.guidelines.guideline import Guideline
 from citewell.assistants.guidelines.match import mentions
-from citewell.assistants.guidelines.queries import is_follow_up
+from citewell.assistants.guidelines.queries import goes_on, is_follow_up
 from citewell.assistants.guidelines.retrieve import RULE_ID
 from citewell.assistants.guidelines.tables import rows
 from citewell.assistants.guidelines.words_shared import focus, is_clinical
@@ -134,8 +134,13 @@ NOTABLE, CAUTION = 0.30, 0.05
 """From where on, and how much farther than the nearest, an emergency counts where no cue settles a message."""
 
 
-def classify(message: str, loaded: Loaded = NOTHING, *, near: Nearness | None = None) -> Sorted:
-    """The class of a message: cues decide, and examples where cues leave it open or know nothing of an emergency."""
+def classify(
+    message: str, loaded: Loaded = NOTHING, *, near: Nearness | None = None, is_answered: bool = False
+) -> Sorted:
+    """The class of a message: cues decide, and examples where cues leave it open or know nothing of an emergency.
+
+    `is_answered` says that something was answered before, which a follow-up goes on from.
+    """
     text = spelled(message)
     is_own = has("own", _without("own not", text))
     scope = _weight("scope", text)
@@ -149,6 +154,7 @@ def classify(message: str, loaded: Loaded = NOTHING, *, near: Nearness | None = 
     if _is_small_talk(text):
         return Sorted("smalltalk")
     by_cues, is_settled = _by_cues(Read.of(text, message, loaded, is_own=is_own), loaded)
+    is_settled |= by_cues.input_class == "proceed" and is_answered and goes_on(message)
     return by_cues if near is None else _heard(by_cues, near(message), is_settled=is_settled, asks=scope >= STRONG)
 
 

@@ -55,10 +55,13 @@ def is_follow_up(message: str) -> bool:
     """
     if has_own_entity(message):
         return False
-    words = len(message.split())
-    if words <= SHORT_WORDS or _pattern("opens").search(message):
-        return True
-    return words < POINTING_WORDS and _pattern("points").search(message) is not None
+    return len(message.split()) <= SHORT_WORDS or goes_on(message)
+
+
+def goes_on(message: str) -> bool:
+    """Whether a message opens like a follow-up, or is short and points at something said before."""
+    points = _pattern("points").search(message) is not None
+    return _pattern("opens").search(message) is not None or (points and len(message.split()) < POINTING_WORDS)
 
 
 def has_own_entity(message: str) -> bool:

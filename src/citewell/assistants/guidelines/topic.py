@@ -13,7 +13,7 @@ from citewell.assistants.guidelines.shelve import Book
 from citewell.types import Citation, Message
 
 MAX_TERMS = 2
-_CITED = re.compile(r"\[(?P<label>[^\[\]\n]+?), p\.(?P<page>\d+)\]")
+_CITED = re.compile(r"\[(?P<label>[^\[\]\n]+?)(?:, p\.(?P<page>\d+))?\]")
 
 
 def mark(citation: Citation) -> str:
@@ -39,7 +39,7 @@ def topic(history: Sequence[Message], books: Iterable[Book]) -> str | None:
 
 def _cited(text: str, books: Iterable[Book]) -> list[Piece]:
     """The pieces that an answer cites, as far as the guidelines at hand still have them."""
-    wanted = {(found["label"], int(found["page"])) for found in _CITED.finditer(text)}
+    wanted = {(found["label"], int(found["page"] or 0)) for found in _CITED.finditer(text)}
     return [
         piece
         for book in books
