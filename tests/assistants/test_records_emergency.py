@@ -1,0 +1,87 @@
+"""An emergency is found in three languages; what is denied or long past is none."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+from citewell.assistants.records.emergency import DANGERS, Emergency, find_emergency, notice, notices
+from citewell.assistants.records.tables import rows
+
+HERE = Path(__file__).parent
+
+
+def table(name: str) -> list[list[str]]:
+    lines = (HERE / name).read_text("utf-8").splitlines()
+    return [line.split("\t") for line in lines if line and not line.startswith("#")]
+
+
+def test_every_phrase_of_the_list_is_caught_in_its_own_language() -> None:
+    listed = table("records_emergencies.tsv")
+    assert len(listed) == 100
+    found = [(language, words, find_emergency(words)) for language, words in listed]
+    assert [words for language, words, one in found if one is None or one.language != language] == []
+
+
+def test_what_is_denied_past_or_everyday_is_none() -> None:
+    assert [words for _, words in table("records_no_emergencies.tsv") if find_emergency(words)] == []
+
+
+@pytest.mark.parametrize("name", ["records_emergencies_fresh.tsv", "records_emergencies_last.tsv"])
+def test_others_that_shaped_the_table_stay_right(name: str) -> None:
+    found = [(wanted, words, find_emergency(words) is not None) for wanted, _, words in table(name)]
+    assert [words for wanted, words, is_found in found if is_found != (wanted == "yes")] == []
+
+
+@pytest.mark.parametrize(
+    "doubtful",
+    [
+        "I don't know if this is chest pain",
+        "I have never had chest pain like this",
+        "I don't want to kill myself",
+        "I had a stroke in 2019 and my face is drooping again",
+        "no appetite, chest pain since this morning",
+        "Chest pain. My father had a stroke in 1990.",
+        "chest pain, is that in my record?",
+        "Could this tablet cause chest pain?",
+    ],
+)
+def test_what_is_doubtful_counts(doubtful: str) -> None:
+    assert find_emergency(doubtful) is not None
+
+
+@pytest.mark.parametrize(
+    "words",
+    [
+        "no chest pain today",
+        "No chest pain or stroke so far",
+        "I do not have any chest pain",
+        "My father had a stroke in 1990.\nWhat is my dose?",
+        "My appointment is in the heart clinic",
+        "The brushstrokes in the ward's painting are nice",
+        "The orchestra played",
+    ],
+)
+def test_denials_and_parts_of_words_do_not_count(words: str) -> None:
+    assert find_emergency(words) is None
+
+
+def test_suicidal_thoughts_have_a_notice_of_their_own() -> None:
+    found = find_emergency("I have chest pain and I want to kill myself")
+    assert found == Emergency(("suicide", "heart"), "en")
+    assert found.notice == notice("suicide", "en")
+    assert "988" in found.notice
+
+
+def test_every_danger_has_words_and_every_language_a_notice() -> None:
+    assert {what for what, *_ in rows("emergencies.tsv")} == set(DANGERS)
+    assert {(what, language) for what, language, _ in rows("notices.tsv")} == {
+        (what, language) for what in ("any", "suicide") for language in ("en", "fr", "de")
+    }
+    assert all("112" in text for text in notices())
+
+
+@pytest.mark.parametrize("text", ["", " ", "\n\n", "?" * 50_000, "no " * 30_000, "a" * 100_000, "fever " * 20_000])
+def test_any_text_can_be_read(text: str) -> None:
+    assert find_emergency(text) is None
