@@ -50,7 +50,7 @@ class Row:
 
 
 def main() -> None:
-    """Measure passages and sentences, print one table, write JSON if asked."""
+    """Measure passages, sentences and the words they begin with, print one table, write JSON if asked."""
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--texts", type=int, default=128)
     parser.add_argument("--data", type=Path)
@@ -62,12 +62,13 @@ def main() -> None:
     chosen = random.Random(1).sample(passages, min(options.texts, len(passages)))
     sentences = [sentence for passage in chosen for sentence in re.split(r"(?<=[.?!])\s+", passage)]
     shorter = random.Random(1).sample(sentences, min(4 * options.texts, len(sentences)))
+    shortest = list(dict.fromkeys(" ".join(one.split()[: 1 + place % 2]) for place, one in enumerate(shorter)))
     with tempfile.TemporaryDirectory() as cache:
         embedder = MiniLM(Path(cache), backend=options.backend, threads=1)
         baseline = OnnxRuntime(cached_graph(Path(cache), "float"), flavour="float")
         rows = [
             measured(kind, texts, embedder, baseline, rounds=options.rounds)
-            for kind, texts in (("passages", chosen), ("sentences", shorter))
+            for kind, texts in (("passages", chosen), ("sentences", shorter), ("a word or two", shortest))
         ]
         report(rows, embedder.engine.name)
         if options.json:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import logging
 from dataclasses import dataclass
+from functools import partial
 from pathlib import Path
 from queue import Empty, SimpleQueue
 from tempfile import NamedTemporaryFile
@@ -14,6 +15,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from citewell.adapters.embedding.calibration import REFERENCE_TEXT, reference
+from citewell.adapters.embedding.careful import Careful
 from citewell.adapters.embedding.cpu import features
 from citewell.adapters.embedding.tokenizer import WordPiece
 from citewell.adapters.embedding.weights import SHA256, Tensors, model_file, read_tensors
@@ -23,7 +25,7 @@ from citewell.ports import Vectors
 Backend = Literal["auto", "openvino", "onnxruntime"]
 Flavour = Literal["float", "quantised", "quantised-half"]
 
-GRAPH_VERSION = 4
+GRAPH_VERSION = 5
 """Grows with every change of a graph, so that a cached one is built again."""
 
 _LEAST_COSINE = 0.998
@@ -97,9 +99,9 @@ def _proven(cache_dir: Path, flavour: Flavour) -> Engine:
         for anew in (False, True):
             engine = _opened(cache_dir, flavour, anew=anew)
             if engine is not None:
-                return engine
+                return engine if flavour == "float" else Careful(engine, partial(_exact, cache_dir))
         unfit.touch()  # so that the next start does not try again
-    engine = _opened(cache_dir, "float", anew=False) or _opened(cache_dir, "float", anew=True)
+    engine = _exact(cache_dir)
     if engine is None:
         raise ModelFilesMissing(
             "onnxruntime does not give the embedding model's vectors on this machine. "
@@ -108,7 +110,12 @@ def _proven(cache_dir: Path, flavour: Flavour) -> Engine:
     return engine
 
 
-def _opened(cache_dir: Path, flavour: Flavour, *, anew: bool) -> Engine | None:
+def _exact(cache_dir: Path) -> OnnxRuntime | None:
+    """The model in fp32."""
+    return _opened(cache_dir, "float", anew=False) or _opened(cache_dir, "float", anew=True)
+
+
+def _opened(cache_dir: Path, flavour: Flavour, *, anew: bool) -> OnnxRuntime | None:
     """The engine, unless its graph does not load or does not give the reference vector."""
     graph = cached_graph(cache_dir, flavour, anew=anew)
     try:
@@ -141,8 +148,13 @@ class OnnxRuntime:
 
     def run(self, ids: NDArray[np.int64]) -> Vectors:
         """Unit vectors of texts of one length, given as token ids."""
-        vectors: Vectors = self._session.run(None, {"ids": ids})[0]
+        vectors: Vectors = self._session.run(["vectors"], {"ids": ids})[0]
         return vectors
+
+    def run_with_lengths(self, ids: NDArray[np.int64]) -> tuple[Vectors, NDArray[np.float32]]:
+        """The same of an eight-bit graph, and how long each vector was before it was of length one."""
+        vectors, lengths = self._session.run(["vectors", "lengths"], {"ids": ids})
+        return vectors, lengths[:, 0]
 
 
 class OpenVino:

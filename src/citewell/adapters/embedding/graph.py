@@ -89,15 +89,20 @@ class Graph:
         scale, shift = (self.floats(self._tensors[f"{name}.{part}"]) for part in ("weight", "bias"))
         return self.node("LayerNormalization", [value, scale, shift], axis=-1, epsilon=EPSILON)
 
-    def finished(self, hidden: str) -> bytes:
-        """The mean over each text's tokens, scaled to length one, and with it the whole graph."""
+    def finished(self, hidden: str, *, with_lengths: bool = False) -> bytes:
+        """The mean over each text's tokens, scaled to length one, and with it the whole graph.
+
+        `with_lengths` gives the length that the mean had as well.
+        """
         texts = self.node("Reshape", [hidden, self._shaped(DIMENSIONS)])
         mean = self.node("ReduceMean", [texts, self.integers(1)], keepdims=0)
-        length = self.node("ReduceL2", [mean, self.integers(1)], keepdims=1)
+        length = self.node("ReduceL2", [mean, self.integers(1)], keepdims=1, output="lengths")
         self.node("Div", [mean, length], output="vectors")
         helper = self._helper
         inputs = [helper.make_tensor_value_info("ids", INT64, ["texts", "length"])]
         outputs = [helper.make_tensor_value_info("vectors", FLOAT, ["texts", DIMENSIONS])]
+        if with_lengths:
+            outputs.append(helper.make_tensor_value_info("lengths", FLOAT, ["texts", 1]))
         graph = helper.make_graph(self._nodes, "minilm", inputs, outputs, self._constants)
         domains = [helper.make_opsetid("", _OPSET), helper.make_opsetid(_CONTRIB, 1)]
         serialised: bytes = helper.make_model(graph, opset_imports=domains, ir_version=10).SerializeToString()

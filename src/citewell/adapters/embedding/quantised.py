@@ -74,7 +74,7 @@ class QuantisedGraph(Graph):
             hidden = self._attend(name, norm, hidden, precise=layer >= LAYERS - _PRECISE_LAYERS)
             hidden = self._think(name, hidden)
             norm = f"{name}.output.LayerNorm"
-        return self.finished(self.normalised(norm, hidden))
+        return self.finished(self.normalised(norm, hidden), with_lengths=True)
 
     def _attend(self, name: str, norm: str, hidden: str, *, precise: bool) -> str:
         """Norm, attention and its output, added to what came in; `precise` leaves the attended values unrounded."""
