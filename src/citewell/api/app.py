@@ -27,6 +27,8 @@ from citewell.api.routes import (
     ask_pages,
     assess,
     audit,
+    chat,
+    chat_pages,
     check_pages,
     conversations,
     desk_pages,
@@ -46,8 +48,8 @@ from citewell.api.routes import (
 from citewell.api.site import Site
 from citewell.bootstrap import App
 
-API = (ask, search, documents, conversations, inbox, audit, guidelines, assess, people, status)
-SHORT = (assess,)
+API = (ask, search, documents, conversations, inbox, audit, guidelines, assess, chat, people, status)
+SHORT = (assess, chat)
 PAGES = (
     ask_pages,
     check_pages,
@@ -55,6 +57,7 @@ PAGES = (
     people_pages,
     search_pages,
     source_pages,
+    chat_pages,
     guideline_pages,
     library_pages,
     sign_in_pages,

@@ -194,6 +194,11 @@ class Site:
         with self._loading:
             return self.app.desk
 
+    def chat_desk(self) -> Desk:
+        """The same of the guidelines chat."""
+        with self._loading:
+            return self.app.chat.desk()
+
     def search(self, question: str, scope: Scope, *, limit: int) -> Results:
         """The passages nearest to a question."""
         self.loaded()

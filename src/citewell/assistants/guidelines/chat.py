@@ -166,7 +166,8 @@ class Turn:
     started: float
 
     def asked(self, context: Context, notes: Mapping[str, Any], frame: Frame | None = None) -> Asked:
-        """What the gate must know."""
+        """What the gate must know; what stands round the answer is noted too, so that a page can show it apart."""
+        around = {"before": frame.before, "after": frame.after} if frame else {}
         return Asked(
             id=str(uuid.uuid4()),
             question=self.question,
@@ -176,7 +177,7 @@ class Turn:
             policy=POLICY,
             rules=RULES.text,
             frame=frame or Frame(),
-            notes=notes,
+            notes={**notes, **around},
         )
 
     def judge(self) -> Judge:

@@ -2,11 +2,15 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from typing import Any
 
 from citewell.answer.stream import Done
 from citewell.answer.view import citation_json
+from citewell.keeping import Turn
+
+DEBUG = ("input_class", "query_strategy", "search_query", "guardrail_result", "top_score", "chunks")
+"""How an answer came about, as the API tells it."""
 
 
 def chat_json(done: Done) -> dict[str, Any]:
@@ -17,8 +21,22 @@ def chat_json(done: Done) -> dict[str, Any]:
         "answer_id": answer.id,
         "answer": answer.text,
         "citations": [cited(citation_json(one)) for one in answer.citations],
-        "debug": dict(answer.notes),
+        "debug": {name: answer.notes[name] for name in DEBUG},
     }
+
+
+def history_json(session_id: str, turns: Iterable[Turn]) -> dict[str, Any]:
+    """What was said in a session, oldest first."""
+    said = [
+        {
+            "role": turn.message.role,
+            "content": turn.message.text,
+            "answer_id": turn.answer_id,
+            "made_at": turn.made_at.isoformat(),
+        }
+        for turn in turns
+    ]
+    return {"session_id": session_id, "messages": said}
 
 
 def cited(citation: Mapping[str, Any]) -> dict[str, Any]:

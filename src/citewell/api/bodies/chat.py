@@ -1,0 +1,92 @@
+"""Messages to the guidelines chat, and what they get."""
+
+from __future__ import annotations
+
+from datetime import datetime
+from typing import Annotated, Literal
+
+from pydantic import BaseModel, Field
+
+from citewell.api.bodies.answers import Words
+from citewell.api.bodies.sent import Id, Sent
+
+
+class ChatMessage(Sent):
+    """A message; in a new session unless one is named, and to all guidelines unless one is."""
+
+    message: Words
+    session_id: Id | None = None
+    guideline: Annotated[str | None, Field(min_length=1, max_length=200, pattern=r"\S")] = None
+    """A guideline by its name, such as NG12, or by the id of its document."""
+
+
+class ChatCitationShape(BaseModel):
+    """A rule, a row of the index or a definition, in the guideline's own words."""
+
+    label: str
+    guideline: str
+    rule: str | None
+    page: int | None
+    excerpt: str
+    document: str
+    document_id: str
+    source_id: str
+    start: int
+    end: int
+
+
+class ChatChunkShape(BaseModel):
+    """A piece that was found: the score that gates saw, and the boost that only the order did."""
+
+    guideline: str
+    kind: Literal["rule", "search", "symptom", "definition"]
+    id: str
+    label: str
+    page: int
+    score: float
+    boost: float
+
+
+class ChatDebugShape(BaseModel):
+    """How an answer came about; null where nothing was looked up."""
+
+    input_class: Literal[
+        "smalltalk",
+        "meta",
+        "chitchat_redirect",
+        "safety_urgent",
+        "medical_out_of_scope",
+        "needs_clarification",
+        "proceed",
+    ]
+    query_strategy: Literal["direct", "topic_enriched", "llm_rewrite", "rewrite"] | None
+    search_query: str | None
+    guardrail_result: Literal["sufficient", "weak", "none", "out_of_scope"] | None
+    top_score: float | None
+    chunks: list[ChatChunkShape]
+
+
+class ChatAnswerShape(BaseModel):
+    """What a message got."""
+
+    session_id: str
+    answer_id: str
+    answer: str
+    citations: list[ChatCitationShape]
+    debug: ChatDebugShape
+
+
+class ChatTurnShape(BaseModel):
+    """One message of a session; one without an answer id still waits for its answer."""
+
+    role: Literal["user", "assistant"]
+    content: str
+    answer_id: str | None
+    made_at: datetime
+
+
+class ChatHistoryShape(BaseModel):
+    """A session, oldest message first."""
+
+    session_id: str
+    messages: list[ChatTurnShape]

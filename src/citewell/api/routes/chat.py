@@ -1,0 +1,38 @@
+"""/api/v1/chat, and /chat beside it: the guarded chat about the guidelines of the library."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from fastapi import APIRouter, Depends
+
+from citewell.api.bodies.chat import ChatAnswerShape, ChatHistoryShape, ChatMessage
+from citewell.api.bodies.documents import DeletedShape
+from citewell.api.chatting import chatted
+from citewell.api.requests import our_request
+from citewell.api.site import Here
+from citewell.api.visitor import Member
+from citewell.assistants.guidelines.chat_view import chat_json, history_json
+
+router = APIRouter(prefix="/api/v1")
+
+
+@router.post("/chat", response_model=ChatAnswerShape, dependencies=[Depends(our_request)])
+async def chat(site: Here, visitor: Member, sent: ChatMessage) -> dict[str, Any]:
+    """Answer a message with whole, cited recommendations, or say why there are none."""
+    return chat_json(await chatted(site, visitor, sent.message, session_id=sent.session_id, guideline=sent.guideline))
+
+
+@router.get("/chat/{session_id}/history", response_model=ChatHistoryShape)
+def history(site: Here, visitor: Member, session_id: str) -> dict[str, Any]:
+    """What was said in a session of the sender's, oldest first."""
+    turns = site.chat_desk().conversations.turns(session_id, visitor.asker())
+    return history_json(session_id, turns)
+
+
+@router.delete("/chat/{session_id}/history", response_model=DeletedShape, dependencies=[Depends(our_request)])
+@router.delete("/chat/{session_id}", response_model=DeletedShape, dependencies=[Depends(our_request)])
+def forget(site: Here, visitor: Member, session_id: str) -> dict[str, Any]:
+    """Erase a session; the audit log keeps its answers."""
+    site.chat_desk().conversations.erase(session_id, visitor.asker())
+    return {"deleted": [session_id]}

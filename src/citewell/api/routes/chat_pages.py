@@ -1,0 +1,129 @@
+"""The Chat page of the guidelines; it works without a script."""
+
+from __future__ import annotations
+
+from http import HTTPStatus
+from typing import Annotated
+from urllib.parse import urlencode
+
+from fastapi import APIRouter, Form, Query, Request, Response
+from fastapi.responses import RedirectResponse
+from starlette.concurrency import run_in_threadpool
+
+from citewell.api.chatting import chatted
+from citewell.api.errors import Problem, problem_of
+from citewell.api.history import TALKS_SHOWN
+from citewell.api.requests import require_our_form
+from citewell.api.site import Here, Site
+from citewell.api.visitor import Member, Visitor
+from citewell.errors import CitewellError, NotFound
+from citewell.keeping import Conversation
+from citewell.web.chat import ChatTurn, chat_turn
+
+router = APIRouter(prefix="/guidelines/chat")
+
+Csrf = Annotated[str, Form()]
+Named = Annotated[str, Query(max_length=200)]
+
+EXAMPLES = (
+    "Which people with unexplained haemoptysis should be referred?",
+    "What does very urgent mean?",
+    "Breast lump in a woman of 28",
+)
+
+
+@router.get("")
+def start(site: Here, visitor: Member, q: Named = "", guideline: Named = "") -> Response:
+    """A new session."""
+    return _page(site, visitor, message=q, guideline=guideline)
+
+
+@router.get("/{session_id}")
+def session(site: Here, visitor: Member, session_id: str, guideline: Named = "") -> Response:
+    """A session, to be read and continued."""
+    shown = _turns(site, visitor, session_id)
+    return _page(site, visitor, session_id=session_id, shown=shown, guideline=guideline)
+
+
+@router.post("")
+async def say(
+    *,
+    request: Request,
+    site: Here,
+    visitor: Member,
+    message: Annotated[str, Form()] = "",
+    session_id: Annotated[str, Form()] = "",
+    guideline: Annotated[str, Form(max_length=200)] = "",
+    csrf: Csrf = "",
+) -> Response:
+    """Answer a message, and lead to the session in which it stands."""
+    require_our_form(request, csrf)
+    try:
+        done = await chatted(site, visitor, message, session_id=session_id or None, guideline=guideline or None)
+    except NotFound:
+        raise
+    except CitewellError as error:
+        return await run_in_threadpool(_failed, site, visitor, message, session_id, problem_of(error))
+    chosen = f"?{urlencode({'guideline': guideline})}" if guideline else ""
+    address = f"/guidelines/chat/{done.conversation_id}{chosen}#last"
+    return RedirectResponse(address, status_code=HTTPStatus.SEE_OTHER)
+
+
+@router.post("/{session_id}/delete")
+def delete(request: Request, site: Here, visitor: Member, session_id: str, csrf: Csrf = "") -> Response:
+    """Erase a session; the audit log keeps its answers."""
+    require_our_form(request, csrf)
+    site.chat_desk().conversations.erase(session_id, visitor.asker())
+    return RedirectResponse("/guidelines/chat", status_code=HTTPStatus.SEE_OTHER)
+
+
+def _failed(site: Site, visitor: Visitor, message: str, session_id: str, problem: Problem) -> Response:
+    """The page with the message still in its box."""
+    shown = _turns(site, visitor, session_id) if session_id else []
+    return _page(site, visitor, message=message, session_id=session_id or None, shown=shown, problem=problem)
+
+
+def _page(
+    site: Site,
+    visitor: Visitor,
+    *,
+    message: str = "",
+    session_id: str | None = None,
+    shown: list[ChatTurn] | None = None,
+    problem: Problem | None = None,
+    guideline: str = "",
+) -> Response:
+    return site.page(
+        "chat.html",
+        visitor,
+        nav="guidelines",
+        tab="chat",
+        guidelines=site.app.guidelines.all(visitor.whole),
+        chosen=guideline,
+        message=message,
+        session_id=session_id,
+        turns=shown or [],
+        problem=problem,
+        talks=_sessions(site, visitor),
+        examples=EXAMPLES,
+        days=site.app.settings.chat_days,
+    )
+
+
+def _sessions(site: Site, visitor: Visitor) -> list[Conversation]:
+    """The visitor's last sessions; none where they cannot be opened, since asking says why."""
+    try:
+        return site.chat_desk().conversations.all(visitor.asker())[:TALKS_SHOWN]
+    except CitewellError:
+        return []
+
+
+def _turns(site: Site, visitor: Visitor, session_id: str) -> list[ChatTurn]:
+    """What was said in a session, each message with what it got."""
+    desk, asker = site.chat_desk(), visitor.asker()
+    found = []
+    for one in desk.conversations.turns(session_id, asker):
+        if one.message.role == "user":
+            record = None if one.answer_id is None else desk.audit.read(one.answer_id, asker)
+            found.append(chat_turn(one.message.text, None if record is None else record.words["answer"]))
+    return found

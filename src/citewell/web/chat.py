@@ -1,0 +1,46 @@
+"""What the Chat page shows of an answer: what is said in the assistant's words, and each rule with the way to it."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Any
+
+from citewell.assistants.guidelines.chat_view import cited
+from citewell.web.answers import Chip, turn
+
+
+@dataclass(frozen=True, slots=True)
+class Said:
+    """A statement of an answer, and the labels that open its words."""
+
+    text: str
+    verdict: str
+    chips: tuple[tuple[str, Chip], ...]
+
+
+@dataclass(frozen=True, slots=True)
+class ChatTurn:
+    """A message and what it got; no answer while it waits for one."""
+
+    message: str
+    answer: Mapping[str, Any] | None
+    before: str = ""
+    said: tuple[Said, ...] = ()
+    after: str = ""
+
+
+def chat_turn(message: str, answer: Mapping[str, Any] | None) -> ChatTurn:
+    """An answer in its JSON shape, ready to be shown."""
+    if answer is None:
+        return ChatTurn(message, None)
+    if not answer["sentences"]:
+        return ChatTurn(message, answer, before=answer["text"])
+    chips = turn(message, answer).chips
+    labels = {one["n"]: cited(one)["label"] for one in answer["citations"]}
+    said = tuple(
+        Said(one["text"], one["verdict"], tuple((labels[n], chips[n]) for n in one["citations"]))
+        for one in answer["sentences"]
+    )
+    notes = answer.get("notes", {})
+    return ChatTurn(message, answer, notes.get("before", ""), said, notes.get("after", ""))

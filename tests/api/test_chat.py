@@ -1,0 +1,110 @@
+"""The guidelines chat over HTTP: answers with citations, sessions that are one person's, and clear refusals."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+import httpx
+import pytest
+from starlette.testclient import TestClient
+
+from citewell.api.app import create_app
+from citewell.bootstrap import App
+from citewell.types import Role, Source
+from tests.assistants.test_guidelines_chat import JAUNDICE, SPOTS
+
+TOKEN = "a-token-for-tests"
+NOWHERE = "550e8400-e29b-41d4-a716-446655440000"
+NAME = "Green spots: recognition and referral"
+
+Knock = Callable[..., httpx.Client]
+
+
+@pytest.fixture
+def knock(app: App) -> Knock:
+    """A client for a user of this role and name, over a library with one small guideline."""
+    app.guidelines.add_source(Source(SPOTS.encode(), "spots.md"))
+    site = create_app(app, token=TOKEN)
+
+    def client(name: str = "ann", role: Role = Role.MEMBER, tenant: str = "local") -> httpx.Client:
+        user = app.people.add(tenant=tenant, email=f"{name}@{tenant}.example", name=name, role=role, tags=[])
+        _, key = app.people.add_key(user.id, tenant=tenant, name="tests")
+        headers = {"Authorization": f"Bearer {key}"}
+        return TestClient(site, base_url="http://127.0.0.1", headers=headers, follow_redirects=False)
+
+    return client
+
+
+@pytest.mark.parametrize("prefix", ["/api/v1", ""])
+def test_a_message_is_answered_in_a_session_that_goes_on(knock: Knock, prefix: str) -> None:
+    ann = knock()
+    first = ann.post(f"{prefix}/chat", json={"message": JAUNDICE}).json()
+    assert set(first) == {"session_id", "answer_id", "answer", "citations", "debug"}
+    assert first["answer"].endswith(f"with unexplained jaundice. [{NAME} §1.1.1]")
+    assert [(one["rule"], one["guideline"]) for one in first["citations"]] == [("1.1.1", NAME)]
+    asked = {"document_id": first["citations"][0]["document_id"]}
+    part = {"start": first["citations"][0]["start"], "end": first["citations"][0]["end"]}
+    text = ann.get(f"/api/v1/documents/{asked['document_id']}/text", params=part).json()["text"]
+    assert text == first["citations"][0]["excerpt"]
+    assert first["debug"]["input_class"] == "proceed"
+    assert set(first["debug"]) == {
+        "input_class",
+        "query_strategy",
+        "search_query",
+        "guardrail_result",
+        "top_score",
+        "chunks",
+    }
+    sent = {"message": "what about children?", "session_id": first["session_id"], "guideline": NAME.upper()}
+    second = ann.post(f"{prefix}/chat", json=sent).json()
+    assert second["session_id"] == first["session_id"]
+    assert second["debug"]["query_strategy"] == "topic_enriched"
+    history = ann.get(f"{prefix}/chat/{first['session_id']}/history").json()
+    assert [(one["role"], one["content"]) for one in history["messages"]] == [
+        ("user", JAUNDICE),
+        ("assistant", first["answer"]),
+        ("user", "what about children?"),
+        ("assistant", second["answer"]),
+    ]
+    assert ann.get(f"/api/v1/audit/{first['answer_id']}").json()["question"] == JAUNDICE
+    assert ann.delete(f"{prefix}/chat/{first['session_id']}").json() == {"deleted": [first["session_id"]]}
+    assert ann.get(f"{prefix}/chat/{first['session_id']}/history").status_code == 404
+
+
+def test_another_persons_session_is_not_there(knock: Knock) -> None:
+    ann, bob, stranger = knock("ann"), knock("bob"), knock("cy", tenant="elsewhere")
+    session = ann.post("/api/v1/chat", json={"message": JAUNDICE}).json()["session_id"]
+    for other in (bob, stranger):
+        assert other.get(f"/api/v1/chat/{session}/history").status_code == 404
+        assert other.delete(f"/api/v1/chat/{session}/history").status_code == 404
+    assert bob.post("/api/v1/chat", json={"message": "and cough?", "session_id": session}).status_code == 404
+    assert ann.delete(f"/api/v1/chat/{session}/history").status_code == 200
+    nothing = stranger.post("/api/v1/chat", json={"message": JAUNDICE})
+    assert nothing.status_code == 404
+    assert "No guideline is here yet" in nothing.json()["detail"]
+
+
+def test_what_is_wrong_is_said(knock: Knock) -> None:
+    ann, reader = knock("ann"), knock("rea", role=Role.READER)
+    assert reader.post("/api/v1/chat", json={"message": JAUNDICE}).status_code == 403
+    wrong: list[tuple[dict[str, object], int]] = [
+        ({}, 422),
+        ({"message": "  "}, 422),
+        ({"message": "x" * 4_001}, 422),
+        ({"message": JAUNDICE, "nonsense": 1}, 422),
+        ({"message": JAUNDICE, "guideline": " "}, 422),
+        ({"message": JAUNDICE, "guideline": "NG99"}, 404),
+        ({"message": JAUNDICE, "session_id": NOWHERE}, 404),
+    ]
+    for body, status in wrong:
+        assert ann.post("/api/v1/chat", json=body).status_code == status, body
+    assert ann.get(f"/api/v1/chat/{NOWHERE}/history").status_code == 404
+    assert ann.get("/guidelines/chat").text.count('<li><a href="/guidelines/chat/') == 0, "nothing was kept of them"
+
+
+def test_a_replay_of_a_chat_answer_comes_from_the_chat(knock: Knock) -> None:
+    ann = knock()
+    told = ann.post("/api/v1/chat", json={"message": JAUNDICE, "guideline": NAME}).json()
+    again = ann.post(f"/api/v1/audit/{told['answer_id']}/replay").json()
+    assert (again["is_same"], again["notes"]) == (True, [])
+    assert again["text"]["now"] == told["answer"]
