@@ -2,14 +2,16 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Collection, Sequence
 
 import numpy as np
 import pytest
 
-from citewell.adapters.embedding.remembered import Likeness
+from citewell.adapters.embedding.remembered import Likeness, Passage
+from citewell.answer.verify_look import parts_of
+from citewell.bootstrap import App
 from citewell.ports import Progress, Vector, Vectors
-from citewell.types import Span
+from citewell.types import Source, Span
 
 
 class Counting:
@@ -25,7 +27,7 @@ class Counting:
         return np.array([[1.0, 0.0] if "yes" in text else [0.0, 1.0] for text in texts], np.float32)
 
 
-def nothing(_document_id: str, _index: int) -> dict[tuple[int, int], Vector]:
+def nothing(_passages: Collection[Passage]) -> dict[Passage, dict[tuple[int, int], Vector]]:
     return {}
 
 
@@ -62,9 +64,31 @@ def likeness_of(parts: list[str]) -> list[float]:
 def test_what_the_library_holds_a_vector_of_is_not_embedded() -> None:
     embedder = Counting()
 
-    def stored(document_id: str, index: int) -> dict[tuple[int, int], Vector]:
-        assert (document_id, index) == ("a", 0)
-        return {(0, 2): np.array([1.0, 0.0], np.float32)}
+    def stored(passages: Collection[Passage]) -> dict[Passage, dict[tuple[int, int], Vector]]:
+        assert list(passages) == [("a", 0)]
+        return {("a", 0): {(0, 2): np.array([1.0, 0.0], np.float32)}}
 
     assert Likeness(embedder, stored)("yes", spans("no", "none")) == [1.0, 0.0]
     assert sorted(embedder.asked) == ["none", "yes"]
+
+
+def test_a_library_gives_the_vectors_of_the_sentences_of_many_passages_at_once(app: App) -> None:
+    for name, text in {
+        "feet.md": "Check both feet daily for any wound. Wear shoes that fit well.",
+        "iron.md": "Give ferrous sulfate once daily with food.",
+    }.items():
+        app.add_source(Source(text.encode(), name))
+    hits = app.search("wounds of the feet, or iron", limit=2).hits
+    parts = parts_of([Span(hit.source_id, hit.start, hit.end, hit.text) for hit in hits])
+    passages = [(hit.document_id, hit.chunk_index) for hit in hits]
+    found = app.library.sentence_vectors([*passages, ("no such document", 0), (passages[0][0], 99)])
+    assert len(parts) == 3
+    assert found.pop((passages[0][0], 99)) == {}
+    assert {(f"{document}:{index}", *offsets) for (document, index), told in found.items() for offsets in told} == {
+        (part.source_id, part.start, part.end) for part in parts
+    }
+    for part in parts:
+        document_id, _, index = part.source_id.rpartition(":")
+        vector = found[document_id, int(index)][part.start, part.end]
+        assert float(vector @ app.embedder.embed([part.text])[0]) > 0.999
+    assert app.library.sentence_vectors([]) == {}

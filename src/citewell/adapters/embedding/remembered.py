@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import threading
 from collections import OrderedDict
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Collection, Mapping, Sequence
 
 from citewell.ports import Embedder, Vector
 from citewell.types import Span
@@ -13,8 +13,11 @@ MAX_TEXTS = 20_000
 """About 30 MB of vectors: the sentences of several long documents."""
 
 
-Stored = Callable[[str, int], Mapping[tuple[int, int], Vector]]
-"""The vectors that a library keeps of a passage's sentences, by document id and number of the passage."""
+Passage = tuple[str, int]
+"""The document id and the number of a passage."""
+
+Stored = Callable[[Collection[Passage]], Mapping[Passage, Mapping[tuple[int, int], Vector]]]
+"""The vectors that a library keeps of the sentences of passages."""
 
 
 class Likeness:
@@ -44,14 +47,15 @@ class Likeness:
 
     def _kept(self, parts: Sequence[Span]) -> dict[str, Vector]:
         """The vectors of these parts that the library has."""
+        passage_of = {source_id: _passage(source_id) for source_id in {part.source_id for part in parts}}
+        known = [passage for passage in passage_of.values() if passage is not None]
+        stored = self._stored(known) if known else {}
         found: dict[str, Vector] = {}
-        for source_id in dict.fromkeys(part.source_id for part in parts):
-            document_id, _, index = source_id.rpartition(":")
-            if not document_id:
-                continue  # words that were given with the question
-            vectors = self._stored(document_id, int(index))
-            mine = (part for part in parts if part.source_id == source_id)
-            found |= {part.text: vectors[part.start, part.end] for part in mine if (part.start, part.end) in vectors}
+        for part in parts:
+            passage = passage_of[part.source_id]
+            vectors = stored.get(passage, {}) if passage else {}
+            if (part.start, part.end) in vectors:
+                found[part.text] = vectors[part.start, part.end].copy()  # or it would hold all that was read with it
         return found
 
     def _remember(self, found: Mapping[str, Vector]) -> None:
@@ -62,3 +66,9 @@ class Likeness:
                 self._known.move_to_end(text)
             while len(self._known) > self._max_texts:
                 self._known.popitem(last=False)
+
+
+def _passage(source_id: str) -> Passage | None:
+    """The passage that a source id names; None for words that were given with the question."""
+    document_id, _, index = source_id.rpartition(":")
+    return (document_id, int(index)) if document_id else None

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Collection, Iterator, Sequence
+from itertools import pairwise
 from pathlib import Path
 from typing import Any, TypeVar
 
@@ -18,6 +19,8 @@ from citewell.ports import Candidate, Ranked, Sentences, Stored, Vector
 from citewell.types import Hit, Scope
 
 T = TypeVar("T")
+Passage = tuple[str, int]
+"""The document id and the number of a passage."""
 
 BATCH = 400
 HIT_COLUMNS = tuple(chunks.c[name] for name in ("generation", "chunk_index", "start", "end", "page", "section", "text"))
@@ -68,17 +71,19 @@ class SqlShelf:
             rows = [tuple(row) for row in _rows_of(connection, columns, candidates)]
         return codec.unpack_sentences(rows)
 
-    def sentence_vectors(self, document_id: str, chunk_index: int) -> dict[tuple[int, int], Vector]:
-        """The vectors of a passage's sentences by their offsets; they compare what was shown."""
+    def sentence_vectors(self, passages: Collection[Passage]) -> dict[Passage, dict[tuple[int, int], Vector]]:
+        """The vectors of the sentences of passages by their offsets; they compare what was shown."""
+        query = select(documents.c.id, documents.c.generation).where(documents.c.id.in_({one for one, _ in passages}))
         with reading(self.engine, self.path) as connection:
-            query = select(documents.c.generation).where(documents.c.id == document_id)
-            generation = connection.execute(query).scalar()
-        if generation is None:
-            return {}
-        found = self.sentences([Candidate(generation, chunk_index, 0.0, 0.0, None, None)])
-        return {
-            (start, end): vector for (start, end), vector in zip(found.spans.tolist(), found.vectors(), strict=True)
-        }
+            generation_of = {row.id: row.generation for row in connection.execute(query) if row.generation is not None}
+        keys = {one: (generation_of[one[0]], one[1]) for one in passages if one[0] in generation_of}
+        found = self.sentences([Candidate(*key, 0.0, 0.0, None, None) for key in keys.values()])
+        told = [
+            ((start, end), vector) for (start, end), vector in zip(found.spans.tolist(), found.vectors(), strict=True)
+        ]
+        runs = zip(found.keys, pairwise(found.starts.tolist()), strict=True)
+        vectors = {key: dict(told[first:end]) for key, (first, end) in runs}
+        return {one: vectors.get(key, {}) for one, key in keys.items()}
 
     def hits(self, found: Sequence[Ranked], scope: Scope) -> list[Hit]:
         """Full hits, in the order given; what vanished meanwhile is left out."""
