@@ -13,9 +13,10 @@ from citewell.adapters.llm.extractive import Extractive, marked
 from citewell.adapters.parsers import all_parsers
 from citewell.answer.cite import cite
 from citewell.answer.expand import expand
-from citewell.answer.extract import Measure, extract
+from citewell.answer.extract import extract
 from citewell.answer.statements import MAX_LIST_CHARACTERS, statements
 from citewell.answer.stream import whole_sentences
+from citewell.answer.weights import Measure
 from citewell.bootstrap import App
 from citewell.clinical import Lexicon
 from citewell.ingest.chunk import chunk, default_chunking

@@ -5,12 +5,13 @@ from __future__ import annotations
 import re
 from dataclasses import dataclass
 
-from citewell.words import STOP_WORDS, stem
+from citewell.answer.verify_units import unit_named
+from citewell.words import stem
 
 MAX_TIMES = 10.0
 """A limit is not meant for an amount more than so many times as large: “over 70” is no word on 1,500."""
 
-_NUMBER = r"\d[\d,]*(?:\.\d+)?"
+_NUMBER = r"\d+(?:,\d{3})*(?:\.\d+)?"
 _UNIT = r"(?:[\s-]?(?P<unit>[a-zA-Zµ%°][\w/%]*))?"
 _GIVEN = re.compile(rf"(?<![\w.,-])(?P<low>{_NUMBER}){_UNIT}")
 _BETWEEN = re.compile(
@@ -23,6 +24,15 @@ _AT_MOST = re.compile(
 _OR_MORE = re.compile(rf"(?<![\w.,])(?P<low>{_NUMBER}){_UNIT} (?:and|or) (?:over|above|more|older)\b")
 _OR_LESS = re.compile(rf"(?<![\w.,])(?P<high>{_NUMBER}){_UNIT} (?:and|or) (?:under|below|less|fewer|younger)\b")
 _RANGES = (_BETWEEN, _AT_LEAST, _AT_MOST, _OR_MORE, _OR_LESS)
+
+YEAR = stem("year")
+_AGE = re.compile(r"\b(?:at|aged?|age of)\s+$", re.IGNORECASE)
+_AGES = range(18, 111)
+"""After “at” a number like these, without a unit, is an age."""
+_OF_AGE = re.compile(
+    r"\b(?:aged?|ages|old|older|younger|adults?|people|patients?|child(?:ren)?|men|women|over|under)\b", re.I
+)
+"""A limit without a unit is one of age only near one of these."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -39,8 +49,17 @@ def amounts(question: str) -> tuple[Amount, ...]:
 
     >>> [(amount.value, amount.unit) for amount in amounts("NT-proBNP 1,500 in a 50 year old with CRB-65 of 2")]
     [(1500.0, ''), (50.0, 'year'), (2.0, '')]
+    >>> amounts("blood in urine at 62")
+    (Amount(value=62.0, unit='year', text='62'),)
     """
-    return tuple(Amount(_value(found["low"]), _unit(found), found.group()) for found in _GIVEN.finditer(question))
+    return tuple(_given(match, question) for match in _GIVEN.finditer(question))
+
+
+def _given(match: re.Match[str], question: str) -> Amount:
+    unit, value = _unit(match), _value(match["low"])
+    if not unit and _AGE.search(question, 0, match.start()) and value in _AGES:
+        return Amount(value, YEAR, match["low"])
+    return Amount(value, unit, match.group() if unit else match["low"])
 
 
 def states(text: str, amount: Amount) -> bool:
@@ -51,8 +70,6 @@ def states(text: str, amount: Amount) -> bool:
     [True, True, False]
     """
     same = [found for found in _GIVEN.finditer(text) if _value(found["low"]) == amount.value]
-    if not amount.unit:
-        return bool(same)
     units = {_unit(found) for found in same}
     return amount.unit in units or ("" in units and f"({amount.unit})" in text)
 
@@ -73,6 +90,8 @@ def _holds(found: re.Match[str], amount: Amount) -> bool:
     unit = _unit(found)
     if unit and amount.unit and unit != amount.unit:
         return False
+    if amount.unit == YEAR and not unit and not _OF_AGE.search(found.string, max(0, found.start() - 40), found.end()):
+        return False
     low = _value(limits["low"]) if limits.get("low") else None
     high = _value(limits["high"]) if limits.get("high") else None
     if high is None:
@@ -81,9 +100,9 @@ def _holds(found: re.Match[str], amount: Amount) -> bool:
 
 
 def _unit(found: re.Match[str]) -> str:
-    """The word after a number, where it can be a unit."""
-    word = (found["unit"] or "").casefold()
-    return "" if word in STOP_WORDS else stem(word)
+    """The word after a number, where it is a unit: in “INR 6 without bleeding” it is none."""
+    word = found["unit"] or ""
+    return stem(word.casefold()) if word == "%" or unit_named(word) is not None else ""
 
 
 def _value(number: str) -> float:

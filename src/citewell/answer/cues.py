@@ -36,7 +36,8 @@ CUES = (
     _cue(
         "number",
         r"\b(?:how (?:many|high|low|old|common|likely)"
-        r"|what (?:level|threshold|target|range|rate|percentage|age|score))\b",
+        r"|what (?:is |are |was |were )?(?:the |my |a )?(?:\w+ )?"
+        r"(?:level|threshold|target|range|rate|percentage|age|score))\b",
         r"\d",
     ),
     _cue(
@@ -47,7 +48,8 @@ CUES = (
     _cue(
         "advice",
         r"\b(?:should|can|could|may|must|shall) (?:i|we|you|he|she|they|a|the|patients?|people|my)\b"
-        r"|\bwhat (?:to|should)\b|\bhow (?:do|to|should|can)\b|\b(?:safe|allowed|recommend\w*|manage\w*|treat\w*)\b",
+        r"|\bwhat (?:to|should)\b|\bdo(?:es)? (?:i|we|you|he|she|they|my|a|the)(?: \w+)? need\b|\bhelps?\b"
+        r"|\bhow (?:do|to|should|can)\b|\b(?:safe|allowed|recommend\w*|manage\w*|treat\w*)\b",
         r"\b(?:do not|don['’]t|avoid|offer|consider|refer|give|take|stop|never|should|must|recommend\w*|phone|call|use|"
         r"advise|ask|tell|start|measure|arrange|can)\b",
     ),
@@ -88,10 +90,14 @@ ASKING = re.compile(
 EMPTY = frozenset(
     terms(
         "do does did should can could may must will would shall am i me my we us he she him they them there please any "
-        "given taken used need needs get old someone somebody anyone anybody person people patient"
+        "given taken used need needs get done old someone somebody anyone anybody person people patient"
     )
 )
 """Words of a question that no answer needs."""
+
+OF_ONESELF = re.compile(r"\b(?:i|i['’]m|i['’]ve|my|me)\b", re.IGNORECASE)
+TO_THE_READER = re.compile(r"\b(?:you|your|you['’]re|you['’]ve)\b", re.IGNORECASE)
+"""A person who asks for themselves, and a text that speaks to them."""
 
 OTHER_MEDICINE = re.compile(
     r"\b(?:allerg\w+|intoleran\w+|instead|alternatives?|other than|rather than|switch\w*|chang\w+ (?:from|to)"

@@ -6,66 +6,19 @@ import math
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 
-from citewell.answer.cues import DEFINES, FINDS, NEGATIONS, OTHER_MEDICINE, PURPOSE, REFERENCE_NUMBERS
+from citewell.answer.cues import DEFINES, FINDS, NEGATIONS, OTHER_MEDICINE, PURPOSE, REFERENCE_NUMBERS, TO_THE_READER
 from citewell.answer.expand import Expansion
 from citewell.answer.statements import Kind, Piece, Statement, is_dose, statements
 from citewell.answer.verify_names import medicines
 from citewell.answer.wanted import Held, Wanted, wanted
+from citewell.answer.weights import MEASURE, WEIGHTS, Measure
 from citewell.types import Evidence, Hit, Near
 from citewell.words import terms
 
-
-@dataclass(frozen=True, slots=True)
-class Weights:
-    """What each view of a statement adds to the log-odds that it is what a person would point at.
-
-    Fitted on SciFact train claims (docs/extractive-notes.md), but for `heading` and those after it, which
-    claims about abstracts cannot teach.
-    """
-
-    bias: float = -6.4
-    nearness: float = 3.2
-    coverage: float = 3.6
-    titles: float = 2.0
-    """For what the titles above it hold of the question and it does not."""
-    relevance: float = 1.8
-    finding: float = 0.75
-    purpose: float = -1.0
-    heading: float = 3.2
-    """For what the heading next above it holds and it does not: it says more than the title of a document."""
-    near_heading: float = 2.0
-    """For a heading that is nearer to the question than itself."""
-    cue: float = 0.6
-    definition: float = 1.5
-    no_definition: float = -0.7
-    """For anything else where a definition is asked for."""
-
-
-@dataclass(frozen=True, slots=True)
-class Measure:
-    """How much is shown; a table to be reviewed."""
-
-    max_statements: int = 5
-    max_characters: int = 1_800
-    """All together; the first one is shown whatever its length."""
-    min_relevance: float = 0.08
-    """Nothing is quoted where no passage is as relevant as this."""
-    min_odds: float = -3.0
-    """Nothing is quoted that is less likely than this to answer."""
-    min_part: float = 0.33
-    """Nothing is quoted where no statement holds this part of the question, its titles included."""
-    margin: float = 0.8
-    """How far behind the best one, in log-odds, a further statement may be."""
-    margin_for_more: float = 0.7
-    """How much farther, if it holds all of the question that those shown do not."""
-    overlap: float = 0.85
-    """A line that has this part of its words in common with one that is shown says nothing new."""
-
-
-WEIGHTS = Weights()
-MEASURE = Measure()
 LOOKED_UP: frozenset[Kind] = frozenset({"row", "list", "recommendation"})
 """Kinds that a person goes to with a number, such as an age or a laboratory result."""
+NUMBERED = frozenset({"dose", "number"})
+"""Kinds of questions that ask for a number."""
 MAX_OTHER_WORDS = 2
 """Words of a defined subject that the question does not have."""
 MAX_OTHER_NAMES = 5
@@ -81,6 +34,8 @@ class Scored:
     held: Held
     above: Held
     """What the titles above it hold."""
+    heading: Held
+    """What the heading next above it holds."""
     defines: bool
 
 
@@ -101,6 +56,7 @@ def extract(
     scored = [_scored(one, asked) for one in seen]
     documents = {one.number: one.hit.document_id for one in evidence}
     chosen = _chosen(sorted(scored, key=lambda one: -one.odds), asked, documents, measure)
+    chosen = _with_section(chosen, scored, asked, measure)
     most = max((asked.part(one.held | one.above) for one in chosen), default=0.0)
     return _in_reading_order(chosen) if most >= measure.min_part else []
 
@@ -130,6 +86,8 @@ class Seen:
     """A list is as good as its best item with the lead-in: words scattered over many items answer nothing."""
     heading: Held
     titles: Held
+    before: Held
+    """What the sentences before it in its paragraph hold."""
     nearness: float
     heading_nearness: float
 
@@ -138,26 +96,38 @@ def _seen(evidence: Evidence, asked: Wanted) -> Iterator[Seen]:
     """The statements of a passage as the question sees them."""
     near = evidence.hit.why.near
     titles: dict[tuple[str, ...], tuple[Held, Held]] = {}
+    before, end = frozenset[str](), -1
     for one in statements(evidence):
-        lead, *items = one.lines
-        texts = [f"{lead}\n{item}" for item in items] or [lead]
+        texts = part_texts(one)
         if one.titles not in titles:
             inner = one.titles[-1] if one.titles and one.titles[-1] != evidence.hit.document else ""
             titles[one.titles] = asked.held(inner), asked.held("\n".join(one.titles))
+        parts = tuple(asked.held(text, is_looked_up=one.kind in LOOKED_UP) for text in texts)
+        before = before if one.kind == "sentence" and one.pieces[0][0] - end <= 1 else frozenset()
+        end = one.pieces[-1][1]
         yield Seen(
             one,
             evidence.hit,
-            tuple(asked.held(text, is_looked_up=one.kind in LOOKED_UP) for text in texts),
+            parts,
             *titles[one.titles],
+            before,
             _nearness(one.pieces, near, evidence.hit.raw_cosine),
             _nearness([one.heading] if one.heading else [], near, 0.0),
         )
+        before |= frozenset().union(*parts)
+
+
+def part_texts(statement: Statement) -> list[str]:
+    """Each item of a list with its lead-in; else the statement alone."""
+    lead, *items = statement.lines
+    return [f"{lead}\n{item}" for item in items] or [lead]
 
 
 def _scored(one: Seen, asked: Wanted) -> Scored:
     """A statement with the log-odds that it answers."""
     text = one.statement.text
-    held = max(one.parts, key=asked.part)
+    number = max(range(len(one.parts)), key=lambda at: asked.part(one.parts[at]))
+    held, best = one.parts[number], part_texts(one.statement)[number]
     headed = held | one.heading
     defines = asked.asks_what and _defines(one.statement, asked)
     odds = (
@@ -167,13 +137,17 @@ def _scored(one: Seen, asked: Wanted) -> Scored:
         + WEIGHTS.coverage * asked.part(held)
         + WEIGHTS.heading * asked.part(headed - held)
         + WEIGHTS.titles * asked.part(one.titles - headed)
+        + WEIGHTS.before * asked.part(one.before - headed - one.titles)
         + WEIGHTS.relevance * one.hit.relevance
         + WEIGHTS.finding * bool(FINDS.search(text))
         + WEIGHTS.purpose * bool(PURPOSE.search(text))
-        + WEIGHTS.cue * any(cue.answers.search(text) for cue in asked.cues)
+        + WEIGHTS.cue * any(cue.answers.search(best) for cue in asked.cues)
+        + WEIGHTS.no_number * any(cue.name in NUMBERED and not cue.answers.search(best) for cue in asked.cues)
+        + WEIGHTS.to_reader * (asked.is_of_oneself and bool(TO_THE_READER.search(text)))
+        + WEIGHTS.glossary * (one.statement.kind == "term" and not asked.asks_what)
         + (WEIGHTS.definition if defines else WEIGHTS.no_definition) * asked.asks_what
     )
-    return Scored(one.statement, odds, held, one.heading | one.titles, defines)
+    return Scored(one.statement, odds, held, one.heading | one.titles, one.heading, defines)
 
 
 def _nearness(pieces: Sequence[Piece], near: Sequence[Near], otherwise: float) -> float:
@@ -217,6 +191,20 @@ def _chosen(ranked: Sequence[Scored], asked: Wanted, documents: Mapping[int, str
             held |= one.held
             used += length
     return chosen
+
+
+def _with_section(chosen: Sequence[Scored], scored: Sequence[Scored], asked: Wanted, measure: Measure) -> list[Scored]:
+    """The statements with the rest of a short section that answers by its heading, such as “If you miss a dose”."""
+    if not chosen or asked.part(chosen[0].heading) < measure.headed_from:
+        return list(chosen)
+    best = chosen[0].statement
+    section = [one for one in scored if (one.statement.number, one.statement.titles) == (best.number, best.titles)]
+    length = sum(len(one.statement.text) for one in section)
+    is_prose = all(one.statement.kind in ("sentence", "list") for one in section)
+    if not is_prose or len(section) > measure.max_statements or length > measure.max_characters:
+        return list(chosen)
+    others = [one for one in chosen if one not in section]
+    return [*section, *others][: max(len(section), measure.max_statements)]
 
 
 def _repeats(one: Scored, other: Scored, documents: Mapping[int, str], overlap: float) -> bool:

@@ -208,7 +208,8 @@ def _decide(gate: Gate, shown: Sequence[Claim], confidence: Confidence, judge: J
     unfit = _unfit(gate, shown, confidence)
     if unfit is not None:
         return judge.route(unfit)
-    miss = missed(gate.asked.subjects, sections(shown, gate.citations), gate.asked.context.evidence)
+    evidence = gate.asked.context.evidence
+    miss = missed(gate.asked.subjects, sections(shown, gate.citations, evidence), evidence)
     if miss is not None and miss.is_whole:
         return judge.route(miss.reason[0].upper() + miss.reason[1:])
     withheld = len(gate.claims) - len(shown)

@@ -16,6 +16,7 @@ from citewell.clinical import Lexicon
 from citewell.errors import EmbedderMismatch, InputError
 from citewell.ports import Candidate, Embedder, Index, Library, Ranked, Sentences, Vector, Vectors
 from citewell.types import Hit, Near, Scope, Why
+from citewell.vocabulary.spelling import us_spelling
 from citewell.words import terms, word_spans, word_terms
 
 MAX_QUESTION_CHARACTERS = 4_000
@@ -30,6 +31,8 @@ _AGE = re.compile(
     r"\b(?:aged?\s+\d{1,3}|\d{1,3}[\s-]*(?:years?|yrs?|months?|weeks?|days?)[\s-]*(?:old|of\s+age))\b", re.IGNORECASE
 )
 """An age is no word to look for: a document says “aged 40 and over” where a question says “50 year old”."""
+MAX_WORDINGS = 2
+"""In how many other wordings a question is embedded."""
 MIN_CANDIDATES = 100
 NO_SENTENCES: tuple[Near, ...] = ((0, 0, 0.0),)
 
@@ -93,16 +96,35 @@ def weighted_terms(question: str, expansions: Sequence[Expansion]) -> dict[str, 
 
 
 def question_vector(question: str, expansions: Sequence[Expansion], embedder: Embedder) -> Vector:
-    """The question's vector: between its two spellings, where a document may have either."""
-    other = question
-    for added in sorted(expansions, key=lambda added: -added.from_words[0]):
-        if added.reason == "spelling":
-            start, end = added.from_words
-            other = other[:start] + added.phrase + other[end:]
-    vectors = embedder.embed([question] if other == question else [question, other])
+    """The question's vector: between its two spellings, and between a person's words and the names for them."""
+    vectors = embedder.embed([question, *_other_wordings(question, expansions)])
     mean: Vector = vectors.mean(axis=0)
     mean /= max(float(np.linalg.norm(mean)), 1e-9)
     return mean
+
+
+def _other_wordings(question: str, expansions: Sequence[Expansion]) -> list[str]:
+    """The question in the other spelling; and, where it uses a lay word, with the clinical and with the plain name.
+
+    >>> lay = [Expansion("haematuria", "lay word", (0, 12)), Expansion("blood in urine", "synonym", (0, 12))]
+    >>> _other_wordings("blood in wee?", lay)
+    ['haematuria?', 'blood in urine?']
+    """
+    names: dict[tuple[int, int], dict[str, str]] = {}
+    lay = {added.from_words for added in expansions if added.reason == "lay word"}
+    for added in expansions:
+        if added.reason == "spelling" or added.from_words in lay:
+            spelt = " ".join(us_spelling(word) for word in added.phrase.split())
+            names.setdefault(added.from_words, {}).setdefault(spelt, added.phrase)
+    found = []
+    for number in range(MAX_WORDINGS):
+        other, end = question, len(question)
+        for span in sorted(names, reverse=True):
+            phrases = list(names[span].values())
+            if span[1] <= end and number < len(phrases):
+                other, end = other[: span[0]] + phrases[number] + other[span[1] :], span[0]
+        found.append(other)
+    return [other for other in dict.fromkeys(found) if other != question]
 
 
 def _checked(question: str) -> str:

@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Sequence
 from dataclasses import dataclass
 
+from citewell.answer.statements import statements
 from citewell.answer.verify_names import Medicine, medicines
-from citewell.answer.verify_read import forms, meanings
+from citewell.answer.verify_read import form, forms, meanings
 from citewell.answer.verify_subjects import topics
 from citewell.answer.verify_support import Profile, profile
 from citewell.clinical import Lexicon
@@ -14,6 +16,11 @@ from citewell.types import Citation, Claim, Evidence
 
 KEY_SUBJECTS = 2
 """How many subjects of a question must stand together, the rarest ones: a long story is not held against itself."""
+
+NEAR = 4
+"""How many other words may stand among those of a name."""
+
+_WORD = re.compile(r"[^\W_]+")
 
 
 @dataclass(frozen=True, slots=True)
@@ -33,10 +40,19 @@ class Subject:
         (True, False)
         """
         source = profile(text)
-        if any(name <= source.forms or _is_meant(name, source) for name in self.names):
+        if any((name <= source.forms and _is_together(name, text)) or _is_meant(name, source) for name in self.names):
             return True
         ours = self.medicine
         return ours is not None and any(_is_kin(ours, theirs) for theirs in medicines(text))
+
+
+def _is_together(name: frozenset[str], text: str) -> bool:
+    """Whether the words of a name stand near each other: blood here and urine there are no blood in the urine."""
+    if len(name) == 1:
+        return True
+    said = [form(word) for word in _WORD.findall(text)]
+    width = len(name) + NEAR
+    return any(name <= frozenset(said[at : at + width]) for at, word in enumerate(said) if word in name)
 
 
 def _is_meant(name: frozenset[str], source: Profile) -> bool:
@@ -79,15 +95,25 @@ class Section:
         return any(subject.is_named_in(sentence) for sentence in self.sentences)
 
 
-def sections(shown: Sequence[Claim], citations: Sequence[Citation]) -> list[Section]:
+def sections(shown: Sequence[Claim], citations: Sequence[Citation], evidence: Sequence[Evidence]) -> list[Section]:
     """The shown sentences and the words that they cite, by section."""
     cited = {citation.n: citation for citation in citations}
+    passages = {one.hit.source_id: one for one in evidence}
     said: dict[tuple[str, tuple[str, ...]], list[str]] = {}
     for claim in shown:
         for citation in (cited[number] for number in claim.citations):
-            titles = [citation.document, *citation.section]
-            said.setdefault((citation.document_id, citation.section), titles).extend((claim.text, citation.quote))
+            titles = _titles(citation, passages[citation.source_id])
+            above = said.setdefault((citation.document_id, titles), [citation.document, *titles])
+            above.extend((claim.text, citation.quote))
     return [Section(tuple(texts)) for texts in said.values()]
+
+
+def _titles(citation: Citation, passage: Evidence) -> tuple[str, ...]:
+    """The titles above the cited words, those inside the passage too."""
+    for one in statements(passage):
+        if any(start <= citation.start < end for start, end in one.pieces):
+            return one.titles
+    return citation.section
 
 
 @dataclass(frozen=True, slots=True)

@@ -7,9 +7,17 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 
 from citewell.answer.amounts import Amount, admits, amounts, states
-from citewell.answer.cues import ASKING, ASKS_WHAT, CUES, EMPTY, Cue
+from citewell.answer.cues import ASKING, ASKS_WHAT, CUES, EMPTY, OF_ONESELF, Cue
 from citewell.answer.expand import Expansion
+from citewell.answer.verify_read import is_light
 from citewell.words import terms
+
+NEAR = 2
+"""How many other words may stand among those of a name."""
+AMOUNT_WEIGHT = 2.0
+"""How much an amount counts beside a word: who gives a laboratory result asks what to do at that result."""
+LIGHT_WEIGHT = 0.5
+"""The same for words that many sentences share, such as “treat”."""
 
 Held = frozenset[str]
 """The words and amounts of a question that a text holds."""
@@ -23,21 +31,32 @@ class Wanted:
     """Its terms, without those by which it only asks."""
     synonyms: Mapping[str, tuple[frozenset[str], ...]]
     """By term, the phrases that say the same."""
+    phrases: Mapping[str, frozenset[str]]
+    """By term, the words of the name that it is a part of: “blood” and “urine” apart are no blood in the urine."""
     amounts: tuple[Amount, ...]
     cues: tuple[Cue, ...]
     asks_what: bool
     """It asks what something is."""
+    is_of_oneself: bool
+    """It is asked by a person for themselves."""
     weights: Mapping[str, float]
     """What each word and amount counts."""
 
     def held(self, text: str, *, is_looked_up: bool = False) -> Held:
         """The words and amounts that a text holds; a range holds an amount only where people look amounts up."""
-        found = frozenset(terms(text))
-        words = {word for word in self.words if word in found or self._is_said(word, found)}
+        said = terms(text)
+        found = frozenset(said)
+        words = {word for word in self.words if self._stands(word, said, found) or self._is_said(word, found)}
         given = {
             amount.text for amount in self.amounts if states(text, amount) or (is_looked_up and admits(text, amount))
         }
         return frozenset(words | given)
+
+    def _stands(self, word: str, said: Sequence[str], found: frozenset[str]) -> bool:
+        if word not in found:
+            return False
+        phrase = self.phrases.get(word)
+        return phrase is None or _is_together(phrase, said)
 
     def _is_said(self, word: str, found: frozenset[str]) -> bool:
         return any(phrase <= found for phrase in self.synonyms.get(word, ()))
@@ -53,8 +72,25 @@ class Wanted:
         for held in all_held:
             for one in held:
                 counts[one] += 1
-        weights = {one: math.log(1 + len(all_held) / (1 + count)) for one, count in counts.items()}
-        return replace(self, weights=weights)
+        rarity = {one: math.log(1 + len(all_held) / (1 + count)) for one, count in counts.items()}
+        return replace(self, weights={one: rare * self._factor(one) for one, rare in rarity.items()})
+
+    def _factor(self, one: str) -> float:
+        if one not in self.words:
+            return AMOUNT_WEIGHT
+        return LIGHT_WEIGHT if is_light(one) else 1.0
+
+
+def _is_together(phrase: frozenset[str], said: Sequence[str]) -> bool:
+    """Whether the words of a name stand near each other.
+
+    >>> text = terms("Blood in the stool, or with pallor and little urine")
+    >>> [_is_together(frozenset(words), text) for words in (("blood", "stool"), ("blood", "urin"))]
+    [True, False]
+    """
+    width = len(phrase) + NEAR
+    places = [at for at, term in enumerate(said) if term in phrase]
+    return any(phrase <= frozenset(said[at : at + width]) for at in places)
 
 
 def wanted(question: str, expansions: Iterable[Expansion] = ()) -> Wanted:
@@ -72,10 +108,14 @@ def wanted(question: str, expansions: Iterable[Expansion] = ()) -> Wanted:
     if not words and not given:
         words = tuple(dict.fromkeys(terms(question)))
     synonyms: dict[str, tuple[frozenset[str], ...]] = {}
+    phrases: dict[str, frozenset[str]] = {}
     for added in expansions:
         phrase = frozenset(terms(added.phrase))
-        for word in terms(question[slice(*added.from_words)]):
+        named = frozenset(terms(question[slice(*added.from_words)])) & frozenset(words)
+        for word in named:
             synonyms[word] = (*synonyms.get(word, ()), phrase)
+            phrases |= {word: named} if len(named) > 1 else {}
     cues = tuple(cue for cue in CUES if cue.asks.search(question))
     weights = dict.fromkeys((*words, *(amount.text for amount in given)), 1.0)
-    return Wanted(words, synonyms, given, cues, ASKS_WHAT.search(question) is not None, weights)
+    asks_what, is_of_oneself = ASKS_WHAT.search(question) is not None, OF_ONESELF.search(question) is not None
+    return Wanted(words, synonyms, phrases, given, cues, asks_what, is_of_oneself, weights)

@@ -6,9 +6,10 @@ import re
 from collections.abc import Iterator
 
 from citewell.answer.expand import expand
-from citewell.answer.extract import MEASURE, Measure, extract
+from citewell.answer.extract import extract
 from citewell.answer.statements import Statement
 from citewell.answer.stream import MAX_HEAD_WORDS
+from citewell.answer.weights import MEASURE, Measure
 from citewell.clinical import Lexicon
 from citewell.types import Context
 from citewell.words import sentences
