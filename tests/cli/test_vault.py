@@ -78,7 +78,7 @@ def test_no_verb_takes_a_passphrase_as_an_argument_or_from_the_environment() -> 
     from citewell.config import Settings
 
     group: Any = get_command(app)
-    for name in ("vault",):
+    for name in ("vault", "records"):
         for command in group.commands[name].commands.values():
             for option in command.params:
                 assert option.envvar is None

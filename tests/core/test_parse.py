@@ -225,6 +225,7 @@ def test_there_is_a_parser_for_every_type_that_is_recognised() -> None:
         DOCX,
         "application/jats+xml",
         "application/cda+xml",
+        "application/fhir+json",
         "application/xml",
         "text/html",
         "text/markdown",

@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING
 from citewell.adapters.vault.folder import VaultFolder, label_of, make_vault, restore
 from citewell.adapters.vault.header import Header
 from citewell.bootstrap.app import App
+from citewell.bootstrap.records import Record
 from citewell.errors import InputError, NotFound, VaultLocked
 
 if TYPE_CHECKING:
@@ -29,6 +30,7 @@ class Profile:
     def __init__(self, vault: Header, app: App, key: Key, *, clock: Clock = time.monotonic) -> None:
         self.vault = vault
         self._app, self._key, self._clock = app, key, clock
+        self._record = Record(app)
         self._used_at = clock()
         self._locking = threading.Lock()
 
@@ -45,6 +47,12 @@ class Profile:
         """The library inside; using it keeps the vault open."""
         self.touch()
         return self._app
+
+    @property
+    def record(self) -> Record:
+        """The facts of the person, and what they are imported from."""
+        self.touch()
+        return self._record
 
     @property
     def is_locked(self) -> bool:
@@ -68,7 +76,7 @@ class Profile:
                 return
             self._key.wipe()
             self._app.close()
-            del self._app
+            del self._app, self._record
 
 
 class Vaults:

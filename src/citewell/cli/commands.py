@@ -22,6 +22,7 @@ from citewell.cli import (
     guidelines,
     inbox,
     models,
+    records,
     reindex,
     replay,
     search,
@@ -69,6 +70,7 @@ for group, name in (
     (models.app, "models"),
     (guidelines.app, "guidelines"),
     (vault.app, "vault"),
+    (records.app, "records"),
 ):
     app.add_typer(group, name=name)
 

@@ -12,6 +12,7 @@ PDF = "application/pdf"
 DOCX = "application/vnd.openxmlformats-officedocument.wordprocessingml.document"
 JATS = "application/jats+xml"
 CDA = "application/cda+xml"
+FHIR = "application/fhir+json"
 XML = "application/xml"
 HTML = "text/html"
 MARKDOWN = "text/markdown"
@@ -94,6 +95,7 @@ MARKDOWN_SIGNS = (
 """Headings, fences, links, lists, strong words, table rules."""
 
 _HEAD_CHARACTERS = 256 * 1024
+_BUNDLE = re.compile(r'\ufeff?\s*\{(?=.{0,4000}?"resourceType"\s*:\s*"Bundle")', re.DOTALL)
 _DOCTYPE_NAME = re.compile(r"\s*([\w.:-]+)")
 _ROOT = re.compile(r"<(?:([\w.-]+):)?([A-Za-z_][\w.-]*)")
 
@@ -166,6 +168,8 @@ def _sniff_text(text: str, name: str) -> str:
         return HTML
     if tag == "ClinicalDocument":
         return CDA
+    if _BUNDLE.match(text) and '"entry"' in text:
+        return FHIR
     if tag in JATS_ROOTS and JATS_SIGNS.search(text, position, position + _HEAD_CHARACTERS):
         return JATS
     if text.lstrip("\ufeff \t\r\n").startswith("<?xml") or (doctype and tag.lower() not in HTML_TAGS):

@@ -14,6 +14,7 @@ PARSERS = {
     sniff.DOCX: ("docx", "DocxParser"),
     sniff.JATS: ("nxml", "JatsParser"),
     sniff.CDA: ("cda", "CdaParser"),
+    sniff.FHIR: ("fhir", "FhirParser"),
     sniff.XML: ("xml", "XmlParser"),
     sniff.HTML: ("html", "HtmlParser"),
     sniff.MARKDOWN: ("markdown", "MarkdownParser"),

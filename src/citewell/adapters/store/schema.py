@@ -264,3 +264,36 @@ routed = Table(
     Index("ix_routed_asked", "tenant", "asked_by"),
 )
 """Questions handed to a person."""
+
+# ---------------------------------------------------------------------------------------------- facts of a person
+
+facts = Table(
+    "facts",
+    metadata,
+    Column("tenant", String(64), primary_key=True),
+    Column("id", String(36), primary_key=True),
+    Column("kind", String(16), nullable=False),
+    Column("state", String(16), nullable=False),
+    Column("name", Text, nullable=False),
+    Column("code", String(64)),
+    Column("status", String(32)),
+    Column("at", DateTime),
+    Column("document_id", ForeignKey("documents.id", ondelete="CASCADE"), index=True),
+    Column("body", JSON, nullable=False),
+    Column("read_as", JSON, nullable=False),
+    Column("changed_at", DateTime, nullable=False),
+    Index("ix_facts_kind", "tenant", "kind", "status"),
+    Index("ix_facts_named", "tenant", "kind", "name", "at"),
+)
+"""One fact a row: `body` is the fact as it holds now, `read_as` as it was read, before a person corrected it."""
+
+dismissed = Table(
+    "dismissed",
+    metadata,
+    Column("tenant", String(64), primary_key=True),
+    Column("alert_id", String(36), primary_key=True),
+    Column("at", DateTime, nullable=False),
+    Column("why", Text, nullable=False),
+    Column("by", String(64), nullable=False),
+)
+"""Alerts that a person has put away; they stay away."""

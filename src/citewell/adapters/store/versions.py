@@ -45,13 +45,19 @@ class SqlVersions(SqlShelf):
     def add(self, source: Source, reading: Reading, *, filing: Filing, scope: Scope) -> Entry:
         """Store a document and make it current, superseding what it replaces, in one transaction."""
         with writing(self.engine, self.path) as connection:
-            same = None if filing.replaces else self._same(connection, source, filing.subject, scope)
-            if same is not None:  # another process was quicker
-                return same
-            title = filing.title or reading.document.title
-            document_id = self._insert(connection, source, filing, scope, title)
-            self._make_current(connection, document_id, reading, filing.title)
-            return self._entry(connection, document_id)
+            return self.add_within(connection, source, reading, filing=filing, scope=scope)
+
+    def add_within(
+        self, connection: Connection, source: Source, reading: Reading, *, filing: Filing, scope: Scope
+    ) -> Entry:
+        """The same inside a transaction that keeps more than the document."""
+        same = None if filing.replaces else self._same(connection, source, filing.subject, scope)
+        if same is not None:  # another process was quicker
+            return same
+        title = filing.title or reading.document.title
+        document_id = self._insert(connection, source, filing, scope, title)
+        self._make_current(connection, document_id, reading, filing.title)
+        return self._entry(connection, document_id)
 
     def _insert(self, connection: Connection, source: Source, filing: Filing, scope: Scope, title: str | None) -> str:
         """A queued row that is not current yet, with its bytes and filing."""

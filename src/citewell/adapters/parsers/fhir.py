@@ -1,0 +1,13 @@
+"""FHIR R4 bundles: a health record as lines that a person can read."""
+
+from __future__ import annotations
+
+from citewell.adapters.records.fhir import read_fhir
+from citewell.types import Document, Limits, Source
+
+
+class FhirParser:
+    """Reads a bundle as a plain document; its facts are left to the record importer."""
+
+    def parse(self, source: Source, *, media_type: str, limits: Limits) -> Document:  # noqa: ARG002
+        return read_fhir(source.data).document

@@ -1,0 +1,92 @@
+"""A FHIR R4 bundle as it is given: its entries, what refers to what, and which entry is wrong."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
+from dataclasses import dataclass
+from typing import Any
+
+from citewell.errors import CitewellError, DamagedFile
+
+Json = Mapping[str, Any]
+MISTAKEN = frozenset({"entered-in-error", "refuted"})
+
+
+@dataclass(frozen=True, slots=True)
+class Entry:
+    """One resource, and where it stands in the bundle (the first is 1)."""
+
+    number: int
+    kind: str
+    id: str
+    resource: Json
+
+    @property
+    def is_mistaken(self) -> bool:
+        """Whether the record itself says that it does not hold."""
+        status = self.resource.get("verificationStatus")
+        codings = status.get("coding", []) if isinstance(status, Mapping) else []
+        codes = {one.get("code") for one in codings if isinstance(one, Mapping)}
+        return self.resource.get("status") in MISTAKEN or bool(codes & MISTAKEN)
+
+
+@dataclass(frozen=True, slots=True)
+class Bundle:
+    """All entries of one file, and what each can be called in a reference."""
+
+    entries: tuple[Entry, ...]
+    called: Mapping[str, Entry]
+
+    def of(self, *kinds: str) -> list[Entry]:
+        """The entries of these kinds that hold, in the order of the file."""
+        return [entry for entry in self.entries if entry.kind in kinds and not entry.is_mistaken]
+
+    def referred(self, reference: Any) -> Entry | None:
+        """What a reference leads to; None where it leads out of the file, as it may."""
+        if not isinstance(reference, Mapping) or not isinstance(reference.get("reference"), str):
+            return None
+        name = reference["reference"]
+        found = self.called.get(name)
+        if found is None and name.startswith("urn:uuid:"):
+            raise ValueError("it refers to something that is not in the file")
+        return found
+
+
+def read_bundle(data: bytes) -> Bundle:
+    """The bundle in a file; one that is broken says which entry is wrong."""
+    try:
+        told = json.loads(data)
+    except (ValueError, RecursionError) as error:
+        raise DamagedFile("The bundle is no whole JSON. Export it again and add that.") from error
+    if not isinstance(told, dict) or told.get("resourceType") != "Bundle" or not isinstance(told.get("entry"), list):
+        raise DamagedFile("The file is no FHIR bundle with entries. Export the whole record as one bundle.")
+    entries = tuple(_entry(number, one) for number, one in enumerate(told["entry"], 1))
+    called: dict[str, Entry] = {}
+    for entry, one in zip(entries, told["entry"], strict=True):
+        for name in {f"{entry.kind}/{entry.id}", f"urn:uuid:{entry.id}", one.get("fullUrl")}:
+            if isinstance(name, str) and called.setdefault(name, entry).resource != entry.resource:
+                raise DamagedFile(f"Entry {entry.number} ({entry.kind}) has the id of another entry. Export it again.")
+    if len({entry.id for entry in entries if entry.kind == "Patient"}) > 1:
+        raise DamagedFile("The bundle is about several people. Export one person at a time.")
+    return Bundle(entries, called)
+
+
+def _entry(number: int, one: Any) -> Entry:
+    resource = one.get("resource") if isinstance(one, dict) else None
+    if not isinstance(resource, dict) or not isinstance(resource.get("resourceType"), str):
+        raise DamagedFile(f"Entry {number} of the bundle holds no resource. Export it again; nothing was imported.")
+    name = resource.get("id") or one.get("fullUrl") or json.dumps(resource, sort_keys=True)
+    return Entry(number, resource["resourceType"], str(name).removeprefix("urn:uuid:"), resource)
+
+
+@contextmanager
+def in_entry(entry: Entry) -> Iterator[None]:
+    """Say which entry is wrong, and why, without its words."""
+    try:
+        yield
+    except (CitewellError, ValueError, TypeError, KeyError, AttributeError, IndexError) as error:
+        why = str(error) if isinstance(error, CitewellError | ValueError) else "a part of it is missing or misplaced"
+        message = f"Entry {entry.number} ({entry.kind}) is wrong: {why.rstrip('.')}. Nothing was imported."
+        raise DamagedFile(message) from error

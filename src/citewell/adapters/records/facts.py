@@ -1,0 +1,252 @@
+"""Clinical facts in SQL: looked up by name, code, status and time; what a person said about them stays."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from dataclasses import replace
+from datetime import datetime
+from pathlib import Path
+from typing import Any, TypeVar
+
+from sqlalchemy import ColumnElement, Connection, Engine, and_, delete, func, insert, or_, select, update
+
+from citewell.adapters.records.columns import ACTIVE, columns_of, folded, stored
+from citewell.adapters.store.engine import reading, writing
+from citewell.adapters.store.rows import now
+from citewell.adapters.store.schema import dismissed, facts
+from citewell.errors import InputError, NotFound, ScopeRefused
+from citewell.ports.records import Change
+from citewell.types import EVERY, Scope
+from citewell.types.facts import Allergy, Fact, Flag, LabResult, Medication, MedicationStatus, Symptom
+from citewell.types.facts_json import fact_json, read_fact
+
+UNVERIFIED, CONFIRMED, REJECTED = "unverified", "confirmed", "rejected"
+NO_SUCH_FACT = "There is no such fact in this record. `citewell records facts` shows the ids."
+AsPlain = dict[str, Any]
+Known = TypeVar("Known", bound=Fact)
+
+
+class SqlFacts:
+    """The facts of the record in one library."""
+
+    def __init__(self, engine: Engine, path: Path) -> None:
+        self._engine, self._path = engine, path
+
+    # ---------------------------------------------------------------------------------------------------- keeping
+
+    def put(self, given: Sequence[Fact], *, scope: Scope) -> Change:
+        """Keep facts by their ids, all or none; what a person corrected or rejected stays so."""
+        with writing(self._engine, self._path) as connection:
+            return self.put_within(connection, given, scope)
+
+    def put_within(self, connection: Connection, given: Sequence[Fact], scope: Scope) -> Change:
+        """The same inside a transaction that keeps more than facts."""
+        tenant = _tenant(scope)
+        known = {row.id: row for row in connection.execute(select(facts).where(facts.c.tenant == tenant))}
+        new = [fact for fact in given if fact.id not in known]
+        if new:
+            connection.execute(insert(facts), [_row(fact, tenant) for fact in new])
+        changed = 0
+        for fact in given:
+            if (row := known.get(fact.id)) is None or _content(fact_json(fact)) == _content(row.read_as):
+                continue
+            changed += 1
+            values: AsPlain = {"read_as": fact_json(fact)}
+            if row.state != REJECTED and _content(row.body) == _content(row.read_as):
+                values = _row(fact, tenant)
+            mine = and_(facts.c.tenant == tenant, facts.c.id == fact.id)
+            connection.execute(update(facts).where(mine).values(**values))
+        return Change(len(new), changed, len(given) - len(new) - changed)
+
+    def confirm(self, fact_id: str, scope: Scope) -> Fact:
+        """Say that a fact is right."""
+        return self._decide(replace(self.one(fact_id, scope), is_verified=True), CONFIRMED, scope)
+
+    def correct(self, fact_id: str, told: AsPlain, scope: Scope) -> Fact:
+        """Say what is right instead: fields of the fact, by name; its id and its origin stay."""
+        before = fact_json(self.one(fact_id, scope))
+        if wrong := {"id", "kind", "origin", "is_verified"} & set(told):
+            raise InputError(f"These cannot be corrected: {', '.join(sorted(wrong))}.")
+        return self._decide(read_fact({**before, **told, "is_verified": True}), CONFIRMED, scope)
+
+    def reject(self, fact_id: str, scope: Scope) -> Fact:
+        """Say that a fact is wrong: it is not used any more, nor read in again."""
+        return self._decide(self.one(fact_id, scope), REJECTED, scope)
+
+    def _decide(self, fact: Fact, state: str, scope: Scope) -> Fact:
+        values = {"body": fact_json(fact), "state": state, "changed_at": now(), **columns_of(fact)}
+        mine = and_(facts.c.tenant == _tenant(scope), facts.c.id == fact.id)
+        with writing(self._engine, self._path) as connection:
+            connection.execute(update(facts).where(mine).values(**values))
+        return fact
+
+    # ---------------------------------------------------------------------------------------------------- looking up
+
+    def all(self, scope: Scope, *, kind: str | None = None) -> list[Fact]:
+        """Every fact, or those of one kind, newest first."""
+        return self._found(scope, *([] if kind is None else [facts.c.kind == kind]))
+
+    def one(self, fact_id: str, scope: Scope) -> Fact:
+        """One fact by its id."""
+        found = self._found(scope, facts.c.id == fact_id)
+        if not found:
+            raise NotFound(NO_SUCH_FACT)
+        return found[0]
+
+    def find(self, prefix: str, scope: Scope) -> str:
+        """The full id that starts with these characters."""
+        query = select(facts.c.id).where(facts.c.tenant == _tenant(scope), facts.c.state != REJECTED)
+        query = query.where(facts.c.id.startswith(prefix.lower(), autoescape=True)).limit(2)
+        with reading(self._engine, self._path) as connection:
+            found = connection.execute(query).scalars().all()
+        if len(found) > 1:
+            raise InputError("Several facts have ids that start with these characters: give more of them.")
+        if not found or not prefix:
+            raise NotFound(NO_SUCH_FACT)
+        return str(found[0])
+
+    def active_medications(self, scope: Scope) -> list[Medication]:
+        """What is taken now."""
+        return _of(Medication, self._found(scope, *_kind(Medication), facts.c.status == MedicationStatus.ACTIVE.value))
+
+    def medications_named(self, name: str, scope: Scope) -> list[Medication]:
+        """Every medicine, past ones too, of this generic, brand or ingredient name."""
+        wanted = folded(name)
+        return _of(Medication, self._found(scope, *_kind(Medication), _named(wanted))) if wanted else []
+
+    def latest_results(self, scope: Scope) -> list[LabResult]:
+        """The newest result of every test, however old it is."""
+        same_test = func.row_number().over(
+            partition_by=facts.c.name, order_by=(facts.c.at.desc().nulls_last(), facts.c.id)
+        )
+        ranked = select(facts.c.id, same_test.label("place")).where(_kept(scope), *_kind(LabResult)).subquery()
+        return _of(LabResult, self._found(scope, facts.c.id.in_(select(ranked.c.id).where(ranked.c.place == 1))))
+
+    def trend(self, test: str, scope: Scope) -> list[LabResult]:
+        """All results of a test by its name or code, oldest first; of a panel, the part that is meant."""
+        wanted = folded(test)
+        if not wanted:
+            return []
+        exact = or_(facts.c.name.contains(f"|{wanted}|", autoescape=True), facts.c.code == test)
+        found = self._found(scope, *_kind(LabResult), exact) or self._found(scope, *_kind(LabResult), _named(wanted))
+        return [_meant(one, wanted) for one in reversed(_of(LabResult, found))]
+
+    def critical_results(self, scope: Scope) -> list[LabResult]:
+        """Results that were flagged critical, newest first."""
+        critical = facts.c.status.in_([Flag.CRITICAL_LOW.value, Flag.CRITICAL_HIGH.value])
+        return _of(LabResult, self._found(scope, *_kind(LabResult), critical))
+
+    def allergies(self, scope: Scope) -> list[Allergy]:
+        """Allergies that hold now."""
+        return _of(Allergy, self._found(scope, *_kind(Allergy), facts.c.status == ACTIVE))
+
+    def symptoms(
+        self,
+        scope: Scope,
+        *,
+        since: datetime | None = None,
+        until: datetime | None = None,
+        medication_id: str | None = None,
+    ) -> list[Symptom]:
+        """Symptoms in a range of time, or noted with a medicine, newest first."""
+        wanted = _kind(Symptom)
+        if since is not None:
+            wanted.append(facts.c.at >= stored(since))
+        if until is not None:
+            wanted.append(facts.c.at <= stored(until))
+        if medication_id is not None:
+            wanted.append(facts.c.code == medication_id)
+        return _of(Symptom, self._found(scope, *wanted))
+
+    def unverified(self, scope: Scope) -> list[Fact]:
+        """What waits for a person to confirm, correct or reject it."""
+        return self._found(scope, facts.c.state == UNVERIFIED)
+
+    def _found(self, scope: Scope, *wanted: ColumnElement[bool]) -> list[Fact]:
+        query = select(facts.c.body).where(_kept(scope), *wanted)
+        with reading(self._engine, self._path) as connection:
+            bodies = connection.execute(query.order_by(facts.c.at.desc().nulls_last(), facts.c.id)).scalars()
+            return [read_fact(body) for body in bodies]
+
+    # ---------------------------------------------------------------------------------------------------- alerts
+
+    def dismiss(self, alert_id: str, *, why: str, by: str, scope: Scope) -> None:
+        """Put an alert away for good."""
+        mine = {"tenant": _tenant(scope), "alert_id": alert_id}
+        with writing(self._engine, self._path) as connection:
+            same = and_(dismissed.c.tenant == mine["tenant"], dismissed.c.alert_id == alert_id)
+            connection.execute(delete(dismissed).where(same))
+            connection.execute(insert(dismissed).values(**mine, at=now(), why=why, by=by))
+
+    def dismissed(self, scope: Scope) -> frozenset[str]:
+        """The ids of alerts that were put away."""
+        with reading(self._engine, self._path) as connection:
+            query = select(dismissed.c.alert_id).where(dismissed.c.tenant == _tenant(scope))
+            return frozenset(connection.execute(query).scalars())
+
+
+def _tenant(scope: Scope) -> str:
+    """Whose record it is; facts are a person's own, so that only the owner of the whole record may see them."""
+    if not scope.tenant or scope.tenant == EVERY:
+        raise ScopeRefused("A tenant is required: say whose record this is about.")
+    if EVERY not in scope.tags:
+        raise NotFound(NO_SUCH_FACT)
+    return scope.tenant
+
+
+def _kept(scope: Scope) -> ColumnElement[bool]:
+    return and_(facts.c.tenant == _tenant(scope), facts.c.state != REJECTED)
+
+
+def _kind(kind: type[Fact]) -> list[ColumnElement[bool]]:
+    return [facts.c.kind == kind.kind]
+
+
+def _of(kind: type[Known], found: Iterable[Fact]) -> list[Known]:
+    return [fact for fact in found if isinstance(fact, kind)]
+
+
+def _named(wanted: str) -> ColumnElement[bool]:
+    """Whole words of a name: “iron” is not in “environment”."""
+    patterns = [f"{before}{wanted}{after}" for before in "| " for after in "| "]
+    return or_(*(facts.c.name.contains(pattern, autoescape=True) for pattern in patterns))
+
+
+def _meant(result: LabResult, wanted: str) -> LabResult:
+    """The part of a panel that a name means, as a result of its own."""
+    parts = [part for part in result.parts if wanted in folded(part.test_name)]
+    if len(parts) != 1 or wanted in folded(result.test_name):
+        return result
+    part = parts[0]
+    return replace(
+        result,
+        test_name=part.test_name,
+        code=part.code,
+        value=part.value,
+        value_text=part.value_text,
+        unit=part.unit,
+        range_low=None,
+        range_high=None,
+        flag=None,
+        parts=(),
+    )
+
+
+def _content(body: AsPlain) -> AsPlain:
+    """A fact without where it was read and whether somebody looked at it."""
+    return {name: value for name, value in body.items() if name not in ("origin", "is_verified")}
+
+
+def _row(fact: Fact, tenant: str) -> AsPlain:
+    body = fact_json(fact)
+    return {
+        "id": fact.id,
+        "tenant": tenant,
+        "kind": fact.kind,
+        "state": CONFIRMED if fact.is_verified else UNVERIFIED,
+        "document_id": fact.origin.document_id,
+        "body": body,
+        "read_as": body,
+        "changed_at": now(),
+        **columns_of(fact),
+    }

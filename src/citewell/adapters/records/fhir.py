@@ -1,0 +1,180 @@
+"""Reads a FHIR R4 bundle: one readable document, and its facts, each pointing at its own line."""
+
+from __future__ import annotations
+
+import json
+from collections import Counter
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass, replace
+from itertools import groupby
+
+from citewell.adapters.records.bundle import Bundle, Entry, Json, in_entry, read_bundle
+from citewell.adapters.records.fhir_facts import READERS, read_professional
+from citewell.adapters.records.values import ending, first, moment, must_name, name_of
+from citewell.ingest.canonical import Canonical
+from citewell.types import Document, Metadata
+from citewell.types.facts import Fact, LabResult, Moment, Origin, Person, Via
+from citewell.types.facts_json import read_fact
+from citewell.types.facts_line import line_of, shown
+
+MEDIA_TYPE = "application/fhir+json"
+FACT_EXTENSION = "urn:citewell:fact"
+"""A bundle that Citewell wrote carries every fact whole, so that it is read again as it was."""
+HEADINGS = {
+    "person": "Person",
+    "allergy": "Allergies",
+    "medication": "Medications",
+    "diagnosis": "Conditions",
+    "result": "Results",
+    "procedure": "Procedures",
+    "vaccination": "Vaccinations",
+    "symptom": "Symptoms",
+    "appointment": "Visits",
+    "referral": "Referrals",
+    "professional": "People who treat",
+}
+"""The sections of the document, in this order."""
+OTHERS = {"CarePlan": "Care plans", "Goal": "Goals", "DiagnosticReport": "Reports", "ImagingStudy": "Imaging"}
+NAMED_ONLY = frozenset({"Patient", "Practitioner", "PractitionerRole", "Organization", "Location", "Medication"})
+"""Entries that are told where others refer to them."""
+
+
+@dataclass(frozen=True, slots=True)
+class Told:
+    """What a bundle says: a document, and facts whose origins are spans of it."""
+
+    document: Document
+    facts: tuple[Fact, ...]
+    spans: dict[str, tuple[int, int]]
+    """Where the line of each fact stands."""
+
+    def read_from(self, document_id: str) -> list[Fact]:
+        """The facts, once the document has an id; what a person had told stays told by them."""
+        return [
+            replace(fact, origin=Origin(Via.DOCUMENT, document_id, *self.spans[fact.id]))
+            if fact.origin.via is Via.DOCUMENT
+            else fact
+            for fact in self.facts
+        ]
+
+
+def read_fhir(data: bytes) -> Told:
+    """A bundle as a document and its facts; a broken one imports nothing and says which entry is wrong."""
+    bundle = read_bundle(data)
+    facts = {fact.id: fact for fact in _facts(bundle)}
+    person = next((fact.name for fact in facts.values() if isinstance(fact, Person)), None)
+    title = f"Health record of {person}" if person else "Health record"
+    text = Canonical()
+    text.heading(title, level=1)
+    spans: dict[str, tuple[int, int]] = {}
+    for kind, heading in HEADINGS.items():
+        _write(text, heading, [fact for fact in facts.values() if fact.kind == kind], spans)
+    for kind, heading in OTHERS.items():
+        _write_others(text, heading, bundle.of(kind))
+    document = Document(
+        title=title,
+        media_type=MEDIA_TYPE,
+        text=text.text,
+        blocks=tuple(text.blocks),
+        metadata=Metadata(),
+        notes=tuple(_notes(bundle)),
+    )
+    return Told(document, tuple(facts.values()), spans)
+
+
+def _facts(bundle: Bundle) -> Iterator[Fact]:
+    for entry in bundle.entries:
+        if entry.is_mistaken:
+            continue
+        with in_entry(entry):
+            whole = [one for one in entry.resource.get("extension", []) if one.get("url") == FACT_EXTENSION]
+            if whole:
+                yield read_fact(json.loads(whole[0]["valueString"]))
+            elif (reader := READERS.get(entry.kind)) is not None and (fact := reader(entry, bundle)) is not None:
+                yield fact
+    yield from _professionals(bundle)
+
+
+def _professionals(bundle: Bundle) -> Iterator[Fact]:
+    """Everybody with a name; the same name twice is the same person."""
+    for entry in bundle.of("Practitioner"):
+        with in_entry(entry):
+            if not any(one.get("url") == FACT_EXTENSION for one in entry.resource.get("extension", [])):
+                yield from read_professional(entry)
+
+
+def _write(text: Canonical, heading: str, facts: Sequence[Fact], spans: dict[str, tuple[int, int]]) -> None:
+    """One section; results are grouped by the day on which they were taken."""
+    if not facts:
+        return
+    text.heading(heading, level=2)
+
+    def day(fact: Fact) -> str:
+        return shown(fact.collected) if isinstance(fact, LabResult) else ""
+
+    def when(fact: Fact) -> float:
+        return fact.collected.at.timestamp() if isinstance(fact, LabResult) and fact.collected else 0
+
+    for title, group in groupby(sorted(facts, key=when, reverse=True), key=day):
+        text.heading(title, level=3)
+        for fact in group:
+            span = text.add("list_item", " ".join(line_of(fact).split()))
+            assert span is not None
+            spans[fact.id] = span
+
+
+def _write_others(text: Canonical, heading: str, entries: Sequence[Entry]) -> None:
+    """What is no fact but belongs to the record."""
+    if not entries:
+        return
+    text.heading(heading, level=2)
+    for entry in entries:
+        with in_entry(entry):
+            text.add("list_item", " ".join(OTHER_LINES[entry.kind](entry.resource).split()))
+
+
+def _care_plan(plan: Json) -> str:
+    activities = [name_of(one.get("detail", {}).get("code")) for one in plan.get("activity", [])]
+    started, ended = moment(plan, "period"), ending(plan, "period")
+    name = next((name for one in plan.get("category", []) if (name := name_of(one))), plan.get("title") or "Care plan")
+    return f"{name}: {plan.get('status')}; {_period(started, ended)}; {', '.join(one for one in activities if one)}"
+
+
+def _goal(goal: Json) -> str:
+    return f"{must_name(goal.get('description'))}: {goal.get('lifecycleStatus') or 'goal'}"
+
+
+def _report(report: Json) -> str:
+    results = [one.get("display") for one in report.get("result", [])]
+    found = report.get("conclusion") or ", ".join(str(one) for one in results if one)
+    return f"{must_name(report.get('code'))}: {shown(moment(report, 'effectiveDateTime', 'effectivePeriod'))}; {found}"
+
+
+def _imaging(study: Json) -> str:
+    series = first(study, "series") or {}
+    part = series.get("bodySite", {}).get("display") or "body part not stated"
+    kind = series.get("modality", {}).get("display") or "Imaging"
+    return f"{kind}: {part}; {shown(moment(study, 'started'))}"
+
+
+OTHER_LINES: dict[str, Callable[[Json], str]] = {
+    "CarePlan": _care_plan,
+    "Goal": _goal,
+    "DiagnosticReport": _report,
+    "ImagingStudy": _imaging,
+}
+
+
+def _period(start: Moment | None, end: Moment | None) -> str:
+    return f"since {shown(start)}" + (f" until {shown(end)}" if end else "")
+
+
+def _notes(bundle: Bundle) -> Iterator[str]:
+    """What of the bundle is not shown."""
+    told = {*READERS, *OTHERS, *NAMED_ONLY}
+    left_out = Counter(entry.kind for entry in bundle.entries if entry.kind not in told)
+    if left_out:
+        kinds = ", ".join(f"{count} {kind}" for kind, count in sorted(left_out.items()))
+        yield f"Entries that are kept but not shown: {kinds}."
+    if mistaken := sum(entry.is_mistaken for entry in bundle.entries):
+        yield f"{mistaken} entries were left out: the record itself says that they do not hold."

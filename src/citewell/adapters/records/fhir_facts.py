@@ -1,0 +1,310 @@
+"""One reader for each kind of FHIR resource that becomes a fact."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Mapping
+from typing import Any
+
+from citewell.adapters.records.bundle import Bundle, Entry, Json
+from citewell.adapters.records.drugs import read_product
+from citewell.adapters.records.statuses import (
+    ALLERGY_STATES,
+    CONDITION_STATES,
+    INTERPRETATIONS,
+    MEDICATION_STATES,
+    SEVERITIES,
+    SEXES,
+    UNSURE,
+    VISIT_STATES,
+)
+from citewell.adapters.records.values import (
+    about,
+    called,
+    code_of,
+    ending,
+    first,
+    how_often,
+    known,
+    moment,
+    must_name,
+    name_of,
+    person_name,
+)
+from citewell.types.facts import (
+    Allergy,
+    Appointment,
+    Diagnosis,
+    DiagnosisStatus,
+    Fact,
+    Flag,
+    FrequencyType,
+    LabResult,
+    Medication,
+    Origin,
+    Person,
+    Procedure,
+    Professional,
+    Referral,
+    ResultCategory,
+    ResultPart,
+    Severity,
+    Vaccination,
+    Via,
+    fact_id,
+    professional_id,
+)
+
+NOT_YET = Origin(Via.DOCUMENT, "", 0, 0)
+"""Until the document is written, a fact has no place in it."""
+CATEGORIES = {one.value: one for one in ResultCategory}
+
+
+def read_professional(entry: Entry) -> Iterator[Professional]:
+    """Somebody who treats the person, if they have a name."""
+    if name := person_name(entry.resource):
+        specialty = name_of(first(first(entry.resource, "qualification") or {}, "code"))
+        yield Professional(id=professional_id(name), origin=NOT_YET, name=name, specialty=specialty)
+
+
+def _person(entry: Entry, _bundle: Bundle) -> Fact | None:
+    name = person_name(entry.resource)
+    sex = entry.resource.get("gender")
+    return Person(
+        id=fact_id("person"),
+        origin=NOT_YET,
+        name=name or "name not stated",
+        born=moment(entry.resource, "birthDate"),
+        sex=None if sex is None else known(SEXES, sex, "sex"),
+    )
+
+
+def _medication(entry: Entry, bundle: Bundle) -> Fact | None:
+    one = entry.resource
+    states = MEDICATION_STATES[entry.kind]
+    if (status := known(states, one.get("status"), "status")) is None:
+        return None
+    concept = one.get("medicationCodeableConcept")
+    if concept is None and (held := bundle.referred(one.get("medicationReference"))) is not None:
+        concept = held.resource.get("code")
+    product = read_product(must_name(concept or one.get("medicationReference")))
+    dosage = first(one, "dosageInstruction") or first(one, "dosage") or {}
+    reason = name_of(first(one, "reasonCode")) or about(bundle, first(one, "reasonReference"))
+    return Medication(
+        id=_id(entry),
+        origin=NOT_YET,
+        is_verified=one.get("status") not in UNSURE,
+        generic_name=product.generic_name,
+        brand_name=product.brand_name,
+        code=code_of(concept),
+        dose=_dose(dosage) or product.dose,
+        frequency=how_often(dosage.get("timing")),
+        frequency_type=_frequency_type(dosage),
+        route=name_of(dosage.get("route")) or product.route,
+        prescriber=called(bundle, one.get("requester") or one.get("informationSource")),
+        start=moment(one, "authoredOn", "effectivePeriod", "effectiveDateTime", "dateAsserted"),
+        end=ending(one, "effectivePeriod"),
+        reason_start=reason,
+        reason_stop=name_of(one.get("statusReason")) if isinstance(one.get("statusReason"), Mapping) else None,
+        status=status,
+        instructions=dosage.get("patientInstruction") or dosage.get("text"),
+        ingredients=product.ingredients,
+    )
+
+
+def _dose(dosage: Json) -> str | None:
+    """An amount with a unit; a bare number of tablets says nothing about the dose."""
+    quantity = (first(dosage, "doseAndRate") or {}).get("doseQuantity") or {}
+    if quantity.get("value") is None or not quantity.get("unit"):
+        return None
+    return f"{quantity['value']:g} {quantity['unit']}"
+
+
+def _frequency_type(dosage: Json) -> FrequencyType | None:
+    if dosage.get("asNeededBoolean") or dosage.get("asNeededCodeableConcept"):
+        return FrequencyType.AS_NEEDED
+    return FrequencyType.SCHEDULED if dosage.get("timing") else None
+
+
+def _allergy(entry: Entry, _bundle: Bundle) -> Fact | None:
+    one = entry.resource
+    reactions = [
+        name for held in one.get("reaction", []) for each in held.get("manifestation", []) if (name := name_of(each))
+    ]
+    severities = [
+        known(SEVERITIES, held["severity"], "severity") for held in one.get("reaction", []) if "severity" in held
+    ]
+    severity = max(severities, key=list(Severity).index, default=None)
+    if any("anaphyla" in name.casefold() for name in reactions):
+        severity = Severity.LIFE_THREATENING
+    state = code_of(one.get("clinicalStatus"))
+    return Allergy(
+        id=_id(entry),
+        origin=NOT_YET,
+        is_verified=_is_sure(one),
+        allergen=must_name(one.get("code")),
+        code=code_of(one.get("code")),
+        reaction=", ".join(reactions) or None,
+        severity=severity,
+        since=moment(one, "onsetDateTime", "onsetPeriod", "recordedDate"),
+        is_active=state is None or known(ALLERGY_STATES, state, "status"),
+    )
+
+
+def _diagnosis(entry: Entry, bundle: Bundle) -> Fact | None:
+    one = entry.resource
+    state = code_of(one.get("clinicalStatus"))
+    ended = moment(one, "abatementDateTime", "abatementPeriod")
+    guessed = DiagnosisStatus.RESOLVED if ended else DiagnosisStatus.ACTIVE
+    return Diagnosis(
+        id=_id(entry),
+        origin=NOT_YET,
+        is_verified=_is_sure(one) and state is not None,
+        name=must_name(one.get("code")),
+        code=code_of(one.get("code")),
+        dated=moment(one, "onsetDateTime", "onsetPeriod", "recordedDate"),
+        ended=ended,
+        by=called(bundle, one.get("recorder") or one.get("asserter")),
+        status=guessed if state is None else known(CONDITION_STATES, state, "status"),
+    )
+
+
+def _result(entry: Entry, bundle: Bundle) -> Fact | None:
+    one = entry.resource
+    if one.get("status") == "cancelled":
+        return None
+    category = code_of(first(one, "category"))
+    value, value_text, unit = _value(one)
+    band = first(one, "referenceRange") or {}
+    low, high = ((band.get(side) or {}).get("value") for side in ("low", "high"))
+    return LabResult(
+        id=_id(entry),
+        origin=NOT_YET,
+        is_verified=one.get("status") not in UNSURE,
+        test_name=must_name(one.get("code")),
+        code=code_of(one.get("code")),
+        category=None if category is None else known(CATEGORIES, category, "category"),
+        value=value,
+        value_text=value_text,
+        unit=unit,
+        range_low=None if low is None else float(low),
+        range_high=None if high is None else float(high),
+        flag=_flag(one, value, low, high),
+        collected=moment(one, "effectiveDateTime", "effectivePeriod", "effectiveInstant", "issued"),
+        facility=None,
+        ordered_by=called(bundle, first(one, "performer")),
+        parts=tuple(_part(part) for part in one.get("component", [])),
+    )
+
+
+def _part(part: Json) -> ResultPart:
+    value, value_text, unit = _value(part)
+    return ResultPart(must_name(part.get("code")), code_of(part.get("code")), value, value_text, unit)
+
+
+def _value(one: Json) -> tuple[float | None, str | None, str | None]:
+    """A number with its unit, or words."""
+    quantity = one.get("valueQuantity")
+    if isinstance(quantity, Mapping) and quantity.get("value") is not None:
+        if comparator := quantity.get("comparator"):
+            return None, f"{comparator} {quantity['value']:g} {quantity.get('unit') or ''}".strip(), None
+        return float(quantity["value"]), None, quantity.get("unit") or quantity.get("code")
+    if (number := one.get("valueInteger")) is not None:
+        return float(number), None, None
+    if (truth := one.get("valueBoolean")) is not None:
+        return None, "yes" if truth else "no", None
+    words = name_of(one.get("valueCodeableConcept")) or one.get("valueString") or one.get("valueDateTime")
+    return None, words or name_of(one.get("dataAbsentReason")), None
+
+
+def _flag(one: Json, value: float | None, low: Any, high: Any) -> Flag | None:
+    """What the laboratory said, else what its range says."""
+    if (told := code_of(first(one, "interpretation"))) is not None:
+        return INTERPRETATIONS.get(told)
+    if value is None or (low is None and high is None):
+        return None
+    if low is not None and value < low:
+        return Flag.LOW
+    return Flag.HIGH if high is not None and value > high else Flag.NORMAL
+
+
+def _procedure(entry: Entry, bundle: Bundle) -> Fact | None:
+    one = entry.resource
+    performer = (first(one, "performer") or {}).get("actor")
+    return Procedure(
+        id=_id(entry),
+        origin=NOT_YET,
+        is_verified=one.get("status") not in UNSURE,
+        name=must_name(one.get("code")),
+        code=code_of(one.get("code")),
+        performed=moment(one, "performedDateTime", "performedPeriod"),
+        ended=ending(one, "performedPeriod"),
+        by=called(bundle, performer),
+        reason=name_of(first(one, "reasonCode")) or about(bundle, first(one, "reasonReference")),
+        status=known(VISIT_STATES[entry.kind], one.get("status"), "status"),
+    )
+
+
+def _vaccination(entry: Entry, _bundle: Bundle) -> Fact | None:
+    one = entry.resource
+    if one.get("status") == "not-done":
+        return None
+    concept = one.get("vaccineCode")
+    given = moment(one, "occurrenceDateTime")
+    return Vaccination(id=_id(entry), origin=NOT_YET, name=must_name(concept), code=code_of(concept), given=given)
+
+
+def _visit(entry: Entry, bundle: Bundle) -> Fact | None:
+    one = entry.resource
+    people = [held.get("individual") or held.get("actor") for held in one.get("participant", [])]
+    names = [name for person in people if (name := called(bundle, person))]
+    return Appointment(
+        id=_id(entry),
+        origin=NOT_YET,
+        is_verified=one.get("status") not in UNSURE,
+        name=name_of(first(one, "type")) or name_of(first(one, "serviceType")) or one.get("description") or "Visit",
+        at=moment(one, "period", "start"),
+        ended=ending(one, "period", "end"),
+        professional=", ".join(names) or None,
+        institution=called(bundle, one.get("serviceProvider")),
+        reason=name_of(first(one, "reasonCode")),
+        status=known(VISIT_STATES[entry.kind], one.get("status"), "status"),
+    )
+
+
+def _referral(entry: Entry, bundle: Bundle) -> Fact | None:
+    one = entry.resource
+    return Referral(
+        id=_id(entry),
+        origin=NOT_YET,
+        is_verified=one.get("status") not in UNSURE,
+        name=must_name(one.get("code")),
+        dated=moment(one, "authoredOn", "occurrenceDateTime"),
+        by=called(bundle, one.get("requester")),
+        to=called(bundle, first(one, "performer")),
+        reason=name_of(first(one, "reasonCode")) or about(bundle, first(one, "reasonReference")),
+        status=known(VISIT_STATES[entry.kind], one.get("status"), "status"),
+    )
+
+
+def _id(entry: Entry) -> str:
+    return fact_id("fhir", entry.kind, entry.id)
+
+
+def _is_sure(one: Json) -> bool:
+    return code_of(one.get("verificationStatus")) not in UNSURE
+
+
+READERS: dict[str, Callable[[Entry, Bundle], Fact | None]] = {
+    "Patient": _person,
+    "MedicationRequest": _medication,
+    "MedicationStatement": _medication,
+    "AllergyIntolerance": _allergy,
+    "Condition": _diagnosis,
+    "Observation": _result,
+    "Procedure": _procedure,
+    "Immunization": _vaccination,
+    "Encounter": _visit,
+    "Appointment": _visit,
+    "ServiceRequest": _referral,
+}
+"""A reader gives no fact for what was planned and never done."""

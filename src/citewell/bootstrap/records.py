@@ -1,0 +1,96 @@
+"""A person's record: what is imported into it, and the facts that are known from it."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from functools import cached_property
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from citewell.adapters.records.facts import SqlFacts
+from citewell.adapters.store.engine import writing
+from citewell.bootstrap.home import read_source
+from citewell.errors import InputError
+from citewell.ingest.library import Added, check_embedder, unwatched
+from citewell.ingest.parse import safe_name
+from citewell.ingest.sniff import FHIR, sniff
+from citewell.ports.records import Change
+from citewell.types import Filing, Scope, Source
+from citewell.types.facts import Person, fact_id
+
+if TYPE_CHECKING:
+    from citewell.adapters.records.fhir import Told
+    from citewell.bootstrap.app import App
+    from citewell.ingest.read import Step
+
+SUBJECT = "self"
+"""Whom the documents of a vault are about; two letters that are called alike are never taken for versions of one."""
+
+
+@dataclass(frozen=True, slots=True)
+class Imported:
+    """What became of one file: its document, and what its facts changed."""
+
+    added: Added
+    change: Change
+
+
+class Record:
+    """The record in one open vault."""
+
+    def __init__(self, app: App) -> None:
+        self._app = app
+
+    @property
+    def scope(self) -> Scope:
+        """All of the record: whoever opened the vault may see it."""
+        return self._app.scope_of_owner()
+
+    @cached_property
+    def facts(self) -> SqlFacts:
+        """What is known of the person."""
+        return SqlFacts(self._app.library.engine, self._app.library.path)
+
+    def import_file(self, path: Path, *, watch: Callable[[Step], None] = unwatched) -> Imported:
+        """Take a file in: as a document, and where it is coded, as facts."""
+        return self.import_source(read_source(path, self._app.settings.limits.max_bytes), watch=watch)
+
+    def import_source(self, source: Source, *, watch: Callable[[Step], None] = unwatched) -> Imported:
+        """The same of bytes in memory: document and facts in one transaction, or nothing."""
+        source = Source(source.data, safe_name(source.name))
+        told = self._told(source)
+        if told is None:
+            return Imported(self._app.add_source(source, filing=Filing(subject=SUBJECT), watch=watch), Change())
+        self._refuse_another_person(told)
+        library = self._app.library
+        if (entry := library.same(source, subject=SUBJECT, scope=self.scope)) is not None:
+            return Imported(Added(entry, was_there=True), self.facts.put(told.read_from(entry.id), scope=self.scope))
+        check_embedder(library, self._app.embedder.fingerprint)
+        reading = self._app.reader.read(source, chunking=None, watch=watch)
+        with writing(library.engine, library.path) as connection:
+            entry = library.add_within(connection, source, reading, filing=Filing(subject=SUBJECT), scope=self.scope)
+            change = self.facts.put_within(connection, told.read_from(entry.id), self.scope)
+        return Imported(Added(entry, was_there=False), change)
+
+    def _told(self, source: Source) -> Told | None:
+        """What a coded file says; nothing for a letter."""
+        kind = sniff(source) if source.data.strip() else None
+        if kind == FHIR:
+            from citewell.adapters.records.fhir import read_fhir
+
+            return read_fhir(source.data)
+        return None
+
+    def _refuse_another_person(self, told: Told) -> None:
+        """A record is about one person: another day of birth is another person."""
+        known = [fact for fact in self.facts.all(self.scope, kind=Person.kind) if fact.id == fact_id("person")]
+        given = [fact for fact in told.facts if isinstance(fact, Person)]
+        for before in known:
+            for now in given:
+                assert isinstance(before, Person)
+                if before.born and now.born and before.born.day != now.born.day:
+                    raise InputError(
+                        "This file is about a person who was born on another day than the one in this vault. Import it "
+                        "into a vault of its own; nothing was changed."
+                    )

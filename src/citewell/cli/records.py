@@ -1,0 +1,130 @@
+"""`citewell records`: a person's own record in a vault: import it, and see what is known from it."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from functools import partial
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, Any
+
+import typer
+
+from citewell.cli.frame import Home, Json, print_json, printable, progress
+from citewell.cli.unlock import PassphraseStdin, Vault, opened_profile
+from citewell.errors import InputError, LibraryError
+from citewell.types.facts import KINDS
+
+if TYPE_CHECKING:
+    from citewell.bootstrap.records import Imported
+    from citewell.types.facts import Fact
+
+app = typer.Typer(
+    help="A person's own record in a vault: import it, and see what is known from it.",
+    no_args_is_help=True,
+    add_completion=False,
+)
+
+Kind = Annotated[str | None, typer.Option(help=f"Only one kind: {', '.join(KINDS)}.", show_default=False)]
+
+
+@app.command("import")
+def import_files(
+    context: typer.Context,
+    files: Annotated[list[Path], typer.Argument(help="FHIR R4 bundles, C-CDA, PDF, Word, text.", show_default=False)],
+    vault: Vault = None,
+    passphrase_stdin: PassphraseStdin = False,
+    home: Home = None,
+    json: Json = False,
+) -> None:
+    """Take files into the record; a broken one changes nothing and says what is wrong with it."""
+    done: list[dict[str, Any]] = []
+    failed: list[dict[str, str]] = []
+    with opened_profile(context, home, vault, from_stdin=passphrase_stdin) as profile, progress(quiet=json) as watch:
+        for file in files:
+            try:
+                imported = profile.record.import_file(file, watch=partial(watch, file.name))
+            except (InputError, LibraryError) as error:
+                failed.append({"path": str(file), "kind": type(error).__name__, "message": str(error)})
+                if not json:
+                    typer.echo(printable(f"✗ {file.name}: {error}"), err=True)
+                continue
+            done.append(_imported_json(file, imported))
+            if not json:
+                typer.echo(printable(_imported_line(imported)))
+    if json:
+        print_json({"imported": done, "failed": failed})
+    if failed:
+        raise typer.Exit(1)
+
+
+@app.command()
+def facts(
+    context: typer.Context,
+    kind: Kind = None,
+    vault: Vault = None,
+    passphrase_stdin: PassphraseStdin = False,
+    home: Home = None,
+    json: Json = False,
+) -> None:
+    """List what is known, newest first, each with where it was read."""
+    if kind is not None and kind not in KINDS:
+        raise InputError(f"--kind is one of {', '.join(KINDS)}.")
+    with opened_profile(context, home, vault, from_stdin=passphrase_stdin) as profile:
+        found = profile.record.facts.all(profile.record.scope, kind=kind)
+    show(found, json=json, with_kind=kind is None)
+
+
+@app.command()
+def labs(
+    context: typer.Context,
+    test: Annotated[str | None, typer.Argument(help="A test by name or code: all of its results.")] = None,
+    critical: Annotated[bool, typer.Option("--critical", help="Only results that were flagged critical.")] = False,
+    vault: Vault = None,
+    passphrase_stdin: PassphraseStdin = False,
+    home: Home = None,
+    json: Json = False,
+) -> None:
+    """List the latest result of every test, or all results of one, oldest first."""
+    with opened_profile(context, home, vault, from_stdin=passphrase_stdin) as profile:
+        known, scope = profile.record.facts, profile.record.scope
+        if critical:
+            found = known.critical_results(scope)
+        else:
+            found = known.latest_results(scope) if test is None else known.trend(test, scope)
+    show(found, json=json)
+
+
+def show(found: Sequence[Fact], *, json: bool, with_kind: bool = False) -> None:
+    """Facts as a person or a program reads them."""
+    from citewell.types.facts_json import fact_json
+    from citewell.types.facts_line import line_of
+
+    if json:
+        print_json({"facts": [fact_json(fact) for fact in found]})
+        return
+    if not found:
+        typer.echo("Nothing of this kind is in the record.")
+    for fact in found:
+        kind = f"{fact.kind:<12}  " if with_kind else ""
+        mark = "" if fact.is_verified else "  (not confirmed yet)"
+        typer.echo(printable(f"{fact.id[:8]}  {kind}{line_of(fact)}{mark}"))
+
+
+def _imported_json(file: Path, imported: Imported) -> dict[str, Any]:
+    entry, change = imported.added.entry, imported.change
+    return {
+        "path": str(file),
+        "document_id": entry.id,
+        "title": entry.title,
+        "was_there": imported.added.was_there,
+        "facts": {"added": change.added, "changed": change.changed, "same": change.same},
+        "notes": list(entry.notes),
+    }
+
+
+def _imported_line(imported: Imported) -> str:
+    entry, change = imported.added.entry, imported.change
+    mark = "=" if imported.added.was_there else "✓"
+    told = f"{change.added} new facts, {change.changed} changed, {change.same} as before"
+    notes = "".join(f"\n    {note}" for note in entry.notes)
+    return f"{mark} {entry.title} ({entry.id[:8]}): {told}{notes}"

@@ -1,0 +1,397 @@
+"""Clinical facts about one person: closed values, aware dates, and for each the words that it was read from."""
+
+from __future__ import annotations
+
+import re
+import uuid
+from dataclasses import dataclass, field
+from datetime import UTC, date, datetime
+from enum import StrEnum
+from typing import ClassVar
+
+from citewell.errors import InputError
+
+FACT_NAMESPACE = uuid.UUID("5b0a5bf3-6f0e-5d0c-9f60-3a5d9e1d7c55")
+_MOMENT = re.compile(r"\d{4}(-\d\d(-\d\d)?)?")
+
+
+@dataclass(frozen=True, slots=True, order=True)
+class Moment:
+    """A date as exactly as it is known: a year, a month, a day, or a time with its zone.
+
+    >>> Moment("2015-03").at.isoformat(), Moment("2015-03-12T04:46:42-08:00").day
+    ('2015-03-01T00:00:00+00:00', datetime.date(2015, 3, 12))
+    """
+
+    text: str = field(compare=False)
+    at: datetime = field(init=False, repr=False)
+    """Its beginning, aware."""
+
+    def __post_init__(self) -> None:
+        try:
+            if _MOMENT.fullmatch(self.text):
+                at = datetime.fromisoformat((self.text + "-01-01")[:10]).replace(tzinfo=UTC)
+            else:
+                at = datetime.fromisoformat(self.text)
+        except ValueError as error:
+            raise InputError("A date is written as 2015, 2015-03, 2015-03-12 or with a time and its zone.") from error
+        if at.tzinfo is None:
+            raise InputError("A time of day needs its zone, such as 2015-03-12T04:46:42+00:00.")
+        object.__setattr__(self, "at", at)
+
+    @classmethod
+    def now(cls) -> Moment:
+        """The present."""
+        return cls(datetime.now(UTC).isoformat(timespec="seconds"))
+
+    @property
+    def day(self) -> date:
+        """The day where it was."""
+        return self.at.date()
+
+
+class Via(StrEnum):
+    """How a fact came into the record."""
+
+    DOCUMENT = "document_extracted"
+    PATIENT = "patient_reported"
+    CHECKIN = "guided_checkin"
+    FREE_TEXT = "free_text"
+
+
+@dataclass(frozen=True, slots=True)
+class Origin:
+    """Where a fact comes from: the span of a document, or the person."""
+
+    via: Via
+    document_id: str | None = None
+    start: int | None = None
+    end: int | None = None
+
+    def __post_init__(self) -> None:
+        has_span = self.document_id is not None and self.start is not None and self.end is not None
+        if (self.via is Via.DOCUMENT) != has_span:
+            raise InputError("A fact read from a document names its words; one that a person told names none.")
+
+
+REPORTED = Origin(Via.PATIENT)
+
+
+class FrequencyType(StrEnum):
+    """How a medicine is taken."""
+
+    SCHEDULED = "scheduled"
+    AS_NEEDED = "as_needed"
+    TAPERING = "tapering"
+
+
+class MedicationStatus(StrEnum):
+    """Whether a medicine is taken now."""
+
+    ACTIVE = "active"
+    STOPPED = "stopped"
+    PAUSED = "paused"
+
+
+class Flag(StrEnum):
+    """How a result stands against its range."""
+
+    NORMAL = "normal"
+    LOW = "low"
+    HIGH = "high"
+    CRITICAL_LOW = "critical_low"
+    CRITICAL_HIGH = "critical_high"
+
+
+class ResultCategory(StrEnum):
+    """What kind of observation a result is (the codes of HL7's observation-category)."""
+
+    SOCIAL_HISTORY = "social-history"
+    VITAL_SIGNS = "vital-signs"
+    IMAGING = "imaging"
+    LABORATORY = "laboratory"
+    PROCEDURE = "procedure"
+    SURVEY = "survey"
+    EXAM = "exam"
+    THERAPY = "therapy"
+    ACTIVITY = "activity"
+
+
+class DiagnosisStatus(StrEnum):
+    """Whether a diagnosis holds now."""
+
+    ACTIVE = "active"
+    RESOLVED = "resolved"
+    MONITORING = "monitoring"
+
+
+class Severity(StrEnum):
+    """How bad an allergic reaction is."""
+
+    MILD = "mild"
+    MODERATE = "moderate"
+    SEVERE = "severe"
+    LIFE_THREATENING = "life_threatening"
+
+
+class VisitStatus(StrEnum):
+    """Whether an appointment, a procedure or a referral took place."""
+
+    PLANNED = "planned"
+    DONE = "done"
+    CANCELLED = "cancelled"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Fact:
+    """What all facts share."""
+
+    kind: ClassVar[str]
+
+    id: str
+    origin: Origin
+    is_verified: bool = True
+    """False until a person has looked at what was guessed from a text."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Person(Fact):
+    """Whom the record is about."""
+
+    kind: ClassVar[str] = "person"
+
+    name: str
+    born: Moment | None = None
+    sex: str | None = None
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Professional(Fact):
+    """Somebody who treats the person."""
+
+    kind: ClassVar[str] = "professional"
+
+    name: str
+    specialty: str | None = None
+    institution: str | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class DoseChange:
+    """Another dose from a day on."""
+
+    dose: str
+    on: Moment | None = None
+    reason: str | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class TaperStep:
+    """One step of a dose that is taken down."""
+
+    dose: str
+    days: int
+
+
+@dataclass(frozen=True, slots=True)
+class Ingredient:
+    """One substance of a medicine."""
+
+    name: str
+    strength: str | None = None
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Medication(Fact):
+    """A medicine that the person takes or took."""
+
+    kind: ClassVar[str] = "medication"
+
+    generic_name: str
+    brand_name: str | None = None
+    code: str | None = None
+    dose: str | None = None
+    frequency: str | None = None
+    frequency_type: FrequencyType | None = None
+    route: str | None = None
+    prescriber: str | None = None
+    start: Moment | None = None
+    end: Moment | None = None
+    reason_start: str | None = None
+    reason_stop: str | None = None
+    over_the_counter: bool = False
+    status: MedicationStatus = MedicationStatus.ACTIVE
+    instructions: str | None = None
+    max_daily_dose: str | None = None
+    condition: str | None = None
+    dose_changes: tuple[DoseChange, ...] = ()
+    taper: tuple[TaperStep, ...] = ()
+    ingredients: tuple[Ingredient, ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
+class ResultPart:
+    """One value of a result that has several, such as a blood pressure."""
+
+    test_name: str
+    code: str | None = None
+    value: float | None = None
+    value_text: str | None = None
+    unit: str | None = None
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class LabResult(Fact):
+    """A laboratory result, a vital sign or another observation."""
+
+    kind: ClassVar[str] = "result"
+
+    test_name: str
+    code: str | None = None
+    category: ResultCategory | None = None
+    value: float | None = None
+    value_text: str | None = None
+    unit: str | None = None
+    range_low: float | None = None
+    range_high: float | None = None
+    flag: Flag | None = None
+    collected: Moment | None = None
+    facility: str | None = None
+    ordered_by: str | None = None
+    parts: tuple[ResultPart, ...] = ()
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Diagnosis(Fact):
+    """A condition that somebody found."""
+
+    kind: ClassVar[str] = "diagnosis"
+
+    name: str
+    code: str | None = None
+    dated: Moment | None = None
+    ended: Moment | None = None
+    by: str | None = None
+    status: DiagnosisStatus
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Allergy(Fact):
+    """Something that the person must not get."""
+
+    kind: ClassVar[str] = "allergy"
+
+    allergen: str
+    code: str | None = None
+    reaction: str | None = None
+    severity: Severity | None = None
+    since: Moment | None = None
+    is_active: bool = True
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Symptom(Fact):
+    """What the person felt."""
+
+    kind: ClassVar[str] = "symptom"
+
+    specific: str
+    category: str | None = None
+    severity: int
+    body_region: str | None = None
+    onset: Moment | None = None
+    recorded: Moment
+    still_active: bool = True
+    resolved: Moment | None = None
+    medication_id: str | None = None
+
+    def __post_init__(self) -> None:
+        if not 1 <= self.severity <= 5:
+            raise InputError("How bad a symptom is goes from 1 (hardly) to 5 (as bad as can be).")
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Procedure(Fact):
+    """Something that was done."""
+
+    kind: ClassVar[str] = "procedure"
+
+    name: str
+    code: str | None = None
+    performed: Moment | None = None
+    ended: Moment | None = None
+    by: str | None = None
+    reason: str | None = None
+    status: VisitStatus = VisitStatus.DONE
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Vaccination(Fact):
+    """A vaccine that was given."""
+
+    kind: ClassVar[str] = "vaccination"
+
+    name: str
+    code: str | None = None
+    given: Moment | None = None
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Appointment(Fact):
+    """A visit, past or to come."""
+
+    kind: ClassVar[str] = "appointment"
+
+    name: str
+    at: Moment | None = None
+    ended: Moment | None = None
+    professional: str | None = None
+    institution: str | None = None
+    reason: str | None = None
+    status: VisitStatus
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Referral(Fact):
+    """Somebody was asked to see the person."""
+
+    kind: ClassVar[str] = "referral"
+
+    name: str
+    dated: Moment | None = None
+    by: str | None = None
+    to: str | None = None
+    reason: str | None = None
+    status: VisitStatus
+
+
+KINDS: dict[str, type[Fact]] = {
+    one.kind: one
+    for one in (
+        Person,
+        Professional,
+        Medication,
+        Allergy,
+        Diagnosis,
+        LabResult,
+        Procedure,
+        Vaccination,
+        Symptom,
+        Appointment,
+        Referral,
+    )
+}
+
+
+def fact_id(*parts: str) -> str:
+    """The id of what these parts name: the same every time that it is read.
+
+    >>> fact_id("fhir", "Condition", "1") == fact_id("fhir", "Condition", "1") != fact_id("fhir", "Condition", "2")
+    True
+    """
+    return str(uuid.uuid5(FACT_NAMESPACE, "\x1f".join(parts)))
+
+
+def professional_id(name: str) -> str:
+    """One id for one name, however it is spaced or capitalised."""
+    return fact_id("professional", " ".join(name.casefold().split()))

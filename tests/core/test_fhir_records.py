@@ -1,0 +1,271 @@
+"""FHIR bundles become one readable document and facts that point at its lines; broken ones change nothing."""
+
+from __future__ import annotations
+
+import json
+from collections import Counter
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from citewell.adapters.records.fhir import read_fhir
+from citewell.bootstrap import App
+from citewell.bootstrap.records import Record
+from citewell.errors import DamagedFile, InputError
+from citewell.ingest.sniff import FHIR, sniff
+from citewell.ports.records import Change
+from citewell.types import Source
+from citewell.types.facts import (
+    Allergy,
+    Diagnosis,
+    DiagnosisStatus,
+    Flag,
+    FrequencyType,
+    LabResult,
+    Medication,
+    MedicationStatus,
+    Person,
+    Severity,
+    Via,
+)
+from citewell.types.facts_line import line_of
+
+DOCTOR = {"resourceType": "Practitioner", "id": "d1", "name": [{"family": "Chen", "given": ["Li"], "prefix": ["Dr."]}]}
+PATIENT = {
+    "resourceType": "Patient",
+    "id": "p1",
+    "name": [{"family": "Roe", "given": ["Ann"]}],
+    "birthDate": "1950-02-03",
+}
+WARFARIN = {
+    "resourceType": "MedicationRequest",
+    "id": "m1",
+    "status": "active",
+    "authoredOn": "2015-03-12",
+    "medicationCodeableConcept": {
+        "coding": [{"code": "855332"}],
+        "text": "Warfarin Sodium 5 MG Oral Tablet [Coumadin]",
+    },
+    "requester": {"reference": "urn:uuid:d1"},
+    "reasonReference": [{"reference": "Condition/c1"}],
+    "dosageInstruction": [
+        {"timing": {"repeat": {"frequency": 1, "period": 1, "periodUnit": "d"}}, "asNeededBoolean": False}
+    ],
+}
+FIBRILLATION = {
+    "resourceType": "Condition",
+    "id": "c1",
+    "code": {"text": "Atrial fibrillation (disorder)"},
+    "onsetDateTime": "2015",
+    "clinicalStatus": {"coding": [{"code": "active"}]},
+    "verificationStatus": {"coding": [{"code": "provisional"}]},
+}
+PENICILLIN = {
+    "resourceType": "AllergyIntolerance",
+    "id": "a1",
+    "code": {"text": "Penicillin V"},
+    "clinicalStatus": {"coding": [{"code": "active"}]},
+    "reaction": [
+        {"manifestation": [{"text": "Rash"}], "severity": "mild"},
+        {"manifestation": [{"text": "Anaphylaxis"}]},
+    ],
+}
+INR = {
+    "resourceType": "Observation",
+    "id": "o1",
+    "status": "final",
+    "code": {"text": "INR"},
+    "category": [{"coding": [{"code": "laboratory"}]}],
+    "effectiveDateTime": "2024-05-01T08:00:00+02:00",
+    "valueQuantity": {"value": 9.1},
+    "interpretation": [{"coding": [{"code": "HH"}]}],
+    "referenceRange": [{"low": {"value": 2}, "high": {"value": 3}}],
+}
+MISTAKE = {**FIBRILLATION, "id": "c2", "verificationStatus": {"coding": [{"code": "entered-in-error"}]}}
+ALL = [PATIENT, DOCTOR, WARFARIN, FIBRILLATION, PENICILLIN, INR, MISTAKE]
+
+
+def bundle(*resources: dict[str, Any]) -> bytes:
+    entries = [{"fullUrl": f"urn:uuid:{one.get('id')}", "resource": one} for one in resources]
+    return json.dumps({"resourceType": "Bundle", "type": "collection", "entry": entries}).encode()
+
+
+@pytest.fixture
+def record(app: App) -> Record:
+    return Record(app)
+
+
+def test_every_kind_of_entry_is_read_with_its_fields() -> None:
+    told = {fact.kind: fact for fact in read_fhir(bundle(*ALL)).facts}
+    assert set(told) == {"person", "professional", "medication", "diagnosis", "allergy", "result"}
+    medication, allergy, result, person = told["medication"], told["allergy"], told["result"], told["person"]
+    diagnosis = told["diagnosis"]
+    assert isinstance(medication, Medication)
+    assert (
+        medication.generic_name,
+        medication.brand_name,
+        medication.dose,
+        medication.route,
+        medication.frequency,
+    ) == (
+        "Warfarin Sodium",
+        "Coumadin",
+        "5 mg",
+        "oral",
+        "once a day",
+    )
+    assert (medication.status, medication.frequency_type) == (MedicationStatus.ACTIVE, FrequencyType.SCHEDULED)
+    assert (medication.prescriber, medication.reason_start) == ("Dr. Li Chen", "Atrial fibrillation")
+    assert isinstance(allergy, Allergy)
+    assert (allergy.allergen, allergy.reaction, allergy.severity, allergy.is_active) == (
+        "Penicillin V",
+        "Rash, Anaphylaxis",
+        Severity.LIFE_THREATENING,
+        True,
+    )
+    assert isinstance(result, LabResult)
+    assert (result.value, result.range_low, result.range_high, result.flag) == (9.1, 2.0, 3.0, Flag.CRITICAL_HIGH)
+    assert isinstance(diagnosis, Diagnosis)
+    assert (diagnosis.name, diagnosis.status, diagnosis.is_verified) == (
+        "Atrial fibrillation",
+        DiagnosisStatus.ACTIVE,
+        False,
+    )
+    assert isinstance(person, Person)
+    assert (person.name, person.born and person.born.text) == ("Ann Roe", "1950-02-03")
+
+
+def test_every_fact_points_at_its_own_line_of_the_document() -> None:
+    told = read_fhir(bundle(*ALL))
+    for fact in told.read_from("doc"):
+        assert fact.origin.via is Via.DOCUMENT
+        assert told.document.text[fact.origin.start : fact.origin.end] == line_of(fact)
+    assert told.document.title == "Health record of Ann Roe"
+    assert [note for note in told.document.notes if "does not" in note or "do not hold" in note] == [
+        "1 entries were left out: the record itself says that they do not hold."
+    ]
+
+
+def without(resource: dict[str, Any], *names: str, **fields: Any) -> dict[str, Any]:
+    return {name: value for name, value in {**resource, **fields}.items() if name not in names}
+
+
+@pytest.mark.parametrize(
+    ("wrong", "why"),
+    [
+        (without(WARFARIN, status="sometimes"), "its status is none that FHIR R4 knows"),
+        (
+            without(WARFARIN, requester={"reference": "urn:uuid:nobody"}),
+            "it refers to something that is not in the file",
+        ),
+        (without(WARFARIN, "medicationCodeableConcept"), "it does not say what it is about"),
+        (without(INR, effectiveDateTime="soon"), "A date is written as 2015"),
+        (without(INR, "code"), "it does not say what it is about"),
+        (without(INR, category=[{"coding": [{"code": "astrology"}]}]), "its category is none that FHIR R4 knows"),
+        (without(INR, valueQuantity={"value": "nine"}), "could not convert|wrong"),
+        (without(PENICILLIN, reaction=["rash"]), "a part of it is missing or misplaced"),
+        (without(FIBRILLATION, clinicalStatus={"coding": [{"code": "perhaps"}]}), "its status is none"),
+    ],
+)
+def test_a_broken_entry_is_named_and_nothing_is_imported(record: Record, wrong: dict[str, Any], why: str) -> None:
+    source = Source(bundle(PATIENT, DOCTOR, without(FIBRILLATION, id="c9"), wrong), "record.json")
+    with pytest.raises(DamagedFile, match=rf"Entry 4 \({wrong['resourceType']}\) is wrong: .*{why}"):
+        record.import_source(source)
+    assert (record.facts.all(record.scope), record._app.entries()) == ([], [])
+
+
+@pytest.mark.parametrize(
+    ("data", "why"),
+    [
+        (b'{"resourceType": "Bundle", "entry": [', "no whole JSON"),
+        (b'{"resourceType": "Bundle", "entry": {}}', "no FHIR bundle with entries"),
+        (b'{"resourceType": "Bundle", "entry": [{"fullUrl": "x"}]}', "Entry 1 of the bundle holds no resource"),
+        (b'{"resourceType": "Bundle", "entry": [7]}', "Entry 1 of the bundle holds no resource"),
+        (b'{"resourceType": "Bundle", "entry": ' + b"[" * 200_000, "no whole JSON"),
+        (bundle(PATIENT, {**PATIENT, "id": "p2"}), "several people"),
+        (
+            bundle(FIBRILLATION, {**FIBRILLATION, "code": {"text": "Gout"}}),
+            r"Entry 2 \(Condition\) has the id of another",
+        ),
+    ],
+)
+def test_a_broken_bundle_says_what_is_wrong(record: Record, data: bytes, why: str) -> None:
+    with pytest.raises(DamagedFile, match=why):
+        record.import_source(Source(data, "record.json"))
+
+
+def test_a_reference_out_of_the_file_is_no_error() -> None:
+    away = {**WARFARIN, "requester": {"reference": "Practitioner/77", "display": "Dr. Elsewhere"}}
+    (medication,) = (fact for fact in read_fhir(bundle(away, FIBRILLATION)).facts if isinstance(fact, Medication))
+    assert medication.prescriber == "Dr. Elsewhere"
+
+
+def test_the_same_bundle_twice_changes_nothing(record: Record) -> None:
+    first = record.import_source(Source(bundle(*ALL), "record.json"))
+    before = record.facts.all(record.scope)
+    again = record.import_source(Source(bundle(*ALL), "other-name.json"))
+    assert (first.added.was_there, first.change) == (False, Change(added=6))
+    assert (again.added.was_there, again.added.entry.id, again.change) == (True, first.added.entry.id, Change(same=6))
+    assert record.facts.all(record.scope) == before
+
+
+def test_a_newer_bundle_changes_what_it_says_otherwise(record: Record) -> None:
+    record.import_source(Source(bundle(*ALL), "record.json"))
+    later = record.import_source(Source(bundle(*ALL[:2], {**WARFARIN, "status": "stopped"}, *ALL[3:]), "record.json"))
+    assert later.change == Change(changed=1, same=5)
+    (medication,) = record.facts.all(record.scope, kind="medication")
+    assert isinstance(medication, Medication)
+    assert (medication.status, medication.origin.document_id) == (MedicationStatus.STOPPED, later.added.entry.id)
+    assert [entry.version for entry in record._app.entries()] == [1, 1]  # two papers, not two versions of one
+
+
+def test_the_words_of_a_fact_are_those_that_its_document_has(record: Record) -> None:
+    entry = record.import_source(Source(bundle(*ALL), "record.json")).added.entry
+    _entry, document, _chunks = record._app.library.opened(entry.id, record.scope)
+    for fact in record.facts.all(record.scope):
+        assert fact.origin.document_id == entry.id
+        assert document.text[fact.origin.start : fact.origin.end] == line_of(fact)
+
+
+def test_removing_a_document_removes_what_was_read_from_it(record: Record) -> None:
+    entry = record.import_source(Source(bundle(*ALL), "record.json")).added.entry
+    record._app.delete(entry.id)
+    assert record.facts.all(record.scope) == []
+
+
+def test_another_persons_bundle_is_refused(record: Record) -> None:
+    record.import_source(Source(bundle(*ALL), "record.json"))
+    other = bundle({**PATIENT, "birthDate": "1951-01-01"}, {**FIBRILLATION, "id": "c7"})
+    with pytest.raises(InputError, match="born on another day"):
+        record.import_source(Source(other, "other.json"))
+    assert len(record.facts.all(record.scope)) == 6
+
+
+def test_a_letter_is_a_document_without_facts(record: Record) -> None:
+    for name in ("letter.txt", "letter.txt"):
+        imported = record.import_source(Source(f"Dear Ann, {name}".encode() * 2, name))
+    assert imported.change == Change()
+    assert [entry.subject for entry in record._app.entries()] == ["self"]
+
+
+def test_json_that_is_no_bundle_is_text() -> None:
+    assert sniff(Source(b'{"a": 1}', "a.json")) != FHIR
+    assert sniff(Source(b'\xef\xbb\xbf {\n "id": "x", "resourceType" : "Bundle", "entry": []}', "a.txt")) == FHIR
+
+
+def test_counts_of_real_bundles_are_those_of_their_json(shared_data: Path) -> None:
+    kinds = {
+        "MedicationRequest": "medication",
+        "AllergyIntolerance": "allergy",
+        "Condition": "diagnosis",
+        "Observation": "result",
+        "Procedure": "procedure",
+        "Encounter": "appointment",
+    }
+    for path in sorted((shared_data / "fhir").glob("*.json")):
+        entries = [one["resource"]["resourceType"] for one in json.loads(path.read_bytes())["entry"]]
+        expected = Counter(kinds[one] for one in entries if one in kinds)
+        told = read_fhir(path.read_bytes())
+        assert Counter(fact.kind for fact in told.facts if fact.kind in kinds.values()) == expected
+        assert len(told.spans) == len(told.facts)
