@@ -106,8 +106,10 @@ def _support(scores: Scores, centroids: Vectors) -> Scores:
         return scores
     seeds = np.argsort(-scores, kind="stable")[: WEIGHTS.seeds]
     says = np.exp(WEIGHTS.sharpness * (scores[seeds] - scores[seeds[0]]))
-    centre = (says / says.sum()) @ _clean(centroids)[seeds]
-    return np.asarray(_clean(centroids) @ centre, dtype=np.float64)
+    means = _clean(centroids)
+    centre = (says / says.sum()) @ means[seeds]
+    # Not a matrix product: that wakes threads which spin when they have done (see `ports.products`).
+    return np.asarray(np.einsum("ij,j->i", means, centre), dtype=np.float64)
 
 
 def _clean(values: ArrayLike) -> Scores:

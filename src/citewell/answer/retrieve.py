@@ -14,7 +14,7 @@ from citewell.answer.fuse import fuse, relevance
 from citewell.answer.rank import CONTROLS, Controls, rank
 from citewell.clinical import Lexicon
 from citewell.errors import EmbedderMismatch, InputError
-from citewell.ports import Candidate, Embedder, Index, Library, Ranked, Sentences, Vector, Vectors
+from citewell.ports import Candidate, Embedder, Index, Library, Ranked, Sentences, Vector, Vectors, products
 from citewell.types import Hit, Near, Scope, Why
 from citewell.vocabulary.spelling import us_spelling
 from citewell.words import terms, word_spans, word_terms
@@ -139,7 +139,7 @@ def _checked(question: str) -> str:
 def _fused(candidates: Sequence[Candidate], sentences: Sentences, vector: Vector, *, keep: int) -> list[Ranked]:
     """The best candidates with their final scores, best first."""
     vectors = sentences.vectors()
-    near = _near(sentences, vectors @ vector)
+    near = _near(sentences, products(vectors, vector))
     nearest = [max(near.get((one.generation, one.chunk_index), NO_SENTENCES), key=_cosine) for one in candidates]
     similarities = list(map(_cosine, nearest))
     cosines, coverages = [one.cosine for one in candidates], [one.coverage for one in candidates]

@@ -28,6 +28,7 @@ from citewell.ports.reading import (
     Tokenizer,
     Vector,
     Vectors,
+    products,
 )
 
 __all__ = [
@@ -54,4 +55,5 @@ __all__ = [
     "Vectors",
     "Verification",
     "Writer",
+    "products",
 ]

@@ -9,7 +9,7 @@ from typing import NamedTuple, Protocol
 import numpy as np
 from numpy.typing import NDArray
 
-from citewell.ports.reading import Vector, Vectors
+from citewell.ports.reading import Vector, Vectors, products
 from citewell.types import Chunk, Chunking, Document, Entry, Filing, Hit, Scope, Source, Why
 
 
@@ -106,7 +106,7 @@ class Sentences:
 
     def similarities(self, vector: Vector) -> NDArray[np.float32]:
         """The cosine of every sentence with a unit vector."""
-        return self.vectors() @ vector
+        return products(self.vectors(), vector)
 
 
 class Library(Shelf, Protocol):

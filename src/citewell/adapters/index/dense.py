@@ -10,13 +10,11 @@ from numpy.typing import NDArray
 from citewell.adapters.index.heights import Heights, floor
 from citewell.adapters.index.segment import Integers, Segment, expand
 from citewell.adapters.index.view import Part
-from citewell.ports import Vector, Vectors
+from citewell.ports import Vector, products
+from citewell.ports.reading import FEW_ROWS
 
 ROWS_PER_SLICE = 8
 """Runs of at least this many rows on average are scored in place; shorter ones are gathered first."""
-
-FEW_ROWS = 4096
-"""Up to here one thread is as fast as several."""
 
 ROUGH_SHARE = 0.25
 """The rough pass goes over whole segments: it pays where at least this share of one is visible."""
@@ -77,20 +75,11 @@ def _products(part: Part, vector: Vector, positions: Integers | None = None) -> 
     """The product with the row at every position, or at these."""
     matrix = part.segment.matrix
     if positions is not None:
-        return _product(matrix.take(part.rows_at(positions), axis=0), vector)
+        return products(matrix.take(part.rows_at(positions), axis=0), vector)
     if part.shifts is None:
-        return _product(matrix, vector)
+        return products(matrix, vector)
     sizes = np.diff(part.run_positions)
     if part.rows < max(FEW_ROWS, ROWS_PER_SLICE * len(sizes)):
-        return _product(matrix.take(expand(part.run_rows, sizes), axis=0), vector)
+        return products(matrix.take(expand(part.run_rows, sizes), axis=0), vector)
     runs = zip(part.run_rows.tolist(), (part.run_rows + sizes).tolist(), strict=True)
-    return np.concatenate([_product(matrix[first:end], vector) for first, end in runs])
-
-
-def _product(rows: Vectors, vector: Vector) -> NDArray[np.float32]:
-    """A matrix product that wakes the threads of the linear algebra library only for many rows.
-
-    They spin for tens of milliseconds when they have done, on the cores that the next search wants.
-    """
-    product: NDArray[np.float32] = rows @ vector if len(rows) >= FEW_ROWS else np.einsum("ij,j->i", rows, vector)
-    return product
+    return np.concatenate([products(matrix[first:end], vector) for first, end in runs])

@@ -9,7 +9,7 @@ import numpy as np
 
 from citewell.assistants.guidelines.classify import InputClass, Nearness
 from citewell.assistants.guidelines.tables import rows
-from citewell.ports import Vectors
+from citewell.ports import Vectors, products
 
 NEAREST = 2
 """How many of the nearest examples of a class count: one alone may be a chance."""
@@ -42,7 +42,7 @@ def nearness(embed: Embed, vectors: Vectors) -> Nearness:
     classes, _ = examples()
 
     def measured(message: str) -> dict[InputClass, float]:
-        scores = np.asarray(vectors @ embed([message])[0])
+        scores = products(vectors, embed([message])[0])
         return {
             name: float(np.sort(scores[[one == name for one in classes]])[-NEAREST:].mean())
             for name in dict.fromkeys(classes)

@@ -6,14 +6,12 @@ import re
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, replace
 
-import numpy as np
-
 from citewell.assistants.guidelines.entries import Piece
 from citewell.assistants.guidelines.evaluate_finding import Record
 from citewell.assistants.guidelines.patient import Patient
 from citewell.assistants.guidelines.rank import asks_for, boost_for_patient, boost_for_question
 from citewell.assistants.guidelines.shelve import Book
-from citewell.ports import Vector
+from citewell.ports import Vector, products
 
 FETCHED_FOR_EACH = 3
 """So many pieces are looked at for each that is wanted, since several stand for the same rule."""
@@ -113,7 +111,7 @@ def _candidates(question: str, vector: Vector, books: Sequence[Book], limit: int
         Found(book, piece, float(score), share)
         for book in books
         for piece, score, share in zip(
-            book.searched, np.asarray(book.vectors @ vector), book.shared.shares(question), strict=True
+            book.searched, products(book.vectors, vector), book.shared.shares(question), strict=True
         )
     ]
     nearest = sorted(found, key=lambda one: -one.score)[:limit]
