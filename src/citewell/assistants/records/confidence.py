@@ -1,0 +1,53 @@
+"""How far an answer from a record can be trusted, and the word for it that a patient sees."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+from typing import Literal
+
+Band = Literal["well supported", "partly supported", "limited"]
+WELL, PARTLY = 0.8, 0.5
+"""From here on an answer is well supported, and partly supported."""
+
+
+def confidence(*, verified: int, claims: int, relevances: Sequence[float], agreement: float) -> float:
+    """The share of verified claims × the relevance of what was found × how far the sources agree; 0 without evidence.
+
+    Relevance is the mean of the passages that are cited. Every factor is held within [0, 1], and a value that is no
+    number counts as 0.
+
+    >>> confidence(verified=3, claims=4, relevances=[0.9, 0.7], agreement=1.0)
+    0.6
+    >>> confidence(verified=0, claims=0, relevances=[], agreement=1.0)
+    0.0
+    """
+    if claims <= 0 or not relevances:
+        return 0.0
+    relevance = sum(_held(one) for one in relevances) / len(relevances)
+    return round(_held(verified / claims) * relevance * _held(agreement), 6)
+
+
+def agreement(values: Sequence[str]) -> float:
+    """How far sources agree that give a value for the same thing: the share of the value that most of them give.
+
+    >>> agreement(["5 mg", "5 mg", "10 mg", "5 mg"]), agreement([]), agreement(["5 mg"])
+    (0.75, 1.0, 1.0)
+    """
+    plain = [" ".join(one.casefold().split()) for one in values]
+    return max(map(plain.count, plain)) / len(plain) if plain else 1.0
+
+
+def band(overall: float) -> Band:
+    """The word for a confidence, as it is shown.
+
+    >>> band(0.8), band(0.79), band(0.5), band(0.49)
+    ('well supported', 'partly supported', 'partly supported', 'limited')
+    """
+    if overall >= WELL:
+        return "well supported"
+    return "partly supported" if overall >= PARTLY else "limited"
+
+
+def _held(value: float) -> float:
+    return 0.0 if math.isnan(value) else min(1.0, max(0.0, value))

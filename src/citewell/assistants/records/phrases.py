@@ -1,0 +1,102 @@
+"""Finds what an answer must not say in its own voice: diagnoses, advice, alarm, claims without a source."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable
+from dataclasses import dataclass
+from functools import cache
+from typing import Literal, cast
+
+from citewell.assistants.records.cues import Language, spelled, whole_words
+from citewell.assistants.records.sources import Sources
+from citewell.assistants.records.tables import rows
+
+Category = Literal["alarming", "prescriptive", "diagnostic", "unattributed"]
+EXEMPT: frozenset[Category] = frozenset({"diagnostic", "unattributed"})
+"""What a sentence may say that tells where it stands."""
+
+
+@dataclass(frozen=True, slots=True)
+class Finding:
+    """A phrase of a sentence that must not be said, by its place in the sentence as it is spelled out."""
+
+    category: Category
+    language: Language
+    start: int
+    end: int
+
+
+def filled(pattern: str) -> str:
+    """A pattern of a table with its {words} put in."""
+    for _ in range(2):  # words may hold other words
+        for name, words in rows("phrase_words.tsv"):
+            pattern = pattern.replace(f"{{{name}}}", f"(?:{words})")
+    return pattern
+
+
+@cache
+def _phrases() -> tuple[tuple[Category, Language, re.Pattern[str]], ...]:
+    return tuple(
+        (cast(Category, category), cast(Language, language), whole_words(filled(pattern)))
+        for category, language, pattern in rows("phrases.tsv")
+    )
+
+
+@cache
+def _excuses() -> tuple[tuple[frozenset[str], re.Pattern[str]], ...]:
+    return tuple(
+        (frozenset(categories.split()), re.compile(rf"(?<!\w){pattern}(?!\w)[^,;:.]*$", re.IGNORECASE))
+        for categories, pattern in rows("phrase_excuses.tsv")
+    )
+
+
+@cache
+def _attributions() -> tuple[re.Pattern[str], ...]:
+    return tuple(re.compile(rf"(?<!\w)(?:{filled(one)})", re.IGNORECASE) for _, one in rows("attributions.tsv"))
+
+
+def is_attributed(sentence: str) -> bool:
+    """Whether a sentence says where its statement stands: a document, a professional, a citation.
+
+    >>> is_attributed("Dr Chen noted a cough."), is_attributed("You have a cough.")
+    (True, False)
+    """
+    plain = spelled(sentence)
+    return any(pattern.search(plain) for pattern in _attributions())
+
+
+def find_phrases(sentence: str, sources: Sources) -> tuple[Finding, ...]:
+    """What a sentence must not say; words that it quotes from the record are the record's own.
+
+    >>> [found.category for found in find_phrases("You should stop taking aspirin.", Sources.of([]))]
+    ['prescriptive']
+    """
+    is_placed = is_attributed(sentence)
+    plain = spelled(sources.without_quotes(sentence) if is_placed else sentence)
+    found = [
+        Finding(category, language, *match.span())
+        for category, language, pattern in _phrases()
+        if not (is_placed and category in EXEMPT)
+        for match in pattern.finditer(plain)
+        if not _is_excused(category, plain, match.start())
+    ]
+    # a place is asked for where nothing worse is said
+    return _longest(one for one in found if one.category != "unattributed") or _longest(found)
+
+
+def _is_excused(category: Category, plain: str, start: int) -> bool:
+    """Whether what stands before a phrase makes it a question or a condition."""
+    if category == "unattributed" and plain.endswith("?"):
+        return True
+    before = plain[:start]
+    return any(category in categories and pattern.search(before) for categories, pattern in _excuses())
+
+
+def _longest(found: Iterable[Finding]) -> tuple[Finding, ...]:
+    """Of findings that overlap, the longest."""
+    kept: list[Finding] = []
+    for one in sorted(found, key=lambda each: (each.start - each.end, each.start)):
+        if all(one.end <= other.start or other.end <= one.start for other in kept):
+            kept.append(one)
+    return tuple(sorted(kept, key=lambda each: each.start))

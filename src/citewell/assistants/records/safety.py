@@ -1,0 +1,115 @@
+"""The filter on what goes out: boundary, phrases, attribution; rephrased where it can be, else calm words instead."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Iterable
+from dataclasses import dataclass
+from functools import cache
+
+from citewell.assistants.records.boundary import Boundary
+from citewell.assistants.records.cues import Language, language_of
+from citewell.assistants.records.emergency import notices
+from citewell.assistants.records.phrases import Category, Finding, find_phrases
+from citewell.assistants.records.rephrase import rephrase
+from citewell.assistants.records.sources import Sources
+from citewell.assistants.records.tables import rows
+from citewell.words import sentences
+
+WORST: tuple[Category, ...] = ("alarming", "prescriptive", "diagnostic", "unattributed")
+"""Which calm words are shown where several would fit, and what is rephrased first."""
+
+
+@dataclass(frozen=True, slots=True)
+class Passed:
+    """May be shown as it is."""
+
+    text: str
+
+
+@dataclass(frozen=True, slots=True)
+class Rephrased:
+    """May be shown in other words."""
+
+    text: str
+    findings: tuple[Finding, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class Blocked:
+    """May not be shown; calm words take its place."""
+
+    text: str
+    findings: tuple[Finding, ...]
+
+
+Outcome = Passed | Rephrased | Blocked
+
+
+def make_safe(answer: str, *, boundary: Boundary, sources: Sources) -> Outcome:
+    """Filter a whole answer; an emergency notice at its head stays as it is whatever becomes of the rest."""
+    head, body = _parted(answer)
+    language = language_of(body)
+    if boundary is Boundary.OUT_OF_BOUNDS:
+        return Blocked(head + template("boundary", language), ())
+    said: list[str] = []
+    findings: list[Finding] = []
+    is_blocked, at = False, 0
+    for start, end in sentences(body):
+        outcome = check_sentence(body[start:end], sources)
+        findings += () if isinstance(outcome, Passed) else outcome.findings
+        is_blocked = is_blocked or isinstance(outcome, Blocked)
+        said += [body[at:start], outcome.text]
+        at = end
+    if is_blocked:
+        return Blocked(head + _calm(findings, language), tuple(findings))
+    text = head + "".join([*said, body[at:]])
+    return Rephrased(text, tuple(findings)) if findings else Passed(answer)
+
+
+def check_sentence(sentence: str, sources: Sources) -> Outcome:
+    """Filter one sentence, as they are released to the screen."""
+    findings = find_phrases(sentence, sources)
+    if not findings:
+        return Passed(sentence)
+    said: str | None = sentence
+    for _ in WORST:  # each round mends one kind of phrase
+        left = find_phrases(said, sources) if said else ()
+        if not left:
+            break
+        said = rephrase(said or "", min(left, key=lambda one: WORST.index(one.category)), sources)
+    if said and not find_phrases(said, sources):
+        return Rephrased(said, findings)
+    return Blocked(_calm(findings, language_of(sentence)), findings)
+
+
+def counted(findings: Iterable[Finding]) -> dict[Category, int]:
+    """How many phrases of each category were found: what a log may hold."""
+    return dict(Counter(one.category for one in findings))
+
+
+@cache
+def _templates() -> dict[tuple[str, str], str]:
+    return {(why, language): text for why, language, text in rows("templates.tsv")}
+
+
+def template(why: str, language: Language) -> str:
+    """The calm words for a reason.
+
+    >>> template("diagnostic", "en")
+    'I can show what your documents say, but not what may be behind it. Your doctor can tell you more.'
+    """
+    return _templates()[why, language]
+
+
+def _calm(findings: Iterable[Finding], language: Language) -> str:
+    return template(min((one.category for one in findings), key=WORST.index), language)
+
+
+def _parted(answer: str) -> tuple[str, str]:
+    """The emergency notice at the head of an answer, and the rest."""
+    for text in notices():
+        if answer.startswith(text):
+            body = answer[len(text) :].lstrip()
+            return answer[: len(answer) - len(body)], body
+    return "", answer
