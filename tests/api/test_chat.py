@@ -108,3 +108,16 @@ def test_a_replay_of_a_chat_answer_comes_from_the_chat(knock: Knock) -> None:
     again = ann.post(f"/api/v1/audit/{told['answer_id']}/replay").json()
     assert (again["is_same"], again["notes"]) == (True, [])
     assert again["text"]["now"] == told["answer"]
+
+
+def test_the_rules_nearest_to_a_patient_come_in_the_order_that_the_record_gives(knock: Knock) -> None:
+    ann = knock()
+    patient = {"patient_id": "P1", "age": 45, "symptoms": ["jaundice"]}
+    found = ann.post("/api/v1/guidelines/related", json=patient).json()["rules"]
+    assert [one["rule"] for one in found] == ["1.1.1", "1.1.2"]
+    assert [one["boost"] for one in found] == [0.25, 0.0], "an age that is reached, and a symptom in common"
+    assert ann.post("/api/v1/guidelines/related", json={"patient_id": "P2"}).json() == {"rules": []}
+    kept = ann.post("/api/v1/assess", json=patient).headers["X-Citewell-Answer-Id"]
+    page = ann.get(f"/guidelines/assessments/{kept}/related").text
+    assert page.index("§1.1.1") < page.index("§1.1.2")
+    assert knock("bob").get(f"/guidelines/assessments/{kept}/related").status_code == 404

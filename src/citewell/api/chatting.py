@@ -2,11 +2,15 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+
 from citewell.answer.stream import Done
 from citewell.api.asking import counted, in_turn
 from citewell.api.guidelines import whole_asker
 from citewell.api.site import Site
 from citewell.api.visitor import Visitor
+from citewell.assistants.guidelines.patient import Patient
+from citewell.assistants.guidelines.retrieve import Found
 
 
 async def chatted(site: Site, visitor: Visitor, message: str, *, session_id: str | None, guideline: str | None) -> Done:
@@ -24,3 +28,10 @@ async def chatted(site: Site, visitor: Visitor, message: str, *, session_id: str
         raise
     counted(site)(done)
     return done
+
+
+async def related(site: Site, visitor: Visitor, patient: Patient, only: Sequence[str] = ()) -> list[Found]:
+    """The rules nearest to a patient among the guidelines that the visitor may see."""
+    site.take_ask(visitor)
+    scope = whole_asker(visitor).scope
+    return await in_turn(site, lambda: site.loaded().chat.related(patient, scope, only))

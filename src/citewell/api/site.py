@@ -24,7 +24,7 @@ from citewell.api.metrics import Metrics
 from citewell.api.progress import Progress, Stopwatch
 from citewell.api.visitor import Visitor
 from citewell.bootstrap import App, Results
-from citewell.errors import CitewellError
+from citewell.errors import CitewellError, NotFound
 from citewell.ingest.worker import Worker
 from citewell.types import Chunk, Document, Entry, Scope, State
 from citewell.vocabulary import ATTRIBUTION
@@ -109,6 +109,8 @@ class Site:
         try:
             self.worker()
             self.search("fever", Scope.owner(self.app.settings.tenant), limit=1)
+            with suppress(NotFound):  # no guideline is here yet
+                self.app.chat.shelf(Scope.owner(self.app.settings.tenant))
         except Exception as error:
             # The page that needs the missing part says what to do; the others work.
             log.warning("not ready: %s", type(error).__name__)

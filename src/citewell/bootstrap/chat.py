@@ -15,6 +15,7 @@ from citewell.assistants.guidelines.chat import Chat
 from citewell.assistants.guidelines.examples import examples, nearness
 from citewell.assistants.guidelines.queries import rewriting
 from citewell.assistants.guidelines.quote import Quoter
+from citewell.assistants.guidelines.retrieve import Found, query_for, retrieve_for
 from citewell.assistants.guidelines.shelve import Book, Books
 from citewell.bootstrap.desk import desk_of
 from citewell.errors import InputError, NotFound
@@ -23,6 +24,7 @@ if TYPE_CHECKING:
     from citewell.answer.desk import Desk
     from citewell.assistants.guidelines.classify import Nearness
     from citewell.assistants.guidelines.guideline import Guideline
+    from citewell.assistants.guidelines.patient import Patient
     from citewell.bootstrap.app import App
     from citewell.types import Asker, Scope
 
@@ -81,6 +83,11 @@ class ChatRoom:
         if not only:
             return [self.books.book(one, scope) for one in self.app.guidelines.chosen(scope)]
         return [self.books.book(one, scope) for one in _named(self.app.guidelines.all(scope), only)]
+
+    def related(self, patient: Patient, scope: Scope, only: Sequence[str] = ()) -> list[Found]:
+        """The rules nearest to a patient, whether met or not, with what the record adds to their order."""
+        query = query_for(patient)
+        return retrieve_for(patient, self.app.embedder.embed([query])[0], self.shelf(scope, only)) if query else []
 
     def _chat(self, only: tuple[str, ...]) -> Chat:
         is_quoting = self.app.settings.model == "extractive"

@@ -90,3 +90,24 @@ class ChatHistoryShape(BaseModel):
 
     session_id: str
     messages: list[ChatTurnShape]
+
+
+class RelatedRuleShape(BaseModel):
+    """A rule near a patient, in its own words."""
+
+    label: str
+    guideline: str
+    rule: str
+    page: int | None
+    text: str
+    document_id: str
+    start: int
+    end: int
+    score: float
+    boost: float
+
+
+class RelatedShape(BaseModel):
+    """The rules nearest to a patient, met or not, the nearest first."""
+
+    rules: list[RelatedRuleShape]

@@ -1,4 +1,4 @@
-"""/api/v1/chat, and /chat beside it: the guarded chat about the guidelines of the library."""
+"""/api/v1/chat, and /chat beside it: the guarded chat about the guidelines, and the rules nearest to a patient."""
 
 from __future__ import annotations
 
@@ -6,13 +6,14 @@ from typing import Any
 
 from fastapi import APIRouter, Depends
 
-from citewell.api.bodies.chat import ChatAnswerShape, ChatHistoryShape, ChatMessage
+from citewell.api.bodies.chat import ChatAnswerShape, ChatHistoryShape, ChatMessage, RelatedShape
 from citewell.api.bodies.documents import DeletedShape
-from citewell.api.chatting import chatted
+from citewell.api.chatting import chatted, related
 from citewell.api.requests import our_request
 from citewell.api.site import Here
 from citewell.api.visitor import Member
-from citewell.assistants.guidelines.chat_view import chat_json, history_json
+from citewell.assistants.guidelines.chat_view import chat_json, history_json, related_json
+from citewell.assistants.guidelines.patient import patient_from_object
 
 router = APIRouter(prefix="/api/v1")
 
@@ -36,3 +37,10 @@ def forget(site: Here, visitor: Member, session_id: str) -> dict[str, Any]:
     """Erase a session; the audit log keeps its answers."""
     site.chat_desk().conversations.erase(session_id, visitor.asker())
     return {"deleted": [session_id]}
+
+
+@router.post("/guidelines/related", response_model=RelatedShape, dependencies=[Depends(our_request)])
+async def rules_near(site: Here, visitor: Member, patient: dict[str, Any]) -> dict[str, Any]:
+    """The rules nearest to a patient, met or not: the fields of docs/guidelines.md, or a FHIR R4 bundle."""
+    found = await related(site, visitor, patient_from_object(patient))
+    return {"rules": [related_json(one) for one in found]}

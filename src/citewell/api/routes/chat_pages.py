@@ -1,4 +1,4 @@
-"""The Chat page of the guidelines; it works without a script."""
+"""The Chat page of the guidelines, which works without a script, and the rules nearest to a patient."""
 
 from __future__ import annotations
 
@@ -10,17 +10,20 @@ from fastapi import APIRouter, Form, Query, Request, Response
 from fastapi.responses import RedirectResponse
 from starlette.concurrency import run_in_threadpool
 
-from citewell.api.chatting import chatted
+from citewell.api.chatting import chatted, related
 from citewell.api.errors import Problem, problem_of
 from citewell.api.history import TALKS_SHOWN
 from citewell.api.requests import require_our_form
 from citewell.api.site import Here, Site
 from citewell.api.visitor import Member, Visitor
+from citewell.assistants.guidelines.chat_view import related_json
+from citewell.assistants.guidelines.kept import KEY, is_assessment, patient_of
 from citewell.errors import CitewellError, NotFound
 from citewell.keeping import Conversation
 from citewell.web.chat import ChatTurn, chat_turn
+from citewell.web.source import Place
 
-router = APIRouter(prefix="/guidelines/chat")
+router = APIRouter(prefix="/guidelines")
 
 Csrf = Annotated[str, Form()]
 Named = Annotated[str, Query(max_length=200)]
@@ -32,20 +35,20 @@ EXAMPLES = (
 )
 
 
-@router.get("")
+@router.get("/chat")
 def start(site: Here, visitor: Member, q: Named = "", guideline: Named = "") -> Response:
     """A new session."""
     return _page(site, visitor, message=q, guideline=guideline)
 
 
-@router.get("/{session_id}")
+@router.get("/chat/{session_id}")
 def session(site: Here, visitor: Member, session_id: str, guideline: Named = "") -> Response:
     """A session, to be read and continued."""
     shown = _turns(site, visitor, session_id)
     return _page(site, visitor, session_id=session_id, shown=shown, guideline=guideline)
 
 
-@router.post("")
+@router.post("/chat")
 async def say(
     *,
     request: Request,
@@ -69,12 +72,26 @@ async def say(
     return RedirectResponse(address, status_code=HTTPStatus.SEE_OTHER)
 
 
-@router.post("/{session_id}/delete")
+@router.post("/chat/{session_id}/delete")
 def delete(request: Request, site: Here, visitor: Member, session_id: str, csrf: Csrf = "") -> Response:
     """Erase a session; the audit log keeps its answers."""
     require_our_form(request, csrf)
     site.chat_desk().conversations.erase(session_id, visitor.asker())
     return RedirectResponse("/guidelines/chat", status_code=HTTPStatus.SEE_OTHER)
+
+
+@router.get("/assessments/{answer_id}/related")
+async def rules_near(site: Here, visitor: Member, answer_id: str) -> Response:
+    """The rules nearest to the patient of an assessment, met or not, by the guidelines of now."""
+    record = await run_in_threadpool(site.desk().audit.read, answer_id, visitor.asker())
+    if not is_assessment(record):
+        raise NotFound("There is no such assessment. It may be an answer to a question: look under Audit.")
+    patient = patient_of(record.words[KEY]["patient"])
+    found = await related(site, visitor, patient)
+    rules = [(related_json(one), Place(None, one.piece.start, one.piece.end).query) for one in found]
+    return site.page(
+        "related.html", visitor, nav="guidelines", tab="assess", answer_id=answer_id, patient=patient.id, rules=rules
+    )
 
 
 def _failed(site: Site, visitor: Visitor, message: str, session_id: str, problem: Problem) -> Response:

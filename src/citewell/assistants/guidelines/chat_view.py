@@ -7,6 +7,7 @@ from typing import Any
 
 from citewell.answer.stream import Done
 from citewell.answer.view import citation_json
+from citewell.assistants.guidelines.retrieve import Found
 from citewell.keeping import Turn
 
 DEBUG = ("input_class", "query_strategy", "search_query", "guardrail_result", "top_score", "chunks")
@@ -37,6 +38,23 @@ def history_json(session_id: str, turns: Iterable[Turn]) -> dict[str, Any]:
         for turn in turns
     ]
     return {"session_id": session_id, "messages": said}
+
+
+def related_json(one: Found) -> dict[str, Any]:
+    """A rule near a patient: its words, and the score and boost that set its place."""
+    piece = one.piece
+    return {
+        "label": f"{piece.label}, p.{piece.page}" if piece.page else piece.label,
+        "guideline": one.book.guideline.name,
+        "rule": piece.id,
+        "page": piece.page or None,
+        "text": piece.text,
+        "document_id": one.book.document_id,
+        "start": piece.start,
+        "end": piece.end,
+        "score": round(one.score, 4),
+        "boost": round(one.boost, 4),
+    }
 
 
 def cited(citation: Mapping[str, Any]) -> dict[str, Any]:

@@ -63,7 +63,7 @@ def retrieve_for(
         replace(one, boost=boost_for_patient(record, one.piece, one.book.guideline))
         for one in _candidates(question, vector, books, limit * FETCHED_FOR_EACH)
     ]
-    return _collapsed(found, keeps_rows=False)[:limit]
+    return [one for one in _collapsed(found, keeps_rows=False) if one.piece.kind == "rule"][:limit]
 
 
 def query_for(patient: Patient) -> str:
