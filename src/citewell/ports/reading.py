@@ -16,8 +16,8 @@ Vectors = NDArray[np.float32]
 Vector = NDArray[np.float32]
 """One unit vector."""
 
-FEW_ROWS = 4096
-"""Up to here one thread multiplies as fast as several."""
+MANY_ROWS = 20_000
+"""Fewer rows take one thread two milliseconds; several threads gain less by sharing them than they lose by waiting."""
 
 Progress = Callable[[int, int], None]
 """Called with (done, total)."""
@@ -26,12 +26,14 @@ Progress = Callable[[int, int], None]
 def products(vectors: Vectors, vector: Vector) -> NDArray[np.float32]:
     """The product of every row with a vector; only many rows wake the threads of the linear algebra library.
 
-    When these have done, they spin for tens of milliseconds, on the cores that the next step wants.
+    When these have done, they spin for tens of milliseconds, on the cores that the next step wants; and where those are
+    busy, they wait for each other longer than the whole product takes.
 
     >>> products(np.eye(2, dtype=np.float32), np.array([0.6, 0.8], np.float32)).tolist()
     [0.6000000238418579, 0.800000011920929]
     """
-    found: NDArray[np.float32] = vectors @ vector if len(vectors) >= FEW_ROWS else np.einsum("ij,j->i", vectors, vector)
+    is_many = len(vectors) >= MANY_ROWS
+    found: NDArray[np.float32] = vectors @ vector if is_many else np.einsum("ij,j->i", vectors, vector)
     return found
 
 

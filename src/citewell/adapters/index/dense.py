@@ -11,10 +11,12 @@ from citewell.adapters.index.heights import Heights, floor
 from citewell.adapters.index.segment import Integers, Segment, expand
 from citewell.adapters.index.view import Part
 from citewell.ports import Vector, products
-from citewell.ports.reading import FEW_ROWS
 
 ROWS_PER_SLICE = 8
 """Runs of at least this many rows on average are scored in place; shorter ones are gathered first."""
+
+FEW_ROWS = 4096
+"""Fewer rows than this are always gathered."""
 
 ROUGH_SHARE = 0.25
 """The rough pass goes over whole segments: it pays where at least this share of one is visible."""
