@@ -130,7 +130,7 @@ CLEARLY = 0.02
 """How much nearer another class must be than the one that cues suggest."""
 ALARMING = 0.60
 """From here on a message that is nearest to an emergency is one, whatever cues say."""
-NOTABLE, CAUTION = 0.30, 0.05
+NOTABLE, CAUTION = 0.35, 0.05
 """From where on, and how much farther than the nearest, an emergency counts where no cue settles a message."""
 
 

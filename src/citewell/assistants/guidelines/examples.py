@@ -11,8 +11,8 @@ from citewell.assistants.guidelines.classify import InputClass, Nearness
 from citewell.assistants.guidelines.tables import rows
 from citewell.ports import Vectors, products
 
-NEAREST = 2
-"""How many of the nearest examples of a class count: one alone may be a chance."""
+NEAREST = 3
+"""How many of the nearest examples of a class count: one or two may be a chance."""
 
 Embed = Callable[[list[str]], Vectors]
 
