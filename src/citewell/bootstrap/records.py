@@ -14,13 +14,13 @@ from citewell.bootstrap.home import read_source
 from citewell.errors import InputError
 from citewell.ingest.library import Added, check_embedder, unwatched
 from citewell.ingest.parse import safe_name
-from citewell.ingest.sniff import FHIR, sniff
+from citewell.ingest.sniff import CDA, FHIR, sniff
 from citewell.ports.records import Change
 from citewell.types import Filing, Scope, Source
 from citewell.types.facts import Person, fact_id
 
 if TYPE_CHECKING:
-    from citewell.adapters.records.fhir import Told
+    from citewell.adapters.records.told import Told
     from citewell.bootstrap.app import App
     from citewell.ingest.read import Step
 
@@ -34,6 +34,8 @@ class Imported:
 
     added: Added
     change: Change
+    left_out: int = 0
+    """Coded entries that became no fact."""
 
 
 class Record:
@@ -65,13 +67,14 @@ class Record:
         self._refuse_another_person(told)
         library = self._app.library
         if (entry := library.same(source, subject=SUBJECT, scope=self.scope)) is not None:
-            return Imported(Added(entry, was_there=True), self.facts.put(told.read_from(entry.id), scope=self.scope))
+            change = self.facts.put(told.read_from(entry.id), scope=self.scope)
+            return Imported(Added(entry, was_there=True), change, told.left_out)
         check_embedder(library, self._app.embedder.fingerprint)
         reading = self._app.reader.read(source, chunking=None, watch=watch)
         with writing(library.engine, library.path) as connection:
             entry = library.add_within(connection, source, reading, filing=Filing(subject=SUBJECT), scope=self.scope)
             change = self.facts.put_within(connection, told.read_from(entry.id), self.scope)
-        return Imported(Added(entry, was_there=False), change)
+        return Imported(Added(entry, was_there=False), change, told.left_out)
 
     def _told(self, source: Source) -> Told | None:
         """What a coded file says; nothing for a letter."""
@@ -80,6 +83,10 @@ class Record:
             from citewell.adapters.records.fhir import read_fhir
 
             return read_fhir(source.data)
+        if kind == CDA:
+            from citewell.adapters.records.cda import read_cda
+
+            return read_cda(source, self._app.settings.limits)
         return None
 
     def _refuse_another_person(self, told: Told) -> None:

@@ -118,6 +118,7 @@ def _imported_json(file: Path, imported: Imported) -> dict[str, Any]:
         "title": entry.title,
         "was_there": imported.added.was_there,
         "facts": {"added": change.added, "changed": change.changed, "same": change.same},
+        "left_out": imported.left_out,
         "notes": list(entry.notes),
     }
 
@@ -127,4 +128,6 @@ def _imported_line(imported: Imported) -> str:
     mark = "=" if imported.added.was_there else "✓"
     told = f"{change.added} new facts, {change.changed} changed, {change.same} as before"
     notes = "".join(f"\n    {note}" for note in entry.notes)
+    if imported.left_out:
+        notes += f"\n    {imported.left_out} coded entries became no fact: they have no name, or deny something."
     return f"{mark} {entry.title} ({entry.id[:8]}): {told}{notes}"

@@ -59,6 +59,10 @@ class Facts(Protocol):
         """Allergies that hold now."""
         ...
 
+    def no_known_allergies(self, scope: Scope) -> list[Allergy]:
+        """Where the record says in so many words that there are none, which an empty list does not say."""
+        ...
+
     def symptoms(
         self,
         scope: Scope,

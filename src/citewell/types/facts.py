@@ -275,6 +275,10 @@ class Diagnosis(Fact):
     status: DiagnosisStatus
 
 
+NO_KNOWN = frozenset({"716186003", "409137002", "428607008", "429625007", "160244002"})
+"""SNOMED CT: no known allergies, to drugs, to the environment, to food. To say so is not the same as to say nothing."""
+
+
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Allergy(Fact):
     """Something that the person must not get."""

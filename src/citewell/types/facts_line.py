@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable
 
 from citewell.types.facts import (
+    NO_KNOWN,
     Allergy,
     Appointment,
     Diagnosis,
@@ -42,11 +43,9 @@ def line_of(fact: Fact) -> str:
         case LabResult():
             return _result(fact)
         case Allergy():
-            state = "" if fact.is_active else "no longer active"
+            state = "" if fact.is_active or fact.code in NO_KNOWN else "no longer active"
             severity = fact.severity and fact.severity.replace("_", "-")
-            return (
-                f"{fact.allergen}: {_joined([_with('reaction', fact.reaction), severity, _since(fact.since), state])}"
-            )
+            return _named(fact.allergen, [_with("reaction", fact.reaction), severity, _since(fact.since), state])
         case Diagnosis():
             ended = f"until {shown(fact.ended)}" if fact.ended else None
             return f"{fact.name}: {_joined([fact.status, _since(fact.dated), ended, _with('found by', fact.by)])}"
@@ -143,8 +142,12 @@ def _event(fact: Fact) -> str:
             parts = [f"born {shown(fact.born)}" if fact.born else None, fact.sex]
         case _:
             raise TypeError(f"{type(fact).__name__} is no kind of fact")
+    return _named(fact.name, parts)
+
+
+def _named(name: str, parts: Iterable[str | None]) -> str:
     words = _joined(parts)
-    return f"{fact.name}: {words}" if words else fact.name
+    return f"{name}: {words}" if words else name
 
 
 def _since(moment: Moment | None) -> str | None:

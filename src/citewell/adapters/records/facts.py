@@ -17,7 +17,7 @@ from citewell.adapters.store.schema import dismissed, facts
 from citewell.errors import InputError, NotFound, ScopeRefused
 from citewell.ports.records import Change
 from citewell.types import EVERY, Scope
-from citewell.types.facts import Allergy, Fact, Flag, LabResult, Medication, MedicationStatus, Symptom
+from citewell.types.facts import NO_KNOWN, Allergy, Fact, Flag, LabResult, Medication, MedicationStatus, Symptom
 from citewell.types.facts_json import fact_json, read_fact
 
 UNVERIFIED, CONFIRMED, REJECTED = "unverified", "confirmed", "rejected"
@@ -139,6 +139,10 @@ class SqlFacts:
     def allergies(self, scope: Scope) -> list[Allergy]:
         """Allergies that hold now."""
         return _of(Allergy, self._found(scope, *_kind(Allergy), facts.c.status == ACTIVE))
+
+    def no_known_allergies(self, scope: Scope) -> list[Allergy]:
+        """Where the record says in so many words that there are none, which an empty list does not say."""
+        return _of(Allergy, self._found(scope, *_kind(Allergy), facts.c.code.in_(NO_KNOWN)))
 
     def symptoms(
         self,

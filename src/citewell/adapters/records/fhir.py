@@ -5,15 +5,15 @@ from __future__ import annotations
 import json
 from collections import Counter
 from collections.abc import Callable, Iterator, Sequence
-from dataclasses import dataclass, replace
 from itertools import groupby
 
 from citewell.adapters.records.bundle import Bundle, Entry, Json, in_entry, read_bundle
 from citewell.adapters.records.fhir_facts import READERS, read_professional
+from citewell.adapters.records.told import Told
 from citewell.adapters.records.values import ending, first, moment, must_name, name_of
 from citewell.ingest.canonical import Canonical
 from citewell.types import Document, Metadata
-from citewell.types.facts import Fact, LabResult, Moment, Origin, Person, Via
+from citewell.types.facts import Fact, LabResult, Moment, Person
 from citewell.types.facts_json import read_fact
 from citewell.types.facts_line import line_of, shown
 
@@ -37,25 +37,6 @@ HEADINGS = {
 OTHERS = {"CarePlan": "Care plans", "Goal": "Goals", "DiagnosticReport": "Reports", "ImagingStudy": "Imaging"}
 NAMED_ONLY = frozenset({"Patient", "Practitioner", "PractitionerRole", "Organization", "Location", "Medication"})
 """Entries that are told where others refer to them."""
-
-
-@dataclass(frozen=True, slots=True)
-class Told:
-    """What a bundle says: a document, and facts whose origins are spans of it."""
-
-    document: Document
-    facts: tuple[Fact, ...]
-    spans: dict[str, tuple[int, int]]
-    """Where the line of each fact stands."""
-
-    def read_from(self, document_id: str) -> list[Fact]:
-        """The facts, once the document has an id; what a person had told stays told by them."""
-        return [
-            replace(fact, origin=Origin(Via.DOCUMENT, document_id, *self.spans[fact.id]))
-            if fact.origin.via is Via.DOCUMENT
-            else fact
-            for fact in self.facts
-        ]
 
 
 def read_fhir(data: bytes) -> Told:

@@ -3,20 +3,20 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping
-from typing import Any
 
 from citewell.adapters.records.bundle import Bundle, Entry, Json
 from citewell.adapters.records.drugs import read_product
 from citewell.adapters.records.statuses import (
     ALLERGY_STATES,
     CONDITION_STATES,
-    INTERPRETATIONS,
     MEDICATION_STATES,
     SEVERITIES,
     SEXES,
     UNSURE,
     VISIT_STATES,
+    flag_of,
 )
+from citewell.adapters.records.told import NOT_YET
 from citewell.adapters.records.values import (
     about,
     called,
@@ -31,16 +31,15 @@ from citewell.adapters.records.values import (
     person_name,
 )
 from citewell.types.facts import (
+    NO_KNOWN,
     Allergy,
     Appointment,
     Diagnosis,
     DiagnosisStatus,
     Fact,
-    Flag,
     FrequencyType,
     LabResult,
     Medication,
-    Origin,
     Person,
     Procedure,
     Professional,
@@ -49,13 +48,10 @@ from citewell.types.facts import (
     ResultPart,
     Severity,
     Vaccination,
-    Via,
     fact_id,
     professional_id,
 )
 
-NOT_YET = Origin(Via.DOCUMENT, "", 0, 0)
-"""Until the document is written, a fact has no place in it."""
 CATEGORIES = {one.value: one for one in ResultCategory}
 
 
@@ -146,7 +142,8 @@ def _allergy(entry: Entry, _bundle: Bundle) -> Fact | None:
         reaction=", ".join(reactions) or None,
         severity=severity,
         since=moment(one, "onsetDateTime", "onsetPeriod", "recordedDate"),
-        is_active=state is None or known(ALLERGY_STATES, state, "status"),
+        is_active=(state is None or known(ALLERGY_STATES, state, "status"))
+        and code_of(one.get("code")) not in NO_KNOWN,
     )
 
 
@@ -188,7 +185,7 @@ def _result(entry: Entry, bundle: Bundle) -> Fact | None:
         unit=unit,
         range_low=None if low is None else float(low),
         range_high=None if high is None else float(high),
-        flag=_flag(one, value, low, high),
+        flag=flag_of(code_of(first(one, "interpretation")), value, low, high),
         collected=moment(one, "effectiveDateTime", "effectivePeriod", "effectiveInstant", "issued"),
         facility=None,
         ordered_by=called(bundle, first(one, "performer")),
@@ -214,17 +211,6 @@ def _value(one: Json) -> tuple[float | None, str | None, str | None]:
         return None, "yes" if truth else "no", None
     words = name_of(one.get("valueCodeableConcept")) or one.get("valueString") or one.get("valueDateTime")
     return None, words or name_of(one.get("dataAbsentReason")), None
-
-
-def _flag(one: Json, value: float | None, low: Any, high: Any) -> Flag | None:
-    """What the laboratory said, else what its range says."""
-    if (told := code_of(first(one, "interpretation"))) is not None:
-        return INTERPRETATIONS.get(told)
-    if value is None or (low is None and high is None):
-        return None
-    if low is not None and value < low:
-        return Flag.LOW
-    return Flag.HIGH if high is not None and value > high else Flag.NORMAL
 
 
 def _procedure(entry: Entry, bundle: Bundle) -> Fact | None:

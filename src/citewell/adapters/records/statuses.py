@@ -52,6 +52,22 @@ INTERPRETATIONS = {
 }
 """Of HL7's many interpretations those that say where a value stands."""
 
+
+def flag_of(told: str | None, value: float | None, low: float | None, high: float | None) -> Flag | None:
+    """What the laboratory said, else what its range says.
+
+    >>> flag_of("HH", 9.1, 2, 3), flag_of("A", 123, 150, 350), flag_of(None, 5, None, None)
+    (<Flag.CRITICAL_HIGH: 'critical_high'>, <Flag.LOW: 'low'>, None)
+    """
+    if told in INTERPRETATIONS:
+        return INTERPRETATIONS[told]
+    if value is None or (low is None and high is None):
+        return None
+    if low is not None and value < low:
+        return Flag.LOW
+    return Flag.HIGH if high is not None and value > high else Flag.NORMAL
+
+
 VISIT_STATES: Mapping[str, Mapping[str, VisitStatus]] = {
     "Procedure": {
         "preparation": VisitStatus.PLANNED,

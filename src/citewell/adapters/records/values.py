@@ -28,7 +28,12 @@ def name_of(concept: Any) -> str | None:
         return None
     names = [concept.get("text"), *(one.get("display") for one in concept.get("coding", []))]
     written = next((name for name in names if isinstance(name, str) and name.strip()), None)
-    return None if written is None else _KIND.sub("", " ".join(written.split()))
+    return None if written is None else plain_name(written)
+
+
+def plain_name(written: str) -> str:
+    """A name on one line, without the kind that SNOMED CT puts behind it."""
+    return _KIND.sub("", " ".join(written.split()))
 
 
 def must_name(concept: Any) -> str:

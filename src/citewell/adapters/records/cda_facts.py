@@ -1,0 +1,307 @@
+"""One reader for each template of C-CDA entries that becomes a fact."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from datetime import datetime
+
+from citewell.adapters.parsers.flow import child_named, children_named, descendants_named
+from citewell.adapters.records.cda_values import (
+    Element,
+    amount,
+    attribute,
+    code_of,
+    is_denied,
+    moment,
+    name_of,
+    number,
+    person_in,
+    section_of,
+    span_of,
+    template,
+    templated,
+)
+from citewell.adapters.records.drugs import read_product
+from citewell.adapters.records.statuses import flag_of
+from citewell.adapters.records.told import NOT_YET
+from citewell.types.facts import (
+    Allergy,
+    Appointment,
+    Diagnosis,
+    DiagnosisStatus,
+    Fact,
+    FrequencyType,
+    LabResult,
+    Medication,
+    MedicationStatus,
+    Person,
+    Procedure,
+    Professional,
+    ResultCategory,
+    Severity,
+    Vaccination,
+    VisitStatus,
+    fact_id,
+    professional_id,
+)
+
+ALLERGY, MEDICATION, PROBLEM, RESULT, VITAL_SIGN = "7", "16", "4", "2", "27"
+PROCEDURES, VACCINATION, VISIT, SMOKING = ("14", "13", "12"), "52", "49", "78"
+CONCERNS = frozenset({"3", "33", "34"})
+"""Acts that hold the problems of the person: concerns, diagnoses at admission and at discharge."""
+NO_ALLERGIES = "716186003"
+ANYTHING = frozenset({"105590001", "410942007", "373873005", "762766007"})
+"""SNOMED CT: substance, drug, pharmaceutical product, edible substance; “no allergy to a substance” means to none."""
+MAX_VISIT_CHARACTERS = 100
+SEVERITIES = {
+    "255604002": Severity.MILD,
+    "371923003": Severity.MODERATE,
+    "6736007": Severity.MODERATE,
+    "371924009": Severity.SEVERE,
+    "24484000": Severity.SEVERE,
+    "399166001": Severity.LIFE_THREATENING,
+}
+"""SNOMED CT: mild, mild to moderate, moderate, moderate to severe, severe, fatal."""
+SEXES = {"M": "male", "F": "female", "UN": "other"}
+PERIODS = {"h": "hours", "d": "days", "wk": "weeks", "min": "minutes"}
+
+
+def read_people(root: Element) -> Iterator[Fact]:
+    """The person, and everybody with a name who wrote or signed."""
+    for patient in descendants_named(root, "patient"):
+        if name := person_in(patient.getparent()):
+            born = moment(attribute(child_named(patient, "birthTime"), "value"))
+            sex = SEXES.get(attribute(child_named(patient, "administrativeGenderCode"), "code") or "")
+            yield Person(id=fact_id("person"), origin=NOT_YET, name=name, born=born, sex=sex)
+    for who in descendants_named(root, "assignedAuthor", "assignedEntity"):
+        if name := person_in(who):
+            place = child_named(child_named(who, "representedOrganization"), "name")
+            yield Professional(
+                id=professional_id(name),
+                origin=NOT_YET,
+                name=name,
+                specialty=attribute(child_named(who, "code"), "displayName"),
+                institution=" ".join((place.text or "").split()) or None if place is not None else None,
+            )
+
+
+def _allergy(one: Element, _now: datetime) -> Fact | None:
+    entity = next(iter(descendants_named(one, "playingEntity")), None)
+    code = child_named(entity, "code")
+    spoken = child_named(entity, "name")
+    name = name_of(code) or (" ".join((spoken.text or "").split()) if spoken is not None else None)
+    since, _ended, has_ended = span_of(one)
+    if is_denied(one):
+        told = f"No known allergy to {name}" if name and code_of(code) not in ANYTHING else "No known allergies"
+        return Allergy(id=_id(one), origin=NOT_YET, allergen=told, code=NO_ALLERGIES, since=since, is_active=False)
+    if name is None:
+        return None
+    reactions = [name_of(child_named(held, "value")) for held in templated(one, "9")]
+    # The severity of the allergy itself comes before that of one reaction.
+    codes = [code_of(child_named(held, "value")) or "" for held in templated(_outer(one), "8")]
+    known = [SEVERITIES[held] for held in codes if held in SEVERITIES]
+    return Allergy(
+        id=_id(one),
+        origin=NOT_YET,
+        is_verified=code_of(code) is not None,
+        allergen=name,
+        code=code_of(code),
+        reaction=", ".join(dict.fromkeys(found for found in reactions if found)) or None,
+        severity=max(known, key=list(Severity).index, default=None),
+        since=since,
+        is_active=not has_ended and _concern(one) != "completed",
+    )
+
+
+def _medication(one: Element, now: datetime) -> Fact | None:
+    code = next((child_named(held, "code") for held in descendants_named(one, "manufacturedMaterial")), None)
+    name = name_of(code)
+    if name is None or is_denied(one):
+        return None
+    product = read_product(name)
+    start, end, has_ended = span_of(one)
+    reasons = [name_of(child_named(held, "value")) for held in templated(one, "19")]
+    frequency = _frequency(one)
+    is_needed = child_named(one, "precondition") is not None
+    return Medication(
+        id=_id(one),
+        origin=NOT_YET,
+        is_verified=code_of(code) is not None,
+        generic_name=product.generic_name,
+        brand_name=product.brand_name,
+        code=code_of(code),
+        dose=amount(child_named(one, "doseQuantity")) or product.dose,
+        frequency=frequency,
+        frequency_type=FrequencyType.AS_NEEDED if is_needed else FrequencyType.SCHEDULED if frequency else None,
+        route=_route(one) or product.route,
+        prescriber=person_in(child_named(one, "author")),
+        start=start,
+        end=end,
+        reason_start=next((reason for reason in reasons if reason), None),
+        status=_taken(_status(one), is_over=has_ended and (end is None or end.at < now)),
+        ingredients=product.ingredients,
+    )
+
+
+def _route(one: Element) -> str | None:
+    told = attribute(child_named(one, "routeCode"), "displayName")
+    return told.lower().removesuffix(" route of administration") if told else None
+
+
+def _taken(status: str | None, *, is_over: bool) -> MedicationStatus:
+    if status == "suspended":
+        return MedicationStatus.PAUSED
+    return MedicationStatus.STOPPED if is_over or status in ("completed", "aborted") else MedicationStatus.ACTIVE
+
+
+def _frequency(one: Element) -> str | None:
+    for time in children_named(one, "effectiveTime"):
+        period = child_named(time, "period")
+        unit = PERIODS.get(attribute(period, "unit") or "")
+        if unit and (every := number(period)) is not None:
+            return f"every {every:g} {unit}"
+    return None
+
+
+def _problem(one: Element, _now: datetime) -> Fact | None:
+    value = child_named(one, "value")
+    name = name_of(value)
+    if name is None or is_denied(one) or not template(_outer(one)) & CONCERNS:
+        return None
+    dated, ended, has_ended = span_of(one)
+    is_over = has_ended or _concern(one) == "completed"
+    return Diagnosis(
+        id=_id(one),
+        origin=NOT_YET,
+        is_verified=code_of(value) is not None,
+        name=name,
+        code=code_of(value),
+        dated=dated,
+        ended=ended,
+        by=person_in(child_named(one, "author")),
+        status=DiagnosisStatus.RESOLVED if is_over else DiagnosisStatus.ACTIVE,
+    )
+
+
+def _result(one: Element, category: ResultCategory, usual_name: str | None = None) -> Fact | None:
+    code, value = child_named(one, "code"), child_named(one, "value")
+    name = name_of(code) or usual_name
+    if name is None or is_denied(one):
+        return None
+    words = None if value is None else name_of(value) or " ".join((value.text or "").split()) or None
+    band = next(iter(descendants_named(one, "observationRange")), None)
+    limits = child_named(band, "value")
+    low, high = number(child_named(limits, "low")), number(child_named(limits, "high"))
+    collected, _ended, _has_ended = span_of(one)
+    found = number(value)
+    return LabResult(
+        id=_id(one),
+        origin=NOT_YET,
+        is_verified=code_of(code) is not None,
+        test_name=name,
+        code=code_of(code),
+        category=category,
+        value=found,
+        value_text=None if found is not None else words or ("pending" if _status(one) == "active" else None),
+        unit=None if found is None else attribute(value, "unit"),
+        range_low=low,
+        range_high=high,
+        flag=flag_of(attribute(child_named(one, "interpretationCode"), "code"), found, low, high),
+        collected=collected,
+        ordered_by=person_in(child_named(one, "author")),
+    )
+
+
+def _procedure(one: Element, _now: datetime) -> Fact | None:
+    code = child_named(one, "code")
+    name = name_of(code)
+    if name is None or is_denied(one) or one.get("moodCode") != "EVN":
+        return None
+    performed, ended, _has_ended = span_of(one)
+    cancelled = _status(one) in ("aborted", "cancelled")
+    return Procedure(
+        id=_id(one),
+        origin=NOT_YET,
+        is_verified=code_of(code) is not None,
+        name=name,
+        code=code_of(code),
+        performed=performed,
+        ended=ended,
+        by=person_in(child_named(one, "performer")),
+        status=VisitStatus.CANCELLED if cancelled else VisitStatus.DONE,
+    )
+
+
+def _vaccination(one: Element, _now: datetime) -> Fact | None:
+    code = next((child_named(held, "code") for held in descendants_named(one, "manufacturedMaterial")), None)
+    name = name_of(code)
+    if name is None or is_denied(one) or one.get("moodCode") != "EVN":
+        return None
+    given = span_of(one)[0]
+    return Vaccination(id=_id(one), origin=NOT_YET, name=name, code=code_of(code), given=given)
+
+
+def _visit(one: Element, _now: datetime) -> Fact | None:
+    at, ended, _has_ended = span_of(one)
+    return Appointment(
+        id=_id(one),
+        origin=NOT_YET,
+        name=_visit_name(name_of(child_named(one, "code")) or "Visit"),
+        at=at,
+        ended=ended,
+        professional=person_in(child_named(one, "performer")),
+        status=VisitStatus.DONE if one.get("moodCode") == "EVN" else VisitStatus.PLANNED,
+    )
+
+
+def _visit_name(name: str) -> str:
+    """Billing codes are called by whole paragraphs; their first clause says what it was."""
+    return name if len(name) <= MAX_VISIT_CHARACTERS else name.partition(",")[0]
+
+
+READERS: dict[str, Callable[[Element, datetime], Fact | None]] = {
+    ALLERGY: _allergy,
+    MEDICATION: _medication,
+    PROBLEM: _problem,
+    RESULT: lambda one, _now: _result(one, ResultCategory.LABORATORY),
+    VITAL_SIGN: lambda one, _now: _result(one, ResultCategory.VITAL_SIGNS),
+    SMOKING: lambda one, _now: _result(one, ResultCategory.SOCIAL_HISTORY, "Tobacco smoking status"),
+    **dict.fromkeys(PROCEDURES, _procedure),
+    VACCINATION: _vaccination,
+    VISIT: _visit,
+}
+"""A reader gives no fact for an entry without a name, or one that says that something was not so."""
+
+
+def _outer(one: Element) -> Element:
+    """The act that holds an observation, or the observation itself where it stands alone."""
+    for outer in one.iterancestors():
+        if template(outer):
+            return outer
+        if outer is section_of(one):
+            break
+    return one
+
+
+def _concern(one: Element) -> str | None:
+    """Whether the concern round an observation is still one."""
+    return _status(_outer(one))
+
+
+def _status(one: Element) -> str | None:
+    return attribute(child_named(one, "statusCode"), "code")
+
+
+def _id(one: Element) -> str:
+    """From the entry's own id; one without any is named by what it says."""
+    names = [
+        (held.get("root") or "", held.get("extension") or "") for held in children_named(one, "id") if held.get("root")
+    ]
+    kind = "-".join(sorted(template(one)))
+    if names:
+        return fact_id("cda", kind, *names[0])
+    return fact_id("cda", kind, " ".join("".join(str(text) for text in one.itertext()).split()), _said(one))
+
+
+def _said(one: Element) -> str:
+    return "|".join(f"{name!s}={value!s}" for held in one.iter() for name, value in sorted(held.items()))

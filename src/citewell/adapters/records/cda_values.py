@@ -1,0 +1,148 @@
+"""Small values of C-CDA entries: templates, codes, times, amounts, names."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator
+
+from lxml import etree
+
+from citewell.adapters.parsers.flow import child_named, children_named, descendants_named, local_name
+from citewell.adapters.records.values import plain_name
+from citewell.errors import InputError
+from citewell.types.facts import Moment
+
+TEMPLATE = "2.16.840.1.113883.10.20.22.4."
+Element = etree._Element
+_TIME = re.compile(r"(\d{4})(\d\d)?(\d\d)?(?:(\d\d)(\d\d)(\d\d)?(?:\.\d+)?([+-]\d{4}))?")
+
+
+def template(element: Element) -> frozenset[str]:
+    """The numbers of the entry templates that an element claims to be."""
+    roots = [one.get("root") or "" for one in children_named(element, "templateId")]
+    return frozenset(root.removeprefix(TEMPLATE) for root in roots if root.startswith(TEMPLATE))
+
+
+def templated(element: Element, *numbers: str) -> Iterator[Element]:
+    """Everything inside that claims one of these templates, in document order."""
+    for one in descendants_named(element, "act", "observation", "procedure", "substanceAdministration", "encounter"):
+        if template(one) & set(numbers):
+            yield one
+
+
+def is_denied(element: Element) -> bool:
+    """Whether the entry says that something is not so."""
+    return element.get("negationInd") == "true"
+
+
+def name_of(code: Element | None) -> str | None:
+    """What a code is called: its own name, the words it was made from, or the name of a translation."""
+    if code is None:
+        return None
+    words = child_named(code, "originalText")
+    referred = _referred(child_named(words, "reference")) if words is not None else None
+    names = [
+        code.get("displayName"),
+        referred,
+        None if words is None else "".join(str(text) for text in words.itertext()),
+        *(one.get("displayName") for one in children_named(code, "translation")),
+    ]
+    return next((plain_name(name) for name in names if name and name.strip()), None)
+
+
+def code_of(code: Element | None) -> str | None:
+    """The code itself, or that of a translation."""
+    found = [] if code is None else [code, *children_named(code, "translation")]
+    return next((one.get("code") for one in found if one.get("code")), None)
+
+
+def value_of(element: Element | None, name: str) -> Element | None:
+    """The first child of this name."""
+    return child_named(element, name)
+
+
+def attribute(element: Element | None, name: str) -> str | None:
+    """An attribute of an element that may be missing."""
+    return None if element is None else element.get(name)
+
+
+def moment(written: str | None) -> Moment | None:
+    """An HL7 time; a time of day without its zone is worth its day.
+
+    >>> [str(moment(value)) for value in ("20141002103026-0500", "201410", "2014100210")]
+    ["Moment(text='2014-10-02T10:30:26-05:00')", "Moment(text='2014-10')", "Moment(text='2014-10-02')"]
+    """
+    match = _TIME.match(written or "")
+    if match is None:
+        return None
+    year, month, day, hour, minute, second, zone = match.groups()
+    text = "-".join(part for part in (year, month, day) if part)
+    if hour and zone:
+        text += f"T{hour}:{minute}:{second or '00'}{zone[:3]}:{zone[3:]}"
+    try:
+        return Moment(text)
+    except InputError:
+        return None
+
+
+def span_of(element: Element) -> tuple[Moment | None, Moment | None, bool]:
+    """When something began, when it ended, and whether it ended at all."""
+    for time in children_named(element, "effectiveTime"):
+        if (at := moment(time.get("value"))) is not None:
+            return at, None, False
+        low, high = child_named(time, "low"), child_named(time, "high")
+        if low is not None or high is not None:
+            has_ended = high is not None and (high.get("value") is not None or high.get("nullFlavor") == "UNK")
+            return moment(attribute(low, "value")), moment(attribute(high, "value")), has_ended
+    return None, None, False
+
+
+def amount(element: Element | None) -> str | None:
+    """A number with its unit; a bare number of puffs or tablets says nothing about the dose."""
+    value, unit = attribute(element, "value"), attribute(element, "unit")
+    return f"{value} {unit}" if value and unit and unit != "1" else None
+
+
+def number(element: Element | None) -> float | None:
+    """A value as a number, where it is one."""
+    try:
+        return float(attribute(element, "value") or "")
+    except ValueError:
+        return None
+
+
+def person_in(element: Element | None) -> str | None:
+    """The name of the first person inside."""
+    if element is None:
+        return None
+    for person in descendants_named(element, "assignedPerson", "patient"):
+        for name in children_named(person, "name"):
+            parts = [one for one in name if local_name(one) in ("prefix", "given", "family", "suffix")]
+            texts = [" ".join((one.text or "").split()) for one in parts] or [
+                " ".join("".join(map(str, name.itertext())).split())
+            ]
+            if words := " ".join(text for text in texts if text):
+                return words
+    return None
+
+
+def section_of(element: Element) -> Element | None:
+    """The section that an entry stands in."""
+    return next((one for one in element.iterancestors() if local_name(one) == "section"), None)
+
+
+def referred_text(element: Element) -> str | None:
+    """The words of the narrative that an entry refers to."""
+    text = child_named(element, "text")
+    return None if text is None else _referred(child_named(text, "reference"))
+
+
+def _referred(reference: Element | None) -> str | None:
+    """The words under the id that a reference names, in the same section."""
+    name = (attribute(reference, "value") or "").removeprefix("#")
+    section = None if reference is None else section_of(reference)
+    narrative = child_named(section, "text")
+    if not name or narrative is None:
+        return None
+    found = next((one for one in narrative.iterdescendants() if one.get("ID") == name), None)
+    return None if found is None else " ".join(" ".join(str(text) for text in found.itertext()).split()) or None

@@ -1,0 +1,33 @@
+"""What a coded file says: one readable document, and facts whose origins are spans of it."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, replace
+
+from citewell.types import Document
+from citewell.types.facts import Fact, Origin, Via
+
+NOT_YET = Origin(Via.DOCUMENT, "", 0, 0)
+"""Until the document is written, a fact has no place in it."""
+
+
+@dataclass(frozen=True, slots=True)
+class Told:
+    """A document that has no id yet, and the facts in it."""
+
+    document: Document
+    facts: tuple[Fact, ...]
+    spans: Mapping[str, tuple[int, int]]
+    """Where the words of each fact stand."""
+    left_out: int = 0
+    """Coded entries that became no fact: they have no name, or say that something was not so."""
+
+    def read_from(self, document_id: str) -> list[Fact]:
+        """The facts, once the document has an id; what a person had told stays told by them."""
+        return [
+            replace(fact, origin=Origin(Via.DOCUMENT, document_id, *self.spans[fact.id]))
+            if fact.origin.via is Via.DOCUMENT
+            else fact
+            for fact in self.facts
+        ]

@@ -1,0 +1,170 @@
+"""C-CDA documents become their narrative, and facts that point into it; where the two differ, a person looks."""
+
+from __future__ import annotations
+
+from collections import Counter
+from pathlib import Path
+
+import pytest
+
+from citewell.adapters.records.cda import read_cda
+from citewell.adapters.records.told import Told
+from citewell.bootstrap import App
+from citewell.bootstrap.records import Record
+from citewell.errors import DamagedFile
+from citewell.ports.records import Change
+from citewell.types import Limits, Source
+from citewell.types.facts import Allergy, DiagnosisStatus, Fact, Flag, LabResult, Medication, Via
+from citewell.types.facts_line import line_of
+
+ALLERGY = """
+<entry><act><templateId root="2.16.840.1.113883.10.20.22.4.30"/><statusCode code="active"/><entryRelationship>
+ <observation {negation}><templateId root="2.16.840.1.113883.10.20.22.4.7"/><id root="1.2.3" extension="{id}"/>
+  <effectiveTime><low value="20050301"/>{high}</effectiveTime>
+  <participant><participantRole><playingEntity><code {code} displayName="{name}"/></playingEntity></participantRole>
+  </participant></observation></entryRelationship></act></entry>
+"""
+
+
+def document(*entries: str, rows: str = "<item>Penicillin gave a rash</item>") -> Source:
+    text = f"""<ClinicalDocument xmlns="urn:hl7-org:v3"><title>Summary</title><effectiveTime value="20200101"/>
+    <component><structuredBody><component><section><title>Allergies</title><text><list>{rows}</list></text>
+    {"".join(entries)}</section></component></structuredBody></component></ClinicalDocument>"""
+    return Source(text.encode(), "summary.xml")
+
+
+def allergy(
+    name: str = "Penicillin", code: str = 'code="70618"', negation: str = "", high: str = "", number: int = 1
+) -> str:
+    return ALLERGY.format(name=name, code=code, negation=negation, high=high, id=number)
+
+
+def told(*entries: str) -> Told:
+    return read_cda(document(*entries), Limits())
+
+
+def test_an_allergy_is_read_with_its_words() -> None:
+    found = told(allergy())
+    (fact,) = found.facts
+    assert isinstance(fact, Allergy)
+    assert (fact.allergen, fact.code, fact.since and fact.since.text, fact.is_active, fact.is_verified) == (
+        "Penicillin",
+        "70618",
+        "2005-03-01",
+        True,
+        True,
+    )
+    start, end = found.spans[fact.id]
+    assert found.document.text[start:end] == "• Penicillin gave a rash"
+
+
+def test_an_allergy_that_ended_is_not_active() -> None:
+    for high in ('<high value="20100101"/>', '<high nullFlavor="UNK"/>'):
+        (fact,) = told(allergy(high=high)).facts
+        assert isinstance(fact, Allergy)
+        assert not fact.is_active
+
+
+def test_no_known_allergies_is_kept_as_such_and_is_no_allergy() -> None:
+    (fact,) = told(allergy(name="Substance", code='code="105590001"', negation='negationInd="true"')).facts
+    assert isinstance(fact, Allergy)
+    assert (fact.allergen, fact.is_active, line_of(fact)) == (
+        "No known allergies",
+        False,
+        "No known allergies: since 1 March 2005",
+    )
+
+
+def test_what_the_narrative_does_not_say_waits_for_a_person() -> None:
+    (fact,) = told(allergy(name="Latex")).facts
+    assert not fact.is_verified
+    (fact,) = told(allergy(code='nullFlavor="OTH"')).facts
+    assert not fact.is_verified
+
+
+def test_one_id_for_two_entries_loses_neither() -> None:
+    found = told(allergy(), allergy(name="Latex"), allergy())
+    assert [fact.allergen for fact in found.facts if isinstance(fact, Allergy)] == ["Penicillin", "Latex"]
+    assert told(allergy(), allergy(name="Latex")).facts == found.facts  # the ids are the same every time
+
+
+def test_real_documents_have_the_facts_of_their_entries(shared_data: Path) -> None:
+    counts, left_out = {}, {}
+    for path in sorted((shared_data / "ccda").glob("*.[xX]*")):
+        found = read_cda(Source(path.read_bytes(), path.name), Limits())
+        name = path.stem[:10].strip("_")
+        counts[name] = Counter(one.kind for one in found.facts if one.kind not in ("person", "professional"))
+        left_out[name] = found.left_out
+        assert all(found.document.text[slice(*found.spans[fact.id])].strip() for fact in found.facts)
+    # Counted in the files with grep: the templateIds of each kind. Not facts: vaccinations that were denied (two and
+    # one), and a functional status that claims the template of a problem. One diagnosis stands in the discharge summary
+    # twice under one id, at admission and at discharge: it is one fact.
+    first = {
+        "allergy": 2,
+        "medication": 2,
+        "diagnosis": 4,
+        "procedure": 4,
+        "result": 15,
+        "vaccination": 3,
+        "appointment": 1,
+    }
+    assert counts == {
+        "CCD__CCD_1": first,
+        "CCD__CCD_2": {"allergy": 1, "procedure": 3, "result": 11},
+        "Discharge": {"allergy": 3, "medication": 1, "diagnosis": 3, "procedure": 1, "result": 5, "vaccination": 1},
+        "Progress_N": {"allergy": 2, "medication": 2, "diagnosis": 3, "result": 14},
+    }
+    assert left_out == {"CCD__CCD_1": 2, "CCD__CCD_2": 0, "Discharge": 2, "Progress_N": 0}
+
+
+@pytest.fixture
+def ccd(shared_data: Path) -> Source:
+    path = shared_data / "ccda" / "CCD__CCD_1__CCD.XML"
+    return Source(path.read_bytes(), path.name)
+
+
+def test_fields_and_words_of_a_real_document(ccd: Source) -> None:
+    found = read_cda(ccd, Limits())
+    lines = {line_of(fact): found.document.text[slice(*found.spans[fact.id])] for fact in found.facts}
+    (atenolol,) = (line for line in lines if line.startswith("atenolol"))
+    assert atenolol.startswith("atenolol 25 mg: taken now; every 12 hours; oral; since 18 March 2012; for Hypertensive")
+    assert lines[atenolol].startswith("Medication: Atenolol 25 MG Oral Tablet")
+    assert lines["Penicillin: reaction Nausea; severe; since 1 May 1998"] == "Substance: Penicillin; Reaction: Nausea"
+    (platelets,) = (fact for fact in found.facts if isinstance(fact, LabResult) and fact.test_name == "Platelets")
+    assert (platelets.value, platelets.unit, platelets.range_low, platelets.flag) == (123.0, "10*9/L", 150.0, Flag.LOW)
+    angina = next(fact for fact in found.facts if fact.kind == "diagnosis" and line_of(fact).startswith("Angina"))
+    assert getattr(angina, "status", None) is DiagnosisStatus.ACTIVE
+    proventil = next(fact for fact in found.facts if isinstance(fact, Medication) and fact.brand_name == "Proventil")
+    assert (proventil.generic_name, proventil.frequency_type) == ("albuterol", "as_needed")
+    assert [
+        line_of(fact).partition(":")[0] for fact in found.facts if not fact.is_verified and fact.kind == "procedure"
+    ] == [
+        "Placement of stent",
+        "Colonoscopy",
+    ]
+
+
+def test_importing_twice_changes_nothing_and_keeps_where_each_fact_stands(app: App, ccd: Source) -> None:
+    record = Record(app)
+    first = record.import_source(ccd)
+    before = record.facts.all(record.scope)
+    again = record.import_source(ccd)
+    assert (first.change.added, again.change) == (len(before), Change(same=len(before)))
+    assert record.facts.all(record.scope) == before
+    text = app.library.opened(first.added.entry.id, record.scope)[1].text
+
+    def words(fact: Fact) -> str:
+        return text[fact.origin.start : fact.origin.end]
+
+    assert all(fact.origin.via is Via.DOCUMENT and words(fact).strip() for fact in before)
+    assert {line_of(fact).partition(":")[0] for fact in record.facts.allergies(record.scope)} == {
+        "Penicillin",
+        "codeine",
+    }
+
+
+def test_a_broken_document_imports_nothing(app: App, ccd: Source) -> None:
+    record = Record(app)
+    with pytest.raises(DamagedFile):
+        record.import_source(Source(ccd.data[: len(ccd.data) // 2], "half.xml"))
+    assert (record.facts.all(record.scope), app.entries()) == ([], [])
