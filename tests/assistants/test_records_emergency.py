@@ -6,7 +6,9 @@ from pathlib import Path
 
 import pytest
 
+from citewell.adapters.embedding.minilm import MiniLM
 from citewell.assistants.records.emergency import DANGERS, Emergency, find_emergency, notice, notices
+from citewell.assistants.records.examples import Nearness, examples, nearness
 from citewell.assistants.records.tables import rows
 
 HERE = Path(__file__).parent
@@ -15,6 +17,12 @@ HERE = Path(__file__).parent
 def table(name: str) -> list[list[str]]:
     lines = (HERE / name).read_text("utf-8").splitlines()
     return [line.split("\t") for line in lines if line and not line.startswith("#")]
+
+
+@pytest.fixture(scope="module")
+def near(embedder: MiniLM) -> Nearness:
+    """As the assistant asks the examples."""
+    return nearness(embedder.embed, embedder.embed(examples()[1]))
 
 
 def test_every_phrase_of_the_list_is_caught_in_its_own_language() -> None:
@@ -75,9 +83,9 @@ def test_suicidal_thoughts_have_a_notice_of_their_own() -> None:
 
 
 def test_every_danger_has_words_and_every_language_a_notice() -> None:
-    assert {what for what, *_ in rows("emergencies.tsv")} == set(DANGERS)
+    assert {what for what, *_ in rows("emergencies.tsv")} == set(DANGERS) - {"other"}
     assert {(what, language) for what, language, _ in rows("notices.tsv")} == {
-        (what, language) for what in ("any", "suicide") for language in ("en", "fr", "de")
+        (what, language) for what in ("any", "other", "suicide") for language in ("en", "fr", "de")
     }
     assert all("112" in text for text in notices())
 
@@ -85,3 +93,40 @@ def test_every_danger_has_words_and_every_language_a_notice() -> None:
 @pytest.mark.parametrize("text", ["", " ", "\n\n", "?" * 50_000, "no " * 30_000, "a" * 100_000, "fever " * 20_000])
 def test_any_text_can_be_read(text: str) -> None:
     assert find_emergency(text) is None
+
+
+def found_by_meaning(name: str, near: Nearness) -> tuple[int, int]:
+    """How many emergencies of a table are found, and how many alarms are false."""
+    found = [(wanted, find_emergency(words, near=near) is not None) for wanted, words in table(name)]
+    return sum(one == ("yes", True) for one in found), sum(one == ("no", True) for one in found)
+
+
+def test_examples_find_emergencies_that_no_cue_knows(near: Nearness) -> None:
+    by_cues = sum(find_emergency(words) is not None for wanted, words in table("records_emergencies_meant.tsv"))
+    assert by_cues < 20
+    caught, alarms = found_by_meaning("records_emergencies_meant.tsv", near)
+    assert caught >= 32
+    assert alarms <= 6
+
+
+def test_emergencies_that_nothing_was_tuned_on_are_mostly_found(near: Nearness) -> None:
+    caught, alarms = found_by_meaning("records_emergencies_unseen.tsv", near)
+    assert caught >= 12
+    assert alarms <= 5
+
+
+def test_examples_raise_few_alarms_on_questions_and_none_on_what_is_denied(near: Nearness) -> None:
+    names = ("records_questions.tsv", "records_questions_fresh.tsv", "records_questions_unseen.tsv")
+    asked = [row[-1] for name in names for row in table(name)]
+    assert len([one for one in asked if find_emergency(one, near=near)]) <= len(asked) * 0.05
+    assert find_emergency("I have no chest pain", near=near) is None
+    assert find_emergency("My father had a stroke in 1990", near=near) is None
+
+
+def test_what_only_resembles_an_emergency_has_a_notice_that_says_so(near: Nearness) -> None:
+    found = find_emergency("He was under water for minutes", near=near)
+    assert found == Emergency(("other",), "en")
+    assert found.notice == notice("other", "en")
+    dark = find_emergency("I'm standing on the bridge and see no way out but death", near=near)
+    assert dark is not None
+    assert dark.notice == notice("suicide", "en")

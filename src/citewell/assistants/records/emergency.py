@@ -9,6 +9,8 @@ from functools import cache
 from typing import Literal, cast, get_args
 
 from citewell.assistants.records.cues import Language, language_of, spelled, whole_words
+from citewell.assistants.records.examples import Nearness
+from citewell.assistants.records.kinds import Kind, weigh
 from citewell.assistants.records.tables import rows
 
 Danger = Literal[
@@ -24,6 +26,7 @@ Danger = Literal[
     "bleeding",
     "infection",
     "injury",
+    "other",
 ]
 DANGERS: tuple[Danger, ...] = get_args(Danger)
 
@@ -38,7 +41,9 @@ class Emergency:
     @property
     def notice(self) -> str:
         """The words that are shown first and that nothing softens."""
-        return notice("suicide" if "suicide" in self.dangers else "any", self.language)
+        if "suicide" in self.dangers:
+            return notice("suicide", self.language)
+        return notice("other" if self.dangers == ("other",) else "any", self.language)
 
 
 @cache
@@ -46,7 +51,7 @@ def _notices() -> dict[tuple[str, str], str]:
     return {(what, language): text for what, language, text in rows("notices.tsv")}
 
 
-def notice(what: Literal["any", "suicide"], language: Language) -> str:
+def notice(what: Literal["any", "other", "suicide"], language: Language) -> str:
     """The notice in a language.
 
     >>> notice("any", "en")[:26]
@@ -80,22 +85,46 @@ _CLAUSE = re.compile(r"[,:(]|\b(?:and|et|und|because|parce que|weil)\b")
 """Where the reach of a denial ends too."""
 
 
-def find_emergency(text: str) -> Emergency | None:
-    """The emergency that a text tells of, if it tells of one.
+NEAR, CAUTION = 0.40, 0.02
+"""From here on a text is near an example of an emergency; how much nearer it may be to another that is none."""
+ASKS = 3
+"""The weight of cues from which a text without a complaint is a question to the record."""
+
+
+def find_emergency(text: str, *, near: Nearness | None = None) -> Emergency | None:
+    """The emergency that a text tells of, if it tells of one; examples are asked where no words of one were found.
 
     >>> find_emergency("I have chest pain").dangers, find_emergency("My father had a stroke in 1990")
     (('heart',), None)
     """
     found: dict[Danger, list[Language]] = {}
+    is_spoken_of = False
     for part in _parts(text):
         for danger, language, pattern in _dangers():
-            if any(_counts(part, match, danger) for match in pattern.finditer(part)):
+            matches = list(pattern.finditer(part))
+            is_spoken_of = is_spoken_of or bool(matches)
+            if any(_counts(part, match, danger) for match in matches):
                 found.setdefault(danger, []).append(language)
     if not found:
-        return None
+        return None if is_spoken_of or near is None or not text.strip() else _sensed(text, near)
     dangers = tuple(danger for danger in DANGERS if danger in found)
     own = language_of(text)
     return Emergency(dangers, own if own in found[dangers[0]] else found[dangers[0]][0])
+
+
+def _sensed(text: str, near: Nearness) -> Emergency | None:
+    """The emergency that a text is near to in meaning; a question to the record is none."""
+    sums = weigh(text)
+    asks = max(weight for kind, weight in sums.items() if kind is not Kind.SYMPTOM) >= ASKS
+    if text.rstrip().endswith("?") or (asks and not sums[Kind.SYMPTOM]):
+        return None
+    nearby = {name: found.nearest for name, found in near(text).items()}
+    danger = max(nearby["emergency"], nearby["suicide"])
+    others = max(cosine for name, cosine in nearby.items() if name not in ("emergency", "suicide"))
+    if danger < NEAR or danger < others - CAUTION:
+        return None
+    sensed: Danger = "suicide" if nearby["suicide"] == danger else "other"
+    return Emergency((sensed,), language_of(text))
 
 
 def _parts(text: str) -> Iterator[str]:
