@@ -62,6 +62,16 @@ def _language_words() -> tuple[tuple[Language, frozenset[str]], ...]:
 _WORD = re.compile(r"[^\W_]+")
 
 
+def languages_in(text: str) -> tuple[Language, ...]:
+    """The languages whose small words a text has; all of them where it has none.
+
+    >>> languages_in("You have a cough"), languages_in("Aspirin 500")
+    (('en',), ('en', 'fr', 'de'))
+    """
+    words = frozenset(_WORD.findall(text.casefold()))
+    return tuple(language for language, known in _language_words() if words & known) or LANGUAGES
+
+
 def language_of(text: str) -> Language:
     """The language whose small words a text has most of; English where nothing tells.
 

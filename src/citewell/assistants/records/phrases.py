@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from functools import cache
 from typing import Literal, cast
 
-from citewell.assistants.records.cues import Language, spelled, whole_words
+from citewell.assistants.records.cues import Language, languages_in, spelled, whole_words
 from citewell.assistants.records.sources import Sources
 from citewell.assistants.records.tables import rows
 
@@ -52,8 +52,11 @@ def _excuses() -> tuple[tuple[frozenset[str], re.Pattern[str]], ...]:
 
 
 @cache
-def _attributions() -> tuple[re.Pattern[str], ...]:
-    return tuple(re.compile(rf"(?<!\w)(?:{filled(one)})", re.IGNORECASE) for _, one in rows("attributions.tsv"))
+def _attributions() -> tuple[tuple[str, re.Pattern[str]], ...]:
+    return tuple(
+        (language, re.compile(rf"(?<!\w)(?:{filled(pattern)})", re.IGNORECASE))
+        for language, pattern in rows("attributions.tsv")
+    )
 
 
 def is_attributed(sentence: str) -> bool:
@@ -63,7 +66,8 @@ def is_attributed(sentence: str) -> bool:
     (True, False)
     """
     plain = spelled(sentence)
-    return any(pattern.search(plain) for pattern in _attributions())
+    spoken = {*languages_in(plain), "en"}  # citations stand with the English rows
+    return any(pattern.search(plain) for language, pattern in _attributions() if language in spoken)
 
 
 def find_phrases(sentence: str, sources: Sources) -> tuple[Finding, ...]:
@@ -74,10 +78,11 @@ def find_phrases(sentence: str, sources: Sources) -> tuple[Finding, ...]:
     """
     is_placed = is_attributed(sentence)
     plain = spelled(sources.without_quotes(sentence) if is_placed else sentence)
+    spoken = languages_in(plain)
     found = [
         Finding(category, language, *match.span())
         for category, language, pattern in _phrases()
-        if not (is_placed and category in EXEMPT)
+        if language in spoken and not (is_placed and category in EXEMPT)
         for match in pattern.finditer(plain)
         if not _is_excused(category, plain, match.start())
     ]

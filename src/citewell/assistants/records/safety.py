@@ -54,15 +54,14 @@ def make_safe(answer: str, *, boundary: Boundary, sources: Sources) -> Outcome:
         return Blocked(head + template("boundary", language), ())
     said: list[str] = []
     findings: list[Finding] = []
-    is_blocked, at = False, 0
+    at = 0
     for start, end in sentences(body):
         outcome = check_sentence(body[start:end], sources)
         findings += () if isinstance(outcome, Passed) else outcome.findings
-        is_blocked = is_blocked or isinstance(outcome, Blocked)
+        if isinstance(outcome, Blocked):  # what follows is not shown either, and need not be read
+            return Blocked(head + _calm(outcome.findings, language), tuple(findings))
         said += [body[at:start], outcome.text]
         at = end
-    if is_blocked:
-        return Blocked(head + _calm(findings, language), tuple(findings))
     text = head + "".join([*said, body[at:]])
     return Rephrased(text, tuple(findings)) if findings else Passed(answer)
 
@@ -72,14 +71,14 @@ def check_sentence(sentence: str, sources: Sources) -> Outcome:
     findings = find_phrases(sentence, sources)
     if not findings:
         return Passed(sentence)
-    said: str | None = sentence
+    said, left = sentence, findings
     for _ in WORST:  # each round mends one kind of phrase
-        left = find_phrases(said, sources) if said else ()
-        if not left:
+        reworded = rephrase(said, min(left, key=lambda one: WORST.index(one.category)), sources)
+        if reworded is None:
             break
-        said = rephrase(said or "", min(left, key=lambda one: WORST.index(one.category)), sources)
-    if said and not find_phrases(said, sources):
-        return Rephrased(said, findings)
+        said, left = reworded, find_phrases(reworded, sources)
+        if not left:
+            return Rephrased(said, findings)
     return Blocked(_calm(findings, language_of(sentence)), findings)
 
 
