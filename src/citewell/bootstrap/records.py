@@ -2,28 +2,32 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+import uuid
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from functools import cached_property
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from citewell.adapters.records.facts import SqlFacts
 from citewell.adapters.store.engine import writing
 from citewell.bootstrap.home import read_source
-from citewell.errors import InputError
+from citewell.errors import InputError, NotFound
 from citewell.ingest.library import Added, check_embedder, unwatched
 from citewell.ingest.parse import safe_name
 from citewell.ingest.sniff import CDA, FHIR, sniff
 from citewell.ports.records import Change
-from citewell.types import Filing, Scope, Source
-from citewell.types.facts import Person, fact_id
+from citewell.types import OWNER_ID, Filing, Scope, Source
+from citewell.types.facts import Allergy, Fact, Medication, Person, Symptom, Via, fact_id
+from citewell.types.facts_json import read_fact
 
 if TYPE_CHECKING:
     from citewell.adapters.records.told import Told
+    from citewell.assistants.records.alerts import Alert
     from citewell.bootstrap.app import App
     from citewell.ingest.read import Step
 
+REPORTABLE = (Symptom.kind, Medication.kind, Allergy.kind)
 SUBJECT = "self"
 """Whom the documents of a vault are about; two letters that are called alike are never taken for versions of one."""
 
@@ -75,6 +79,32 @@ class Record:
             entry = library.add_within(connection, source, reading, filing=Filing(subject=SUBJECT), scope=self.scope)
             change = self.facts.put_within(connection, told.read_from(entry.id), self.scope)
         return Imported(Added(entry, was_there=False), change, told.left_out)
+
+    # ----------------------------------------------------------------------------------------- alerts and own words
+
+    def alerts(self, *, with_dismissed: bool = False) -> list[Alert]:
+        """What somebody should look at; what was dismissed stays away."""
+        from citewell.assistants.records.alerts import find_alerts
+
+        away = frozenset() if with_dismissed else self.facts.dismissed(self.scope)
+        return [alert for alert in find_alerts(self.facts.all(self.scope)) if alert.id not in away]
+
+    def dismiss(self, alert_id: str, *, why: str) -> Alert:
+        """Put an alert away for good, by its id or the beginning of it."""
+        found = [alert for alert in self.alerts(with_dismissed=True) if alert_id and alert.id.startswith(alert_id)]
+        if len(found) != 1:
+            raise NotFound("There is no such alert. `citewell records alerts` shows the ids.")
+        self.facts.dismiss(found[0].id, why=why, by=OWNER_ID, scope=self.scope)
+        return found[0]
+
+    def add(self, kind: str, fields: Mapping[str, Any]) -> Fact:
+        """Keep what the person says themselves: a symptom, a medicine, an allergy."""
+        if kind not in REPORTABLE:
+            raise InputError(f"A person can add {', '.join(REPORTABLE)}.")
+        told = {name: value for name, value in fields.items() if value is not None}
+        fact = read_fact({**told, "kind": kind, "id": str(uuid.uuid4()), "origin": {"via": Via.PATIENT.value}})
+        self.facts.put([fact], scope=self.scope)
+        return fact
 
     def _told(self, source: Source) -> Told | None:
         """What a coded file says; nothing for a letter."""

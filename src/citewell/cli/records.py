@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
+from citewell.cli import records_add, records_review
 from citewell.cli.frame import Home, Json, print_json, printable, progress
 from citewell.cli.unlock import PassphraseStdin, Vault, opened_profile
 from citewell.errors import InputError, LibraryError
@@ -92,6 +93,15 @@ def labs(
         else:
             found = known.latest_results(scope) if test is None else known.trend(test, scope)
     show(found, json=json)
+
+
+app.command()(records_review.review)
+app.command()(records_review.confirm)
+app.command()(records_review.correct)
+app.command()(records_review.reject)
+app.command()(records_review.alerts)
+app.command()(records_review.dismiss)
+app.add_typer(records_add.app, name="add")
 
 
 def show(found: Sequence[Fact], *, json: bool, with_kind: bool = False) -> None:

@@ -1,0 +1,160 @@
+"""Finds what somebody should look at: doses that differ, doubles, an allergy against a medicine, critical results."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import dataclass
+from enum import StrEnum
+from functools import cache
+from itertools import combinations
+
+from citewell.answer.quantities import quantities
+from citewell.answer.verify_names import medicines
+from citewell.assistants.records.tables import rows
+from citewell.types.facts import Allergy, Fact, LabResult, Medication, MedicationStatus, Severity, fact_id
+from citewell.types.facts_line import FLAGS, line_of, shown
+
+ASK = "Ask your doctor or pharmacist about it."
+
+
+class AlertKind(StrEnum):
+    """What an alert is about."""
+
+    CONFLICTING_DOSE = "conflicting_dose"
+    DUPLICATE = "duplicate"
+    ALLERGY = "allergy"
+    CRITICAL_RESULT = "critical_result"
+
+
+@dataclass(frozen=True, slots=True)
+class Alert:
+    """Something that somebody should look at, and the facts that it rests on."""
+
+    id: str
+    """The same for the same facts with the same values, so that a dismissed one stays dismissed."""
+    kind: AlertKind
+    text: str
+    fact_ids: tuple[str, ...]
+
+
+def find_alerts(facts: Iterable[Fact]) -> list[Alert]:
+    """All alerts, the gravest first: allergies, critical results, doses, doubles."""
+    known = list(facts)
+    taken = [one for one in known if isinstance(one, Medication) and one.status is not MedicationStatus.STOPPED]
+    now = [one for one in taken if one.status is MedicationStatus.ACTIVE]
+    allergies = [one for one in known if isinstance(one, Allergy) and one.is_active]
+    results = [one for one in known if isinstance(one, LabResult)]
+    found = [*_allergies(allergies, taken), *_critical(results), *_doubled(now)]
+    return sorted(found, key=lambda alert: (ORDER.index(alert.kind), alert.id))
+
+
+ORDER = (AlertKind.ALLERGY, AlertKind.CRITICAL_RESULT, AlertKind.CONFLICTING_DOSE, AlertKind.DUPLICATE)
+
+
+def _allergies(allergies: Sequence[Allergy], taken: Sequence[Medication]) -> Iterator[Alert]:
+    for allergy in allergies:
+        for medication in taken:
+            shared = reacts(allergy.allergen, medication)
+            if shared is None:
+                continue
+            severe = allergy.severity in (Severity.SEVERE, Severity.LIFE_THREATENING)
+            about = f" ({allergy.reaction})" if allergy.reaction else ""
+            both = "" if shared == "" else f" Both are {shared}."
+            text = (
+                f"Your record lists {'a severe ' if severe else 'an '}allergy to {allergy.allergen}{about}, and "
+                f"{medication.generic_name} among your medicines.{both} {ASK}"
+            )
+            yield _alert(AlertKind.ALLERGY, text, [allergy, medication])
+
+
+def reacts(allergen: str, medication: Medication) -> str | None:
+    """Whether an allergy may be to a medicine: an empty word for the same thing, or the group that they share."""
+    allergic, given = _substances(allergen), _substances(*_names(medication))
+    if allergic & given:
+        return ""
+    for group in _groups():
+        if group.holds(allergen) and any(group.holds(name) for name in _names(medication)):
+            return group.name
+    return None
+
+
+def _critical(results: Sequence[LabResult]) -> Iterator[Alert]:
+    for result in results:
+        if result.flag is not None and result.flag.startswith("critical"):
+            when = f" of {shown(result.collected)}" if result.collected else ""
+            line = line_of(result).partition(": ")[2].partition(";")[0]
+            text = f"Your record marks {result.test_name}{when} as {FLAGS[result.flag]}: {line}. {ASK}"
+            yield _alert(AlertKind.CRITICAL_RESULT, text, [result])
+
+
+def _doubled(taken: Sequence[Medication]) -> Iterator[Alert]:
+    """Two entries that are taken now and have a substance in common."""
+    for first, second in combinations(sorted(taken, key=lambda one: one.id), 2):
+        one, other = _substances(*_names(first)), _substances(*_names(second))
+        if not one & other:
+            continue
+        doses = [dose for dose in (first.dose, second.dose) if dose]
+        name = first.generic_name
+        if one == other and len(doses) == 2 and not _same_dose(*doses):
+            text = f"Your record has two doses of {name} that are taken now: {doses[0]} and {doses[1]}. {ASK}"
+            yield _alert(AlertKind.CONFLICTING_DOSE, text, [first, second])
+        elif one == other:
+            text = f"Your record lists {name} twice among the medicines that are taken now. {ASK}"
+            yield _alert(AlertKind.DUPLICATE, text, [first, second])
+        else:
+            text = f"{name} and {second.generic_name}, both taken now, have a substance in common. {ASK}"
+            yield _alert(AlertKind.DUPLICATE, text, [first, second])
+
+
+def _same_dose(one: str, other: str) -> bool:
+    """Whether two doses are the same amount, however they are written.
+
+    >>> _same_dose("0.5 g", "500 mg"), _same_dose("5 mg", "50 mg"), _same_dose("one tablet", "one  Tablet")
+    (True, False, True)
+    """
+    amounts = [[(found.dimension, found.values) for found in quantities(dose)] for dose in (one, other)]
+    return amounts[0] == amounts[1] if all(amounts) else one.casefold().split() == other.casefold().split()
+
+
+def _names(medication: Medication) -> list[str]:
+    held = [medication.generic_name, medication.brand_name, *(one.name for one in medication.ingredients)]
+    return [name for name in held if name]
+
+
+def _substances(*names: str) -> frozenset[str]:
+    """What is meant by names: the usual name of each medicine, or the words themselves where it is none we know."""
+    found = {one.name for name in names for one in medicines(name) if not one.is_class}
+    return frozenset(found or {" ".join(name.casefold().split()) for name in names})
+
+
+@dataclass(frozen=True, slots=True)
+class _Group:
+    """Medicines of which one may stand for another in an allergy."""
+
+    name: str
+    called: frozenset[str]
+    classes: frozenset[str]
+    members: frozenset[str]
+
+    def holds(self, written: str) -> bool:
+        """Whether a name is the group's own, or that of one of its medicines."""
+        folded = " ".join(written.casefold().split())
+        if folded in self.called:
+            return True
+        return any(one.family in self.classes or one.name in self.members for one in medicines(written))
+
+
+@cache
+def _groups() -> tuple[_Group, ...]:
+    made = []
+    for name, called, classes, members in rows("cross_reactions.tsv"):
+        split = [frozenset(one for one in cell.split("|") if one) for cell in (called.casefold(), classes, members)]
+        made.append(_Group(name, *split))
+    return tuple(made)
+
+
+def _alert(kind: AlertKind, text: str, facts: Sequence[Fact]) -> Alert:
+    ids = tuple(fact.id for fact in facts)
+    doses = [one.dose or "" for one in facts if isinstance(one, Medication)]
+    values = doses if kind is AlertKind.CONFLICTING_DOSE else []
+    return Alert(fact_id("alert", kind, *sorted(ids), *sorted(values)), kind, text, ids)

@@ -1,0 +1,105 @@
+"""`citewell records add`: what the person says themselves."""
+
+from __future__ import annotations
+
+from typing import Annotated
+
+import typer
+
+from citewell.cli.frame import Home, Json
+from citewell.cli.records_review import tell
+from citewell.cli.unlock import PassphraseStdin, Vault, opened_profile
+from citewell.types.facts import FrequencyType, MedicationStatus, Moment, Severity
+
+app = typer.Typer(help="Add a symptom, a medicine or an allergy.", no_args_is_help=True, add_completion=False)
+
+Name = Annotated[str, typer.Argument(help="What it is called.", show_default=False)]
+Since = Annotated[str | None, typer.Option(help="Since when: 2024, 2024-03 or 2024-03-12.", show_default=False)]
+
+
+@app.command()
+def symptom(
+    context: typer.Context,
+    name: Name,
+    severity: Annotated[int, typer.Option(min=1, max=5, help="How bad, from 1 (hardly) to 5 (as bad as can be).")],
+    since: Since = None,
+    region: Annotated[str | None, typer.Option(help="Where in the body.", show_default=False)] = None,
+    medication: Annotated[
+        str | None, typer.Option(help="Id of a medicine it may belong to.", show_default=False)
+    ] = None,
+    gone: Annotated[bool, typer.Option("--gone", help="It is over.")] = False,
+    vault: Vault = None,
+    passphrase_stdin: PassphraseStdin = False,
+    home: Home = None,
+    json: Json = False,
+) -> None:
+    """Add a symptom."""
+    with opened_profile(context, home, vault, from_stdin=passphrase_stdin) as profile:
+        record = profile.record
+        fields = {
+            "specific": name,
+            "severity": severity,
+            "onset": since,
+            "body_region": region,
+            "recorded": Moment.now().text,
+            "still_active": not gone,
+            "medication_id": record.facts.find(medication, record.scope) if medication else None,
+        }
+        fact = record.add("symptom", fields)
+    tell(fact, "Added", json=json)
+
+
+@app.command()
+def medication(
+    context: typer.Context,
+    name: Name,
+    dose: Annotated[str | None, typer.Option(help="Such as “5 mg”.", show_default=False)] = None,
+    frequency: Annotated[str | None, typer.Option(help="Such as “once a day”.", show_default=False)] = None,
+    as_needed: Annotated[bool, typer.Option("--as-needed", help="Taken only when it is needed.")] = False,
+    over_the_counter: Annotated[
+        bool, typer.Option("--over-the-counter", help="Bought without a prescription.")
+    ] = False,
+    since: Since = None,
+    reason: Annotated[str | None, typer.Option(help="What it is for.", show_default=False)] = None,
+    prescriber: Annotated[str | None, typer.Option(help="Who prescribed it.", show_default=False)] = None,
+    status: Annotated[MedicationStatus, typer.Option(help="Whether it is taken now.")] = MedicationStatus.ACTIVE,
+    vault: Vault = None,
+    passphrase_stdin: PassphraseStdin = False,
+    home: Home = None,
+    json: Json = False,
+) -> None:
+    """Add a medicine."""
+    how = FrequencyType.AS_NEEDED if as_needed else FrequencyType.SCHEDULED if frequency else None
+    fields = {
+        "generic_name": name,
+        "dose": dose,
+        "frequency": frequency,
+        "frequency_type": how,
+        "over_the_counter": over_the_counter,
+        "start": since,
+        "reason_start": reason,
+        "prescriber": prescriber,
+        "status": status,
+    }
+    with opened_profile(context, home, vault, from_stdin=passphrase_stdin) as profile:
+        fact = profile.record.add("medication", fields)
+    tell(fact, "Added", json=json)
+
+
+@app.command()
+def allergy(
+    context: typer.Context,
+    name: Name,
+    reaction: Annotated[str | None, typer.Option(help="What happened.", show_default=False)] = None,
+    severity: Annotated[Severity | None, typer.Option(help="How bad it was.", show_default=False)] = None,
+    since: Since = None,
+    vault: Vault = None,
+    passphrase_stdin: PassphraseStdin = False,
+    home: Home = None,
+    json: Json = False,
+) -> None:
+    """Add an allergy."""
+    fields = {"allergen": name, "reaction": reaction, "severity": severity, "since": since}
+    with opened_profile(context, home, vault, from_stdin=passphrase_stdin) as profile:
+        fact = profile.record.add("allergy", fields)
+    tell(fact, "Added", json=json)

@@ -1,0 +1,162 @@
+"""What somebody should look at is found in the facts, told calmly, and stays away once it was put away."""
+
+from __future__ import annotations
+
+import pytest
+
+from citewell.assistants.records.alerts import Alert, AlertKind, find_alerts
+from citewell.bootstrap import App
+from citewell.bootstrap.records import Record
+from citewell.errors import InputError, NotFound
+from citewell.types.facts import (
+    REPORTED,
+    Allergy,
+    Flag,
+    Ingredient,
+    LabResult,
+    Medication,
+    MedicationStatus,
+    Moment,
+    Severity,
+    Via,
+    fact_id,
+)
+
+ASK = "Ask your doctor or pharmacist about it."
+
+
+def medicine(name: str, dose: str | None = None, *, number: int = 1, **fields: object) -> Medication:
+    status = fields.pop("status", MedicationStatus.ACTIVE)
+    return Medication(
+        id=fact_id("m", name, str(number)), origin=REPORTED, generic_name=name, dose=dose, status=status, **fields
+    )
+
+
+def allergy(name: str, **fields: object) -> Allergy:
+    return Allergy(id=fact_id("a", name), origin=REPORTED, allergen=name, **fields)
+
+
+def kinds(*facts: Allergy | Medication | LabResult) -> list[AlertKind]:
+    return [alert.kind for alert in find_alerts(facts)]
+
+
+@pytest.mark.parametrize(
+    ("allergen", "given"),
+    [
+        ("Penicillin", "Amoxicillin"),
+        ("penicillin V potassium", "co-amoxiclav"),
+        ("Amoxicillin", "Amoxicillin 500"),
+        ("Codeine", "Acetaminophen / HYDROcodone Bitartrate"),
+        ("Aspirin", "Ibuprofen"),
+        ("NSAIDs", "naproxen"),
+        ("sulfa drugs", "Sulfamethoxazole / Trimethoprim"),
+        ("Paracetamol", "Acetaminophen"),
+        ("Latex", "latex"),
+    ],
+)
+def test_an_allergy_against_a_medicine_is_found(allergen: str, given: str) -> None:
+    assert kinds(allergy(allergen), medicine(given)) == [AlertKind.ALLERGY]
+
+
+@pytest.mark.parametrize(
+    ("allergen", "given"),
+    [("Penicillin", "Erythromycin"), ("Aspirin", "Clopidogrel"), ("Peanut", "Atenolol"), ("Egg", "Eggplant cream")],
+)
+def test_other_medicines_are_left_in_peace(allergen: str, given: str) -> None:
+    assert kinds(allergy(allergen), medicine(given)) == []
+
+
+def test_only_what_holds_now_is_told() -> None:
+    penicillin = allergy("Penicillin")
+    assert kinds(penicillin, medicine("Amoxicillin", status=MedicationStatus.STOPPED)) == []
+    assert kinds(penicillin, medicine("Amoxicillin", status=MedicationStatus.PAUSED)) == [AlertKind.ALLERGY]
+    assert kinds(allergy("Penicillin", is_active=False), medicine("Amoxicillin")) == []
+
+
+@pytest.mark.parametrize(
+    ("one", "other", "kind"),
+    [
+        (medicine("Warfarin", "5 mg"), medicine("Coumadin", "4 mg"), AlertKind.CONFLICTING_DOSE),
+        (medicine("Metformin", "0.5 g"), medicine("Metformin hydrochloride", "500 mg"), AlertKind.DUPLICATE),
+        (medicine("Warfarin", "5 mg"), medicine("Warfarin", None, number=2), AlertKind.DUPLICATE),
+        (
+            medicine(
+                "Acetaminophen / HYDROcodone", ingredients=(Ingredient("Acetaminophen"), Ingredient("HYDROcodone"))
+            ),
+            medicine("Paracetamol", "1 g"),
+            AlertKind.DUPLICATE,
+        ),
+    ],
+)
+def test_doses_that_differ_and_doubles_are_found(one: Medication, other: Medication, kind: AlertKind) -> None:
+    assert kinds(one, other) == kinds(other, one) == [kind]
+
+
+def test_two_different_medicines_are_no_double() -> None:
+    assert kinds(medicine("Warfarin", "5 mg"), medicine("Atenolol", "25 mg"), medicine("Unknownium", "1 mg")) == []
+
+
+def test_alerts_speak_calmly_of_the_record_and_name_their_facts() -> None:
+    penicillin = allergy("Penicillin", reaction="rash", severity=Severity.SEVERE)
+    amoxicillin, warfarin, coumadin = (
+        medicine("Amoxicillin"),
+        medicine("Warfarin", "5 mg"),
+        medicine("Coumadin", "4 mg"),
+    )
+    inr = LabResult(
+        id="inr", origin=REPORTED, test_name="INR", value=9.1, flag=Flag.CRITICAL_HIGH, collected=Moment("2024-05-01")
+    )
+    found = find_alerts([coumadin, warfarin, inr, amoxicillin, penicillin])
+    doses = " and ".join(one.dose or "" for one in sorted([warfarin, coumadin], key=lambda one: one.id))
+    first = min([warfarin, coumadin], key=lambda one: one.id).generic_name
+    assert [alert.text for alert in found] == [
+        f"Your record lists a severe allergy to Penicillin (rash), and Amoxicillin among your medicines. "
+        f"Both are penicillins. {ASK}",
+        f"Your record marks INR of 1 May 2024 as critically high: 9.1. {ASK}",
+        f"Your record has two doses of {first} that are taken now: {doses}. {ASK}",
+    ]
+    assert [set(alert.fact_ids) for alert in found] == [
+        {penicillin.id, amoxicillin.id},
+        {"inr"},
+        {warfarin.id, coumadin.id},
+    ]
+
+
+@pytest.fixture
+def record(app: App) -> Record:
+    return Record(app)
+
+
+def test_a_dismissed_alert_stays_away_until_the_doses_change(record: Record) -> None:
+    record.add("medication", {"generic_name": "Warfarin", "dose": "5 mg"})
+    other = record.add("medication", {"generic_name": "Coumadin", "dose": "4 mg"})
+    (alert,) = record.alerts()
+    assert isinstance(alert, Alert)
+    assert record.dismiss(alert.id[:12], why="the second is the old one") == alert
+    assert (record.alerts(), record.alerts(with_dismissed=True)) == ([], [alert])
+    record.facts.correct(other.id, {"dose": "3 mg"}, record.scope)
+    (new,) = record.alerts()
+    assert new.id != alert.id
+    record.facts.correct(other.id, {"status": "stopped"}, record.scope)
+    assert record.alerts() == []
+
+
+@pytest.mark.parametrize("alert_id", ["", "00000000", "not an id"])
+def test_an_alert_that_is_not_there_cannot_be_dismissed(record: Record, alert_id: str) -> None:
+    with pytest.raises(NotFound):
+        record.dismiss(alert_id, why="")
+
+
+def test_what_a_person_adds_is_theirs_and_checked(record: Record) -> None:
+    fact = record.add("symptom", {"specific": "headache", "severity": 3, "recorded": "2024-02-01", "onset": None})
+    assert (fact.origin.via, fact.is_verified) == (Via.PATIENT, True)
+    assert record.facts.symptoms(record.scope) == [fact]
+    for kind, fields in (
+        ("symptom", {"specific": "headache", "severity": 9, "recorded": "2024-02-01"}),
+        ("symptom", {"specific": "headache"}),
+        ("allergy", {"allergen": "Latex", "severity": "awful"}),
+        ("result", {"test_name": "INR"}),
+    ):
+        with pytest.raises(InputError):
+            record.add(kind, fields)
+    assert record.facts.all(record.scope) == [fact]

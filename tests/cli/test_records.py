@@ -1,0 +1,94 @@
+"""`citewell records`, as a person and as a program use it."""
+
+from __future__ import annotations
+
+import io
+import json
+import sys
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from tests.cli.test_cli import Shell
+from tests.core.test_fhir_records import ALL, FIBRILLATION, PATIENT, bundle
+
+PASSPHRASE = "three green bicycles"
+
+
+class Record:
+    """A vault with a passphrase, and the verbs that are used on it."""
+
+    def __init__(self, shell: Shell, monkeypatch: pytest.MonkeyPatch) -> None:
+        self.shell, self.monkeypatch = shell, monkeypatch
+        self("vault", "create", "me")
+
+    def __call__(self, *words: str) -> tuple[int, str, str]:
+        self.monkeypatch.setattr(sys, "stdin", io.StringIO(PASSPHRASE + "\n"))
+        return self.shell(*words, "--passphrase-stdin")
+
+    def json(self, *words: str) -> Any:
+        return json.loads(self("records", *words, "--json")[1])
+
+
+@pytest.fixture
+def record(tmp_path: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch) -> Record:
+    return Record(Shell(tmp_path / "home", capsys, monkeypatch), monkeypatch)
+
+
+def test_a_record_is_imported_looked_at_and_reviewed(record: Record, tmp_path: Path) -> None:
+    whole, broken = tmp_path / "whole.json", tmp_path / "broken.json"
+    whole.write_bytes(bundle(*ALL))
+    broken.write_bytes(bundle(PATIENT, {**FIBRILLATION, "onsetDateTime": "soon"}))
+    told = record.json("import", str(whole), str(broken))
+    (done,), (failed,) = told["imported"], told["failed"]
+    assert (done["title"], done["was_there"], done["facts"]) == (
+        "Health record of Ann Roe",
+        False,
+        {"added": 6, "changed": 0, "same": 0},
+    )
+    assert failed["message"].startswith("Entry 2 (Condition) is wrong: A date is written as")
+    assert record.json("import", str(whole))["imported"][0]["facts"] == {"added": 0, "changed": 0, "same": 6}
+
+    (medicine,) = record.json("facts", "--kind", "medication")["facts"]
+    assert (medicine["generic_name"], medicine["prescriber"]) == ("Warfarin Sodium", "Dr. Li Chen")
+    assert medicine["origin"]["document_id"] == done["document_id"]
+    assert [one["test_name"] for one in record.json("labs", "--critical")["facts"]] == ["INR"]
+    assert [one["value"] for one in record.json("labs", "inr")["facts"]] == [9.1]
+
+    (waiting,) = record.json("review")["facts"]
+    assert (waiting["name"], waiting["is_verified"]) == ("Atrial fibrillation", False)
+    corrected = record.json("correct", waiting["id"][:8], "status=resolved", "ended=2020")["fact"]
+    assert (corrected["status"], corrected["ended"], corrected["is_verified"]) == ("resolved", "2020", True)
+    assert record.json("review") == {"facts": []}
+    assert record.json("confirm", waiting["id"])["fact"] == corrected
+    assert record.json("reject", waiting["id"])["fact"]["name"] == "Atrial fibrillation"
+    assert record.json("facts", "--kind", "diagnosis") == {"facts": []}
+
+
+def test_own_words_alerts_and_their_end(record: Record) -> None:
+    allergy = record.json("add", "allergy", "Penicillin", "--reaction", "rash", "--severity", "mild")["fact"]
+    assert (allergy["allergen"], allergy["origin"]) == ("Penicillin", {"via": "patient_reported"})
+    medicine = record.json("add", "medication", "Amoxicillin", "--dose", "500 mg", "--as-needed")["fact"]
+    symptom = record.json("add", "symptom", "itch", "--severity", "2", "--medication", medicine["id"][:8])["fact"]
+    assert (symptom["medication_id"], symptom["still_active"]) == (medicine["id"], True)
+    (alert,) = record.json("alerts")["alerts"]
+    assert (alert["kind"], set(alert["fact_ids"])) == ("allergy", {allergy["id"], medicine["id"]})
+    assert record.json("dismiss", alert["id"][:8], "--why", "it was checked")["alert"] == alert
+    assert record.json("alerts") == {"alerts": []}
+    assert record.json("alerts", "--all") == {"alerts": [alert]}
+    status, out, _error = record("records", "facts", "--kind", "symptom")
+    assert (status, out.partition("  ")[2].partition(";")[0]) == (0, "itch: 2 of 5")
+
+
+def test_what_cannot_be_done_is_one_sentence(record: Record) -> None:
+    for words, told in (
+        (("facts", "--kind", "dream"), "--kind is one of person"),
+        (("confirm", "zzzz"), "There is no such fact in this record"),
+        (("dismiss", "zzzz"), "There is no such alert"),
+        (("correct", "zzzz", "dose"), "FIELD=VALUE"),
+        (("add", "allergy", "Latex", "--since", "spring"), "A date is written as"),
+    ):
+        status, out, error = record("records", *words)
+        assert (status, out, error.count("\n")) == (1, "", 1)
+        assert told in error
