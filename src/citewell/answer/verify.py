@@ -9,7 +9,7 @@ from functools import lru_cache
 from typing import Protocol
 
 from citewell.answer.verify_findings import Grade
-from citewell.answer.verify_look import Look, Similarity, looks, parts_of, whole
+from citewell.answer.verify_look import CLEAR_FROM, Look, Similarity, looks, parts_of, whole
 from citewell.answer.verify_read import without_references
 from citewell.answer.verify_strangers import stranger
 from citewell.clinical import Lexicon
@@ -18,8 +18,8 @@ from citewell.types import Check, Span, Verdict
 SUPPORTED_FROM = 0.42
 """Support from which a sentence without a veto is carried; fitted, see docs/verification-notes.md."""
 
-CLEAR_FROM = 0.8
-"""Support by words alone from which no similarity is asked for: on the train claims it never changed such a verdict."""
+REPEATED_FROM = 0.8
+"""Or coverage, of the claim by one source sentence and of that by the claim: no similarity changed such a verdict."""
 
 PARTLY_FROM = 0.25
 """Support from which a source speaks of the same matter."""
@@ -65,14 +65,14 @@ def verify(
     entailment: Entailment | None = None,
 ) -> Check:
     """Say whether the cited words carry a sentence, and which of them decided."""
-    said = _flat(sentence)
-    same = next((part for part in (*spans, *parts_of(spans)) if _flat(part.text) == said), None)
+    spans = tuple(spans)
+    same = _by_words(spans).get(_flat(sentence))
     if same is not None:
         return Check(Verdict.SUPPORTED, ("the cited words say so, word for word",), same, 1.0)
     if (refused := _refused(sentence, spans)) is not None:
         return refused
     found = looks(sentence, spans, lexicon=lexicon, similarity=None)
-    if found and similarity is not None and not _is_clear(_judged(found)):
+    if found and similarity is not None and not _is_clear(_judged(found), found):
         found = looks(sentence, spans, lexicon=lexicon, similarity=similarity)
     if not found:
         return Check(Verdict.NOT_FOUND, ("there are no cited words to check it against",), None, 0.0)
@@ -81,13 +81,22 @@ def verify(
     return _heard(check, sentence, entailment, is_open=is_open) if entailment else check
 
 
+@lru_cache(maxsize=64)
+def _by_words(spans: tuple[Span, ...]) -> dict[str, Span]:
+    """The cited words and their sentences by how they read."""
+    found: dict[str, Span] = {}
+    for part in (*spans, *parts_of(spans)):
+        found.setdefault(_flat(part.text), part)
+    return found
+
+
 def _refused(sentence: str, spans: Sequence[Span]) -> Check | None:
     """The verdict of a sentence that cannot be read as it will be seen, or is too long to be one."""
     if len(sentence) > MAX_CHARACTERS:
         told = f"it is longer than {MAX_CHARACTERS:,} characters: give shorter sentences"
         return Check(Verdict.NOT_FOUND, (told,), None, 0.0, is_vetoed=True)
-    strange = set(_STRANGE.findall(sentence)) - set("".join(span.text for span in spans))
-    if strange:
+    strange = set(_STRANGE.findall(sentence))
+    if strange and strange - set("".join(span.text for span in spans)):
         return Check(Verdict.NOT_FOUND, ("it holds letters that the source does not use",), None, 0.0, is_vetoed=True)
     return None
 
@@ -103,12 +112,15 @@ def _without_strangers(check: Check, sentence: str, spans: Sequence[Span], lexic
     return replace(check, verdict=Verdict.PARTLY, reasons=(told,), is_vetoed=True)
 
 
-def _is_clear(check: Check) -> bool:
+def _is_clear(check: Check, found: Sequence[Look]) -> bool:
     """Whether the words alone carry the sentence; embedding it would cost more than all the rest."""
-    return check.verdict is Verdict.SUPPORTED and check.support >= CLEAR_FROM
+    if check.verdict is not Verdict.SUPPORTED:
+        return False
+    is_repeated = any(min(look.coverage, look.mirrored) >= REPEATED_FROM and not look.findings for look in found)
+    return is_repeated or check.support >= CLEAR_FROM
 
 
-@lru_cache(maxsize=20_000)
+@lru_cache(maxsize=4096)
 def _flat(text: str) -> str:
     """A sentence without source marks, its white space evened out."""
     return " ".join(without_references(text).split())
@@ -136,7 +148,8 @@ def _judged(found: Sequence[Look]) -> Check:
 
 def _contested(look: Look, found: Sequence[Look]) -> Look:
     """The same look, marked where it is silent and another one speaks against the claim."""
-    return replace(look, is_contested=look.is_silent and _opposed(found, look.nearness) is not None)
+    is_contested = look.is_silent and _opposed(found, look.nearness) is not None
+    return replace(look, is_contested=is_contested) if is_contested else look
 
 
 def _opposed(found: Sequence[Look], nearness: float) -> Look | None:

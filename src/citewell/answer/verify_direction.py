@@ -79,35 +79,62 @@ def course(claim: Reading, text: str) -> Course:
     >>> course(claim, claim.text).sign, course(claim, "Smoking brought a higher risk of stroke, but not of gout").sign
     (-1, 1)
     """
-    wanted = frozenset(word.form for word in claim.words) - frozenset(_signs())
+    wanted = _unsigned(claim.text)
+    clauses = _clauses(text)
+    best = max(clauses, key=lambda clause: len(wanted & clause.forms))
+    sign, count, is_denied = 1, 0, False
+    for said in best.signs:
+        if not wanted.isdisjoint(said.beside):
+            is_denied = is_denied or said.is_denied
+            sign, count = (sign * said.value, count + 1) if said.value else (sign, count)
+    if is_denied:
+        return Course(0, count + 1)
+    return Course(sign, count) if count else Course(None, 0)
+
+
+@dataclass(frozen=True, slots=True)
+class _Sign:
+    """A word that says which way, the words beside it, and whether it is denied."""
+
+    value: int
+    beside: frozenset[str]
+    is_denied: bool
+
+
+@dataclass(frozen=True, slots=True)
+class _Clause:
+    forms: frozenset[str]
+    signs: tuple[_Sign, ...]
+
+
+@lru_cache(maxsize=256)
+def _unsigned(text: str) -> frozenset[str]:
+    """The words of a claim that do not say which way."""
+    return frozenset(word.form for word in read(text).words) - frozenset(_signs())
+
+
+@lru_cache(maxsize=4096)
+def _clauses(text: str) -> tuple[_Clause, ...]:
+    """The clauses of a source sentence with what each says of more and less; read once for all claims."""
     source = read(text)
     edges = [0, *(match.start() for match in _CLAUSE.finditer(source.text)), len(source.text)]
-    clauses = list(pairwise(edges))
-    held = {
-        clause: len(wanted & {word.form for word in source.words if clause[0] <= word.start < clause[1]})
-        for clause in clauses
-    }
-    start, end = max(clauses, key=lambda clause: held[clause])
-    return _signed(source, start, end, wanted)
+    return tuple(_clause(source, start, end) for start, end in pairwise(edges))
 
 
-def _signed(source: Reading, start: int, end: int, wanted: frozenset[str]) -> Course:
+def _clause(source: Reading, start: int, end: int) -> _Clause:
     words = [word for word in source.words if start <= word.start < end]
     named = [(drug.start, drug.end) for drug in source.medicines]
     named += [(amount.start, amount.end) for amount in source.quantities]
-    sign, count, is_denied = 1, 0, False
+    found = []
     for match in _WORD.finditer(source.text, start, end):
         value = _signs().get(form(match.group()))
         if value is None or match.group().endswith(_AGENTS) or any(low <= match.start() < high for low, high in named):
             continue
         before = [word.form for word in words if word.start < match.start()][-_REACH:]
         after = [word.form for word in words if word.start > match.start()][:_REACH]
-        if wanted & {*before, *after}:
-            is_denied = is_denied or (source.is_clause_denied if value else source.denied)(match.start())
-            sign, count = (sign * value, count + 1) if value else (sign, count)
-    if is_denied:
-        return Course(0, count + 1)
-    return Course(sign, count) if count else Course(None, 0)
+        is_denied = (source.is_clause_denied if value else source.denied)(match.start())
+        found.append(_Sign(value, frozenset((*before, *after)), is_denied))
+    return _Clause(frozenset(word.form for word in words), tuple(found))
 
 
 _THAN = re.compile(

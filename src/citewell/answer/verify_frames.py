@@ -10,6 +10,7 @@ from citewell import vocabulary
 from citewell.answer.negation import Denial
 from citewell.words import stem
 
+_WORD = re.compile(r"[^\W_]+")
 _SAYS_OF = re.compile(
     r"\s+(?:(?:for|of|in)\s+(?:[\w-]+\s+){1,6}?)?(?:not\s+)?(?:to|that|if|when|with|not|\w+ing)\b", re.IGNORECASE
 )
@@ -28,12 +29,12 @@ _STOP = re.compile(r"[;:—]|\.(?=\s)|,?\s+(?:but|whereas|although|though|becaus
 
 
 @cache
-def _frames() -> tuple[re.Pattern[str], dict[str, str]]:
-    """The pattern of all words, and the kind of each."""
+def _frames() -> tuple[re.Pattern[str], dict[str, str], frozenset[str]]:
+    """The pattern of all words, the kind of each, and the words that one may open with."""
     kinds = {word: kind for kind, words in vocabulary.rows("frames.tsv") for word in words.split("|")}
     ordered = sorted(kinds, key=len, reverse=True)
     words = "|".join(re.escape(word).replace(r"\ ", r"\s+") for word in ordered)
-    return re.compile(rf"\b(?:{words})\b", re.IGNORECASE), kinds
+    return re.compile(rf"\b(?:{words})\b", re.IGNORECASE), kinds, frozenset(word.split()[0] for word in kinds)
 
 
 def framed(text: str, plain: Sequence[Denial]) -> tuple[Denial, ...]:
@@ -44,7 +45,9 @@ def framed(text: str, plain: Sequence[Denial]) -> tuple[Denial, ...]:
     >>> [(text[one.start : one.end], text[one.reach_start : one.reach_end]) for one in framed(text, denials(text))]
     [('wrong', ' not to give it')]
     """
-    pattern, kinds = _frames()
+    pattern, kinds, openings = _frames()
+    if openings.isdisjoint(_WORD.findall(text.casefold())):
+        return ()
     judged: list[re.Match[str]] = []
     undone: list[re.Match[str]] = []
     for match in pattern.finditer(text):

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, replace
 from functools import lru_cache
-from typing import Protocol
+from typing import Protocol, TypedDict
 
 from citewell.answer.quantities import quantities
 from citewell.answer.verify_agreement import Agreement, agreement
@@ -30,6 +30,9 @@ NEAREST = 4
 
 PAIR_GAIN = 0.1
 """How much more of a claim two sentences must say than one, for both to be read together."""
+
+CLEAR_FROM = 0.8
+"""Support by words alone from which no similarity is asked for: on the train claims it never changed such a verdict."""
 
 AIM_DISCOUNT = 0.85
 """A sentence that says what was asked counts for less than one that says what was found."""
@@ -135,21 +138,35 @@ def parts_of(spans: Iterable[Span]) -> list[Span]:
 
 def looks(sentence: str, spans: Sequence[Span], *, lexicon: Lexicon, similarity: Similarity | None) -> list[Look]:
     """The nearest source sentences, nearest first, each with its findings."""
-    claim, parts = read(sentence), parts_of(spans)
-    if not parts or not (claim.words or claim.quantities):
+    claim, parts, rough = _rough(sentence, tuple(spans), lexicon)
+    if not rough:
         return []
-    cosines: Sequence[float | None] = similarity(sentence, parts) if similarity else [None] * len(parts)
+    if similarity is not None:
+        cosines = similarity(sentence, parts)
+        rough = tuple(replace(look, cosine=cosine) for look, cosine in zip(rough, cosines, strict=True))
     known = topics(claim.text, lexicon)
-    passage = coverage(claim, known, whole(tuple(spans)))
-    rough = [
-        Look(part, coverage(claim, known, profile(part.text)), cosine, passage=passage)
-        for part, cosine in zip(parts, cosines, strict=True)
-    ]
-    rough.sort(key=lambda look: -look.nearness)
-    close = [_close(claim, known, look, lexicon) for look in rough[:NEAREST]]
+    nearest = sorted(rough, key=lambda look: -look.nearness)[:NEAREST]
+    first = _close(claim, nearest[0], lexicon)
+    if similarity is None and _settles(first, claim, nearest):
+        return [first]
+    close = [first, *(_close(claim, look, lexicon) for look in nearest[1:])]
     close += _together(claim, known, close, lexicon)
     filled = [_filled(claim, look, close, parts) for look in close]
     return sorted(filled, key=lambda look: -look.nearness)
+
+
+@lru_cache(maxsize=64)
+def _rough(
+    sentence: str, spans: tuple[Span, ...], lexicon: Lexicon
+) -> tuple[Reading, tuple[Span, ...], tuple[Look, ...]]:
+    """The claim, the source sentences, and each of them weighed by its words; made once for both rounds of a check."""
+    claim, parts = read(sentence), tuple(parts_of(spans))
+    if not parts or not (claim.words or claim.quantities):
+        return claim, parts, ()
+    known = topics(claim.text, lexicon)
+    passage = coverage(claim, known, whole(spans))
+    found = (Look(part, coverage(claim, known, profile(part.text)), None, passage=passage) for part in parts)
+    return claim, parts, tuple(found)
 
 
 @lru_cache(maxsize=256)
@@ -161,12 +178,29 @@ def whole(spans: tuple[Span, ...]) -> Profile:
     )
 
 
-def _close(claim: Reading, known: Sequence[Topic], look: Look, lexicon: Lexicon) -> Look:
+def _close(claim: Reading, look: Look, lexicon: Lexicon) -> Look:
     """The same look with its findings, and coverage that counts amounts and brands."""
-    source = read(look.part.text)
+    held = _held_against(claim.text, look.part.text, lexicon)
+    return replace(look, **held, passage=max(held["coverage"], look.passage))
+
+
+class _Held(TypedDict):
+    coverage: float
+    words: float
+    mirrored: float
+    findings: tuple[Finding, ...]
+    is_unsaid: bool
+
+
+@lru_cache(maxsize=512)
+def _held_against(claimed: str, said_there: str, lexicon: Lexicon) -> _Held:
+    """A claim held against one source text; both rounds of a check ask for the same pairs."""
+    claim, source = read(claimed), read(said_there)
+    known, there = topics(claim.text, lexicon), profile(source.text)
     amounts = amounts_missing(claim, source)
     lost = len({finding.start for finding in amounts})
-    share = coverage(claim, known, profile(source.text), drugs=names_of(source.medicines), amounts_missing=lost)
+    drugs = names_of(source.medicines)
+    share = coverage(claim, known, there, drugs=drugs, amounts_missing=lost)
     ours, theirs = own_course(claim.text), course(claim, source.text)
     is_excused = _denials_excused(source, ours, theirs) and share < FIRM_FROM
     findings = (
@@ -177,19 +211,24 @@ def _close(claim: Reading, known: Sequence[Topic], look: Look, lexicon: Lexicon)
         *opposites(claim, source, coverage=share),
         *topics_differ(claim, source, lexicon=lexicon, coverage=share),
     )
-    is_unsaid = ours.sign is not None and theirs.sign is None
-    said = coverage(claim, known, profile(source.text), drugs=names_of(source.medicines))
-    passage = max(share, look.passage)
-    mirrored = coverage(source, (), profile(claim.text))
-    return replace(
-        look,
+    return _Held(
         coverage=share,
-        words=said,
-        mirrored=mirrored,
-        passage=passage,
+        words=coverage(claim, known, there, drugs=drugs),
+        mirrored=coverage(source, (), profile(claim.text)),
         findings=findings,
-        is_unsaid=is_unsaid,
+        is_unsaid=ours.sign is not None and theirs.sign is None,
     )
+
+
+def _settles(first: Look, claim: Reading, rough: Sequence[Look]) -> bool:
+    """Whether the nearest sentence carries the claim so clearly that no other one, read closely, could change that."""
+    alone, others = rough[0].coverage, rough[1:]
+    if first.findings or first.is_silent or first.support < CLEAR_FROM or alone + PAIR_GAIN <= 1.0:
+        return False
+    drugs = [(drug.start, drug.end) for drug in claim.medicines]
+    branded = sum(word.weight for word in claim.words if any(start <= word.start < end for start, end in drugs))
+    more, total = branded + len(claim.quantities), claim.weight + len(claim.quantities)
+    return all((other.coverage * claim.weight + more) / total <= first.coverage for other in others)
 
 
 def _denials_excused(source: Reading, ours: Course, theirs: Course) -> bool:
@@ -210,7 +249,7 @@ def _together(claim: Reading, known: Sequence[Topic], close: Sequence[Look], lex
             continue
         cosine = first.cosine if other.cosine is None else max(first.cosine or 0.0, other.cosine)
         both = replace(first, part=replace(first.part, text=text), cosine=cosine)
-        pair = _close(claim, known, both, lexicon)
+        pair = _close(claim, both, lexicon)
         if not pair.findings:
             found.append(replace(pair, part=first.part))
     return found
@@ -221,6 +260,8 @@ def _together(claim: Reading, known: Sequence[Topic], close: Sequence[Look], lex
 
 def _filled(claim: Reading, look: Look, close: Sequence[Look], parts: Sequence[Span]) -> Look:
     """Without the gaps that other cited sentences fill."""
+    if all(finding.grade != Grade.MISSING for finding in look.findings):
+        return look
     kept = tuple(finding for finding in look.findings if not _is_filled(claim, finding, look, close, parts))
     return replace(look, findings=kept)
 

@@ -82,6 +82,10 @@ _LATIN = re.compile(
 )
 _ADVERB_TIME = {"daily": "day", "nightly": "day", "weekly": "week", "fortnightly": "fortnight", "monthly": "month"}
 _ADVERB_TIME |= {"yearly": "year", "annually": "year", "annual": "year", "hourly": "hour"}
+_OF_TIME = re.compile(
+    r"minute|hour|day|week|fortnight|month|year|daily|nightly|annual|/\s*(?:d|24\s*h)\b", re.IGNORECASE
+)
+"""Without any of these nothing is said of how often."""
 _NOT_OFTEN = re.compile(
     r"\b(?:within|for|in|after|of|over|about|than|least|only|half|under|last|past|next|during|throughout|lasting|on|quarter)\s+$",
     re.I,
@@ -98,7 +102,7 @@ def periods(text: str) -> Iterator[Mark]:
     for found in _LATIN.finditer(text):
         times = float(str(found.lastgroup)[1])
         yield Mark(*found.span(), "period", (1 / times,), (times,))
-    for pattern in _OFTEN:
+    for pattern in _OFTEN if _OF_TIME.search(text) else ():
         for found in pattern.finditer(text):
             groups = found.groupdict()
             if found.group().startswith(("a ", "an ", "A ")) and _NOT_OFTEN.search(text[: found.start()]):
@@ -132,6 +136,7 @@ _MONTH = (
     r"(?P<month>jan(?:uary)?|feb(?:ruary)?|mar(?:ch)?|apr(?:il)?|may|june?|july?|aug(?:ust)?|sept?(?:ember)?|oct(?:ober)?"
     r"|nov(?:ember)?|dec(?:ember)?)\.?"
 )
+_DIGIT = re.compile(r"\d")
 _DATES = (
     re.compile(r"\b(?P<year>(?:19|20)\d\d)-(?P<number>\d\d)-(?P<day>\d\d)\b"),
     re.compile(rf"\b(?P<day>\d{{1,2}})(?:st|nd|rd|th)?\s+(?:of\s+)?{_MONTH},?(?:\s+(?P<year>(?:19|20)\d\d))?\b", re.I),
@@ -150,7 +155,7 @@ def dates(text: str) -> Iterator[Mark]:
     >>> [next(dates(text)).values for text in ("12 March 2021", "May 3, 2022", "in 2019")]
     [(2021.0, 3.0, 12.0), (2022.0, 5.0, 3.0), (2019.0, 0.0, 0.0)]
     """
-    for pattern in _DATES:
+    for pattern in _DATES if _DIGIT.search(text) else ():
         for found in pattern.finditer(text):
             parts = found.groupdict()
             month = _MONTHS.index(parts["month"][:3].casefold()) + 1 if parts.get("month") else 0

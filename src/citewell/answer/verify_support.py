@@ -47,14 +47,19 @@ def coverage(
     total = claim.weight + amounts
     if not total:
         return 0.0
-    held = amounts - (amounts_missing or 0)
-    spans = [(topic.start, topic.end) for topic in topics if topic.is_in(source.forms)]
-    spans += [(drug.start, drug.end) for drug in claim.medicines if drug.name in drugs]
-    said: float = held
+    said: float = amounts - (amounts_missing or 0)
+    there, senses = source.forms, source.meanings
+    spans: list[tuple[int, int]] | None = None
     for word in claim.words:
-        if word.form in source.forms or (spans and any(start <= word.start < end for start, end in spans)):
+        if word.form in there:
             said += word.weight
-        elif not word.meanings.isdisjoint(source.meanings):
+            continue
+        if spans is None:  # most claims have a word that the source lacks; names are looked up only then
+            spans = [(topic.start, topic.end) for topic in topics if topic.is_in(there)]
+            spans += [(drug.start, drug.end) for drug in claim.medicines if drug.name in drugs]
+        if spans and any(start <= word.start < end for start, end in spans):
+            said += word.weight
+        elif word.meanings and not word.meanings.isdisjoint(senses):
             said += word.weight * SYNONYM_CREDIT
     return min(1.0, said / total)
 

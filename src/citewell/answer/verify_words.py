@@ -32,11 +32,21 @@ def shared(claim: Reading, source: Reading) -> list[tuple[Word, Word]]:
                 free[word.form].remove(fit[0])
     for word in claim.words:
         if word not in pairs:
-            same = by_form.get(word.form) or [other for other in source.words if _alike(word, other)]
+            same = by_form.get(word.form) or _alikes(word, source, by_form)
             agreeing = [other for other in same if _agree(word, other, claim, source)]
             if same:
                 pairs[word] = (agreeing or same)[0]
     return list(pairs.items())
+
+
+def _alikes(word: Word, source: Reading, by_form: dict[str, list[Word]]) -> list[Word]:
+    """The words of the source that are like one of the claim."""
+    is_denial = any(f"{prefix}{word.form}" in by_form for prefix in ("un", "non")) or word.form.startswith(
+        ("un", "non")
+    )
+    if not word.meanings and not is_denial:
+        return []
+    return [other for other in source.words if _alike(word, other)]
 
 
 def _alike(ours: Word, theirs: Word) -> bool:
