@@ -36,7 +36,9 @@ def test_what_is_denied_past_or_everyday_is_none() -> None:
     assert [words for _, words in table("records_no_emergencies.tsv") if find_emergency(words)] == []
 
 
-@pytest.mark.parametrize("name", ["records_emergencies_fresh.tsv", "records_emergencies_last.tsv"])
+@pytest.mark.parametrize(
+    "name", ["records_emergencies_fresh.tsv", "records_emergencies_last.tsv", "records_emergencies_fr_de.tsv"]
+)
 def test_others_that_shaped_the_table_stay_right(name: str) -> None:
     found = [(wanted, words, find_emergency(words) is not None) for wanted, _, words in table(name)]
     assert [words for wanted, words, is_found in found if is_found != (wanted == "yes")] == []
@@ -113,6 +115,13 @@ def test_emergencies_that_nothing_was_tuned_on_are_mostly_found(near: Nearness) 
     caught, alarms = found_by_meaning("records_emergencies_unseen.tsv", near)
     assert caught >= 12
     assert alarms <= 5
+
+
+def test_french_and_german_that_nothing_was_tuned_on_do_not_get_worse() -> None:
+    unseen = table("records_emergencies_fr_de_unseen.tsv")
+    found = [(wanted, find_emergency(words) is not None) for wanted, _, words in unseen]
+    assert sum(one == ("yes", True) for one in found) >= 9
+    assert sum(one == ("no", True) for one in found) == 0
 
 
 def test_examples_raise_few_alarms_on_questions_and_none_on_what_is_denied(near: Nearness) -> None:

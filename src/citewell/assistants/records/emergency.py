@@ -129,7 +129,7 @@ def _sensed(text: str, near: Nearness) -> Emergency | None:
 
 def _parts(text: str) -> Iterator[str]:
     read = text if len(text) <= READ else f"{text[: READ // 2]}\n{text[-READ // 2 :]}"
-    lines = (spelled(line).casefold() for line in read.splitlines())
+    lines = (spelled(line).lower() for line in read.splitlines())
     yield from (part for line in lines for part in _PART.split(line) if part.strip())
 
 

@@ -39,7 +39,7 @@ def _cues(language: Language) -> tuple[tuple[Kind, int, re.Pattern[str]], ...]:
 def weigh(question: str) -> dict[Kind, int]:
     """The sum of the weights of the cues that a question has, for each kind; cues of its own language come first."""
     asked = question if len(question) <= READ else f"{question[: READ // 2]} … {question[-READ // 2 :]}"
-    text = spelled(asked).casefold()
+    text = spelled(asked).lower()
     own = language_of(text)
     sums = _weigh(text, own)
     for language in LANGUAGES:
