@@ -19,6 +19,7 @@ from citewell.answer.stream import Done
 from citewell.assistants.guidelines.chat import RULES
 from citewell.assistants.guidelines.chat_view import chat_json
 from citewell.assistants.guidelines.chat_words import template
+from citewell.assistants.guidelines.match import broader, units
 from citewell.bootstrap import App, build
 from citewell.config import Settings
 from citewell.errors import NotFound
@@ -277,6 +278,25 @@ def test_terms_are_answered_from_their_definitions(room: App) -> None:
     answer = said(room, "What does very urgent mean?", only=NG12).answer
     assert answer.text == "To happen within 48 hours. [NG12 Terms, “Very urgent”, p.84]"
     assert "180/120 mmHg" in said(room, "How is stage 2 hypertension defined?").answer.text
+
+
+@pytest.mark.slow
+def test_lay_words_find_the_rules_that_speak_of_them(room: App) -> None:
+    """Of a patient's words for a finding, nine in ten lead to a rule that names it; “tired” alone asks for more."""
+    chat = room.chat.desk(NG12).assistant()
+    lines = (Path(__file__).parent / "golden" / "lay.tsv").read_text("utf-8").splitlines()
+    asked = [line.split("\t") for line in lines if line and not line.startswith("#")]
+    missed = []
+    for concept, message in asked:
+        *_, done = chat.ask(message, scope=room.scope(), history=())
+        assert isinstance(done, Done)
+        wanted = {name for unit in units(concept) for name in unit}
+        found = [unit | broader(unit) for claim in done.answer.claims for unit in units(claim.text)]
+        vague = done.answer.notes["input_class"] == "needs_clarification"
+        if not vague and not any(wanted & unit for unit in found):
+            missed.append((concept, message, done.answer.notes["input_class"]))
+    assert len(asked) > 150
+    assert len(missed) <= len(asked) // 10, missed
 
 
 @pytest.mark.slow

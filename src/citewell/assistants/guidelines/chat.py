@@ -17,7 +17,7 @@ from citewell.answer.stream import Done, Event, Working, whole_sentences
 from citewell.assistants.guidelines.chat_words import Words
 from citewell.assistants.guidelines.classify import Loaded, Nearness, Sorted, classify, topics_covered
 from citewell.assistants.guidelines.examples import Embed
-from citewell.assistants.guidelines.quality import Quality, quality
+from citewell.assistants.guidelines.quality import Quality, limit, quality
 from citewell.assistants.guidelines.queries import Query, Rewrite, build_query, has_own_entity, named_plainly, rewritten
 from citewell.assistants.guidelines.quote import Quoter, whole, worth_quoting
 from citewell.assistants.guidelines.retrieve import Found, retrieve
@@ -203,7 +203,9 @@ def _titles(book: Book) -> list[str]:
 
 def _unanswered(turn: Turn, sorted_: Sorted, searched: Searched) -> str | None:
     """What is said where too little was found; None where there is enough."""
-    if sorted_.input_class == "safety_urgent" and searched.quality != "sufficient":
+    held = max((one.share for one in searched.found), default=0.0)
+    is_matched = searched.quality == "sufficient" or (searched.quality == "weak" and held >= limit("share"))
+    if sorted_.input_class == "safety_urgent" and not is_matched:
         return f"{turn.words.text('safety')}\n\n{turn.words.text('safety_asks')}"
     if searched.quality != "none":
         return None

@@ -9,12 +9,13 @@ from dataclasses import dataclass, replace
 from functools import cache
 from typing import Literal
 
+from citewell.assistants.guidelines.entries import facts
 from citewell.assistants.guidelines.guideline import Guideline
-from citewell.assistants.guidelines.match import mentions
+from citewell.assistants.guidelines.match import broader, mentions, units
 from citewell.assistants.guidelines.queries import goes_on, is_follow_up
 from citewell.assistants.guidelines.retrieve import RULE_ID
 from citewell.assistants.guidelines.tables import rows
-from citewell.assistants.guidelines.words_shared import focus, is_clinical
+from citewell.assistants.guidelines.words_shared import focus, is_clinical, put_together
 
 InputClass = Literal[
     "smalltalk",
@@ -50,6 +51,8 @@ class Loaded:
     terms: frozenset[str] = frozenset()
     """What they define, in lower case."""
     sites: frozenset[str] = frozenset()
+    findings: frozenset[str] = frozenset()
+    """The concepts of all findings that their criteria speak of."""
 
     @classmethod
     def of(cls, guidelines: Iterable[Guideline]) -> Loaded:
@@ -58,7 +61,14 @@ class Loaded:
         terms = [one.term for each in found for one in each.definitions]
         titles = [each.title for each in found] + [rule.section for each in found for rule in each.rules]
         sites = {rule.site.casefold() for each in found for rule in each.rules if rule.site}
-        return cls(topics_covered([*titles, *terms]), frozenset(term.casefold() for term in terms), frozenset(sites))
+        phrases = {one.phrase for each in found for rule in each.rules for one in facts(rule).findings}
+        findings = {name for phrase in phrases for unit in units(phrase) if is_clinical(unit) for name in unit}
+        return cls(
+            topics_covered([*titles, *terms]),
+            frozenset(term.casefold() for term in terms),
+            frozenset(sites),
+            frozenset(findings),
+        )
 
 
 NOTHING = Loaded()
@@ -162,7 +172,7 @@ def _heard(by_cues: Sorted, nearness: Mapping[InputClass, float], *, is_settled:
     """What cues say, unless the examples say otherwise where they may."""
     best = max(nearness, key=lambda one: nearness[one])
     danger = nearness["safety_urgent"]
-    is_alarming = best == "safety_urgent" and danger >= ALARMING and not asks
+    is_alarming = best == "safety_urgent" and danger >= ALARMING and not asks and not is_settled
     is_close = not is_settled and danger >= max(NOTABLE, nearness[best] - CAUTION) and by_cues.input_class != "proceed"
     if is_alarming or is_close:
         return replace(by_cues, input_class="safety_urgent", needs_safety=True)
@@ -185,14 +195,19 @@ class Read:
     is_clinical: bool
     has_age: bool
     names_term: bool
+    names_finding: bool
+    """It names a symptom, a sign or a result that criteria speak of, and not only that someone is tired."""
 
     @classmethod
     def of(cls, text: str, message: str, loaded: Loaded, *, is_own: bool) -> Read:
         """Read once, asked often."""
         scope, has_age, names_term = _weight("scope", text), _AGE.search(text) is not None, names(loaded.terms, text)
         is_specific = _is_specific(message) or names(loaded.sites, text)
+        plain = _without("vague", message)
+        names_finding = is_specific and any((unit | broader(unit)) & loaded.findings for unit in focus(plain))
         speaks = bool(mentions(message)) or is_specific or has_age or names_term or scope >= STRONG
-        return cls(text, message, is_own, scope, is_specific, speaks or has("vague", text), has_age, names_term)
+        told = (scope, is_specific, speaks or has("vague", text), has_age, names_term, names_finding)
+        return cls(text, message, is_own, *told)
 
 
 def _by_cues(read: Read, loaded: Loaded) -> tuple[Sorted, bool]:
@@ -225,6 +240,7 @@ def _of_health(read: Read, loaded: Loaded) -> tuple[Sorted, bool]:
         return Sorted("needs_clarification"), True
     is_asked = read.has_age or bool(topics.keys() & loaded.topics) or (read.names_term and not read.is_own)
     is_named = read.is_specific and (read.scope >= STRONG or all(is_clinical(one) for one in focus(read.message)))
+    is_named |= read.names_finding
     proceed = Sorted("proceed", wants_diagnosis=wants_diagnosis, topics=frozenset(topics))
     return proceed, read.is_clinical and (is_asked or is_named)
 
@@ -246,7 +262,8 @@ _AGE = re.compile(r"(?<!\w)(?:aged? \d|\d{1,3}[- ]year|(?:under|over|below|above
 
 def _is_specific(message: str) -> bool:
     """Whether a message names a finding, a test or a disease that can be looked up; “tired” and “cancer” are none."""
-    names = [one.concept.name for one in mentions(_without("vague", spelled(message)))]
+    plain = _without("vague", message)
+    names = [*(one.concept.name for one in mentions(plain)), *(name for name, _ in put_together(plain))]
     vague = _patterns("vague name")
     is_named = any(not any(pattern.fullmatch(name) for _, pattern in vague) for name in names)
     return is_named or RULE_ID.search(message) is not None

@@ -14,6 +14,7 @@ from citewell.answer.guard import is_suspicious
 from citewell.assistants.guidelines.match import mentions
 from citewell.assistants.guidelines.retrieve import RULE_ID
 from citewell.assistants.guidelines.tables import rows
+from citewell.assistants.guidelines.words_shared import put_together
 from citewell.ports import Writer
 from citewell.prompts import Template
 from citewell.types import Context, Message
@@ -66,7 +67,7 @@ def goes_on(message: str) -> bool:
 
 def has_own_entity(message: str) -> bool:
     """Whether a message names a finding, a disease, a test or a rule: it is searched as it stands, however short."""
-    return bool(RULE_ID.search(message) or mentions(message))
+    return bool(RULE_ID.search(message) or mentions(message) or put_together(message))
 
 
 def build_query(message: str, topic: str | None, history: Sequence[Message], rewrite: Rewrite | None) -> Query:
@@ -119,6 +120,7 @@ def named_plainly(query: str) -> str:
     >>> named_plainly("blood in my wee"), named_plainly("haematuria aged 60")
     ('blood in my wee (visible haematuria)', 'haematuria aged 60')
     """
-    names = dict.fromkeys(one.concept.name for one in mentions(query) if one.concept.id.startswith("GL:"))
+    ours = [one.concept.name for one in mentions(query) if one.concept.id.startswith("GL:")]
+    names = dict.fromkeys([*ours, *(name for name, _ in put_together(query))])
     new = [name for name in names if name.casefold() not in query.casefold()]
     return f"{query} ({', '.join(new)})" if new else query
