@@ -42,7 +42,9 @@ def imported(path: Path, vaults: Vaults) -> tuple[Counter[str], bool]:
         before = profile.record.facts.all(profile.record.scope)
         again = profile.record.import_file(path)
         facts = profile.record.facts.all(profile.record.scope)
-        is_same = facts == before and again.change.same == len(facts) and again.added.was_there
+        is_same = (
+            facts == before and again.change.same == len(facts) and again.added is not None and again.added.was_there
+        )
     return Counter(fact.kind for fact in facts if fact.kind in KINDS.values()), is_same
 
 

@@ -81,6 +81,17 @@ def test_own_words_alerts_and_their_end(record: Record) -> None:
     assert (status, out.partition("  ")[2].partition(";")[0]) == (0, "itch: 2 of 5")
 
 
+def test_everything_goes_out_as_fhir_and_comes_in_again(record: Record, tmp_path: Path) -> None:
+    fact = record.json("add", "allergy", "Latex")["fact"]
+    target = tmp_path / "record.json"
+    assert record.json("export", str(target)) == {"path": str(target), "size_bytes": target.stat().st_size}
+    assert target.stat().st_mode & 0o777 == 0o600
+    (told,) = record.json("import", str(target))["imported"]
+    assert (told["document_id"], told["facts"]) == (None, {"added": 0, "changed": 0, "same": 1})
+    assert record.json("facts") == {"facts": [fact]}
+    assert record("records", "export", str(target))[0] == 1
+
+
 def test_what_cannot_be_done_is_one_sentence(record: Record) -> None:
     for words, told in (
         (("facts", "--kind", "dream"), "--kind is one of person"),

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import uuid
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from pathlib import Path
@@ -12,12 +12,12 @@ from typing import TYPE_CHECKING, Any
 from citewell.adapters.records.facts import SqlFacts
 from citewell.adapters.store.engine import writing
 from citewell.bootstrap.home import read_source
-from citewell.errors import InputError, NotFound
+from citewell.errors import DamagedFile, InputError, NotFound
 from citewell.ingest.library import Added, check_embedder, unwatched
 from citewell.ingest.parse import safe_name
 from citewell.ingest.sniff import CDA, FHIR, sniff
 from citewell.ports.records import Change
-from citewell.types import OWNER_ID, Filing, Scope, Source
+from citewell.types import OWNER_ID, Filing, Scope, Source, State
 from citewell.types.facts import Allergy, Fact, Medication, Person, Symptom, Via, fact_id
 from citewell.types.facts_json import read_fact
 
@@ -34,9 +34,9 @@ SUBJECT = "self"
 
 @dataclass(frozen=True, slots=True)
 class Imported:
-    """What became of one file: its document, and what its facts changed."""
+    """What became of one file: its document (none of its own for a record that is restored), and its facts."""
 
-    added: Added
+    added: Added | None
     change: Change
     left_out: int = 0
     """Coded entries that became no fact."""
@@ -69,6 +69,8 @@ class Record:
         if told is None:
             return Imported(self._app.add_source(source, filing=Filing(subject=SUBJECT), watch=watch), Change())
         self._refuse_another_person(told)
+        if told.papers is not None:
+            return self._restored(told, told.papers, watch)
         library = self._app.library
         if (entry := library.same(source, subject=SUBJECT, scope=self.scope)) is not None:
             change = self.facts.put(told.read_from(entry.id), scope=self.scope)
@@ -79,6 +81,37 @@ class Record:
             entry = library.add_within(connection, source, reading, filing=Filing(subject=SUBJECT), scope=self.scope)
             change = self.facts.put_within(connection, told.read_from(entry.id), self.scope)
         return Imported(Added(entry, was_there=False), change, told.left_out)
+
+    def _restored(self, told: Told, papers: Sequence[tuple[str, Source]], watch: Callable[[Step], None]) -> Imported:
+        """Take a whole record in again: its documents as they were, and every fact with the words it was read from."""
+        library = self._app.library
+        if unknown := {fact.origin.document_id for fact in told.facts} - {None, *(old_id for old_id, _ in papers)}:
+            raise DamagedFile(f"{len(unknown)} documents are missing in this record. Export it again, with documents.")
+        check_embedder(library, self._app.embedder.fingerprint)
+        known = {old_id: library.same(source, subject=SUBJECT, scope=self.scope) for old_id, source in papers}
+        new = [(old_id, source) for old_id, source in papers if known[old_id] is None]
+        readings = {old_id: self._app.reader.read(source, chunking=None, watch=watch) for old_id, source in new}
+        ids = {old_id: entry.id for old_id, entry in known.items() if entry is not None}
+        filing = Filing(subject=SUBJECT)
+        with writing(library.engine, library.path) as connection:
+            for old_id, source in new:
+                added = library.add_within(connection, source, readings[old_id], filing=filing, scope=self.scope)
+                ids[old_id] = added.id
+            change = self.facts.put_within(connection, told.restored(ids), self.scope)
+        return Imported(None, change, told.left_out)
+
+    def export(self) -> bytes:
+        """Everything as one FHIR R4 bundle, not encrypted: facts, and the documents that they were read from."""
+        from citewell.adapters.records.fhir_write import write_bundle
+
+        library, facts = self._app.library, self.facts.all(self.scope)
+        read = {fact.origin.document_id for fact in facts}
+        papers = [
+            (entry, library.original(entry.id, self.scope))
+            for entry in reversed(library.entries(self.scope))
+            if entry.id in read or (entry.is_current and entry.state is State.COMPLETED)
+        ]
+        return write_bundle(self.scope.tenant, facts, papers)
 
     # ----------------------------------------------------------------------------------------- alerts and own words
 

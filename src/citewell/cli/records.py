@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 from collections.abc import Sequence
 from functools import partial
 from pathlib import Path
@@ -95,6 +96,29 @@ def labs(
     show(found, json=json)
 
 
+@app.command()
+def export(
+    context: typer.Context,
+    target: Annotated[Path, typer.Argument(help="The file to write; it must not exist.", show_default=False)],
+    vault: Vault = None,
+    passphrase_stdin: PassphraseStdin = False,
+    home: Home = None,
+    json: Json = False,
+) -> None:
+    """Write everything as a FHIR R4 bundle, for another program or doctor; the file is not encrypted."""
+    with opened_profile(context, home, vault, from_stdin=passphrase_stdin) as profile:
+        data = profile.record.export()
+    try:
+        with os.fdopen(os.open(target, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o600), "wb") as file:
+            file.write(data)
+    except OSError as error:
+        raise InputError(f"{target} cannot be written: {error.strerror}. Choose another name or place.") from error
+    if json:
+        print_json({"path": str(target), "size_bytes": len(data)})
+    else:
+        typer.echo(printable(f"Written to {target}. Everybody who has this file can read it: keep it safe."))
+
+
 app.command()(records_review.review)
 app.command()(records_review.confirm)
 app.command()(records_review.correct)
@@ -121,22 +145,24 @@ def show(found: Sequence[Fact], *, json: bool, with_kind: bool = False) -> None:
 
 
 def _imported_json(file: Path, imported: Imported) -> dict[str, Any]:
-    entry, change = imported.added.entry, imported.change
+    change, entry = imported.change, imported.added.entry if imported.added else None
     return {
         "path": str(file),
-        "document_id": entry.id,
-        "title": entry.title,
-        "was_there": imported.added.was_there,
+        "document_id": entry.id if entry else None,
+        "title": entry.title if entry else None,
+        "was_there": imported.added.was_there if imported.added else False,
         "facts": {"added": change.added, "changed": change.changed, "same": change.same},
         "left_out": imported.left_out,
-        "notes": list(entry.notes),
+        "notes": list(entry.notes) if entry else [],
     }
 
 
 def _imported_line(imported: Imported) -> str:
-    entry, change = imported.added.entry, imported.change
-    mark = "=" if imported.added.was_there else "✓"
+    change, entry = imported.change, imported.added.entry if imported.added else None
+    mark = "=" if imported.added and imported.added.was_there else "✓"
     told = f"{change.added} new facts, {change.changed} changed, {change.same} as before"
+    if entry is None:
+        return f"{mark} A whole record with its documents: {told}"
     notes = "".join(f"\n    {note}" for note in entry.notes)
     if imported.left_out:
         notes += f"\n    {imported.left_out} coded entries became no fact: they have no name, or deny something."

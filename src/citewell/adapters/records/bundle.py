@@ -11,6 +11,11 @@ from typing import Any
 from citewell.errors import CitewellError, DamagedFile
 
 Json = Mapping[str, Any]
+RECORD_SYSTEM = "urn:citewell:record"
+"""Marks a bundle that Citewell wrote: it holds a whole record, with its documents."""
+FACT_EXTENSION = "urn:citewell:fact"
+"""A bundle that Citewell wrote carries every fact whole, so that it is read again as it was."""
+DOCUMENT_EXTENSION = "urn:citewell:document"
 MISTAKEN = frozenset({"entered-in-error", "refuted"})
 
 
@@ -38,6 +43,8 @@ class Bundle:
 
     entries: tuple[Entry, ...]
     called: Mapping[str, Entry]
+    is_own: bool = False
+    """Whether Citewell wrote it."""
 
     def of(self, *kinds: str) -> list[Entry]:
         """The entries of these kinds that hold, in the order of the file."""
@@ -70,7 +77,9 @@ def read_bundle(data: bytes) -> Bundle:
                 raise DamagedFile(f"Entry {entry.number} ({entry.kind}) has the id of another entry. Export it again.")
     if len({entry.id for entry in entries if entry.kind == "Patient"}) > 1:
         raise DamagedFile("The bundle is about several people. Export one person at a time.")
-    return Bundle(entries, called)
+    identifier = told.get("identifier")
+    is_own = isinstance(identifier, dict) and identifier.get("system") == RECORD_SYSTEM
+    return Bundle(entries, called, is_own)
 
 
 def _entry(number: int, one: Any) -> Entry:

@@ -48,7 +48,8 @@ class SqlFacts:
             connection.execute(insert(facts), [_row(fact, tenant) for fact in new])
         changed = 0
         for fact in given:
-            if (row := known.get(fact.id)) is None or _content(fact_json(fact)) == _content(row.read_as):
+            row = known.get(fact.id)
+            if row is None or _content(fact_json(fact)) in (_content(row.read_as), _content(row.body)):
                 continue
             changed += 1
             values: AsPlain = {"read_as": fact_json(fact)}

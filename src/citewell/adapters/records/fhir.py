@@ -2,24 +2,23 @@
 
 from __future__ import annotations
 
+import base64
 import json
 from collections import Counter
 from collections.abc import Callable, Iterator, Sequence
 from itertools import groupby
 
-from citewell.adapters.records.bundle import Bundle, Entry, Json, in_entry, read_bundle
+from citewell.adapters.records.bundle import FACT_EXTENSION, Bundle, Entry, Json, in_entry, read_bundle
 from citewell.adapters.records.fhir_facts import READERS, read_professional
 from citewell.adapters.records.told import Told
 from citewell.adapters.records.values import ending, first, moment, must_name, name_of
 from citewell.ingest.canonical import Canonical
-from citewell.types import Document, Metadata
+from citewell.types import Document, Metadata, Source
 from citewell.types.facts import Fact, LabResult, Moment, Person
 from citewell.types.facts_json import read_fact
 from citewell.types.facts_line import line_of, shown
 
 MEDIA_TYPE = "application/fhir+json"
-FACT_EXTENSION = "urn:citewell:fact"
-"""A bundle that Citewell wrote carries every fact whole, so that it is read again as it was."""
 HEADINGS = {
     "person": "Person",
     "allergy": "Allergies",
@@ -60,7 +59,8 @@ def read_fhir(data: bytes) -> Told:
         metadata=Metadata(),
         notes=tuple(_notes(bundle)),
     )
-    return Told(document, tuple(facts.values()), spans)
+    papers = tuple(_papers(bundle)) if bundle.is_own else None
+    return Told(document, tuple(facts.values()), spans, papers=papers)
 
 
 def _facts(bundle: Bundle) -> Iterator[Fact]:
@@ -74,6 +74,14 @@ def _facts(bundle: Bundle) -> Iterator[Fact]:
             elif (reader := READERS.get(entry.kind)) is not None and (fact := reader(entry, bundle)) is not None:
                 yield fact
     yield from _professionals(bundle)
+
+
+def _papers(bundle: Bundle) -> Iterator[tuple[str, Source]]:
+    """The documents inside a bundle that Citewell wrote, by the ids that its facts know them by."""
+    for entry in bundle.of("DocumentReference"):
+        with in_entry(entry):
+            held = entry.resource["content"][0]["attachment"]
+            yield entry.id, Source(base64.b64decode(held["data"], validate=True), str(held["title"]))
 
 
 def _professionals(bundle: Bundle) -> Iterator[Fact]:

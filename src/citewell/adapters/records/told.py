@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass, replace
 
-from citewell.types import Document
+from citewell.types import Document, Source
 from citewell.types.facts import Fact, Origin, Via
 
 NOT_YET = Origin(Via.DOCUMENT, "", 0, 0)
@@ -23,11 +23,23 @@ class Told:
     left_out: int = 0
     """Coded entries that became no fact: they have no name, or say that something was not so."""
 
+    papers: tuple[tuple[str, Source], ...] | None = None
+    """Of a record that Citewell wrote: its documents, by the ids that its facts know them by."""
+
     def read_from(self, document_id: str) -> list[Fact]:
         """The facts, once the document has an id; what a person had told stays told by them."""
         return [
             replace(fact, origin=Origin(Via.DOCUMENT, document_id, *self.spans[fact.id]))
             if fact.origin.via is Via.DOCUMENT
+            else fact
+            for fact in self.facts
+        ]
+
+    def restored(self, ids: Mapping[str, str]) -> list[Fact]:
+        """The facts of a record that Citewell wrote, read from the same documents under their new ids."""
+        return [
+            replace(fact, origin=replace(fact.origin, document_id=ids[fact.origin.document_id]))
+            if fact.origin.document_id is not None
             else fact
             for fact in self.facts
         ]

@@ -1,0 +1,125 @@
+"""A record goes out as a FHIR bundle and comes in again as the same record."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterator
+from dataclasses import replace
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from citewell.adapters.embedding.minilm import MiniLM
+from citewell.bootstrap import App, build
+from citewell.bootstrap.records import Record
+from citewell.config import Settings
+from citewell.errors import DamagedFile
+from citewell.ports.records import Change
+from citewell.types import Source
+from citewell.types.facts import Fact
+from citewell.types.facts_json import fact_json
+from tests.contracts.test_facts import ALL as EVERY_KIND
+from tests.core.test_fhir_records import ALL, bundle
+
+LETTER = Source(b"Dear Ann, please take the tablets with water. Dr Chen", "letter.txt")
+
+
+@pytest.fixture
+def record(app: App) -> Record:
+    made = Record(app)
+    made.import_source(Source(bundle(*ALL), "hospital.json"))
+    made.import_source(LETTER)
+    made.facts.put([fact for fact in EVERY_KIND if fact.kind != "person"], scope=made.scope)
+    (allergy,) = (fact for fact in made.facts.all(made.scope, kind="allergy") if fact.origin.document_id)
+    made.facts.correct(allergy.id, {"reaction": "hives"}, made.scope)
+    (medicine,) = (fact for fact in made.facts.all(made.scope, kind="medication") if fact.origin.document_id)
+    made.facts.reject(medicine.id, made.scope)
+    return made
+
+
+@pytest.fixture
+def elsewhere(tmp_path: Path, embedder: MiniLM) -> Iterator[Record]:
+    with build(Settings(home=tmp_path / "elsewhere", tenant="another-vault")) as app:
+        app.__dict__["embedder"] = embedder
+        yield Record(app)
+
+
+def words(record: Record, fact: Fact) -> str | None:
+    """What a fact was read from."""
+    if fact.origin.document_id is None:
+        return None
+    text = record._app.library.opened(fact.origin.document_id, record.scope)[1].text
+    return text[fact.origin.start : fact.origin.end]
+
+
+def shape(record: Record) -> list[Any]:
+    """All facts with the words they were read from, whatever the ids of their documents are."""
+    told = [
+        (fact_json(fact) | {"origin": (fact.origin.via, fact.origin.start)}, words(record, fact))
+        for fact in record.facts.all(record.scope)
+    ]
+    return sorted(told, key=lambda pair: str(pair[0]["id"]))
+
+
+def test_a_record_comes_in_again_as_it_went_out(record: Record, elsewhere: Record) -> None:
+    imported = elsewhere.import_source(Source(record.export(), "record.json"))
+    assert imported.change == Change(added=len(record.facts.all(record.scope)))
+    assert shape(elsewhere) == shape(record)
+    assert [one.name for one in elsewhere._app.entries()] == [one.name for one in record._app.entries()]
+    assert [one.reaction for one in elsewhere.facts.allergies(elsewhere.scope) if one.origin.document_id] == ["hives"]
+    again = elsewhere.import_source(Source(elsewhere.export(), "record.json"))
+    assert again.change == Change(same=len(record.facts.all(record.scope)))
+    assert len(elsewhere._app.entries()) == 2
+
+
+def test_importing_it_where_it_came_from_changes_nothing(record: Record) -> None:
+    before = (record.facts.all(record.scope), record._app.entries())
+    assert record.import_source(Source(record.export(), "record.json")).change == Change(same=len(before[0]))
+    assert (record.facts.all(record.scope), record._app.entries()) == before
+
+
+def test_what_was_rejected_stays_out(record: Record, elsewhere: Record) -> None:
+    elsewhere.import_source(Source(record.export(), "record.json"))
+    assert [fact.generic_name for fact in elsewhere.facts.active_medications(elsewhere.scope)] == ["Warfarin sodium"]
+
+
+def test_others_can_read_it_by_its_fhir_fields_alone(record: Record, elsewhere: Record) -> None:
+    told = json.loads(record.export())
+    for one in told["entry"]:
+        one["resource"].pop("extension", None)
+    del told["identifier"]
+    elsewhere.import_source(Source(json.dumps(told).encode(), "plain.json"))
+    assert {fact.allergen for fact in elsewhere.facts.allergies(elsewhere.scope)} == {"Penicillin V", "Penicillin"}
+    assert {fact.generic_name for fact in elsewhere.facts.active_medications(elsewhere.scope)} == {"Warfarin sodium"}
+    assert [one.value for one in elsewhere.facts.trend("inr", elsewhere.scope)] == [2.4, 9.1, 2.6, 9.1]
+    assert len(elsewhere.facts.critical_results(elsewhere.scope)) == 2
+
+
+def test_a_record_without_its_documents_is_refused_whole(record: Record, elsewhere: Record) -> None:
+    told = json.loads(record.export())
+    told["entry"] = [one for one in told["entry"] if one["resource"]["resourceType"] != "DocumentReference"]
+    with pytest.raises(DamagedFile, match="1 documents are missing"):
+        elsewhere.import_source(Source(json.dumps(told).encode(), "record.json"))
+    assert (elsewhere.facts.all(elsewhere.scope), elsewhere._app.entries()) == ([], [])
+
+
+def test_a_changed_document_or_fact_inside_it_is_refused_whole(record: Record, elsewhere: Record) -> None:
+    whole = record.export()
+    for change in (
+        lambda one: one["content"][0]["attachment"].update(data="!!!") if "content" in one else None,
+        lambda one: one["extension"][0].update(valueString='{"kind": "allergy"}') if "code" in one else None,
+    ):
+        told = json.loads(whole)
+        for one in told["entry"]:
+            change(one["resource"])
+        with pytest.raises(DamagedFile, match=r"Entry \d+ \(\w+\) is wrong"):
+            elsewhere.import_source(Source(json.dumps(told).encode(), "record.json"))
+    assert (elsewhere.facts.all(elsewhere.scope), elsewhere._app.entries()) == ([], [])
+
+
+def test_an_unconfirmed_fact_is_unconfirmed_on_the_other_side(record: Record, elsewhere: Record) -> None:
+    guess = replace(record.facts.all(record.scope, kind="procedure")[0], id="11111111-1111-4111-8111-111111111111")
+    record.facts.put([replace(guess, is_verified=False)], scope=record.scope)
+    elsewhere.import_source(Source(record.export(), "record.json"))
+    assert guess.id in {fact.id for fact in elsewhere.facts.unverified(elsewhere.scope)}
