@@ -6,7 +6,7 @@ import math
 from pathlib import Path
 
 import pytest
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from citewell.assistants.records.boundary import Boundary
@@ -135,6 +135,30 @@ def test_an_attribution_names_a_document_a_professional_or_a_citation(sentence: 
     assert isinstance(check_sentence(sentence, NOTHING), Passed) == is_placed
 
 
+@pytest.mark.parametrize(
+    "sentence",
+    [
+        "You ha\u200bve lupus.",
+        "Y\u043eu have lupus.",
+        "**You** have lupus.",
+        "You _have_ lupus.",
+        "<b>You have</b> lupus.",
+        "“You have” lupus.",
+        "YOU\u00a0HAVE LUPUS!!!",
+        "You\nhave lupus.",
+        "1. **Take** two tablets.",
+        "You have " * 5_000,
+    ],
+)
+def test_a_phrase_does_not_hide_behind_marks(sentence: str) -> None:
+    assert isinstance(make_safe(sentence, boundary=Boundary.AWARENESS, sources=NOTHING), Blocked)
+
+
+def test_marks_hide_no_attribution() -> None:
+    sentence = "**Dr Chen** noted that you have lupus."
+    assert check_sentence(sentence, NOTHING) == Passed(sentence)
+
+
 def test_attribution_excuses_no_advice_and_no_alarm() -> None:
     assert not isinstance(check_sentence("Your documents show that you should stop aspirin.", NOTHING), Passed)
     assert not isinstance(check_sentence("Dr Chen noted that this is deadly.", NOTHING), Passed)
@@ -190,11 +214,15 @@ def test_the_calm_words_exist_in_every_language_and_pass_the_filter() -> None:
         assert make_safe(text, boundary=Boundary.UNDERSTANDING, sources=NOTHING) == Passed(text)
 
 
-@given(st.text(max_size=300))
+WRITTEN = [row[-1] for row in table("records_sentences.tsv") + table("records_sentences_traps.tsv")]
+
+
+@settings(deadline=None)
+@given(st.lists(st.one_of(st.sampled_from(WRITTEN), st.text(max_size=60)), max_size=5).map(" ".join))
 def test_what_comes_out_is_clean_or_calm(answer: str) -> None:
-    outcome = make_safe(answer, boundary=Boundary.UNDERSTANDING, sources=NOTHING)
-    again = make_safe(outcome.text, boundary=Boundary.UNDERSTANDING, sources=NOTHING)
-    assert isinstance(again, Passed)
+    outcome = make_safe(answer, boundary=Boundary.UNDERSTANDING, sources=RECORD)
+    again = make_safe(outcome.text, boundary=Boundary.UNDERSTANDING, sources=RECORD)
+    assert again == Passed(outcome.text)
 
 
 def test_confidence_is_the_product_of_its_three_factors_and_nothing_without_evidence() -> None:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import unicodedata
 
 import pytest
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from citewell.assistants.records.screening import FILTERED, MAX_CHARACTERS, Screened, screen
@@ -132,6 +132,7 @@ def test_the_block_cannot_be_closed_from_inside() -> None:
     assert "5 &lt; 6 &amp; 7 &gt; 6" in block
 
 
+@settings(deadline=None)
 @given(st.text(max_size=400))
 def test_whatever_is_written_comes_out_clean(question: str) -> None:
     screened = screen(question)

@@ -9,10 +9,13 @@ from functools import cache
 from typing import Literal, cast
 
 from citewell.assistants.records.cues import Language, languages_in, spelled, whole_words
+from citewell.assistants.records.screening import plain_letters, without_invisible
 from citewell.assistants.records.sources import Sources
 from citewell.assistants.records.tables import rows
 
 Category = Literal["alarming", "prescriptive", "diagnostic", "unattributed"]
+BEFORE = 200
+"""How many characters before a phrase are looked at for what excuses it."""
 EXEMPT: frozenset[Category] = frozenset({"diagnostic", "unattributed"})
 """What a sentence may say that tells where it stands."""
 
@@ -65,9 +68,21 @@ def is_attributed(sentence: str) -> bool:
     >>> is_attributed("Dr Chen noted a cough."), is_attributed("You have a cough.")
     (True, False)
     """
-    plain = spelled(sentence)
+    plain = spelled(bare(sentence))
     spoken = {*languages_in(plain), "en"}  # citations stand with the English rows
     return any(pattern.search(plain) for language, pattern in _attributions() if language in spoken)
+
+
+_MARKUP = re.compile(r"</?[a-z][^<>]{0,40}>|[*_`~#“”„«»\"]+", re.IGNORECASE)
+
+
+def bare(sentence: str) -> str:
+    """A sentence without marks and characters between which a phrase could hide.
+
+    >>> bare("**You** ha\u200bve lupus")
+    'You have lupus'
+    """
+    return _MARKUP.sub("", without_invisible(sentence))
 
 
 def find_phrases(sentence: str, sources: Sources) -> tuple[Finding, ...]:
@@ -77,7 +92,7 @@ def find_phrases(sentence: str, sources: Sources) -> tuple[Finding, ...]:
     ['prescriptive']
     """
     is_placed = is_attributed(sentence)
-    plain = spelled(sources.without_quotes(sentence) if is_placed else sentence)
+    plain = plain_letters(spelled(bare(sources.without_quotes(sentence) if is_placed else sentence)))
     spoken = languages_in(plain)
     found = [
         Finding(category, language, *match.span())
@@ -94,7 +109,7 @@ def _is_excused(category: Category, plain: str, start: int) -> bool:
     """Whether what stands before a phrase makes it a question or a condition."""
     if category == "unattributed" and plain.endswith("?"):
         return True
-    before = plain[:start]
+    before = plain[max(0, start - BEFORE) : start]
     return any(category in categories and pattern.search(before) for categories, pattern in _excuses())
 
 

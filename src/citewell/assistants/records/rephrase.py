@@ -6,7 +6,7 @@ import re
 from functools import cache
 
 from citewell.assistants.records.cues import spelled
-from citewell.assistants.records.phrases import Category, Finding, filled
+from citewell.assistants.records.phrases import Category, Finding, bare, filled
 from citewell.assistants.records.sources import Sources
 from citewell.assistants.records.tables import rows
 
@@ -38,7 +38,7 @@ def rephrase(sentence: str, finding: Finding, sources: Sources) -> str | None:
     """
     marks = "".join(f" {mark.strip()}" for mark in _MARKS.findall(sentence))
     opening = sentence[: _opened(sentence)]
-    plain = _END.sub("", spelled(_MARKS.sub("", sentence[len(opening) :])))
+    plain = _END.sub("", spelled(bare(_MARKS.sub("", sentence[len(opening) :]))))
     for category, language, needs, pattern, words in _rules():
         match = pattern.fullmatch(plain) if (category, language) == (finding.category, finding.language) else None
         if match is None:

@@ -20,6 +20,10 @@ WORST: tuple[Category, ...] = ("alarming", "prescriptive", "diagnostic", "unattr
 """Which calm words are shown where several would fit, and what is rephrased first."""
 
 
+MAX_SENTENCE = 2_000
+"""A longer sentence is none; it is not shown, for nobody could check it in time."""
+
+
 @dataclass(frozen=True, slots=True)
 class Passed:
     """May be shown as it is."""
@@ -59,7 +63,7 @@ def make_safe(answer: str, *, boundary: Boundary, sources: Sources) -> Outcome:
         outcome = check_sentence(body[start:end], sources)
         findings += () if isinstance(outcome, Passed) else outcome.findings
         if isinstance(outcome, Blocked):  # what follows is not shown either, and need not be read
-            return Blocked(head + _calm(outcome.findings, language), tuple(findings))
+            return Blocked(head + outcome.text, tuple(findings))
         said += [body[at:start], outcome.text]
         at = end
     text = head + "".join([*said, body[at:]])
@@ -68,6 +72,8 @@ def make_safe(answer: str, *, boundary: Boundary, sources: Sources) -> Outcome:
 
 def check_sentence(sentence: str, sources: Sources) -> Outcome:
     """Filter one sentence, as they are released to the screen."""
+    if len(sentence) > MAX_SENTENCE:
+        return Blocked(template("boundary", language_of(sentence[:MAX_SENTENCE])), ())
     findings = find_phrases(sentence, sources)
     if not findings:
         return Passed(sentence)
