@@ -1,0 +1,194 @@
+"""Which facts a question names: medicines by any name or class, tests as patients call them, people by surname."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable, Iterator
+from dataclasses import dataclass
+from functools import cache, lru_cache
+
+from citewell.answer.verify_names import Medicine, medicines
+from citewell.assistants.records.cues import spelled, whole_words
+from citewell.assistants.records.tables import rows
+from citewell.clinical import Lexicon, fold
+from citewell.types.facts import (
+    Allergy,
+    Appointment,
+    Diagnosis,
+    Fact,
+    LabResult,
+    Medication,
+    Procedure,
+    Professional,
+    Referral,
+    Symptom,
+    Vaccination,
+)
+
+_WORD = re.compile(r"[^\W\d_]{3,}|[^\W_]*\d[^\W_]*")
+_OWN = re.compile(r"\b(?:my|mine|i|me|mon|ma|mes|je|mein\w*|ich|mir|mich)\b")
+_GENERIC = re.compile(
+    r"procedure|operat|surger|interven|vaccin|immuni|booster|inoculat|referr|symptom|complain|appoint|history|record"
+    r"|recent|latest|against|hospital|impf|eingriff|opéra|document|already|receive|perform|mention|anything|happened"
+)
+SPECIFIC = 7
+"""Letters from which a word names something, when nothing in the record is called so."""
+COMMON = frozenset(
+    """hydrochloride hydrobromide sodium potassium calcium acid sulfate bitartrate succinate tartrate maleate oral
+    tablet capsule solution injection human extended release allergy drug substance food product class with the and for
+    from disorder finding situation condition status history normal body blood encounter problem symptom check total
+    mass volume serum plasma count automated dr mrs mr miss type chronic acute seasonal injectable preservative free
+    general examination visit screening test level due primary unspecified patient procedure therapy of in to my is am
+    what how when was were did does have has had are can take last next new any all about this that not who which
+    medication medicine reaction since stop started stopped long should ask doctor""".split()
+)
+"""Words of names that tell nothing apart."""
+
+
+@dataclass(frozen=True, slots=True)
+class Names:
+    """The names in one question."""
+
+    words: frozenset[str]
+    concepts: frozenset[str]
+    medicines: tuple[Medicine, ...]
+    classes: frozenset[str]
+    """Classes of medicines, as patients call them."""
+    tests: tuple[tuple[str, re.Pattern[str]], ...]
+    """What the question calls a test, and how records call it."""
+    lexicon: Lexicon
+    text: str
+
+    @classmethod
+    def of(cls, question: str, lexicon: Lexicon) -> Names:
+        """Read once for all facts."""
+        text = spelled(question).casefold()
+        for words, also in rows("lay.tsv"):
+            if whole_words(words).search(text):
+                text += f" ({also})"
+        classes = (families.split("|") for words, families in _classes() if words.search(text))
+        return cls(
+            words=frozenset(fold(word) for word in _WORD.findall(text)) - COMMON,
+            concepts=frozenset(_concepts(question, lexicon)),
+            medicines=medicines(text),
+            classes=frozenset(family for families in classes for family in families),
+            tests=tuple((found.group(), name) for words, name in _tests() if (found := words.search(text))),
+            lexicon=lexicon,
+            text=text,
+        )
+
+    def fit(self, fact: Fact) -> bool:
+        """Whether the question names this fact."""
+        if isinstance(fact, LabResult) and self.tests:
+            return any(name.search(part) for _, name in self.tests for part in _tests_of(fact))
+        if isinstance(fact, Procedure | Vaccination) and self._fits_part(fact.name):
+            return True
+        if isinstance(fact, Medication | Allergy) and (self.medicines or self.classes):
+            return any(self._fits_medicine(one) for name in names_of(fact) for one in medicines(name))
+        return any(self._fits_words(name) for name in names_of(fact))
+
+    def unknown(self, facts: Iterable[Fact]) -> list[str]:
+        """The medicines and tests that the question names and the record does not have, as they are written."""
+        known = [one for one in facts if isinstance(one, Medication | Allergy)]
+        results = [one for one in facts if isinstance(one, LabResult)]
+        lost = [
+            self.text[one.start : one.end]
+            for one in self.medicines
+            if not any(_is_kin(one, other) for fact in known for name in names_of(fact) for other in medicines(name))
+        ]
+        return lost + [
+            words
+            for words, name in self.tests
+            if not any(name.search(part) for one in results for part in _tests_of(one))
+        ]
+
+    @property
+    def is_own(self) -> bool:
+        """Whether the question is about the person who asks."""
+        return _OWN.search(self.text) is not None
+
+    @property
+    def specific(self) -> tuple[str, ...]:
+        """Its long words, without those that only say what kind of thing is asked for."""
+        found = (word for word in _WORD.findall(self.text) if len(word) >= SPECIFIC and not _GENERIC.match(word))
+        return tuple(dict.fromkeys(word for word in found if fold(word) not in COMMON))
+
+    def _fits_medicine(self, held: Medicine) -> bool:
+        return held.family in self.classes or any(_is_kin(one, held) for one in self.medicines)
+
+    def _fits_part(self, name: str) -> bool:
+        """Whether one long word of a name is asked for: nobody says all of “zoster vaccine, live”."""
+        long = (word for word in _telling(name) if len(word) >= SPECIFIC and not _GENERIC.match(word))
+        return any(word in self.words for word in long)
+
+    def _fits_words(self, name: str) -> bool:
+        """Whether all telling words of a name are asked for, or it is another name of what is asked for."""
+        telling = _telling(name)
+        return bool(telling and telling <= self.words) or not self.concepts.isdisjoint(_concepts(name, self.lexicon))
+
+
+def named(question: str, facts: Iterable[Fact], lexicon: Lexicon) -> tuple[Fact, ...]:
+    """The facts that a question names, in the order given."""
+    asked = Names.of(question, lexicon)
+    return tuple(one for one in facts if asked.fit(one))
+
+
+def _is_kin(one: Medicine, other: Medicine) -> bool:
+    """The same medicine, or a class and one of its own."""
+    return one.name == other.name or (one.is_class != other.is_class and one.family == other.family)
+
+
+@cache
+def _tests() -> tuple[tuple[re.Pattern[str], re.Pattern[str]], ...]:
+    return tuple((whole_words(words), re.compile(name, re.IGNORECASE)) for words, name in rows("tests.tsv"))
+
+
+@cache
+def _classes() -> tuple[tuple[re.Pattern[str], str], ...]:
+    return tuple((whole_words(words), families) for words, families in rows("classes.tsv"))
+
+
+@lru_cache(maxsize=20_000)
+def _telling(name: str) -> frozenset[str]:
+    return frozenset(fold(word) for word in _WORD.findall(name.casefold())) - COMMON
+
+
+def _tests_of(fact: LabResult) -> tuple[str, ...]:
+    return (fact.test_name, *(part.test_name for part in fact.parts))
+
+
+@lru_cache(maxsize=20_000)
+def _concepts(text: str, lexicon: Lexicon) -> tuple[str, ...]:
+    """The concepts that a text names; words for a kind of thing, such as “vaccination”, name none of its kind."""
+    return tuple(
+        one.concept.id
+        for one in lexicon.find(text)
+        if one.tag != "ambiguous" and not _GENERIC.match(text[one.start : one.end].casefold())
+    )
+
+
+def names_of(fact: Fact) -> Iterator[str]:
+    """What a fact may be called."""
+    match fact:
+        case Medication():
+            yield from (one for one in (fact.generic_name, fact.brand_name) if one)
+            yield from (one.name for one in fact.ingredients)
+        case LabResult():
+            yield fact.test_name.partition(" [")[0].partition(" in ")[0]
+        case Allergy():
+            yield fact.allergen
+        case Symptom():
+            yield fact.specific
+        case Professional():
+            yield surname(fact.name)
+        case Diagnosis() | Procedure() | Vaccination() | Appointment() | Referral():
+            yield fact.name
+
+
+def surname(name: str) -> str:
+    """The last name of a person, by which others call them.
+
+    >>> surname("Dr. Terrance Schultz")
+    'Schultz'
+    """
+    return name.rsplit(maxsplit=1)[-1] if name.strip() else name

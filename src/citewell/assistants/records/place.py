@@ -1,0 +1,74 @@
+"""Where the words of a fact stand: as a passage that can be cited and opened."""
+
+from __future__ import annotations
+
+from bisect import bisect_right
+from collections.abc import Iterable
+from dataclasses import dataclass, field
+from datetime import UTC, datetime, time
+
+from citewell.errors import NotFound
+from citewell.ports import Library
+from citewell.types import Chunk, Document, Entry, Hit, Scope, Why
+from citewell.types.facts import Fact
+
+Opened = tuple[Entry, Document, tuple[Chunk, ...]]
+KEPT = 64
+"""Documents that stay open for the next question."""
+
+
+@dataclass(frozen=True)
+class Places:
+    """The documents that facts were read from."""
+
+    library: Library
+    _opened: dict[tuple[str, int], Opened] = field(default_factory=dict)
+
+    def hits(self, facts: Iterable[Fact], scope: Scope) -> list[Hit]:
+        """Each fact that was read from a document, as the passage of its own line; others have no place."""
+        found = []
+        for fact in facts:
+            origin = fact.origin
+            if origin.document_id is None or origin.start is None or origin.end is None:
+                continue
+            try:
+                opened = self._open(origin.document_id, scope)
+            except NotFound:  # its document was erased; the fact is on the facts page, without a place
+                continue
+            found.append(_hit(opened, origin.start, origin.end))
+        return found
+
+    def dated(self, document_id: str, scope: Scope) -> datetime | None:
+        """The day of a document, where it says one."""
+        published = self._open(document_id, scope)[1].metadata.published
+        return None if published is None else datetime.combine(published, time(), UTC)
+
+    def _open(self, document_id: str, scope: Scope) -> Opened:
+        self.library.entry(document_id, scope)  # who may see it is asked each time
+        key = (document_id, self.library.stamp())
+        if key not in self._opened:
+            for old in list(self._opened)[: 1 - KEPT]:
+                self._opened.pop(old, None)
+            self._opened[key] = self.library.opened(document_id, scope)
+        return self._opened[key]
+
+
+def _hit(opened: Opened, start: int, end: int) -> Hit:
+    entry, document, chunks = opened
+    at = max(0, bisect_right([chunk.start for chunk in chunks], start) - 1)
+    return Hit(
+        document_id=entry.id,
+        document=entry.title,
+        version=entry.version,
+        chunk_index=at,
+        start=start,
+        end=end,
+        text=document.text[start:end],
+        page=document.layout.page_at(start),
+        section=chunks[at].section if chunks else (),
+        tags=(),
+        raw_cosine=1.0,
+        rank_score=1.0,
+        relevance=1.0,
+        why=Why(None, None, (), None),
+    )

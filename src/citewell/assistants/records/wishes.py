@@ -1,0 +1,109 @@
+"""What a question wants from the facts: which kinds, since when, and whether the newest, the course or the past."""
+
+from __future__ import annotations
+
+import re
+from dataclasses import dataclass
+from datetime import UTC, datetime, timedelta
+from enum import StrEnum
+from functools import cache
+
+from citewell.assistants.records.cues import spelled, whole_words
+from citewell.assistants.records.tables import rows
+
+READ = 300
+"""How many characters of a question are read."""
+
+
+class Wish(StrEnum):
+    """Something that facts can tell."""
+
+    PREPARE = "prepare"
+    CHANGES = "changes"
+    PRESCRIBER = "prescriber"
+    ALLERGIES = "allergies"
+    TREND = "trend"
+    RESULTS = "results"
+    MEDICINES = "medicines"
+    DIAGNOSES = "diagnoses"
+    PROCEDURES = "procedures"
+    VACCINATIONS = "vaccinations"
+    VISITS = "visits"
+    SAID = "said"
+    REFERRALS = "referrals"
+    SYMPTOMS = "symptoms"
+    PERSON = "person"
+    PAST = "past"
+    LATEST = "latest"
+
+
+@dataclass(frozen=True, slots=True)
+class Wishes:
+    """All that one question wants."""
+
+    all: frozenset[Wish]
+    since: datetime | None = None
+    until: datetime | None = None
+
+    def __contains__(self, wish: Wish) -> bool:
+        return wish in self.all
+
+
+@cache
+def _cues() -> tuple[tuple[Wish, re.Pattern[str]], ...]:
+    return tuple((Wish(wish), whole_words(pattern)) for wish, _, pattern in rows("wishes.tsv"))
+
+
+def wishes(question: str, *, now: datetime) -> Wishes:
+    """What a question wants.
+
+    >>> found = wishes("What changed since March 2024?", now=datetime(2026, 1, 1, tzinfo=UTC))
+    >>> Wish.CHANGES in found, found.since.isoformat()
+    (True, '2024-03-01T00:00:00+00:00')
+    """
+    text = spelled(question[:READ]).casefold()
+    since, until = _range(text, now)
+    return Wishes(frozenset(wish for wish, cue in _cues() if cue.search(text)), since, until)
+
+
+# ------------------------------------------------------------------------------------------------------------- dates
+
+_MONTHS = "january february march april may june july august september october november december".split()
+_MONTH = "|".join(f"{name}|{name[:3]}" for name in _MONTHS)
+_DATE = rf"(?:(?P<day>\d{{1,2}})(?:st|nd|rd|th)? )?(?:(?P<month>{_MONTH})\.?,? )?(?P<year>(?:19|20)\d\d)(?!\d)"
+_ISO = re.compile(r"(?P<year>(?:19|20)\d\d)-(?P<month>\d\d)(?:-(?P<day>\d\d))?")
+_SINCE = re.compile(rf"\b(?:since|after|from) (?:the )?{_DATE}")
+_IN = re.compile(rf"\b(?:in|on|during|of|from|visit(?: on)?) (?:the )?{_DATE}")
+_AGO = re.compile(
+    r"\b(?:in|over|during|for|within) (?:the )?(?:last|past) (?P<count>\d+|a|one|two|three|four|six|few)? ?"
+    r"(?P<unit>day|week|month|year)s?\b|\bsince (?P<other>last) (?P<one>week|month|year)\b"
+)
+_DAYS = {"day": 1, "week": 7, "month": 31, "year": 366}
+_COUNTS = {"a": 1, "one": 1, "two": 2, "three": 3, "four": 4, "six": 6, "few": 3}
+
+
+def _range(text: str, now: datetime) -> tuple[datetime | None, datetime | None]:
+    """From when to when a question looks; an open end is None."""
+    if found := _AGO.search(text):
+        count = found["count"] or "1"
+        days = (int(count) if count.isdecimal() else _COUNTS[count]) * _DAYS[found["unit"] or found["one"]]
+        return now - timedelta(days=days), None
+    if iso := _ISO.search(text):
+        return _span(iso["year"], iso["month"], iso["day"], is_open="since" in text)
+    if since := _SINCE.search(text):
+        return _span(since["year"], since["month"], since["day"], is_open=True)
+    if inside := _IN.search(text):
+        return _span(inside["year"], inside["month"], inside["day"], is_open=False)
+    return None, None
+
+
+def _span(year: str, month: str | None, day: str | None, *, is_open: bool) -> tuple[datetime | None, datetime | None]:
+    number = 1
+    if month is not None:
+        number = int(month) if month.isdecimal() else [name[:3] for name in _MONTHS].index(month[:3]) + 1
+    try:
+        start = datetime(int(year), number, int(day or 1), tzinfo=UTC)
+    except ValueError:
+        return None, None
+    days = 1 if day else 31 if month else 366
+    return start, None if is_open else start + timedelta(days=days)

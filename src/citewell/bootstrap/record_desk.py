@@ -1,0 +1,45 @@
+"""Puts the desk of a person's record together: the assistant over its facts and documents, and what is kept of it."""
+
+from __future__ import annotations
+
+from collections.abc import Collection
+from dataclasses import replace
+from typing import TYPE_CHECKING
+
+from citewell.adapters.index.exact import ExactIndex
+from citewell.answer.retrieve import Search
+from citewell.answer.verify_score import calibrated
+from citewell.assistants.records.ask import Records
+from citewell.assistants.records.place import Places
+from citewell.bootstrap.desk import desk_of
+
+if TYPE_CHECKING:
+    from citewell.answer.desk import Desk
+    from citewell.bootstrap.app import App
+    from citewell.ports.records import Facts
+
+
+def make_records(app: App, facts: Facts) -> Records:
+    """The assistant of an open record."""
+    return Records(
+        search=Search(app.library, app.index, app.embedder, app.lexicon),
+        writer=app.writer,
+        verify=app.verify_sentence,
+        calibrate=lambda claims, _context: calibrated([claim.check for claim in claims]),
+        known=facts.all,
+        places=Places(app.library),
+        is_model=app.settings.model != "extractive",
+    )
+
+
+def make_record_desk(app: App, facts: Facts) -> Desk:
+    """Where a person asks their record; it stays inside the vault."""
+
+    def assistant() -> Records:
+        return make_records(app, facts)
+
+    def past_assistant(stamp: int, only: Collection[int] | None) -> Records:
+        now = assistant()
+        return replace(now, search=replace(now.search, index=ExactIndex(app.library.at(stamp, only=only))))
+
+    return desk_of(app.library, "records", assistant, past_assistant)
