@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from citewell.cli import records_add, records_review
+from citewell.cli import records_add, records_ask, records_review
 from citewell.cli.frame import Home, Json, print_json, printable, progress
 from citewell.cli.unlock import PassphraseStdin, Vault, opened_profile
 from citewell.errors import InputError, LibraryError
@@ -119,6 +119,7 @@ def export(
         typer.echo(printable(f"Written to {target}. Everybody who has this file can read it: keep it safe."))
 
 
+app.command()(records_ask.ask)
 app.command()(records_review.review)
 app.command()(records_review.confirm)
 app.command()(records_review.correct)
