@@ -32,7 +32,7 @@ def test_a_vault_from_its_making_to_its_end(shell: Shell, monkeypatch: pytest.Mo
     made = told("create", "me", lines=(PASSPHRASE,))
     vault, phrase = made["vault"], made["recovery_phrase"]
     assert (set(vault), vault["label"], len(phrase.split())) == ({"id", "label", "made_at"}, "me", 12)
-    assert told("list") == {"vaults": [vault]}
+    assert told("list") == {"vaults": [vault], "unreadable": {}}
     whole = {"vault": vault, "documents": 0, "answers": 0, "problems": []}
     assert told("check", lines=(PASSPHRASE,)) == whole
     copy = tmp_path / "copy.vault"
@@ -43,7 +43,7 @@ def test_a_vault_from_its_making_to_its_end(shell: Shell, monkeypatch: pytest.Mo
     other = told("phrase", lines=("five purple unicycles",))["recovery_phrase"]
     assert (len(other.split()), other == phrase) == (12, False)
     assert told("erase", "me", "--yes") == {"vault": vault}
-    assert told("list") == {"vaults": []}
+    assert told("list") == {"vaults": [], "unreadable": {}}
     assert told("restore", str(copy)) == {"vault": vault}
     assert told("check", lines=(PASSPHRASE,)) == whole
 

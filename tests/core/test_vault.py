@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import logging
+import os
 import shutil
 import subprocess
 import zipfile
@@ -310,6 +311,42 @@ def test_a_vault_of_a_newer_version_is_left_alone(vaults: Vaults, made: tuple[He
     with pytest.raises(SchemaTooNew, match="Upgrade Citewell"):
         folder_of(vaults, made[0]).unlock(PASSPHRASE)
     assert path.read_bytes() == before
+
+
+def test_one_damaged_vault_does_not_hide_the_others(vaults: Vaults, made: tuple[Header, str]) -> None:
+    for name, text in (("00000000-bad", "{"), ("00000000-newer", '{"format": 9}'), ("00000000-empty", None)):
+        (vaults.folder / name).mkdir()
+        if text is not None:
+            (vaults.folder / name / "vault.json").write_text(text)
+    assert [one.id for one in vaults.all()] == [made[0].id]
+    assert not vaults.open(made[0].id, PASSPHRASE).is_locked
+    told = vaults.unreadable()
+    assert set(told) == {"00000000-bad", "00000000-newer", "00000000-empty"}
+    assert "Upgrade Citewell" in told["00000000-newer"]
+    with pytest.raises(SchemaTooNew):
+        vaults.open("00000000-newer", PASSPHRASE)
+    for name in told:
+        vaults.erase(name)
+    assert vaults.unreadable() == {}
+
+
+def test_what_a_stopped_program_left_half_made_is_not_seen_and_swept_later(vaults: Vaults) -> None:
+    half, fresh = (vaults.folder / f".new-{name}" for name in ("half", "fresh"))
+    for folder in (half, fresh):
+        folder.mkdir(parents=True)
+        (folder / "vault.db").write_bytes(b"half")
+    os.utime(half, (0, 0))
+    assert (vaults.all(), vaults.unreadable()) == ([], {})
+    vaults.create("me", PASSPHRASE)
+    assert (half.exists(), fresh.exists()) == (False, True)
+
+
+def test_a_second_window_of_one_program_shares_the_open_vault(vaults: Vaults, made: tuple[Header, str]) -> None:
+    first = vaults.open(made[0].id, PASSPHRASE)
+    assert vaults.open(made[0].id, PASSPHRASE) is first
+    with pytest.raises(WrongSecret):
+        vaults.open(made[0].id, "not the passphrase")
+    assert not first.is_locked
 
 
 def test_an_export_is_a_whole_copy_that_opens_elsewhere(

@@ -11,10 +11,10 @@ from types import TracebackType
 from typing import TYPE_CHECKING
 
 from citewell.adapters.vault.folder import VaultFolder, label_of, make_vault, restore
-from citewell.adapters.vault.header import Header
+from citewell.adapters.vault.header import HEADER_FILE, Header
 from citewell.bootstrap.app import App
 from citewell.bootstrap.records import Record
-from citewell.errors import InputError, NotFound, VaultLocked
+from citewell.errors import InputError, LibraryError, NotFound, VaultLocked
 
 if TYPE_CHECKING:
     from citewell.adapters.vault.keys import Key
@@ -93,10 +93,26 @@ class Vaults:
         return self._settings.home / "vaults"
 
     def all(self) -> list[Header]:
-        """Every vault, by label."""
-        folders = self.folder.iterdir() if self.folder.is_dir() else ()
-        found = [Header.read(path) for path in folders if path.is_dir() and not path.name.startswith(".")]
+        """Every vault that can be read, by label."""
+        found = [told for told in self._headers().values() if isinstance(told, Header)]
         return sorted(found, key=lambda header: (header.label.casefold(), header.id))
+
+    def unreadable(self) -> dict[str, str]:
+        """What is wrong with each vault that cannot be read, by its id; the others are none the worse for it."""
+        return {name: str(told) for name, told in self._headers().items() if not isinstance(told, Header)}
+
+    def _headers(self) -> dict[str, Header | LibraryError]:
+        folders = sorted(self.folder.iterdir()) if self.folder.is_dir() else []
+        found: dict[str, Header | LibraryError] = {}
+        for path in folders:
+            if path.is_dir() and not path.name.startswith("."):
+                try:
+                    found[path.name] = Header.read(path)
+                except LibraryError as error:
+                    found[path.name] = error
+                except NotFound:
+                    found[path.name] = LibraryError(f"{HEADER_FILE} is missing. Restore the vault from an export.")
+        return found
 
     def find(self, named: str | None) -> Header:
         """A vault by its label, its id or the beginning of that; the only one where none is named."""
@@ -117,11 +133,16 @@ class Vaults:
     # ---------------------------------------------------------------------------------------- opening and locking
 
     def open(self, vault_id: str, passphrase: str) -> Profile:
-        """Open a vault; it stays open until it is locked or idle for too long."""
+        """Open a vault; it stays open until it is locked or idle for too long. A second window shares it."""
         folder = self._folder(vault_id)
         with self._changing:
             key = folder.unlock(passphrase)
-            return self._opened(folder, key)
+            known = self._open.get(vault_id)
+            if known is None or known.is_locked:
+                return self._opened(folder, key)
+            key.wipe()
+            known.touch()
+            return known
 
     def profile(self, vault_id: str) -> Profile:
         """A vault that is open already."""
@@ -154,7 +175,6 @@ class Vaults:
         header = folder.header
         settings = self._settings.model_copy(update={"tenant": header.id})
         app = App(settings, folder.library(key))
-        self.lock(header.id)
         self._open[header.id] = Profile(header, app, key, clock=self._clock)
         _ = self._watch
         return self._open[header.id]
@@ -222,12 +242,12 @@ class Vaults:
         return restore(self.folder, source).header
 
     def erase(self, vault_id: str) -> None:
-        """Remove a vault for good; its passphrase is not asked for, since it may be what was lost."""
+        """Remove a vault for good, a damaged one too; no passphrase is asked for, since it may be what was lost."""
         folder = self._folder(vault_id)
         self.lock(vault_id)
         folder.erase()
 
     def _folder(self, vault_id: str) -> VaultFolder:
-        if vault_id not in {one.id for one in self.all()}:
+        if vault_id not in self._headers():
             raise NotFound(NO_SUCH_VAULT)
         return VaultFolder(self.folder / vault_id)

@@ -49,14 +49,16 @@ def create(
 def list_vaults(context: typer.Context, home: Home = None, json: Json = False) -> None:
     """List the vaults: label, id, and when each was made."""
     with all_vaults(context, home) as vaults:
-        found = vaults.all()
+        found, unreadable = vaults.all(), vaults.unreadable()
     if json:
-        print_json({"vaults": [_vault_json(one) for one in found]})
+        print_json({"vaults": [_vault_json(one) for one in found], "unreadable": unreadable})
         return
-    if not found:
+    if not found and not unreadable:
         typer.echo("There is no vault yet. Make one with `citewell vault create LABEL`.")
     for one in found:
         typer.echo(printable(f"{one.id[:8]}  {one.label}  made {one.made_at:%d %b %Y}"))
+    for vault_id, why in unreadable.items():
+        typer.echo(printable(f"{vault_id}  {why}"), err=True)
 
 
 @app.command()
@@ -165,18 +167,23 @@ def restore(
 @app.command()
 def erase(
     context: typer.Context,
-    label: Annotated[str, typer.Argument(help="Label or id of the vault.", show_default=False)],
+    label: Annotated[str, typer.Argument(help="Label of the vault, or its id; the whole id of a damaged one.")],
     yes: Annotated[bool, typer.Option("--yes", help="Do not ask again.")] = False,
     home: Home = None,
     json: Json = False,
 ) -> None:
     """Remove a vault for good: its keys are overwritten, then its files removed."""
     with all_vaults(context, home) as vaults:
-        found = vaults.find(label)
-        if not yes and typer.prompt("All of it will be lost. Type the label to go on", err=True) != found.label:
-            raise InputError("That is not its label. Nothing was erased.")
-        vaults.erase(found.id)
-    _done(found, f"The vault “{found.label}” is gone.", json=json)
+        damaged = label if label in vaults.unreadable() else None
+        known = None if damaged else vaults.find(label)
+        called = damaged or (known.label if known else label)
+        if not yes and typer.prompt(f"All of it will be lost. Type “{called}” to go on", err=True) != called:
+            raise InputError("That is something else. Nothing was erased.")
+        vaults.erase(damaged or (known.id if known else label))
+    if json:
+        print_json({"vault": _vault_json(known) if known else {"id": damaged}})
+    else:
+        typer.echo(printable(f"The vault “{called}” is gone."))
 
 
 def _vault_json(header: Header) -> dict[str, Any]:

@@ -6,6 +6,7 @@ import json
 import os
 import secrets
 import shutil
+import time
 import uuid
 import zipfile
 from collections.abc import Iterator
@@ -26,6 +27,8 @@ DATA_FILE = "vault.db"
 MIN_PASSPHRASE_CHARACTERS = 10
 MAX_LABEL_CHARACTERS = 40
 PAGE_BYTES = 4096
+DRAFT = ".new-"
+STALE_S = 3600
 EMPTY = Wrapped(b"", b"")
 
 
@@ -162,8 +165,9 @@ def label_of(label: str) -> str:
 @contextmanager
 def _made_apart(vaults: Path, vault_id: str) -> Iterator[Path]:
     """A folder under another name, which takes its own only when it is whole."""
-    draft = vaults / f".new-{vault_id}-{secrets.token_hex(4)}"
+    draft = vaults / f"{DRAFT}{vault_id}-{secrets.token_hex(4)}"
     try:
+        _sweep(vaults)
         draft.mkdir(parents=True, mode=0o700)
         yield draft
         draft.rename(vaults / vault_id)
@@ -171,6 +175,13 @@ def _made_apart(vaults: Path, vault_id: str) -> Iterator[Path]:
     except BaseException:
         shutil.rmtree(draft, ignore_errors=True)
         raise
+
+
+def _sweep(vaults: Path) -> None:
+    """Remove what a program that was stopped left half-made, once nobody can be at work on it any more."""
+    for path in vaults.glob(f"{DRAFT}*"):
+        if time.time() - path.stat().st_mtime > STALE_S:
+            shutil.rmtree(path, ignore_errors=True)
 
 
 def _overwrite(path: Path, count: int | None) -> None:
