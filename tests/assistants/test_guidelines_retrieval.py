@@ -8,6 +8,7 @@ import pytest
 from citewell.assistants.guidelines.entries import pieces
 from citewell.assistants.guidelines.guideline import Guideline
 from citewell.assistants.guidelines.patient import Complaint, Patient
+from citewell.assistants.guidelines.quote import worth_quoting
 from citewell.assistants.guidelines.rank import amount
 from citewell.assistants.guidelines.retrieve import Found, query_for, retrieve, retrieve_for
 from citewell.assistants.guidelines.shelve import Book
@@ -146,6 +147,9 @@ def test_the_longest_term_is_the_one_that_is_asked_for(ng12: Guideline, ng12_doc
 
     assert named("What does very urgent mean?") == ["NG12 Terms, “Very urgent”"]
     assert named("What does urgent mean?") == ["NG12 Terms, “Urgent”"]
+    assert named("What is safety netting?") == ["NG12 Terms, “Safety netting”"]
+    assert named("what counts as persistent?") == ["NG12 Terms, “Persistent”"]
+    assert named("What are the safety netting recommendations?") == []
     assert named("Who needs very urgent referral?") == []
 
 
@@ -168,3 +172,14 @@ def test_a_person_whom_a_question_describes_counts_like_a_patient() -> None:
     assert order(retrieve("a 60 year old", QUESTION, made)) == ["1.1.2", "1.1.1"]
     assert order(retrieve("people over 50", QUESTION, made)) == ["1.1.2", "1.1.1"]
     assert order(retrieve("under 30s", QUESTION, made)) == ["1.1.1", "1.1.2"]
+
+
+def test_a_child_is_not_shown_what_is_for_adults_nor_the_other_way_round() -> None:
+    made = [book(rules("Refer adults with cough.", "Refer children with cough."), 0.50, 0.49)]
+
+    def quoted(question: str) -> list[str]:
+        return order(worth_quoting(question, retrieve(question, QUESTION, made)))
+
+    assert quoted("Who with cough is referred?") == ["1.1.1", "1.1.2"]
+    assert quoted("Are children with cough referred?") == ["1.1.2"]
+    assert quoted("I am 62 and have a cough") == ["1.1.1"]

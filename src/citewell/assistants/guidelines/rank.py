@@ -26,7 +26,8 @@ def amount(whom: str, what: str) -> float:
 
 
 @cache
-def _intent(name: str) -> re.Pattern[str]:
+def intent_pattern(name: str) -> re.Pattern[str]:
+    """The words by which a question asks for something."""
     words = next(pattern for intent, pattern in rows("chat_intents.tsv") if intent == name)
     return re.compile(rf"(?<!\w)(?:{words})(?!\w)", re.IGNORECASE)
 
@@ -37,7 +38,7 @@ def asks_for(question: str, intent: str) -> bool:
     >>> asks_for("Who needs urgent referral?", "urgency"), asks_for("urinary urgency?", "exact words")
     (True, False)
     """
-    return _intent(intent).search(question) is not None
+    return intent_pattern(intent).search(question) is not None
 
 
 def boost_for_question(question: str, piece: Piece, guideline: Guideline, *, share: float = 0.0) -> float:
@@ -63,10 +64,18 @@ def _question_boost(question: str, piece: Piece, known: Facts) -> float:
     return sum(amount("question", name) for name, is_so in fits.items() if is_so and asks_for(question, name))
 
 
+_NO_AGE = r"(?!\w|\s*(?:%|mmhg|mg|ng|iu|micrograms?|days?|weeks?|months?|hours?|times?|of)\b|[./]\d)"
 _AGE = re.compile(
-    r"(?<![\w.])(?:aged? (?P<first>\d{1,3})|(?P<second>\d{1,3})[- ]?(?:years?[- ]old|y/?o|year-olds?))(?!\w)",
+    r"(?<![\w.])(?:aged? (?P<first>\d{1,3})|(?P<second>\d{1,3})[- ]?(?:years?[- ]old|y/?o|year-olds?|yrs?(?: old)?)"
+    r"|(?:i am|i['’]m|he is|she is|(?:wom[ae]n|m[ae]n|male|female|lady|patient|person|someone)(?: of| aged|,)?)"
+    r" (?P<third>\d{1,3})" + _NO_AGE + r"|(?P<fourth>\d{2})[ -]?(?:m|f|male|female))(?!\w)",
     re.IGNORECASE,
 )
+_CHILD = re.compile(
+    r"(?<!\w)(?:child|children|kids?|boys?|girls?|toddlers?|bab(?:y|ies)|infants?)(?!\w)", re.IGNORECASE
+)
+CHILD_AGE = 10
+"""How old a child is taken to be where a question gives no age."""
 _FEMALE = re.compile(r"(?<!\w)(?:wom[ae]n|female|she|her|girl|mother|mum|wife|lady)(?!\w)", re.IGNORECASE)
 _MALE = re.compile(r"(?<!\w)(?:m[ae]n|male|he|him|his|boy|father|dad|husband|gentleman)(?!\w)", re.IGNORECASE)
 
@@ -89,16 +98,16 @@ def described_person(question: str) -> Patient:
 def _age(question: str) -> int | None:
     """The age that a question states; “over 80” is read as 81, “under 40” as 39.
 
-    >>> _age("aged 60"), _age("people over 80"), _age("what about under 40s?"), _age("for 40 days")
-    (60, 81, 39, None)
+    >>> [_age(one) for one in ("aged 60", "people over 80", "under 40s?", "for 40 days", "I am 62", "a man of 55")]
+    [60, 81, 39, None, 62, 55]
     """
     if stated := _AGE.search(question):
-        age = int(stated.group("first") or stated.group("second"))
+        age = int(next(found for found in stated.groups() if found))
     elif bound := _BOUND.search(question):
         is_over = bound.group("word").casefold() in ("over", "above", "older than")
         age = int(bound.group("age")) + (1 if is_over else -1)
     else:
-        return None
+        return CHILD_AGE if _CHILD.search(question) else None
     return age if 0 <= age <= OLDEST else None
 
 

@@ -9,7 +9,7 @@ from dataclasses import dataclass, replace
 from citewell.assistants.guidelines.entries import Piece
 from citewell.assistants.guidelines.evaluate_finding import Record
 from citewell.assistants.guidelines.patient import Patient
-from citewell.assistants.guidelines.rank import asks_for, boost_for_patient, boost_for_question
+from citewell.assistants.guidelines.rank import asks_for, boost_for_patient, boost_for_question, intent_pattern
 from citewell.assistants.guidelines.shelve import Book
 from citewell.ports import Vector, products
 
@@ -93,8 +93,6 @@ def by_number(question: str, books: Iterable[Book]) -> list[Found]:
 
 def by_term(question: str, books: Iterable[Book]) -> list[Found]:
     """The definitions whose terms a question asks the meaning of; the longest term wins where one holds another."""
-    if not asks_for(question, "meaning"):
-        return []
     left, found = question.casefold(), []
     terms = [(book, piece) for book in books for piece in book.pieces if piece.kind == "definition"]
     for book, piece in sorted(terms, key=lambda one: -len(one[1].id)):
@@ -102,7 +100,13 @@ def by_term(question: str, books: Iterable[Book]) -> list[Found]:
         if re.search(pattern, left):
             left = re.sub(pattern, " ", left)
             found.append(Found(book, piece, 1.0, 1.0, is_named=True))
-    return found
+    is_bare = asks_for(left, "what") and not _without("what", left)
+    return found if asks_for(left, "meaning") or is_bare else []
+
+
+def _without(intent: str, text: str) -> str:
+    """The words of a text beside those that ask."""
+    return " ".join(re.findall(r"\w+", intent_pattern(intent).sub(" ", text)))
 
 
 def _candidates(question: str, vector: Vector, books: Sequence[Book], limit: int) -> list[Found]:
