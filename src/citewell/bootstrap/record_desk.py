@@ -9,7 +9,9 @@ from typing import TYPE_CHECKING
 from citewell.adapters.index.exact import ExactIndex
 from citewell.answer.retrieve import Search
 from citewell.answer.verify_score import calibrated
+from citewell.assistants.guidelines.shelve import Books
 from citewell.assistants.records.ask import Records
+from citewell.assistants.records.examples import Nearness, examples, nearness
 from citewell.assistants.records.place import Places
 from citewell.bootstrap.desk import desk_of
 
@@ -29,7 +31,14 @@ def make_records(app: App, facts: Facts) -> Records:
         known=facts.all,
         places=Places(app.library),
         is_model=app.settings.model != "extractive",
+        near=_near(app),
     )
+
+
+def _near(app: App) -> Nearness:
+    """Nearness to the examples, whose vectors stay in the home's cache: they hold nobody's words."""
+    kept = Books(app.library, lambda: app.embedder, app.settings.home / "cache" / "records")
+    return nearness(app.embedder.embed, kept.vectors(examples()[1]))
 
 
 def make_record_desk(app: App, facts: Facts) -> Desk:

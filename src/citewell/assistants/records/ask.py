@@ -8,6 +8,7 @@ from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, field
 from datetime import UTC, datetime
+from functools import cached_property
 from importlib.metadata import version
 from pathlib import Path
 from typing import Any
@@ -19,6 +20,7 @@ from citewell.answer.retrieve import Search, retrieve
 from citewell.answer.stream import Done, Event, Working, whole_sentences
 from citewell.assistants.records.boundary import REGENERATIONS, Boundary, decide, parse_boundary
 from citewell.assistants.records.cues import language_of
+from citewell.assistants.records.examples import Nearness
 from citewell.assistants.records.gather import Gathered, Known, gather
 from citewell.assistants.records.kinds import Kind, classify
 from citewell.assistants.records.place import Places
@@ -60,11 +62,13 @@ class Records:
     known: Callable[[Scope], Sequence[Fact]]
     places: Places
     is_model: bool
+    near: Nearness | None = None
+    """How near a question is to examples; without it cues alone tell its kind and an emergency."""
     now: Callable[[], datetime] = field(default=lambda: datetime.now(UTC))
 
     def ask(self, question: str, *, scope: Scope, history: Sequence[Message] = ()) -> Iterator[Event]:
         """Answer one question; the last event holds the answer, and an emergency is told before anything else."""
-        turn = Turn(self, question, screen(question), scope, time.perf_counter())
+        turn = Turn(self, question, screen(question, near=self.near), scope, time.perf_counter())
         yield Working("searching")
         facts, hits, is_empty = self._found(turn)
         if is_empty:
@@ -197,9 +201,9 @@ class Turn:
         """The question as it is looked up: without what was filtered."""
         return " ".join(self.screened.text.replace(FILTERED, " ").split())
 
-    @property
+    @cached_property
     def kind(self) -> Kind:
-        return classify(self.text)
+        return classify(self.text, near=self.records.near)
 
     @property
     def plan(self) -> Strategy:
