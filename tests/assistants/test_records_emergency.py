@@ -10,6 +10,10 @@ from citewell.adapters.embedding.minilm import MiniLM
 from citewell.assistants.records.emergency import DANGERS, Emergency, find_emergency, notice, notices
 from citewell.assistants.records.examples import Nearness, examples, nearness
 from citewell.assistants.records.tables import rows
+from citewell.bootstrap import App
+from citewell.bootstrap.record_desk import make_record_desk
+from citewell.bootstrap.records import Record
+from citewell.types import Asker
 
 HERE = Path(__file__).parent
 
@@ -139,3 +143,12 @@ def test_what_only_resembles_an_emergency_has_a_notice_that_says_so(near: Nearne
     dark = find_emergency("I'm standing on the bridge and see no way out but death", near=near)
     assert dark is not None
     assert dark.notice == notice("suicide", "en")
+
+
+def test_who_asks_their_record_is_told_first_what_only_resembles_an_emergency(app: App) -> None:
+    record = Record(app)
+    desk = make_record_desk(app, record.facts)
+    said = "He was under water for minutes"
+    assert find_emergency(said) is None
+    answer = desk.answer(said, asker=Asker.owner(record.scope)).answer
+    assert answer.text.startswith(notice("other", "en"))
