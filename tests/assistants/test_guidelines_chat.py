@@ -172,12 +172,17 @@ def test_a_models_sentences_pass_the_gate_or_are_withheld(with_model: tuple[App,
     assert isinstance(answer.action, Qualify)
 
 
-def test_a_model_that_invents_everything_is_refused(with_model: tuple[App, Server]) -> None:
+def test_where_a_model_invents_everything_or_fails_the_guideline_is_quoted(with_model: tuple[App, Server]) -> None:
     app, server = with_model
-    server.script = replace(server.script, pieces=("Give aspirin to everyone with jaundice at once. [S1]",))
-    answer = said(app, JAUNDICE).answer
-    assert isinstance(answer.action, Refuse)
-    assert (answer.citations, "aspirin" in answer.text) == ((), False)
+    invented = replace(server.script, pieces=("Give aspirin to everyone with jaundice at once. [S1]",))
+    failing = replace(server.script, statuses=[401] * 3)
+    for script in (invented, failing):
+        server.script = script
+        answer = said(app, JAUNDICE).answer
+        assert answer.text.startswith(template("no_model").text)
+        assert answer.text.endswith("with unexplained jaundice. [Green spots: recognition and referral §1.1.1]")
+        assert "aspirin" not in answer.text
+        assert (answer.model, [claim.check.verdict for claim in answer.claims]) == ("extractive", [Verdict.SUPPORTED])
 
 
 def test_a_model_rewrites_what_leans_on_nothing_that_was_cited(with_model: tuple[App, Server]) -> None:

@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
+import logging
 import time
 import uuid
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Generator, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from importlib.metadata import version
 from pathlib import Path
@@ -13,20 +14,24 @@ from typing import Any
 from citewell.answer.assemble import Budget, assemble
 from citewell.answer.finish import Asked, Frame, Judge, Policy, Verify, finish, refuse
 from citewell.answer.guard import is_suspicious
-from citewell.answer.stream import Done, Event, Working, whole_sentences
+from citewell.answer.stream import Done, Event, Working
+from citewell.assistants.guidelines.chat_search import Searched, hit, noted
 from citewell.assistants.guidelines.chat_words import Words
 from citewell.assistants.guidelines.classify import Loaded, Nearness, Sorted, classify, topics_covered
 from citewell.assistants.guidelines.examples import Embed
-from citewell.assistants.guidelines.quality import Quality, limit, quality
+from citewell.assistants.guidelines.quality import limit, quality
 from citewell.assistants.guidelines.queries import Query, Rewrite, build_query, has_own_entity, named_plainly, rewritten
 from citewell.assistants.guidelines.quote import Quoter, whole, worth_quoting
 from citewell.assistants.guidelines.retrieve import Found, retrieve
 from citewell.assistants.guidelines.shelve import Book
 from citewell.assistants.guidelines.tables import fingerprint
 from citewell.assistants.guidelines.topic import mark, topic
+from citewell.errors import ModelError
 from citewell.ports import Writer
 from citewell.prompts import Template
-from citewell.types import Claim, Context, Hit, Message, Refuse, Scope, Why
+from citewell.types import Claim, Context, Message, Refuse, Scope
+
+log = logging.getLogger(__name__)
 
 RULES = Template.read(Path(__file__).parent / "chat_rules.txt")
 POLICY = Policy(threshold=0.0, min_relevance=0.0)
@@ -38,15 +43,6 @@ WHOLE = 100_000
 
 Shelf = Callable[[Scope, Sequence[str]], Sequence[Book]]
 """The guidelines of a scope, or those that are named; NotFound where there is none."""
-
-
-@dataclass(frozen=True, slots=True)
-class Searched:
-    """What was looked for, what came of it, and whether that is enough."""
-
-    query: Query
-    found: Sequence[Found]
-    quality: Quality
 
 
 @dataclass(frozen=True)
@@ -80,12 +76,12 @@ class Chat:
         if (told := _unanswered(turn, sorted_, searched)) is not None:
             yield Done(refuse(turn.asked(Context(()), notes), told, judge=turn.judge()))
             return
-        context = self._context(question, searched, history)
-        yield Working("writing", len(context.evidence))
-        asked = turn.asked(context, notes, self._frame(turn, sorted_, searched))
-        pieces = self.writer.write(question, context, rules=RULES.text)
-        cut = whole if self._quotes else whole_sentences
-        yield from finish(pieces, asked, verify=self.verify, judge=turn.judge(), cut=cut)
+        frame = _frame(turn, sorted_, searched)
+        if not isinstance(self.writer, Quoter):
+            if (yield from self._drafted(turn, searched, history, notes, frame)):
+                return
+            frame = replace(frame, before=_joined(frame.before, turn.words.text("no_model")))
+        yield from self._quoted(turn, searched, notes, frame)
 
     def setup(self) -> Mapping[str, Any]:
         """What it is set to, so that an answer can be told from another's later."""
@@ -93,9 +89,34 @@ class Chat:
         built = {"citewell": version("citewell"), "assistant": "guidelines", "prompts": {"rules": RULES.hash}}
         return {**built, "writer": writer, "tables": fingerprint(), "guidelines": list(self.only)}
 
-    @property
-    def _quotes(self) -> bool:
-        return isinstance(self.writer, Quoter)
+    def _drafted(
+        self, turn: Turn, searched: Searched, history: Sequence[Message], notes: Mapping[str, Any], frame: Frame
+    ) -> Generator[Event, None, bool]:
+        """A model's answer, as far as it passes the gate; says whether any of it did."""
+        budget = Budget(self.writer.window, self.writer.reply, EVIDENCE_TOKENS, HISTORY_TOKENS)
+        context = _context(turn.question, searched.found, history, budget=budget, writer=self.writer)
+        yield Working("writing", len(context.evidence))
+        asked = turn.asked(context, notes, frame)
+        pieces = self.writer.write(turn.question, context, rules=RULES.text)
+        try:
+            for event in finish(pieces, asked, verify=self.verify, judge=turn.judge()):
+                if isinstance(event, Done) and isinstance(event.answer.action, Refuse):
+                    return False
+                yield event
+        except ModelError as error:
+            log.warning("the model gave no answer: %s", type(error).__name__)
+            return False
+        return True
+
+    def _quoted(self, turn: Turn, searched: Searched, notes: Mapping[str, Any], frame: Frame) -> Iterator[Event]:
+        """The guideline's own words: what is worth quoting, each rule whole."""
+        quoter = Quoter()
+        found = worth_quoting(searched.query.text, searched.found)
+        context = _context(turn.question, found, (), budget=Budget(quoter.window, quoter.reply, WHOLE), writer=quoter)
+        yield Working("writing", len(context.evidence))
+        asked = replace(turn.asked(context, notes, replace(frame, gap="\n\n")), model=quoter.name)
+        pieces = quoter.write(turn.question, context, rules=RULES.text)
+        yield from finish(pieces, asked, verify=self.verify, judge=turn.judge(), cut=whole)
 
     def _canned(self, turn: Turn, sorted_: Sorted) -> str | None:
         """What is said to messages for which nothing is looked up."""
@@ -129,30 +150,6 @@ class Chat:
         text = named_plainly(query.text)
         found = retrieve(query.text, self.embed([text])[0], books)
         return Searched(replace(query, text=text), found, quality(query.text, found))
-
-    def _context(self, question: str, searched: Searched, history: Sequence[Message]) -> Context:
-        """The passages that the writer sees: those worth quoting, or for a model all that were found."""
-        found = worth_quoting(searched.query.text, searched.found) if self._quotes else searched.found
-        evidence = WHOLE if self._quotes else EVIDENCE_TOKENS
-        budget = Budget(self.writer.window, self.writer.reply, evidence, HISTORY_TOKENS)
-        hits = [hit(one) for one in found]
-        return assemble(question, hits, history, system=RULES.text, budget=budget, count=self.writer.count)
-
-    def _frame(self, turn: Turn, sorted_: Sorted, searched: Searched) -> Frame:
-        """What stands round the answer: safety first, then what it cannot say, then how far it goes."""
-        is_weak = searched.quality == "weak"
-        before = [
-            turn.words.text("safety") if sorted_.needs_safety else "",
-            turn.words.text("no_diagnosis") if sorted_.wants_diagnosis else "",
-            turn.words.text("qualify_before") if is_weak else "",
-        ]
-        return Frame(
-            mark=mark,
-            before="\n\n".join(part for part in before if part),
-            after=turn.words.text("qualify_after") if is_weak else "",
-            gap="\n\n" if self._quotes else " ",
-            reservation="limited evidence in the guideline" if is_weak else None,
-        )
 
 
 @dataclass(frozen=True, slots=True)
@@ -190,6 +187,30 @@ class Turn:
         )
 
 
+def _joined(*parts: str) -> str:
+    return "\n\n".join(part for part in parts if part)
+
+
+def _context(
+    question: str, found: Sequence[Found], history: Sequence[Message], *, budget: Budget, writer: Writer
+) -> Context:
+    """The passages that a writer sees, and what of the talk fits beside them."""
+    hits = [hit(one) for one in found]
+    return assemble(question, hits, history, system=RULES.text, budget=budget, count=writer.count)
+
+
+def _frame(turn: Turn, sorted_: Sorted, searched: Searched) -> Frame:
+    """What stands round the answer: safety first, then what it cannot say, then how far it goes."""
+    is_weak = searched.quality == "weak"
+    before = _joined(
+        turn.words.text("safety") if sorted_.needs_safety else "",
+        turn.words.text("no_diagnosis") if sorted_.wants_diagnosis else "",
+        turn.words.text("qualify_before") if is_weak else "",
+    )
+    after = turn.words.text("qualify_after") if is_weak else ""
+    return Frame(mark, before, after, reservation="limited evidence in the guideline" if is_weak else None)
+
+
 def _speaking(books: Sequence[Book], sorted_: Sorted) -> Sequence[Book]:
     """The guidelines that speak of what is asked for; all of them where it is no matter that only some do."""
     fitting = [book for book in books if sorted_.topics <= topics_covered(_titles(book))]
@@ -211,60 +232,3 @@ def _unanswered(turn: Turn, sorted_: Sorted, searched: Searched) -> str | None:
         return None
     told = turn.words.text("out_of_scope" if sorted_.topics else "refuse")
     return f"{turn.words.text('safety')}\n\n{told}" if sorted_.needs_safety else told
-
-
-def hit(one: Found) -> Hit:
-    """A piece as evidence, at its place in the library; its label is the innermost section, and so is kept with it."""
-    piece, book = one.piece, one.book
-    around = (piece.rules[0].section,) if piece.kind == "rule" else ()
-    return Hit(
-        document_id=book.document_id,
-        document=book.guideline.title,
-        version=book.version,
-        chunk_index=book.chunk_at(piece.start),
-        start=piece.start,
-        end=piece.end,
-        text=piece.text,
-        page=piece.page or None,
-        section=(*around, piece.label),
-        tags=(),
-        raw_cosine=one.score,
-        rank_score=one.rank,
-        relevance=min(1.0, max(0.0, one.score)),
-        why=Why(None, None, (), None),
-    )
-
-
-def noted(sorted_: Sorted, searched: Searched | None = None) -> dict[str, Any]:
-    """How an answer came about, as the API and the record tell it."""
-    if searched is None:
-        outside = "out_of_scope" if sorted_.input_class == "medical_out_of_scope" else None
-        return {
-            "input_class": sorted_.input_class,
-            "query_strategy": None,
-            "search_query": None,
-            "guardrail_result": outside,
-            "top_score": None,
-            "chunks": [],
-        }
-    is_outside = searched.quality == "none" and bool(sorted_.topics)
-    return {
-        "input_class": sorted_.input_class,
-        "query_strategy": searched.query.strategy,
-        "search_query": searched.query.text,
-        "guardrail_result": "out_of_scope" if is_outside else searched.quality,
-        "top_score": round(max((one.score for one in searched.found), default=0.0), 4),
-        "chunks": [_chunk(one) for one in searched.found],
-    }
-
-
-def _chunk(one: Found) -> dict[str, Any]:
-    return {
-        "guideline": one.book.guideline.name,
-        "kind": one.piece.kind,
-        "id": one.piece.id,
-        "label": one.piece.label,
-        "page": one.piece.page,
-        "score": round(one.score, 4),
-        "boost": round(one.boost, 4),
-    }

@@ -15,6 +15,7 @@ from citewell.assistants.guidelines.match import mentions
 from citewell.assistants.guidelines.retrieve import RULE_ID
 from citewell.assistants.guidelines.tables import rows
 from citewell.assistants.guidelines.words_shared import put_together
+from citewell.errors import ModelError
 from citewell.ports import Writer
 from citewell.prompts import Template
 from citewell.types import Context, Message
@@ -106,8 +107,11 @@ def rewriting(writer: Writer) -> Rewrite:
     """Has a model make a message stand on its own; a reply that is none, or reads like an order, is not used."""
 
     def rewrite(message: str, history: Sequence[Message]) -> str | None:
-        pieces = writer.write(message, Context((), tuple(history)), rules=REWRITE.text)
-        reply = next((line.strip() for line in "".join(pieces).splitlines() if line.strip()), "")
+        try:
+            told = "".join(writer.write(message, Context((), tuple(history)), rules=REWRITE.text))
+        except ModelError:  # the question can be searched as it stands
+            return None
+        reply = next((line.strip() for line in told.splitlines() if line.strip()), "")
         text = " ".join(cite(reply, ()).text.strip("\"'“”").split()[:MAX_QUERY_WORDS])
         return None if not text or is_suspicious(text) else text
 
