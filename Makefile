@@ -54,6 +54,7 @@ bench: .venv/dev ## All benches; results in bench/results
 	$(BIN)/python bench/speed/answer.py --data $(SHARED)/scifact --json bench/results/answer.json
 	$(BIN)/python bench/speed/streams.py --data $(SHARED)/scifact --json bench/results/streams.json
 	$(BIN)/python bench/speed/guidelines.py --data $(SHARED) --json bench/results/guidelines.json
+	$(BIN)/python bench/speed/records.py --json bench/results/records.json
 	$(BIN)/python bench/speed/start.py --json bench/results/start.json
 
 samples: .venv/dev ## Make the sample library anew

@@ -28,7 +28,7 @@ def make_records(app: App, facts: Facts) -> Records:
         writer=app.writer,
         verify=app.verify_sentence,
         calibrate=lambda claims, _context: calibrated([claim.check for claim in claims]),
-        known=facts.all,
+        known=facts.remembered,
         places=Places(app.library),
         is_model=app.settings.model != "extractive",
         near=_near(app),

@@ -31,6 +31,10 @@ class Facts(Protocol):
         """Every fact, or those of one kind, newest first."""
         ...
 
+    def remembered(self, scope: Scope) -> Sequence[Fact]:
+        """The same, from memory while no fact has changed."""
+        ...
+
     def one(self, fact_id: str, scope: Scope) -> Fact:
         """One fact by its id."""
         ...

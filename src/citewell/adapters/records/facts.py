@@ -31,6 +31,7 @@ class SqlFacts:
 
     def __init__(self, engine: Engine, path: Path) -> None:
         self._engine, self._path = engine, path
+        self._known: tuple[object, Sequence[Fact]] | None = None
 
     # ---------------------------------------------------------------------------------------------------- keeping
 
@@ -86,6 +87,20 @@ class SqlFacts:
     def all(self, scope: Scope, *, kind: str | None = None) -> list[Fact]:
         """Every fact, or those of one kind, newest first."""
         return self._found(scope, *([] if kind is None else [facts.c.kind == kind]))
+
+    def revision(self, scope: Scope) -> tuple[int, datetime | None]:
+        """Changes whenever a fact does: how many there are, and when one was last changed."""
+        query = select(func.count(), func.max(facts.c.changed_at)).where(facts.c.tenant == _tenant(scope))
+        with reading(self._engine, self._path) as connection:
+            count, changed_at = connection.execute(query).one()
+        return count, changed_at
+
+    def remembered(self, scope: Scope) -> Sequence[Fact]:
+        """Every fact, read once while none changes: a question needs all of them, and reading thousands takes long."""
+        revision = (scope, self.revision(scope))
+        if self._known is None or self._known[0] != revision:
+            self._known = (revision, tuple(self.all(scope)))
+        return self._known[1]
 
     def one(self, fact_id: str, scope: Scope) -> Fact:
         """One fact by its id."""

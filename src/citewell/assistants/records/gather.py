@@ -83,9 +83,7 @@ class Known:
 def gather(question: str, wanted: Wishes, known: Known, *, lexicon: Lexicon) -> Gathered | None:
     """What the facts say to a question; None where it is a matter for the documents."""
     names = Names.of(question, lexicon)
-    asked = _Asked(
-        wanted, known, tuple(one for one in known.facts if names.fit(one)), tuple(names.unknown(known.facts))
-    )
+    asked = _Asked(wanted, known, names.among(known.facts), tuple(names.unknown(known.facts)))
     for wish, tell in _TELLERS:
         if wish in wanted and (found := tell(asked)) is not None:
             return found
@@ -110,7 +108,8 @@ class _Asked:
         return not self.named and not self.unknown
 
     def named_of(self, kind: type[T]) -> list[T]:
-        return [one for one in self.inside(self.known.of(kind)) if one in self.named]
+        named = {one.id for one in self.named}
+        return [one for one in self.inside(self.known.of(kind)) if one.id in named]
 
     def inside(self, facts: Iterable[T]) -> list[T]:
         """Those of the time that is asked for."""

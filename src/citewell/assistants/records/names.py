@@ -87,20 +87,30 @@ class Names:
             return any(self._fits_medicine(one) for name in names_of(fact) for one in medicines(name))
         return any(self._fits_words(name) for name in names_of(fact))
 
+    def among(self, facts: Iterable[Fact]) -> tuple[Fact, ...]:
+        """The facts that the question names, in the order given; thousands of results share a few names."""
+        known: dict[tuple[type[Fact], tuple[str, ...]], bool] = {}
+        found = []
+        for fact in facts:
+            key = (type(fact), _tests_of(fact) if isinstance(fact, LabResult) else tuple(names_of(fact)))
+            if key not in known:
+                known[key] = self.fit(fact)
+            if known[key]:
+                found.append(fact)
+        return tuple(found)
+
     def unknown(self, facts: Iterable[Fact]) -> list[str]:
         """The medicines and tests that the question names and the record does not have, as they are written."""
+        if not self.medicines and not self.tests:
+            return []
         known = [one for one in facts if isinstance(one, Medication | Allergy)]
-        results = [one for one in facts if isinstance(one, LabResult)]
+        results = {test for one in facts if isinstance(one, LabResult) for test in _tests_of(one)}
         lost = [
             self.text[one.start : one.end]
             for one in self.medicines
             if not any(_is_kin(one, other) for fact in known for name in names_of(fact) for other in medicines(name))
         ]
-        return lost + [
-            words
-            for words, name in self.tests
-            if not any(name.search(part) for one in results for part in _tests_of(one))
-        ]
+        return lost + [words for words, name in self.tests if not any(name.search(test) for test in results)]
 
     @property
     def is_own(self) -> bool:
@@ -125,12 +135,6 @@ class Names:
         """Whether all telling words of a name are asked for, or it is another name of what is asked for."""
         telling = _telling(name)
         return bool(telling and telling <= self.words) or not self.concepts.isdisjoint(_concepts(name, self.lexicon))
-
-
-def named(question: str, facts: Iterable[Fact], lexicon: Lexicon) -> tuple[Fact, ...]:
-    """The facts that a question names, in the order given."""
-    asked = Names.of(question, lexicon)
-    return tuple(one for one in facts if asked.fit(one))
 
 
 def _is_kin(one: Medicine, other: Medicine) -> bool:
