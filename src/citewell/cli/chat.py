@@ -6,7 +6,6 @@ from typing import Annotated
 
 import typer
 
-from citewell.assistants.guidelines.chat_view import chat_json
 from citewell.cli.frame import Home, Json, opened, print_json, printable
 from citewell.cli.ids import find
 
@@ -26,6 +25,8 @@ def chat(
     json: Json = False,
 ) -> None:
     """Ask the guidelines: criteria, terms and rules by number, each quoted whole and cited."""
+    from citewell.assistants.guidelines.chat_view import chat_json
+
     with opened(context, home) as library:
         asker = library.owner()
         session_id = None
