@@ -64,7 +64,7 @@ class Record:
 
     def import_source(self, source: Source, *, watch: Callable[[Step], None] = unwatched) -> Imported:
         """The same of bytes in memory: document and facts in one transaction, or nothing."""
-        source = Source(source.data, safe_name(source.name))
+        source = _readable(Source(source.data, safe_name(source.name)))
         told = self._told(source)
         if told is None:
             return Imported(self._app.add_source(source, filing=Filing(subject=SUBJECT), watch=watch), Change())
@@ -164,3 +164,10 @@ class Record:
                         "This file is about a person who was born on another day than the one in this vault. Import it "
                         "into a vault of its own; nothing was changed."
                     )
+
+
+def _readable(source: Source) -> Source:
+    """A picture as a page that can be read; anything else as it is."""
+    from citewell.adapters.records.picture import as_pdf, is_picture
+
+    return as_pdf(source) if is_picture(source) else source

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator
+from functools import lru_cache
 
 from lxml import etree
 
@@ -138,11 +139,24 @@ def referred_text(element: Element) -> str | None:
 
 
 def _referred(reference: Element | None) -> str | None:
-    """The words under the id that a reference names, in the same section."""
+    """The words of the narrative under the id that a reference names."""
     name = (attribute(reference, "value") or "").removeprefix("#")
-    section = None if reference is None else section_of(reference)
-    narrative = child_named(section, "text")
-    if not name or narrative is None:
+    if reference is None or not name:
         return None
-    found = next((one for one in narrative.iterdescendants() if one.get("ID") == name), None)
+    found = _named(reference.getroottree().getroot()).get(name)
     return None if found is None else " ".join(" ".join(str(text) for text in found.itertext()).split()) or None
+
+
+@lru_cache(maxsize=1)
+def _named(root: Element) -> dict[str, Element]:
+    """Every element of the document that has an id; the first one where an id is used again."""
+    found: dict[str, Element] = {}
+    for one in root.iterdescendants():
+        if (name := one.get("ID")) is not None:
+            found.setdefault(name, one)
+    return found
+
+
+def forget() -> None:
+    """Let go of the document that was read last: nothing of a vault stays in memory for speed."""
+    _named.cache_clear()

@@ -1,0 +1,79 @@
+"""Photographs and scans of papers are read like any other paper, and known again."""
+
+from __future__ import annotations
+
+import io
+
+import pytest
+from PIL import Image, ImageDraw, ImageFont
+
+from citewell.adapters.parsers.ocr import is_installed
+from citewell.adapters.records.picture import as_pdf, is_picture
+from citewell.bootstrap import App
+from citewell.bootstrap.records import Record
+from citewell.errors import DamagedFile, TooLarge
+from citewell.types import Source
+
+
+def letter(kind: str, *, degrees: float = 0) -> Source:
+    """A picture of two lines of text."""
+    picture = Image.new("RGB", (1200, 500), "white")
+    font = ImageFont.load_default(40)
+    ImageDraw.Draw(picture).text((80, 100), "Please take warfarin 5 mg every evening.", font=font, fill="black")
+    ImageDraw.Draw(picture).text((80, 260), "Your next blood test is on 12 May 2025.", font=font, fill="black")
+    written = io.BytesIO()
+    picture.rotate(degrees, fillcolor="white", expand=True).save(written, kind)
+    return Source(written.getvalue(), f"photo.{kind.lower()}")
+
+
+@pytest.mark.slow
+@pytest.mark.skipif(not is_installed(), reason="the OCR extra is not installed")
+def test_a_photograph_at_an_angle_is_read_and_known_again(app: App) -> None:
+    record = Record(app)
+    source = letter("JPEG", degrees=4)
+    first, again = record.import_source(source).added, record.import_source(source).added
+    assert first is not None
+    assert again is not None
+    text = app.library.opened(first.entry.id, record.scope)[1].text
+    assert "warfarin 5 mg every evening" in text
+    assert "12 May 2025" in text
+    assert (again.was_there, again.entry.id, first.entry.name) == (True, first.entry.id, "photo.jpeg.pdf")
+
+
+@pytest.mark.parametrize("kind", ["PNG", "JPEG", "TIFF"])
+def test_the_same_picture_makes_the_same_page(kind: str) -> None:
+    source = letter(kind)
+    assert is_picture(source)
+    assert as_pdf(source) == as_pdf(source)
+    assert as_pdf(source).data.startswith(b"%PDF-")
+
+
+def test_where_and_when_it_was_taken_is_not_kept() -> None:
+    picture, exif = Image.new("RGB", (60, 40)), Image.Exif()
+    exif[0x010F] = "Secretcamera"
+    exif[0x0112] = 6  # it lies on its side
+    written = io.BytesIO()
+    picture.save(written, "JPEG", exif=exif)
+    assert b"Secretcamera" in written.getvalue()
+    page = as_pdf(Source(written.getvalue(), "photo.jpg")).data
+    assert b"Secretcamera" not in page
+    assert b"/Width 40" in page  # it stands upright
+
+
+def test_what_is_no_whole_picture_is_refused(app: App) -> None:
+    record, whole = Record(app), letter("PNG").data
+    for data in (whole[:200], whole[: len(whole) // 2], b"\xff\xd8\xff\xe0nothing"):
+        with pytest.raises(DamagedFile, match="damaged or cut short"):
+            record.import_source(Source(data, "photo.png"))
+    assert app.entries() == []
+
+
+def test_a_picture_that_unfolds_to_too_much_is_refused() -> None:
+    written = io.BytesIO()
+    Image.new("1", (10_000, 8_000)).save(written, "PNG")
+    with pytest.raises(TooLarge):
+        as_pdf(Source(written.getvalue(), "bomb.png"))
+
+
+def test_a_letter_is_no_picture() -> None:
+    assert not is_picture(Source(b"Dear Ann", "letter.png"))
