@@ -21,6 +21,7 @@ from citewell.api.auth import Keys
 from citewell.api.guard import Guard
 from citewell.api.health import Health
 from citewell.api.openapi import described
+from citewell.api.records import Safe
 from citewell.api.requests import known_names
 from citewell.api.routes import (
     ask,
@@ -39,6 +40,9 @@ from citewell.api.routes import (
     library_pages,
     people,
     people_pages,
+    records_facts_pages,
+    records_pages,
+    records_papers_pages,
     search,
     search_pages,
     sign_in_pages,
@@ -59,6 +63,9 @@ PAGES = (
     source_pages,
     chat_pages,
     guideline_pages,
+    records_pages,
+    records_facts_pages,
+    records_papers_pages,
     library_pages,
     sign_in_pages,
 )
@@ -93,7 +100,7 @@ def shortened(router: APIRouter) -> APIRouter:
 def create_app(app: App, *, token: str, host: str | None = None) -> FastAPI:
     """The web site of an open library; whoever shows the token is its owner."""
     keys = Keys(token)
-    here = Site(app, keys)
+    here, safe = Site(app, keys), Safe(app.settings)
 
     @asynccontextmanager
     async def lifespan(_site: FastAPI) -> AsyncIterator[None]:
@@ -102,6 +109,7 @@ def create_app(app: App, *, token: str, host: str | None = None) -> FastAPI:
         yield
         await loading
         await asyncio.to_thread(here.stop)
+        await asyncio.to_thread(safe.close)
 
     site = FastAPI(
         title="Citewell",
@@ -112,6 +120,7 @@ def create_app(app: App, *, token: str, host: str | None = None) -> FastAPI:
         openapi_url="/api/v1/openapi.json",
     )
     site.state.site = here
+    site.state.safe = safe
     site.state.health = Health.of(here)
     for part in API:
         site.include_router(part.router, dependencies=[Depends(known_names)])
@@ -123,5 +132,6 @@ def create_app(app: App, *, token: str, host: str | None = None) -> FastAPI:
     site.openapi = partial(described, site)  # type: ignore[method-assign]
     site.mount("/static", Assets(directory=STATIC), name="static")
     errors.install(site)
+    records_pages.install(site)
     site.add_middleware(Guard, site=here, host=host or app.settings.host)
     return site

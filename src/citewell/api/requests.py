@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from typing import Any, get_origin
+from typing import Annotated, Any, get_origin
 
-from fastapi import Request
+from fastapi import Form, Request
 from fastapi.dependencies.models import Dependant
 
 from citewell.api.auth import is_equal
@@ -42,3 +42,8 @@ def _query_fields(dependant: Dependant) -> list[Any]:
 def our_request(request: Request) -> None:
     """Refuse such a change before its body is looked at."""
     require_our_form(request)
+
+
+def our_form(request: Request, csrf: Annotated[str, Form()] = "") -> None:
+    """The same of a form, before anything that it names is looked up."""
+    require_our_form(request, csrf)

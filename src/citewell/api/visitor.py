@@ -66,6 +66,11 @@ class Visitor:
         """A user; the sign for “all” is no tag, whoever wrote it down."""
         return cls(user.id, user.tenant, user.name, user.email, user.role, user.tags - {EVERY}, way, csrf)
 
+    @property
+    def is_owner(self) -> bool:
+        """Whether this is whoever keeps the library; the vaults beside it are theirs alone."""
+        return self.user_id == OWNER_ID
+
     def may(self, deed: Deed) -> bool:
         """Whether the role includes a deed."""
         return deed in MAY[self.role]

@@ -1,0 +1,223 @@
+"""My records: choose or make a vault, open and lock it, and ask it; every page works without a script."""
+
+from __future__ import annotations
+
+from http import HTTPStatus
+from typing import Annotated, Any
+
+from fastapi import APIRouter, Depends, FastAPI, Form, Request, Response
+from fastapi.responses import RedirectResponse
+from starlette.concurrency import run_in_threadpool
+
+from citewell.adapters.vault.folder import MAX_LABEL_CHARACTERS, MIN_PASSPHRASE_CHARACTERS
+from citewell.api import errors
+from citewell.api.errors import Problem, problem_of
+from citewell.api.history import TALKS_SHOWN
+from citewell.api.records import Known, Opened, Owner, Room, Safe, Vaulted, asked
+from citewell.api.requests import our_form
+from citewell.api.site import Here, Site
+from citewell.api.visitor import Visitor
+from citewell.errors import CitewellError, InputError, NotFound, VaultLocked
+from citewell.web.records import RecordTurn, record_turn
+
+router = APIRouter(prefix="/records")
+
+FORM = [Depends(our_form)]
+Secret = Annotated[str, Form(max_length=1_000)]
+Line = Annotated[str, Form(max_length=200)]
+
+EXAMPLES = (
+    "Which medicines do I take, and since when?",
+    "Am I allergic to anything?",
+    "What changed since my last visit?",
+    "What should I ask at my next appointment?",
+)
+
+
+def install(site: FastAPI) -> None:
+    """Lead from a page of a locked vault to where it is opened."""
+
+    async def lead(request: Request, error: Exception) -> Response:
+        path = request.url.path
+        if not path.startswith("/records/") or path.endswith("/panel"):
+            return errors.answer(path, problem_of(error))
+        return see(f"/records/{request.path_params['vault']}/unlock")
+
+    site.add_exception_handler(VaultLocked, lead)
+
+
+def see(address: str) -> Response:
+    """Lead to another page."""
+    return RedirectResponse(address, status_code=HTTPStatus.SEE_OTHER)
+
+
+def room_page(template: str, room: Room, visitor: Visitor, *, tab: str, **values: Any) -> Response:
+    """A page of an open vault."""
+    settings = room.site.app.settings
+    return room.site.page(
+        template,
+        visitor,
+        nav="records",
+        tab=tab,
+        vault=room.profile.vault,
+        base=room.base,
+        model=settings.model,
+        **values,
+    )
+
+
+# ----------------------------------------------------------------------------------------------- choosing and opening
+
+
+@router.get("")
+def picker(site: Here, visitor: Owner, safe: Vaulted) -> Response:
+    """The vaults here, and a form for a new one."""
+    return _picker(site, visitor, safe)
+
+
+@router.post("/create", dependencies=FORM)
+def create(
+    *,
+    site: Here,
+    visitor: Owner,
+    safe: Vaulted,
+    label: Line = "",
+    passphrase: Secret = "",
+    again: Secret = "",
+) -> Response:
+    """Make a vault and show its recovery words, this once."""
+    try:
+        if passphrase != again:
+            raise InputError("The two passphrases differ. Type the same one twice.")
+        made, phrase = safe.vaults.create(label, passphrase)
+        safe.vaults.open(made.id, passphrase)
+    except CitewellError as error:
+        return _picker(site, visitor, safe, label=label, problem=problem_of(error))
+    return site.page("records_made.html", visitor, nav="records", vault=made, words=phrase.split())
+
+
+@router.get("/{vault}/unlock")
+def unlock_page(site: Here, visitor: Owner, vault: Known) -> Response:
+    """The form that opens a vault."""
+    return site.page("records_unlock.html", visitor, nav="records", vault=vault, problem=None)
+
+
+@router.post("/{vault}/unlock", dependencies=FORM)
+def unlock(
+    *,
+    site: Here,
+    visitor: Owner,
+    safe: Vaulted,
+    vault: Known,
+    passphrase: Secret = "",
+) -> Response:
+    """Open a vault; a wrong passphrase says that it is wrong, and after some tries how long to wait."""
+    try:
+        safe.vaults.open(vault.id, passphrase)
+    except CitewellError as error:
+        return site.page("records_unlock.html", visitor, nav="records", vault=vault, problem=problem_of(error))
+    return see(f"/records/{vault.id}")
+
+
+@router.post("/{vault}/lock", dependencies=FORM)
+def lock(_visitor: Owner, safe: Vaulted, vault: Known) -> Response:
+    """Lock a vault now."""
+    safe.vaults.lock(vault.id)
+    return see("/records")
+
+
+def _picker(site: Site, visitor: Visitor, safe: Safe, *, label: str = "", problem: Problem | None = None) -> Response:
+    return site.page(
+        "records_picker.html",
+        visitor,
+        nav="records",
+        vaults=[(one, safe.is_open(one.id)) for one in safe.vaults.all()],
+        label=label,
+        problem=problem,
+        max_label=MAX_LABEL_CHARACTERS,
+        min_passphrase=MIN_PASSPHRASE_CHARACTERS,
+    )
+
+
+# ------------------------------------------------------------------------------------------------------------- asking
+
+
+@router.get("/{vault}")
+def chat(visitor: Owner, room: Opened, q: str = "") -> Response:
+    """A new conversation."""
+    return _chat(room, visitor, question=q)
+
+
+@router.get("/{vault}/conversations/{conversation_id}")
+def conversation(visitor: Owner, room: Opened, conversation_id: str) -> Response:
+    """A conversation, to be read and continued."""
+    return _chat(room, visitor, conversation_id=conversation_id, shown=_turns(room, conversation_id))
+
+
+@router.post("/{vault}/ask", dependencies=FORM)
+async def ask(
+    *,
+    visitor: Owner,
+    room: Opened,
+    question: Annotated[str, Form()] = "",
+    conversation_id: Line = "",
+) -> Response:
+    """Answer a question, and lead to the conversation in which it stands."""
+    try:
+        done = await asked(room, visitor, question, conversation_id=conversation_id or None)
+    except (NotFound, VaultLocked):
+        raise
+    except CitewellError as error:
+        return await run_in_threadpool(_failed, room, visitor, question, conversation_id, problem_of(error))
+    return see(f"{room.base}/conversations/{done.conversation_id}#last")
+
+
+@router.post("/{vault}/conversations/{conversation_id}/delete", dependencies=FORM)
+def delete(_visitor: Owner, room: Opened, conversation_id: str) -> Response:
+    """Erase a conversation."""
+    room.desk.conversations.erase(conversation_id, room.asker)
+    return see(room.base)
+
+
+def _failed(room: Room, visitor: Visitor, question: str, conversation_id: str, problem: Problem) -> Response:
+    """The page with the question still in its box."""
+    shown = _turns(room, conversation_id) if conversation_id else []
+    return _chat(
+        room, visitor, question=question, conversation_id=conversation_id or None, shown=shown, problem=problem
+    )
+
+
+def _chat(
+    room: Room,
+    visitor: Visitor,
+    *,
+    question: str = "",
+    conversation_id: str | None = None,
+    shown: list[RecordTurn] | None = None,
+    problem: Problem | None = None,
+) -> Response:
+    return room_page(
+        "records_chat.html",
+        room,
+        visitor,
+        tab="ask",
+        question=question,
+        conversation_id=conversation_id,
+        turns=shown or [],
+        problem=problem,
+        talks=room.desk.conversations.all(room.asker)[:TALKS_SHOWN],
+        is_empty=not room.profile.app.entries(room.scope) and not room.record.facts.all(room.scope),
+        examples=EXAMPLES,
+        alerts=len(room.record.alerts()),
+        waiting=len(room.record.facts.unverified(room.scope)),
+    )
+
+
+def _turns(room: Room, conversation_id: str) -> list[RecordTurn]:
+    """What was asked in a conversation, each question with what it got."""
+    desk, found = room.desk, []
+    for one in desk.conversations.turns(conversation_id, room.asker):
+        if one.message.role == "user":
+            record = None if one.answer_id is None else desk.audit.read(one.answer_id, room.asker)
+            found.append(record_turn(one.message.text, None if record is None else record.words["answer"]))
+    return found

@@ -1,0 +1,159 @@
+"""What the pages of a person's record show: facts by kind, what happened when, answers with the notice set apart."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass
+from itertools import groupby
+from typing import Any
+
+from citewell.assistants.records.emergency import notices
+from citewell.assistants.records.gather import Known, when
+from citewell.types.facts import (
+    Allergy,
+    Appointment,
+    Diagnosis,
+    DiagnosisStatus,
+    Fact,
+    LabResult,
+    Medication,
+    Moment,
+    Person,
+    Procedure,
+    Professional,
+    Referral,
+    Symptom,
+    Vaccination,
+)
+from citewell.types.facts_line import line_of, shown
+from citewell.web.answers import Chip, turn
+from citewell.web.source import Place
+
+KIND_WORDS = {
+    Medication.kind: "Medicine",
+    Allergy.kind: "Allergy",
+    Diagnosis.kind: "Condition",
+    LabResult.kind: "Test result",
+    Procedure.kind: "Procedure",
+    Vaccination.kind: "Vaccination",
+    Symptom.kind: "Symptom",
+    Appointment.kind: "Visit",
+    Referral.kind: "Referral",
+    Person.kind: "Person",
+    Professional.kind: "Doctor or nurse",
+}
+"""What a patient calls each kind of fact."""
+
+NO_ALLERGIES = "The record holds no entry about allergies. That does not mean that there are none."
+
+
+@dataclass(frozen=True, slots=True)
+class Row:
+    """A fact as a line, with the way to the words it was read from."""
+
+    id: str
+    kind: str
+    text: str
+    is_verified: bool
+    document_id: str | None
+    query: str
+
+    @classmethod
+    def of(cls, fact: Fact) -> Row:
+        origin = fact.origin
+        query = Place(None, origin.start, origin.end).query if origin.document_id else ""
+        return cls(fact.id, KIND_WORDS[fact.kind], line_of(fact), fact.is_verified, origin.document_id, query)
+
+
+@dataclass(frozen=True, slots=True)
+class Group:
+    """Facts of one kind under a heading; words for when there are none."""
+
+    id: str
+    title: str
+    rows: tuple[Row, ...]
+    none: str
+
+
+def fact_groups(facts: Iterable[Fact]) -> list[Group]:
+    """The facts page, allergies first; results have a page of their own."""
+    known = Known(tuple(facts))
+    taken = known.taken
+    medicines, diagnoses = known.of(Medication), known.of(Diagnosis)
+    over = [one for one in diagnoses if one.status is DiagnosisStatus.RESOLVED]
+    nothing = "Nothing of this kind is in the record."
+    return [
+        _group("allergies", "Allergies", known.of(Allergy), NO_ALLERGIES),
+        _group("medicines", "Medicines now", taken, nothing),
+        _group("past-medicines", "Medicines in the past", [one for one in medicines if one not in taken], nothing),
+        _group("conditions", "Conditions", [one for one in diagnoses if one not in over], nothing),
+        _group("past-conditions", "Conditions that are over", over, nothing),
+        _group("symptoms", "Symptoms", known.of(Symptom), nothing),
+        _group("procedures", "Procedures", known.of(Procedure), nothing),
+        _group("vaccinations", "Vaccinations", known.of(Vaccination), nothing),
+    ]
+
+
+def _group(name: str, title: str, facts: Sequence[Fact], none: str) -> Group:
+    return Group(name, title, tuple(Row.of(fact) for fact in facts), none)
+
+
+def timeline(facts: Iterable[Fact]) -> list[tuple[str, list[tuple[str, Row]]]]:
+    """What happened, the newest year first: each year with its days and what they brought."""
+    dated = [(moment, fact) for fact in facts if (moment := when(fact)) is not None]
+    dated.sort(key=lambda pair: (pair[0], pair[1].id), reverse=True)
+    return [
+        (str(year), [(shown(Moment(moment.isoformat())), Row.of(fact)) for moment, fact in of_year])
+        for year, of_year in groupby(dated, key=lambda pair: pair[0].year)
+    ]
+
+
+# ------------------------------------------------------------------------------------------------------------ answers
+
+
+@dataclass(frozen=True, slots=True)
+class Said:
+    """A line of an answer and the numbers that open its words."""
+
+    text: str
+    verdict: str
+    chips: tuple[Chip, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class RecordTurn:
+    """A question and what it got; no answer while it waits for one."""
+
+    question: str
+    answer: Mapping[str, Any] | None
+    notice: str = ""
+    """What an emergency needs to be told; it stands first and apart."""
+    before: str = ""
+    said: tuple[Said, ...] = ()
+    after: str = ""
+    sources: tuple[Chip, ...] = ()
+
+
+def record_turn(question: str, answer: Mapping[str, Any] | None) -> RecordTurn:
+    """An answer in its JSON shape, ready to be shown."""
+    if answer is None:
+        return RecordTurn(question, None)
+    notes = answer.get("notes", {})
+    head = notes.get("before", "") if answer["sentences"] else answer["text"]
+    notice, before = apart(head)
+    chips = turn(question, answer).chips
+    said = tuple(
+        Said(one["text"], one["verdict"], tuple(chips[n] for n in one["citations"])) for one in answer["sentences"]
+    )
+    after = notes.get("after", "") if answer["sentences"] else ""
+    return RecordTurn(question, answer, notice, before, said, after, tuple(chips[n] for n in sorted(chips)))
+
+
+def apart(head: str) -> tuple[str, str]:
+    """The emergency notice that words begin with, and the rest of them.
+
+    >>> apart("Your record lists 2 medicines:")
+    ('', 'Your record lists 2 medicines:')
+    """
+    notice = next((one for one in notices() if head.startswith(one)), "")
+    return notice, head.removeprefix(notice).strip()
