@@ -35,6 +35,7 @@ def test_a_rule_is_quoted_whole_and_its_label_opens_the_very_words(own: Any, vis
     with page.expect_navigation():
         page.click(".tabs >> text=Chat")
     expect(page.locator(".tabs [aria-current=page]")).to_have_text("Chat")
+    expect(page.locator(".examples a").first).to_have_text("Which people with weight loss should be referred?")
     turn = _say(page, QUESTION)
     rule = own.app.guidelines.guideline(document_id, Scope.owner("local")).by_id["1.1.3"]
     expect(turn.locator(".question")).to_have_text(QUESTION)

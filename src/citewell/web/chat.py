@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
 from citewell.assistants.guidelines.chat_view import cited
+from citewell.assistants.guidelines.entries import facts
+from citewell.assistants.guidelines.guideline import Guideline
 from citewell.web.answers import Chip, turn
 
 
@@ -28,6 +30,18 @@ class ChatTurn:
     before: str = ""
     said: tuple[Said, ...] = ()
     after: str = ""
+
+
+def examples(guidelines: Sequence[Guideline]) -> list[str]:
+    """Questions that the guidelines at hand answer: a finding, a term and a rule, as far as they have them."""
+    found = []
+    for one in guidelines[:1]:
+        rules = [rule for rule in one.rules if rule.action.deed != "advice"] or list(one.rules)
+        named = (each.phrase for rule in rules for each in facts(rule).findings if len(each.phrase.split()) <= 2)
+        found += [f"Which people with {phrase} should be referred?" for phrase in [*named][:1]]
+        found += [f"What does “{term.term.lower()}” mean?" for term in one.definitions[-2:-1]]
+        found += [f"What does {rules[0].id} say?"]
+    return found
 
 
 def chat_turn(message: str, answer: Mapping[str, Any] | None) -> ChatTurn:

@@ -20,19 +20,13 @@ from citewell.assistants.guidelines.chat_view import related_json
 from citewell.assistants.guidelines.kept import KEY, is_assessment, patient_of
 from citewell.errors import CitewellError, NotFound
 from citewell.keeping import Conversation
-from citewell.web.chat import ChatTurn, chat_turn
+from citewell.web.chat import ChatTurn, chat_turn, examples
 from citewell.web.source import Place
 
 router = APIRouter(prefix="/guidelines")
 
 Csrf = Annotated[str, Form()]
 Named = Annotated[str, Query(max_length=200)]
-
-EXAMPLES = (
-    "Which people with unexplained haemoptysis should be referred?",
-    "What does very urgent mean?",
-    "Breast lump in a woman of 28",
-)
 
 
 @router.get("/chat")
@@ -110,19 +104,20 @@ def _page(
     problem: Problem | None = None,
     guideline: str = "",
 ) -> Response:
+    known = site.app.guidelines.all(visitor.whole)
     return site.page(
         "chat.html",
         visitor,
         nav="guidelines",
         tab="chat",
-        guidelines=site.app.guidelines.all(visitor.whole),
+        guidelines=known,
         chosen=guideline,
         message=message,
         session_id=session_id,
         turns=shown or [],
         problem=problem,
         talks=_sessions(site, visitor),
-        examples=EXAMPLES,
+        examples=examples(known),
         days=site.app.settings.chat_days,
     )
 
