@@ -120,7 +120,7 @@ class Record:
         from citewell.assistants.records.alerts import find_alerts
 
         away = frozenset() if with_dismissed else self.facts.dismissed(self.scope)
-        return [alert for alert in find_alerts(self.facts.all(self.scope)) if alert.id not in away]
+        return [alert for alert in find_alerts(self.facts.remembered(self.scope)) if alert.id not in away]
 
     def dismiss(self, alert_id: str, *, why: str) -> Alert:
         """Put an alert away for good, by its id or the beginning of it."""

@@ -4,9 +4,10 @@ from __future__ import annotations
 
 import types
 import typing
+from collections.abc import Callable, Mapping
 from dataclasses import fields, is_dataclass
 from enum import Enum
-from functools import cache
+from functools import cache, partial
 from typing import Any
 
 from citewell.errors import InputError
@@ -22,10 +23,10 @@ def fact_json(fact: Fact) -> dict[str, Any]:
 
 def read_fact(told: dict[str, Any]) -> Fact:
     """A fact from JSON; an unknown field or value is refused."""
-    kind = KINDS.get(str(told.get("kind")))
+    kind: Any = KINDS.get(str(told.get("kind")))
     if kind is None:
         raise InputError(f"A fact is one of {', '.join(KINDS)}.")
-    found = _read(kind, {name: value for name, value in told.items() if name != "kind"}, "fact")
+    found = _reader(kind)({name: value for name, value in told.items() if name != "kind"}, "fact")
     assert isinstance(found, Fact)
     return found
 
@@ -43,27 +44,42 @@ def _plain(value: Any) -> Any:
     return value
 
 
+Read = Callable[[Any, str], Any]
+"""Reads one value, and knows which field it is for."""
+
+
 @cache
-def _hints(kind: type) -> dict[str, Any]:
-    return typing.get_type_hints(kind)
-
-
-def _read(kind: Any, told: Any, where: str) -> Any:
-    """One value of the type that a field has."""
+def _reader(kind: Any) -> Read:
+    """What reads a value of the type that a field has; made once for each type, since records have many facts."""
     if typing.get_origin(kind) is types.UnionType:  # only ever “something or nothing”
-        inner = next(one for one in typing.get_args(kind) if one is not type(None))
-        return None if told is None else _read(inner, told, where)
+        inner = _reader(next(one for one in typing.get_args(kind) if one is not type(None)))
+        return lambda told, where: None if told is None else inner(told, where)
     if typing.get_origin(kind) is tuple:
-        if not isinstance(told, list):
-            raise _wrong(where)
-        return tuple(_read(typing.get_args(kind)[0], one, where) for one in told)
-    if isinstance(kind, type) and issubclass(kind, Enum):
-        try:
-            return kind(told)
-        except ValueError as error:
-            raise InputError(f"{where} is one of {', '.join(str(one.value) for one in kind)}.") from error
+        return partial(_read_list, _reader(typing.get_args(kind)[0]))
+    if kind is Moment:
+        return lambda told, _where: Moment(str(told))
+    if issubclass(kind, Enum):
+        return partial(_read_enum, kind)
     if is_dataclass(kind):
-        return Moment(str(told)) if kind is Moment else _read_dataclass(kind, told, where)
+        hints = typing.get_type_hints(kind)
+        return partial(_read_dataclass, kind, {one.name: _reader(hints[one.name]) for one in fields(kind) if one.init})
+    return partial(_read_plain, kind)
+
+
+def _read_list(inner: Read, told: Any, where: str) -> Any:
+    if not isinstance(told, list):
+        raise _wrong(where)
+    return tuple(inner(one, where) for one in told)
+
+
+def _read_enum(kind: type[Enum], told: Any, where: str) -> Any:
+    try:
+        return kind(told)
+    except ValueError as error:
+        raise InputError(f"{where} is one of {', '.join(str(one.value) for one in kind)}.") from error
+
+
+def _read_plain(kind: type, told: Any, where: str) -> Any:
     if kind is float and isinstance(told, int) and not isinstance(told, bool):
         return float(told)
     if not isinstance(told, kind) or (kind is int and isinstance(told, bool)):
@@ -71,12 +87,11 @@ def _read(kind: Any, told: Any, where: str) -> Any:
     return told
 
 
-def _read_dataclass(kind: Any, told: Any, where: str) -> Any:
-    known = {one.name for one in fields(kind) if one.init}
-    if not isinstance(told, dict) or not set(told) <= known:
+def _read_dataclass(kind: Any, readers: Mapping[str, Read], told: Any, where: str) -> Any:
+    if not isinstance(told, dict) or not told.keys() <= readers.keys():
         raise _wrong(where)
     try:
-        return kind(**{name: _read(_hints(kind)[name], value, name) for name, value in told.items()})
+        return kind(**{name: readers[name](value, name) for name, value in told.items()})
     except TypeError as error:
         raise _wrong(where) from error
 
