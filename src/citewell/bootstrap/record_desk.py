@@ -8,7 +8,6 @@ from typing import TYPE_CHECKING
 
 from citewell.adapters.index.exact import ExactIndex
 from citewell.answer.retrieve import Search
-from citewell.answer.verify_score import calibrated
 from citewell.assistants.guidelines.shelve import Books
 from citewell.assistants.records.ask import Records
 from citewell.assistants.records.examples import Nearness, examples, nearness
@@ -27,7 +26,6 @@ def make_records(app: App, facts: Facts) -> Records:
         search=Search(app.library, app.index, app.embedder, app.lexicon),
         writer=app.writer,
         verify=app.verify_sentence,
-        calibrate=lambda claims, _context: calibrated([claim.check for claim in claims]),
         known=facts.remembered,
         places=Places(app.library),
         is_model=app.settings.model != "extractive",

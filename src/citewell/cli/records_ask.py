@@ -23,6 +23,7 @@ def ask(
 ) -> None:
     """Answer from the record's own facts and words, each with its place; an emergency is told before anything else."""
     from citewell.answer.view import done_json
+    from citewell.assistants.records.confidence import band
     from citewell.bootstrap.record_desk import make_record_desk
     from citewell.types import Asker
 
@@ -33,6 +34,8 @@ def ask(
         print_json(done_json(done, with_withheld=True))
         return
     typer.echo(printable(done.answer.text))
+    if done.answer.citations:
+        typer.echo(f"{band(done.answer.confidence.calibrated).capitalize()}.")
     for one in done.answer.citations:
         where = f", page {one.page}" if one.page else ""
         typer.echo(printable(f"  [{one.n}] {one.document}{where}"))

@@ -16,9 +16,11 @@ from typing import Any
 from citewell.answer.assemble import Budget, assemble
 from citewell.answer.cite import MARK
 from citewell.answer.finish import Asked, Frame, Judge, Policy, Verify, finish, refuse
+from citewell.answer.rephrase import rephrase
 from citewell.answer.retrieve import Search, retrieve
 from citewell.answer.stream import Done, Event, Working, whole_sentences
 from citewell.assistants.records.boundary import REGENERATIONS, Boundary, decide, parse_boundary
+from citewell.assistants.records.confidence import confidence
 from citewell.assistants.records.cues import language_of
 from citewell.assistants.records.examples import Nearness
 from citewell.assistants.records.gather import Gathered, Known, gather
@@ -31,7 +33,7 @@ from citewell.assistants.records.strategy import Strategy, strategy
 from citewell.assistants.records.wishes import wishes
 from citewell.ports import Writer
 from citewell.prompts import Template
-from citewell.types import Check, Claim, Context, Hit, Message, Refuse, Scope, Span
+from citewell.types import Check, Claim, Context, Hit, Message, Refuse, Scope, Span, Verdict
 from citewell.types.facts import Allergy, Fact
 from citewell.types.facts_line import line_of
 
@@ -58,7 +60,6 @@ class Records:
     search: Search
     writer: Writer
     verify: Verify
-    calibrate: Callable[[Sequence[Claim], Context], float]
     known: Callable[[Scope], Sequence[Fact]]
     places: Places
     is_model: bool
@@ -68,7 +69,7 @@ class Records:
 
     def ask(self, question: str, *, scope: Scope, history: Sequence[Message] = ()) -> Iterator[Event]:
         """Answer one question; the last event holds the answer, and an emergency is told before anything else."""
-        turn = Turn(self, question, screen(question, near=self.near), scope, time.perf_counter())
+        turn = Turn(self, question, screen(question, near=self.near), scope, tuple(history), time.perf_counter())
         yield Working("searching")
         facts, hits, is_empty = self._found(turn)
         if is_empty:
@@ -193,13 +194,15 @@ class Turn:
     question: str
     screened: Screened
     scope: Scope
+    history: tuple[Message, ...]
     started: float
     id: str = field(default_factory=lambda: str(uuid.uuid4()))
 
-    @property
+    @cached_property
     def text(self) -> str:
-        """The question as it is looked up: without what was filtered."""
-        return " ".join(self.screened.text.replace(FILTERED, " ").split())
+        """The question as it is looked up: without what was filtered, and a follow-up with what it follows."""
+        plain = " ".join(self.screened.text.replace(FILTERED, " ").split())
+        return rephrase(plain, self.history, lexicon=self.records.search.lexicon)
 
     @cached_property
     def kind(self) -> Kind:
@@ -238,10 +241,21 @@ class Turn:
         """The end of an answer; nobody is sent a patient's question."""
         return Judge(
             rate=lambda _answer: None,
-            calibrate=self.records.calibrate,
+            calibrate=_trusted,
             route=lambda _reason: Refuse("\n\n".join(part for part in (self.notice, NOTHING) if part)),
             took_ms=lambda: (time.perf_counter() - self.started) * 1000,
         )
+
+
+def _trusted(claims: Sequence[Claim], context: Context) -> float:
+    """How far an answer can be trusted: what is verified, how near it is, and how far the sources agree."""
+    verified = sum(claim.check.verdict is Verdict.SUPPORTED for claim in claims)
+    return confidence(
+        verified=verified,
+        claims=len(claims),
+        relevances=[one.hit.relevance for one in context.evidence],
+        agreement=1.0,
+    )
 
 
 def _filtered(sentences: Iterable[str], sources: Sources, calm: list[str]) -> Iterator[str]:
