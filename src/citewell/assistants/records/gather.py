@@ -11,6 +11,7 @@ from citewell.assistants.records.names import Names, surname
 from citewell.assistants.records.wishes import Wish, Wishes
 from citewell.clinical import Lexicon
 from citewell.types.facts import (
+    NO_KNOWN,
     Allergy,
     Appointment,
     Diagnosis,
@@ -154,9 +155,11 @@ def is_abnormal(result: LabResult) -> bool:
 
 
 def _allergies(asked: _Asked) -> Gathered:
-    all_of_them = [one for one in asked.known.of(Allergy) if one.is_active]
+    every = asked.known.of(Allergy)
+    all_of_them = [one for one in every if one.is_active and one.code not in NO_KNOWN]
     if not all_of_them:
-        return Gathered(NO_ALLERGIES)
+        denied = [one for one in every if one.code in NO_KNOWN]
+        return _told("Your record says that no allergies are known:", denied) if denied else Gathered(NO_ALLERGIES)
     hit = [one for one in all_of_them if one in asked.named]
     if hit:
         return _told("Your record lists this allergy:" if len(hit) == 1 else "Your record lists these allergies:", hit)
