@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import io
 import os
+import pty
+import subprocess
 import sys
 from pathlib import Path
 from typing import Any
@@ -61,6 +63,26 @@ def test_without_a_terminal_the_way_to_send_it_is_told(shell: Shell, monkeypatch
     status, _out, error = shell("vault", "create", "me")
     assert status == 1
     assert "--passphrase-stdin" in error
+
+
+def test_on_a_terminal_the_passphrase_is_asked_for_twice_and_not_shown(tmp_path: Path) -> None:
+    ours, theirs = pty.openpty()
+    command = [sys.executable, "-m", "citewell.cli", "--home", str(tmp_path), "vault", "create", "me"]
+    child = subprocess.Popen(command, stdin=theirs, stdout=theirs, stderr=theirs, start_new_session=True)
+    os.close(theirs)
+    shown = b""
+    for prompt in (b"A passphrase, ten characters or more: ", b"The same again: "):
+        while prompt not in shown:  # the test's own time limit ends a program that does not ask
+            shown += os.read(ours, 4096)
+        os.write(ours, PASSPHRASE.encode() + b"\n")
+    while b"keep them away from this machine" not in shown:
+        shown += os.read(ours, 4096)
+    assert child.wait() == 0
+    os.close(ours)
+    assert PASSPHRASE.encode() not in shown
+    assert (
+        len([line for line in shown.decode().splitlines() if len(line.split()) == 12 and line.startswith("    ")]) == 1
+    )
 
 
 def test_erasing_asks_for_the_label(shell: Shell, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -2,13 +2,17 @@
 
 from __future__ import annotations
 
+import copy
 import json
 from collections import Counter
 from pathlib import Path
 from typing import Any
 
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
 
+from citewell.adapters.records.columns import columns_of
 from citewell.adapters.records.fhir import read_fhir
 from citewell.bootstrap import App
 from citewell.bootstrap.records import Record
@@ -29,6 +33,7 @@ from citewell.types.facts import (
     Severity,
     Via,
 )
+from citewell.types.facts_json import fact_json, read_fact
 from citewell.types.facts_line import line_of
 
 DOCTOR = {"resourceType": "Practitioner", "id": "d1", "name": [{"family": "Chen", "given": ["Li"], "prefix": ["Dr."]}]}
@@ -193,6 +198,39 @@ def test_a_broken_entry_is_named_and_nothing_is_imported(record: Record, wrong: 
 def test_a_broken_bundle_says_what_is_wrong(record: Record, data: bytes, why: str) -> None:
     with pytest.raises(DamagedFile, match=why):
         record.import_source(Source(data, "record.json"))
+
+
+WORDS = ("", " ", "\0", "\ud800", "|", "2015-02-30", "0001-01-01T00:00:00+14:00", "urn:uuid:nobody", "x" * 3000)
+JUNK = st.sampled_from([None, 0, -1, 1e308, 10**400, True, [], {}, [[]], [None], [{}], {"a": 1}, *WORDS])
+
+
+def places(held: Any, path: tuple[Any, ...] = ()) -> list[tuple[Any, ...]]:
+    """Every place in a JSON value."""
+    inner = held.items() if isinstance(held, dict) else enumerate(held) if isinstance(held, list) else ()
+    return [place for key, value in inner for place in ((*path, key), *places(value, (*path, key)))]
+
+
+PLACES = places(ALL)
+
+
+@given(st.lists(st.tuples(st.sampled_from(PLACES), JUNK), min_size=1, max_size=2))
+def test_whatever_stands_in_a_bundle_it_is_read_or_refused(changes: list[tuple[tuple[Any, ...], Any]]) -> None:
+    resources: Any = copy.deepcopy(ALL)
+    for (*way, last), junk in changes:
+        held = resources
+        for key in way:
+            held = held[key] if isinstance(held, dict | list) and (isinstance(held, list) or key in held) else {}
+        if isinstance(held, dict) or (isinstance(held, list) and isinstance(last, int) and last < len(held)):
+            held[last] = junk
+    entries = [{"fullUrl": f"urn:uuid:{number}", "resource": one} for number, one in enumerate(resources)]
+    data = json.dumps({"resourceType": "Bundle", "type": "collection", "entry": entries}).encode()
+    try:
+        told = read_fhir(data)
+    except DamagedFile:
+        return
+    for fact in told.facts:
+        assert columns_of(fact)["name"]
+        assert fact_json(read_fact(fact_json(fact))) == fact_json(fact)
 
 
 def test_a_reference_out_of_the_file_is_no_error() -> None:

@@ -33,10 +33,11 @@ class Moment:
                 at = datetime.fromisoformat((self.text + "-01-01")[:10]).replace(tzinfo=UTC)
             else:
                 at = datetime.fromisoformat(self.text)
-        except ValueError as error:
+            if at.tzinfo is None:
+                raise InputError("A time of day needs its zone, such as 2015-03-12T04:46:42+00:00.")
+            at.astimezone(UTC)  # the first and the last days there are have no such time
+        except (ValueError, OverflowError) as error:
             raise InputError("A date is written as 2015, 2015-03, 2015-03-12 or with a time and its zone.") from error
-        if at.tzinfo is None:
-            raise InputError("A time of day needs its zone, such as 2015-03-12T04:46:42+00:00.")
         object.__setattr__(self, "at", at)
 
     @classmethod

@@ -32,9 +32,10 @@ class Entry:
     def is_mistaken(self) -> bool:
         """Whether the record itself says that it does not hold."""
         status = self.resource.get("verificationStatus")
-        codings = status.get("coding", []) if isinstance(status, Mapping) else []
-        codes = {one.get("code") for one in codings if isinstance(one, Mapping)}
-        return self.resource.get("status") in MISTAKEN or bool(codes & MISTAKEN)
+        codings = status.get("coding") if isinstance(status, Mapping) else None
+        held = codings if isinstance(codings, list) else []
+        given = [one.get("code") for one in held if isinstance(one, Mapping)]
+        return any(isinstance(one, str) and one in MISTAKEN for one in (self.resource.get("status"), *given))
 
 
 @dataclass(frozen=True, slots=True)
@@ -64,7 +65,7 @@ class Bundle:
 def read_bundle(data: bytes) -> Bundle:
     """The bundle in a file; one that is broken says which entry is wrong."""
     try:
-        told = json.loads(data)
+        told = json.loads(data, parse_constant=_refuse)
     except (ValueError, RecursionError) as error:
         raise DamagedFile("The bundle is no whole JSON. Export it again and add that.") from error
     if not isinstance(told, dict) or told.get("resourceType") != "Bundle" or not isinstance(told.get("entry"), list):
@@ -72,7 +73,7 @@ def read_bundle(data: bytes) -> Bundle:
     entries = tuple(_entry(number, one) for number, one in enumerate(told["entry"], 1))
     called: dict[str, Entry] = {}
     for entry, one in zip(entries, told["entry"], strict=True):
-        for name in {f"{entry.kind}/{entry.id}", f"urn:uuid:{entry.id}", one.get("fullUrl")}:
+        for name in (f"{entry.kind}/{entry.id}", f"urn:uuid:{entry.id}", one.get("fullUrl")):
             if isinstance(name, str) and called.setdefault(name, entry).resource != entry.resource:
                 raise DamagedFile(f"Entry {entry.number} ({entry.kind}) has the id of another entry. Export it again.")
     if len({entry.id for entry in entries if entry.kind == "Patient"}) > 1:
@@ -80,6 +81,10 @@ def read_bundle(data: bytes) -> Bundle:
     identifier = told.get("identifier")
     is_own = isinstance(identifier, dict) and identifier.get("system") == RECORD_SYSTEM
     return Bundle(entries, called, is_own)
+
+
+def _refuse(word: str) -> None:
+    raise ValueError(f"{word} is no number of JSON")
 
 
 def _entry(number: int, one: Any) -> Entry:
@@ -95,7 +100,7 @@ def in_entry(entry: Entry) -> Iterator[None]:
     """Say which entry is wrong, and why, without its words."""
     try:
         yield
-    except (CitewellError, ValueError, TypeError, KeyError, AttributeError, IndexError) as error:
+    except (CitewellError, ValueError, TypeError, KeyError, AttributeError, IndexError, OverflowError) as error:
         why = str(error) if isinstance(error, CitewellError | ValueError) else "a part of it is missing or misplaced"
         message = f"Entry {entry.number} ({entry.kind}) is wrong: {why.rstrip('.')}. Nothing was imported."
         raise DamagedFile(message) from error

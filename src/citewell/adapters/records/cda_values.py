@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 import re
 from collections.abc import Iterator
 from functools import lru_cache
@@ -107,9 +108,10 @@ def amount(element: Element | None) -> str | None:
 def number(element: Element | None) -> float | None:
     """A value as a number, where it is one."""
     try:
-        return float(attribute(element, "value") or "")
+        found = float(attribute(element, "value") or "")
     except ValueError:
         return None
+    return found if math.isfinite(found) else None
 
 
 def person_in(element: Element | None) -> str | None:

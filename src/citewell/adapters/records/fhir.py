@@ -15,7 +15,7 @@ from citewell.adapters.records.values import ending, first, moment, must_name, n
 from citewell.ingest.canonical import Canonical
 from citewell.types import Document, Metadata, Source
 from citewell.types.facts import Fact, LabResult, Moment, Person
-from citewell.types.facts_json import read_fact
+from citewell.types.facts_json import fact_json, read_fact
 from citewell.types.facts_line import line_of, shown
 
 MEDIA_TYPE = "application/fhir+json"
@@ -72,7 +72,7 @@ def _facts(bundle: Bundle) -> Iterator[Fact]:
             if whole:
                 yield read_fact(json.loads(whole[0]["valueString"]))
             elif (reader := READERS.get(entry.kind)) is not None and (fact := reader(entry, bundle)) is not None:
-                yield fact
+                yield read_fact(fact_json(fact))  # a number where words belong is found here, not later
     yield from _professionals(bundle)
 
 
@@ -89,7 +89,7 @@ def _professionals(bundle: Bundle) -> Iterator[Fact]:
     for entry in bundle.of("Practitioner"):
         with in_entry(entry):
             if not any(one.get("url") == FACT_EXTENSION for one in entry.resource.get("extension", [])):
-                yield from read_professional(entry)
+                yield from (read_fact(fact_json(fact)) for fact in read_professional(entry))
 
 
 def _write(text: Canonical, heading: str, facts: Sequence[Fact], spans: dict[str, tuple[int, int]]) -> None:
