@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from pathlib import Path
 from typing import Any
 
 import pytest
@@ -9,7 +10,7 @@ from playwright.sync_api import Page, expect
 
 from citewell.bootstrap.vault import Vaults
 from citewell.types import Source
-from tests.core.test_fhir_records import ALL, bundle
+from tests.core.test_fhir_records import ALL, INR, bundle
 from tests.web.conftest import follow
 
 pytestmark = [pytest.mark.slow, pytest.mark.browser]
@@ -17,13 +18,16 @@ pytestmark = [pytest.mark.slow, pytest.mark.browser]
 PASSPHRASE = "three green bicycles"
 
 
-def _vault(site: Any) -> str:
+EARLIER = {**INR, "id": "o2", "effectiveDateTime": "2024-02-01", "valueQuantity": {"value": 2.5}, "interpretation": []}
+
+
+def _vault(site: Any, *more: dict[str, Any]) -> str:
     """A vault beside the library, with one bundle in it, and locked."""
     vaults = Vaults(site.app.settings)
     made, _words = vaults.create("mum", PASSPHRASE)
     with vaults.open(made.id, PASSPHRASE) as profile:
         profile.app.embedder = site.app.embedder
-        profile.record.import_source(Source(bundle(*ALL), "record.json"))
+        profile.record.import_source(Source(bundle(*ALL, *more), "record.json"))
     vaults.close()
     return made.id
 
@@ -103,3 +107,93 @@ def test_asking_works_without_a_script(own: Any, visit: Any) -> None:
     expect(page.locator(".sentence").first).to_be_visible()
     follow(page, ".sentence .chip")
     expect(page.locator(".source .best")).to_be_visible()
+
+
+def test_results_have_a_plot_that_also_reads_as_a_sentence(own: Any, visit: Any) -> None:
+    vault_id = _vault(own, EARLIER)
+    page = visit(own)
+    _open(page, own, vault_id)
+    follow(page, ".tabs >> text=Results")
+    card = page.locator(".lab", has=page.locator("h2:text-is('INR')"))
+    expect(card.locator(".newest")).to_contain_text("9.1")
+    expect(card.locator(".newest .state")).to_have_text("critically high")
+    plot = card.locator("svg.trend")
+    assert plot.get_attribute("aria-label") == (
+        "INR, 2 results. 1 February 2024: 2.5, in range; 1 May 2024: 9.1, critically high. Usual range 2 to 3."
+    )
+    expect(plot.locator(".point")).to_have_count(2)
+    expect(plot.locator("path.point.bad")).to_have_count(1)
+    assert page.evaluate("document.querySelector('.trend .band').getBBox().height") > 0
+    card.locator(".newest a.from").click()
+    expect(page.locator("#source .best")).to_contain_text("9.1")
+    follow(page, ".tabs >> text=Timeline")
+    expect(page.locator(".year summary").first).to_contain_text("2024 2")
+    expect(page.locator(".year li").first).to_contain_text("1 May 2024")
+    follow(page, ".tabs >> text=Appointment")
+    expect(page.locator("section", has=page.locator("#results"))).to_contain_text("INR: 9.1")
+    expect(page.locator("section", has=page.locator("#medicines"))).to_contain_text("Warfarin Sodium")
+    page.emulate_media(media="print")
+    expect(page.locator(".tabs")).to_be_hidden()
+    expect(page.locator(".side")).to_be_hidden()
+
+
+def test_papers_are_taken_in_and_what_is_not_sure_is_decided(own: Any, visit: Any, tmp_path: Path) -> None:
+    whole, broken = tmp_path / "export.json", tmp_path / "broken.json"
+    whole.write_bytes(bundle(*ALL))
+    broken.write_bytes(b'{"resourceType": "Bundle", "entry": [')
+    vaults = Vaults(own.app.settings)
+    vault_id = vaults.create("me", PASSPHRASE)[0].id
+    page = visit(own)
+    _open(page, own, vault_id)
+    follow(page, "text=Add papers")
+    page.set_input_files("#files", [whole, broken])
+    _press(page, ".drop button")
+    expect(page.locator(".outcomes .good")).to_contain_text("export.json: added. 6 new facts")
+    expect(page.locator(".outcomes .bad")).to_contain_text("broken.json: not added.")
+    expect(page.locator(".papers li")).to_have_count(1)
+    follow(page, ".tabs >> text=To confirm")
+    expect(page.locator("article h2")).to_contain_text("Atrial fibrillation")
+    page.click("text=Correct it")
+    page.fill("[name=dated]", "soon")
+    _press(page, "text=Save")
+    expect(page.locator("[role=alert]")).to_contain_text("A date is written as")
+    page.click("text=Correct it")
+    page.select_option("[name=status]", "resolved")
+    page.fill("[name=dated]", "2016-07")
+    _press(page, "text=Save")
+    expect(page.locator(".empty")).to_contain_text("Nothing waits for you.")
+    follow(page, ".tabs >> text=Facts")
+    expect(page.locator("section", has=page.locator("#past-conditions"))).to_contain_text("since July 2016")
+    page.click("summary:text-is('A medicine')")
+    page.fill("#medication-name", "Penicillin V")
+    _press(page, "form:has(#medication-name) button")
+    expect(page.locator("section", has=page.locator("#medicines"))).to_contain_text("you told this")
+    follow(page, ".tabs >> text=To look at")
+    allergy = page.locator(".alert-allergy")
+    expect(allergy).to_have_count(1)
+    allergy.locator("input[name=why]").fill("it is an old entry")
+    with page.expect_navigation():
+        allergy.locator("button").click()
+    expect(page.locator(".alert-allergy")).to_have_count(0)
+
+
+def test_a_passphrase_is_changed_a_copy_taken_and_a_record_erased(own: Any, visit: Any) -> None:
+    vault_id = _vault(own)
+    page = visit(own)
+    _open(page, own, vault_id)
+    follow(page, ".tabs >> text=Settings")
+    page.fill("#current", PASSPHRASE)
+    for box in ("#new", "#again"):
+        page.fill(box, "four yellow scooters")
+    _press(page, "text=Change it")
+    expect(page.locator(".notice.good")).to_contain_text("The passphrase is changed")
+    with page.expect_download() as download:
+        page.click("text=Download")
+    assert b"Warfarin Sodium" in download.value.path().read_bytes()
+    page.fill("#typed", "dad")
+    _press(page, "button:text-is('Erase')")
+    expect(page.locator("[role=alert]")).to_contain_text("Nothing was erased")
+    page.fill("#typed", "mum")
+    _press(page, "button:text-is('Erase')")
+    expect(page.locator(".empty h2")).to_have_text("There is no record yet")
+    assert list((own.app.settings.home / "vaults").iterdir()) == []

@@ -43,6 +43,7 @@ from citewell.api.routes import (
     records_facts_pages,
     records_pages,
     records_papers_pages,
+    records_settings_pages,
     search,
     search_pages,
     sign_in_pages,
@@ -66,6 +67,7 @@ PAGES = (
     records_pages,
     records_facts_pages,
     records_papers_pages,
+    records_settings_pages,
     library_pages,
     sign_in_pages,
 )

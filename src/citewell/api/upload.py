@@ -32,6 +32,8 @@ STALLED = Problem(
     HTTPStatus.REQUEST_TIMEOUT, "TooSlow", "The upload stalled, so nothing was added. Send it again, fewer at a time."
 )
 CSRF_FIELD = "csrf"
+NEVER = 0
+"""A spooled file of this size stays in memory, however large it gets."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -120,8 +122,8 @@ def over_limit(max_bytes: int) -> TooLarge:
 
 
 @asynccontextmanager
-async def received(request: Request, *, max_file_bytes: int) -> AsyncIterator[Form]:
-    """The form of a request; its files are gone afterwards."""
+async def received(request: Request, *, max_file_bytes: int, to_disk: bool = True) -> AsyncIterator[Form]:
+    """The form of a request; its files are gone afterwards, and never touch a disk where they must not."""
     if not request.headers.get("content-type", "").startswith("multipart/form-data"):
         raise InputError("Send files as a form (multipart/form-data).")
     total_bytes = TOTAL_FACTOR * max_file_bytes
@@ -135,10 +137,17 @@ async def received(request: Request, *, max_file_bytes: int) -> AsyncIterator[Fo
         csrf=visitor_of(request).csrf,
         csrf_needed=request.scope[CSRF_NEEDED],
     )
+    if not to_disk:
+        parser.spool_max_size = NEVER
     try:
         yield await _parsed(parser)
     finally:
         parser.close()
+
+
+async def whole_body(request: Request, *, max_file_bytes: int) -> bytes:
+    """A body that is one file, in memory; with the same limits while it arrives."""
+    return b"".join([part async for part in _limited(request.stream(), max_file_bytes, max_file_bytes)])
 
 
 async def _parsed(parser: LimitedParser) -> Form:

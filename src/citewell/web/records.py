@@ -8,7 +8,7 @@ from itertools import groupby
 from typing import Any
 
 from citewell.assistants.records.emergency import notices
-from citewell.assistants.records.gather import Known, when
+from citewell.assistants.records.gather import Known, is_abnormal, when
 from citewell.types.facts import (
     Allergy,
     Appointment,
@@ -24,6 +24,7 @@ from citewell.types.facts import (
     Referral,
     Symptom,
     Vaccination,
+    VisitStatus,
 )
 from citewell.types.facts_line import line_of, shown
 from citewell.web.answers import Chip, turn
@@ -106,6 +107,37 @@ def timeline(facts: Iterable[Fact]) -> list[tuple[str, list[tuple[str, Row]]]]:
         (str(year), [(shown(Moment(moment.isoformat())), Row.of(fact)) for moment, fact in of_year])
         for year, of_year in groupby(dated, key=lambda pair: pair[0].year)
     ]
+
+
+def summary_groups(facts: Iterable[Fact]) -> list[Group]:
+    """What a doctor wants to know first, and what is open: all of it, for a page that is printed."""
+    known = Known(tuple(facts))
+    results = [one for one in known.latest(known.of(LabResult)) if is_abnormal(one)]
+    found = [
+        _group("allergies", "Allergies", [one for one in known.of(Allergy) if one.is_active], NO_ALLERGIES),
+        _group("medicines", "Medicines now", known.taken, "None is on record."),
+        _group(
+            "conditions",
+            "Conditions",
+            [one for one in known.of(Diagnosis) if one.status is not DiagnosisStatus.RESOLVED],
+            "None is on record.",
+        ),
+        _group("results", "Newest results out of range", results, "None is on record."),
+        _group("symptoms", "Symptoms now", [one for one in known.of(Symptom) if one.still_active], ""),
+        _group("planned", "Planned", planned(known), ""),
+        _group("unconfirmed", "To be confirmed", [one for one in known.facts if not one.is_verified], ""),
+    ]
+    return [group for group in found if group.rows or group.none]
+
+
+def planned(known: Known) -> list[Fact]:
+    """Visits, procedures and referrals that are still to come."""
+    every: list[Appointment | Procedure | Referral] = [
+        *known.of(Appointment),
+        *known.of(Procedure),
+        *known.of(Referral),
+    ]
+    return [one for one in every if one.status is VisitStatus.PLANNED]
 
 
 # ------------------------------------------------------------------------------------------------------------ answers

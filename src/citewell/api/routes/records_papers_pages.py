@@ -2,21 +2,61 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import Annotated
 
-from fastapi import APIRouter, Query, Response
+from fastapi import APIRouter, Query, Request, Response
+from starlette.concurrency import run_in_threadpool
 
-from citewell.api.records import Opened, Owner, Room
+from citewell.api.errors import Problem, problem_of
+from citewell.api.importing import Outcome, import_files
+from citewell.api.records import Opened, Owner, Room, Vaulted, VaultId, room_of
 from citewell.api.routes.documents import IMAGE_WIDTHS_PX, disposition
-from citewell.api.routes.records_pages import see
+from citewell.api.routes.records_pages import room_page, see
 from citewell.api.routes.source_pages import Named
 from citewell.api.visitor import Visitor
+from citewell.errors import InputError
 from citewell.web.results import without_title
 from citewell.web.source import Place, view
 
 router = APIRouter(prefix="/records/{vault}")
 
 SEALED = {"Content-Security-Policy": "default-src 'none'; sandbox; frame-ancestors 'none'"}
+
+
+@router.get("/documents")
+def documents(visitor: Owner, room: Opened) -> Response:
+    """The papers in the record, newest first, and a form for more."""
+    return _documents(room, visitor)
+
+
+@router.post("/import")
+async def take_in(request: Request, visitor: Owner, safe: Vaulted, vault_id: VaultId) -> Response:
+    """Read files into the record and say what became of each."""
+    # A form proves that it is ours while it is read, so the vault is looked up behind it.
+    try:
+        outcomes = await import_files(request, lambda: room_of(request, safe, safe.header(vault_id)))
+    except InputError as error:
+        room = room_of(request, safe, safe.header(vault_id))
+        return await run_in_threadpool(_documents, room, visitor, problem=problem_of(error))
+    room = room_of(request, safe, safe.header(vault_id))
+    return await run_in_threadpool(_documents, room, visitor, outcomes=outcomes)
+
+
+def _documents(
+    room: Room, visitor: Visitor, *, outcomes: Sequence[Outcome] = (), problem: Problem | None = None
+) -> Response:
+    entries = [one for one in room.profile.app.entries(room.scope) if one.is_current]
+    return room_page(
+        "records_documents.html",
+        room,
+        visitor,
+        tab="documents",
+        entries=entries,
+        outcomes=outcomes,
+        problem=problem,
+        max_file_mb=room.site.app.settings.max_file_mb,
+    )
 
 
 @router.get("/documents/{document_id}")
