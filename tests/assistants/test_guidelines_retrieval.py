@@ -183,3 +183,19 @@ def test_a_child_is_not_shown_what_is_for_adults_nor_the_other_way_round() -> No
     assert quoted("Who with cough is referred?") == ["1.1.1", "1.1.2"]
     assert quoted("Are children with cough referred?") == ["1.1.2"]
     assert quoted("I am 62 and have a cough") == ["1.1.1"]
+
+
+def test_a_table_with_a_band_for_every_age_gets_nothing_for_an_age(ng12: Guideline) -> None:
+    from citewell.assistants.guidelines.entries import facts
+    from citewell.assistants.guidelines.evaluate_finding import Record
+    from citewell.assistants.guidelines.rank import BANDS, _person_boost, described_person
+
+    tabled = [
+        rule
+        for rule in ng12.rules
+        if sum(one.age_from is not None and one.age_below is not None for one in facts(rule).ages) >= BANDS
+    ]
+    assert tabled
+    person = Record(described_person("I am 62"))
+    assert {_person_boost(person, rule, ng12) for rule in tabled} == {0.0}
+    assert any(_person_boost(person, rule, ng12) > 0 for rule in ng12.rules)

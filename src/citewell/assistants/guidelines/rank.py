@@ -16,6 +16,8 @@ from citewell.assistants.guidelines.patient import OLDEST, Patient
 from citewell.assistants.guidelines.state import State
 from citewell.assistants.guidelines.tables import rows
 
+BANDS = 3
+"""Age bands from which a rule is read as holding a table of thresholds by age."""
 URGENT = frozenset({"immediate", "very urgent", "suspected cancer pathway", "urgent"})
 
 
@@ -127,7 +129,9 @@ def _person_boost(person: Record, rule: Rule, guideline: Guideline) -> float:
 
 
 def _age_boost(record: Record, known: Facts, guideline: Guideline) -> float:
-    """Only an age on record counts: one that is not known reaches no age and keeps none."""
+    """Only an age on record counts, and only where ages tell people apart: a table has a band for everyone."""
+    if sum(one.age_from is not None and one.age_below is not None for one in known.ages) >= BANDS:
+        return 0.0
     met = [one for one in known.ages if evaluate(one, record, guideline).state is State.MET]
     is_reached = any(one.age_from is not None for one in met)
     is_kept = any(one.age_below is not None for one in met)
