@@ -2,6 +2,7 @@
 
     python scripts/check_fhir.py ../shared/data/fhir/*.json
 
+Codes, values, units, dates, statuses and prescribers are compared as well.
 Every bundle goes into a new vault of its own, twice; the second time nothing may change.
 """
 
@@ -15,6 +16,7 @@ from pathlib import Path
 
 from citewell.bootstrap.vault import Vaults
 from citewell.config import Settings
+from citewell.types.facts import Diagnosis, Fact, LabResult, Medication
 
 KINDS = {
     "MedicationRequest": "medication",
@@ -34,8 +36,51 @@ def counted(path: Path) -> Counter[str]:
     )
 
 
-def imported(path: Path, vaults: Vaults) -> tuple[Counter[str], bool]:
-    """How many facts of each kind Citewell has after two imports, and whether the second changed anything."""
+def said(path: Path) -> Counter[tuple[object, ...]]:
+    """What a bundle says of results, conditions and medicines, by its own fields."""
+    entries = {one["fullUrl"]: one["resource"] for one in json.loads(path.read_text("utf-8"))["entry"]}
+    told: Counter[tuple[object, ...]] = Counter()
+    for one in entries.values():
+        if one["resourceType"] == "Observation":
+            quantity = one.get("valueQuantity", {})
+            words = one.get("valueCodeableConcept", {}).get("text")
+            parts = tuple(part["valueQuantity"]["value"] for part in one.get("component", []))
+            value = (quantity.get("value"), quantity.get("unit"), words, parts)
+            told["result", one["code"]["coding"][0]["code"], one["effectiveDateTime"], *value] += 1
+        elif one["resourceType"] == "Condition":
+            status = one["clinicalStatus"]["coding"][0]["code"]
+            told[
+                "diagnosis",
+                one["code"]["coding"][0]["code"],
+                status,
+                one["onsetDateTime"],
+                one.get("abatementDateTime"),
+            ] += 1
+        elif one["resourceType"] == "MedicationRequest":
+            name = entries[one["requester"]["reference"]]["name"][0]
+            doctor = " ".join([*name["prefix"], *name["given"], name["family"]])
+            code = one["medicationCodeableConcept"]["coding"][0]["code"]
+            told["medication", code, one["status"], one["authoredOn"], doctor] += 1
+    return told
+
+
+def known(facts: list[Fact]) -> Counter[tuple[object, ...]]:
+    """The same of the facts that Citewell has."""
+    told: Counter[tuple[object, ...]] = Counter()
+    for fact in facts:
+        if isinstance(fact, LabResult):
+            value = (fact.value, fact.unit, fact.value_text, tuple(part.value for part in fact.parts))
+            told["result", fact.code, fact.collected and fact.collected.text, *value] += 1
+        elif isinstance(fact, Diagnosis):
+            ended = fact.ended and fact.ended.text
+            told["diagnosis", fact.code, fact.status.value, fact.dated and fact.dated.text, ended] += 1
+        elif isinstance(fact, Medication):
+            told["medication", fact.code, fact.status.value, fact.start and fact.start.text, fact.prescriber] += 1
+    return told
+
+
+def imported(path: Path, vaults: Vaults) -> tuple[list[Fact], bool]:
+    """The facts that Citewell has after two imports, and whether the second changed anything."""
     header, _phrase = vaults.create(path.stem[:40], PASSPHRASE)
     with vaults.open(header.id, PASSPHRASE) as profile:
         profile.record.import_file(path)
@@ -45,7 +90,7 @@ def imported(path: Path, vaults: Vaults) -> tuple[Counter[str], bool]:
         is_same = (
             facts == before and again.change.same == len(facts) and again.added is not None and again.added.was_there
         )
-    return Counter(fact.kind for fact in facts if fact.kind in KINDS.values()), is_same
+    return facts, is_same
 
 
 def main(paths: list[Path]) -> int:
@@ -55,12 +100,15 @@ def main(paths: list[Path]) -> int:
         vaults = Vaults(Settings(home=Path(home)))
         for path in paths:
             expected = counted(path)
-            found, is_same = imported(path, vaults)
-            is_right = expected == found and is_same
+            facts, is_same = imported(path, vaults)
+            found = Counter(fact.kind for fact in facts if fact.kind in KINDS.values())
+            differing = (said(path) - known(facts)) + (known(facts) - said(path))
+            is_right = expected == found and is_same and not differing
             wrong += not is_right
             shown = ", ".join(f"{kind} {expected[kind]}/{found[kind]}" for kind in KINDS.values())
             twice = "the second time changed nothing" if is_same else "THE SECOND TIME CHANGED SOMETHING"
-            print(f"{'ok   ' if is_right else 'WRONG'} {path.name[:24]:<24} {shown}; {twice}")
+            fields = f"{differing.total()} entries differ in their fields" if differing else "all fields agree"
+            print(f"{'ok   ' if is_right else 'WRONG'} {path.name[:24]:<24} {shown}; {fields}; {twice}")
         vaults.close()
     return wrong
 

@@ -13,6 +13,8 @@ import pytest
 from tests.cli.test_cli import Shell
 from tests.core.test_fhir_records import ALL, FIBRILLATION, PATIENT, bundle
 
+pytestmark = pytest.mark.slow
+
 PASSPHRASE = "three green bicycles"
 
 

@@ -14,6 +14,8 @@ import pytest
 
 from tests.cli.test_cli import Shell
 
+pytestmark = pytest.mark.slow
+
 PASSPHRASE = "three green bicycles"
 
 

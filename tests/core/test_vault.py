@@ -139,12 +139,14 @@ def test_a_wrong_passphrase_says_the_same_and_nothing_else(
     assert "bicycle" not in caplog.text
 
 
+@pytest.mark.slow
 def test_a_passphrase_typed_on_another_keyboard_is_the_same(vaults: Vaults) -> None:
     composed, decomposed = "caf\u00e9 caf\u00e9 caf\u00e9", "cafe\u0301 cafe\u0301 cafe\u0301"
     header, _phrase = vaults.create("me", composed)
     assert not vaults.open(header.id, decomposed).is_locked
 
 
+@pytest.mark.slow
 def test_wrong_tries_have_to_wait_longer_each_time_and_a_right_one_ends_it(
     vaults: Vaults, made: tuple[Header, str]
 ) -> None:
@@ -164,6 +166,7 @@ def test_wrong_tries_have_to_wait_longer_each_time_and_a_right_one_ends_it(
     assert folder.header.wrong.count == 0
 
 
+@pytest.mark.slow
 def test_a_clock_that_was_set_back_locks_nobody_out(vaults: Vaults, made: tuple[Header, str]) -> None:
     folder, now = folder_of(vaults, made[0]), datetime(2036, 1, 1, tzinfo=UTC)
     for _ in range(FREE_TRIES):
@@ -172,6 +175,7 @@ def test_a_clock_that_was_set_back_locks_nobody_out(vaults: Vaults, made: tuple[
     assert folder.header.wrong.wait_s(now - timedelta(days=3650)) == 1
 
 
+@pytest.mark.slow
 def test_changing_the_passphrase_leaves_the_data_as_it_is_encrypted(
     vaults: Vaults, made: tuple[Header, str], embedder: MiniLM
 ) -> None:
@@ -185,6 +189,7 @@ def test_changing_the_passphrase_leaves_the_data_as_it_is_encrypted(
     assert len(opened(vaults, made[0], embedder, "four yellow tandems").app.entries()) == 1
 
 
+@pytest.mark.slow
 def test_the_recovery_phrase_sets_a_new_passphrase(vaults: Vaults, made: tuple[Header, str]) -> None:
     header, phrase = made
     vaults.recover(header.id, f"  {phrase.upper()}\n", "four yellow tandems")
@@ -242,6 +247,7 @@ def test_a_vault_that_nobody_uses_is_locked(vaults: Vaults, made: tuple[Header, 
     assert profile.is_locked
 
 
+@pytest.mark.slow
 def test_the_watch_locks_an_idle_vault_without_being_asked(
     tmp_path: Path, clock: Clock, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -255,6 +261,7 @@ def test_the_watch_locks_an_idle_vault_without_being_asked(
     vaults.close()
 
 
+@pytest.mark.slow
 def test_one_flipped_byte_anywhere_in_the_data_fails_to_open(
     vaults: Vaults, made: tuple[Header, str], embedder: MiniLM
 ) -> None:
@@ -274,6 +281,7 @@ def test_one_flipped_byte_anywhere_in_the_data_fails_to_open(
     folder_of(vaults, made[0]).library(key).close()
 
 
+@pytest.mark.slow
 def test_one_flipped_digit_of_a_wrapped_key_or_its_cost_opens_nothing(vaults: Vaults, made: tuple[Header, str]) -> None:
     header = folder_of(vaults, made[0]).header
     kept, flip = header.passphrase, lambda data: data[:-1] + bytes([data[-1] ^ 1])
@@ -407,6 +415,7 @@ def test_erasing_overwrites_the_keys_before_anything_is_removed(
         vaults.open(made[0].id, PASSPHRASE)
 
 
+@pytest.mark.slow
 def test_several_profiles_do_not_see_each_other(vaults: Vaults, made: tuple[Header, str], embedder: MiniLM) -> None:
     mum, _phrase = vaults.create("mum", "another long passphrase")
     opened(vaults, made[0], embedder).app.add_source(LETTER)
