@@ -13,10 +13,11 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from citewell.adapters.records.columns import columns_of
+from citewell.adapters.records.facts import SqlFacts
 from citewell.adapters.records.fhir import read_fhir
 from citewell.bootstrap import App
 from citewell.bootstrap.records import Record
-from citewell.errors import DamagedFile, InputError
+from citewell.errors import DamagedFile, DiskFull, InputError
 from citewell.ingest.sniff import FHIR, sniff
 from citewell.ports.records import Change
 from citewell.types import Source
@@ -246,6 +247,18 @@ def test_the_same_bundle_twice_changes_nothing(record: Record) -> None:
     assert (first.added.was_there, first.change) == (False, Change(added=6))
     assert (again.added.was_there, again.added.entry.id, again.change) == (True, first.added.entry.id, Change(same=6))
     assert record.facts.all(record.scope) == before
+
+
+def test_facts_that_cannot_be_kept_leave_no_document_behind(record: Record, monkeypatch: pytest.MonkeyPatch) -> None:
+    def full(*_args: object) -> None:
+        raise DiskFull("The disk is full.")
+
+    with monkeypatch.context() as patch:
+        patch.setattr(SqlFacts, "put_within", full)
+        with pytest.raises(DiskFull):
+            record.import_source(Source(bundle(*ALL), "record.json"))
+    assert (record._app.entries(), record.facts.all(record.scope)) == ([], [])
+    assert record.import_source(Source(bundle(*ALL), "record.json")).change == Change(added=6)
 
 
 def test_a_newer_bundle_changes_what_it_says_otherwise(record: Record) -> None:

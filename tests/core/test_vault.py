@@ -16,8 +16,9 @@ from pathlib import Path
 import pytest
 
 from citewell.adapters.embedding.minilm import MiniLM
+from citewell.adapters.store.engine import writing
 from citewell.adapters.vault.folder import VaultFolder
-from citewell.adapters.vault.header import FREE_TRIES, Header
+from citewell.adapters.vault.header import FREE_TRIES, Header, Way
 from citewell.adapters.vault.keys import Derivation, Key, Wrapped
 from citewell.adapters.vault.phrase import new_phrase, read_phrase
 from citewell.bootstrap.vault import Profile, Vaults
@@ -99,9 +100,13 @@ def test_no_word_of_the_record_is_in_any_file_while_it_is_open_or_after(
     temporary.mkdir()
     for name in ("TMPDIR", "SQLITE_TMPDIR"):
         monkeypatch.setenv(name, str(temporary))
-    app = opened(vaults, made[0], embedder).app
-    app.add_source(LETTER)
-    app.ask("How much quokkamycin for Mrs Zanzibarine?")
+    profile = opened(vaults, made[0], embedder)
+    profile.record.import_source(LETTER)
+    for dose in ("5 mg", "50 mg"):
+        profile.record.add("medication", {"generic_name": "Quokkamycin", "dose": dose})
+    (alert,) = profile.record.alerts()
+    profile.record.dismiss(alert.id, why="Zanzibarine said so")
+    profile.app.ask("How much quokkamycin for Mrs Zanzibarine?", asker=profile.app.owner(subject="self"))
 
     def found() -> str:
         # Another process looks: opening the file in this one would drop SQLite's locks.
@@ -219,6 +224,34 @@ def test_the_recovery_phrase_does_not_open_it_as_a_passphrase(vaults: Vaults, ma
 def test_a_mistyped_recovery_phrase_says_what_to_check(typed: str, told: str) -> None:
     with pytest.raises(InputError, match=told):
         read_phrase(typed)
+
+
+@pytest.mark.slow
+def test_a_passphrase_that_another_window_changes_meanwhile_stays_changed(
+    vaults: Vaults, made: tuple[Header, str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    folder, unwrapped = folder_of(vaults, made[0]), Header.unwrapped
+
+    def slowly(header: Header, way: Way, phrase: str) -> Key:
+        key = unwrapped(header, way, phrase)
+        folder.rewrap(key, "four yellow tandems")  # what the other window does while this one is at it
+        return key
+
+    with monkeypatch.context() as patch:
+        patch.setattr(Header, "unwrapped", slowly)
+        folder.unlock(PASSPHRASE)
+    folder.unlock("four yellow tandems").wipe()
+    with pytest.raises(WrongSecret):
+        folder.unlock(PASSPHRASE)
+
+
+def test_a_vault_whose_tables_are_newer_is_left_alone(vaults: Vaults, made: tuple[Header, str]) -> None:
+    library = vaults.open(made[0].id, PASSPHRASE).app.library
+    with writing(library.engine, library.path) as connection:
+        connection.exec_driver_sql("UPDATE alembic_version SET version_num = '9999'")
+    vaults.lock(made[0].id)
+    with pytest.raises(SchemaTooNew, match="Upgrade Citewell"):
+        vaults.open(made[0].id, PASSPHRASE)
 
 
 def test_a_locked_vault_has_no_key_and_gives_nothing(

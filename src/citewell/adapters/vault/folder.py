@@ -18,7 +18,7 @@ from pathlib import Path
 from citewell.adapters.store.engine import plain_errors
 from citewell.adapters.store.library import SqlLibrary
 from citewell.adapters.vault.cipher import copy_whole, keyed, prove_whole
-from citewell.adapters.vault.header import HEADER_FILE, Header, Way, Wrong, sync
+from citewell.adapters.vault.header import HEADER_FILE, Header, Way, Wrong, alone, sync
 from citewell.adapters.vault.keys import Derivation, Key, Wrapped
 from citewell.adapters.vault.phrase import new_phrase, read_phrase
 from citewell.errors import InputError, LibraryError, LibraryReadOnly
@@ -51,10 +51,12 @@ class VaultFolder:
         """The vault's key. A try is counted before it is made, so that stopping the program does not save one."""
         if way == "recovery":
             phrase = read_phrase(phrase)
-        header = self.header.counted(now or datetime.now(UTC))
-        header.write(self.path)
+        with alone(self.path):
+            header = self.header.counted(now or datetime.now(UTC))
+            header.write(self.path)
         key = header.unwrapped(way, phrase)
-        replace(header, wrong=Wrong()).write(self.path)
+        with alone(self.path):  # read anew: another window may have changed the passphrase meanwhile
+            replace(self.header, wrong=Wrong()).write(self.path)
         return key
 
     def library(self, key: Key) -> SqlLibrary:
@@ -71,12 +73,14 @@ class VaultFolder:
 
     def rewrap(self, key: Key, passphrase: str) -> None:
         """Another passphrase for the same data; none of it is encrypted again."""
-        self.header.wrapped(key, "passphrase", checked(passphrase)).write(self.path)
+        with alone(self.path):
+            self.header.wrapped(key, "passphrase", checked(passphrase)).write(self.path)
 
     def new_recovery(self, key: Key) -> str:
         """Another recovery phrase; the old one opens this vault no more."""
         phrase = new_phrase()
-        self.header.wrapped(key, "recovery", phrase).write(self.path)
+        with alone(self.path):
+            self.header.wrapped(key, "recovery", phrase).write(self.path)
         return phrase
 
     def export(self, key: Key, target: Path) -> None:
