@@ -302,6 +302,10 @@ def test_a_letter_is_a_document_without_facts(record: Record) -> None:
 
 def test_json_that_is_no_bundle_is_text() -> None:
     assert sniff(Source(b'{"a": 1}', "a.json")) != FHIR
+    assert sniff(Source(b'A letter about {"resourceType": "Bundle", "entry": []}', "a.txt")) != FHIR
+    last = json.dumps(json.loads(bundle(*ALL * 9)), sort_keys=True).encode()  # what it is stands at its end
+    assert last.index(b'"Bundle"') > 4000
+    assert sniff(Source(last, "a.json")) == FHIR
     assert sniff(Source(b'\xef\xbb\xbf {\n "id": "x", "resourceType" : "Bundle", "entry": []}', "a.txt")) == FHIR
 
 

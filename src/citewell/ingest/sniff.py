@@ -95,7 +95,7 @@ MARKDOWN_SIGNS = (
 """Headings, fences, links, lists, strong words, table rules."""
 
 _HEAD_CHARACTERS = 256 * 1024
-_BUNDLE = re.compile(r'\ufeff?\s*\{(?=.{0,4000}?"resourceType"\s*:\s*"Bundle")', re.DOTALL)
+_BUNDLE = re.compile(r'"resourceType"\s*:\s*"Bundle"')
 _DOCTYPE_NAME = re.compile(r"\s*([\w.:-]+)")
 _ROOT = re.compile(r"<(?:([\w.-]+):)?([A-Za-z_][\w.-]*)")
 
@@ -168,7 +168,7 @@ def _sniff_text(text: str, name: str) -> str:
         return HTML
     if tag == "ClinicalDocument":
         return CDA
-    if _BUNDLE.match(text) and '"entry"' in text:
+    if text.lstrip("\ufeff \t\r\n").startswith("{") and '"entry"' in text and _BUNDLE.search(text):
         return FHIR
     if tag in JATS_ROOTS and JATS_SIGNS.search(text, position, position + _HEAD_CHARACTERS):
         return JATS
