@@ -198,7 +198,7 @@ class _NarrativeReader(BlockReader):
         name = local_name(element)
         parent = element.getparent()
         outer = local_name(parent) if parent is not None else ""
-        if name in self.skipped or (name == "title" and outer == "section"):
+        if name in self.skipped or (name == "title" and outer == "section" and not self.in_script):
             return False
         if self.in_script or name in INLINE:
             return super().enter(element)

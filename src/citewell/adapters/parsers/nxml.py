@@ -104,7 +104,7 @@ class _JatsReader(BlockReader, JatsLineReader):
 
     def enter(self, element: etree._Element) -> bool:  # noqa: PLR0911
         name = local_name(element)
-        if name in SKIPPED or _is_read_by_parent(element, name):
+        if name in SKIPPED or (not self.in_script and _is_read_by_parent(element, name)):
             return False
         if self.in_script:
             return super().enter(element)
