@@ -24,6 +24,7 @@ from citewell.adapters.vault.phrase import new_phrase, read_phrase
 from citewell.bootstrap.vault import Profile, Vaults
 from citewell.config import Settings
 from citewell.errors import InputError, LibraryError, NotFound, SchemaTooNew, VaultLocked, VaultWaits, WrongSecret
+from citewell.ingest.read import Step
 from citewell.types import Source
 
 PASSPHRASE = "three green bicycles"
@@ -278,6 +279,25 @@ def test_a_vault_that_nobody_uses_is_locked(vaults: Vaults, made: tuple[Header, 
     with pytest.raises(VaultLocked):
         vaults.profile(made[0].id)
     assert profile.is_locked
+
+
+def test_a_long_import_keeps_the_vault_open_and_a_locked_one_ends_it(
+    vaults: Vaults, made: tuple[Header, str], embedder: MiniLM, clock: Clock
+) -> None:
+    profile = opened(vaults, made[0], embedder)
+
+    def ten_minutes(_step: Step) -> None:
+        clock.now += 10 * 60
+        vaults.lock_idle()
+
+    steps: list[Step] = []
+    profile.record.import_source(LETTER, watch=lambda step: (steps.append(step), ten_minutes(step))[1])
+    assert len(steps) >= 3  # half an hour and more, and not one quarter of it without a sign of life
+    assert not profile.is_locked
+
+    with pytest.raises(VaultLocked):
+        profile.record.import_source(Source(b"Another letter.", "b.txt"), watch=lambda _step: profile.lock())
+    assert [one.name for one in opened(vaults, made[0], embedder).app.entries()] == ["letter.txt"]
 
 
 @pytest.mark.slow

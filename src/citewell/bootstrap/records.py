@@ -5,7 +5,7 @@ from __future__ import annotations
 import uuid
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
-from functools import cached_property
+from functools import cached_property, partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -45,8 +45,9 @@ class Imported:
 class Record:
     """The record in one open vault."""
 
-    def __init__(self, app: App) -> None:
-        self._app = app
+    def __init__(self, app: App, touch: Callable[[], None] = lambda: None) -> None:
+        self._app, self._touch = app, touch
+        """A long import touches the vault at every step, so that it is not locked in the middle."""
 
     @property
     def scope(self) -> Scope:
@@ -65,6 +66,7 @@ class Record:
     def import_source(self, source: Source, *, watch: Callable[[Step], None] = unwatched) -> Imported:
         """The same of bytes in memory: document and facts in one transaction, or nothing."""
         source = _readable(Source(source.data, safe_name(source.name)))
+        watch = partial(self._awake, watch)
         told = self._told(source)
         if told is None:
             return Imported(self._app.add_source(source, filing=Filing(subject=SUBJECT), watch=watch), Change())
@@ -81,6 +83,10 @@ class Record:
             entry = library.add_within(connection, source, reading, filing=Filing(subject=SUBJECT), scope=self.scope)
             change = self.facts.put_within(connection, told.read_from(entry.id), self.scope)
         return Imported(Added(entry, was_there=False), change, told.left_out)
+
+    def _awake(self, watch: Callable[[Step], None], step: Step) -> None:
+        self._touch()
+        watch(step)
 
     def _restored(self, told: Told, papers: Sequence[tuple[str, Source]], watch: Callable[[Step], None]) -> Imported:
         """Take a whole record in again: its documents as they were, and every fact with the words it was read from."""

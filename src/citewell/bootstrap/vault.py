@@ -30,7 +30,7 @@ class Profile:
     def __init__(self, vault: Header, app: App, key: Key, *, clock: Clock = time.monotonic) -> None:
         self.vault = vault
         self._app, self._key, self._clock = app, key, clock
-        self._record = Record(app)
+        self._record = Record(app, self.touch)
         self._used_at = clock()
         self._locking = threading.Lock()
 
