@@ -172,3 +172,9 @@ def test_a_bundle_gives_active_conditions_and_the_latest_result() -> None:
     assert (found.id, found.age, found.sex) == ("p", 43, "female")
     assert [(one.text, one.duration_days) for one in found.complaints] == [("Cough", 152)]
     assert [(one.name, one.value, one.flag) for one in found.tests] == [("Platelets", 500.0, "high")]
+
+
+def test_a_whole_chart_as_symptoms_is_refused() -> None:
+    with pytest.raises(InputError, match="more than 10,000 characters together"):
+        patient_from({"age": 50, "symptoms": ["abdominal pain, bleeding and a lump " * 20] * 20})
+    assert patient_from({"age": 50, "symptoms": ["abdominal pain"] * 100}).complaints

@@ -13,6 +13,8 @@ from citewell.errors import InputError
 OLDEST = 125
 MAX_ITEMS = 500
 MAX_CHARACTERS = 2_000
+MAX_TOLD = 10_000
+"""Characters of all symptoms together: each is held against every rule, and a whole chart would take minutes."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -58,6 +60,10 @@ class Patient:
     tests: tuple[TestResult, ...] = ()
     organs: tuple[str, ...] = ()
     """Organs on record, where sex does not tell: they come before sex."""
+
+    def __post_init__(self) -> None:
+        if sum(len(one.text) for one in self.complaints) > MAX_TOLD:
+            raise InputError(f"The symptoms have more than {MAX_TOLD:,} characters together. Leave out what is over.")
 
     def shown(self) -> dict[str, Any]:
         """The patient as the result repeats it."""
