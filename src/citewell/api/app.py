@@ -40,6 +40,7 @@ from citewell.api.routes import (
     library_pages,
     people,
     people_pages,
+    records,
     records_facts_pages,
     records_pages,
     records_papers_pages,
@@ -49,11 +50,12 @@ from citewell.api.routes import (
     sign_in_pages,
     source_pages,
     status,
+    vaults,
 )
 from citewell.api.site import Site
 from citewell.bootstrap import App
 
-API = (ask, search, documents, conversations, inbox, audit, guidelines, assess, chat, people, status)
+API = (ask, search, documents, conversations, inbox, audit, guidelines, assess, chat, vaults, records, people, status)
 SHORT = (assess, chat)
 PAGES = (
     ask_pages,

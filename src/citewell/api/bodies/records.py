@@ -1,0 +1,195 @@
+"""Vaults, and the facts, alerts and imports of the record in one."""
+
+from __future__ import annotations
+
+from datetime import datetime
+from typing import Annotated, Any, Literal
+
+from pydantic import BaseModel, ConfigDict, Field
+
+from citewell.adapters.vault.folder import MAX_LABEL_CHARACTERS, MIN_PASSPHRASE_CHARACTERS
+from citewell.api.bodies.answers import Words
+from citewell.api.bodies.documents import TurnedShape
+from citewell.api.bodies.sent import Id, Sent
+
+Label = Annotated[str, Field(min_length=1, max_length=MAX_LABEL_CHARACTERS, pattern=r"^\w([ -]?\w)*$")]
+Passphrase = Annotated[str, Field(max_length=1_000)]
+CONTROL = r"\x00-\x1f\x7f-\x9f"
+AN_END, INSIDE = rf"[^\s{CONTROL}]", rf"[^{CONTROL}]{{{MIN_PASSPHRASE_CHARACTERS - 2},}}"
+NewPassphrase = Annotated[str, Field(max_length=1_000, pattern=f"^{AN_END}{INSIDE}{AN_END}$")]
+"""No control signs, which nobody can type again, and no space at either end."""
+Kind = Literal[
+    "person",
+    "professional",
+    "medication",
+    "allergy",
+    "diagnosis",
+    "result",
+    "procedure",
+    "vaccination",
+    "symptom",
+    "appointment",
+    "referral",
+]
+Fields = Annotated[dict[str, Any], Field(max_length=40)]
+
+
+class NewVault(Sent):
+    """A vault to be made."""
+
+    label: Label
+    """Whose it is; anybody who uses the machine can read it."""
+    passphrase: NewPassphrase
+
+
+class Unlocking(Sent):
+    """The passphrase that opens a vault."""
+
+    passphrase: Passphrase
+
+
+class NewPhrase(Sent):
+    """The passphrase of a vault, and the one it gets."""
+
+    passphrase: Passphrase
+    new: NewPassphrase
+
+
+class Erasing(Sent):
+    """The label of a vault, typed to say that it is meant."""
+
+    label: Annotated[str, Field(max_length=200)]
+
+
+class RecordQuestion(Sent):
+    """A question to a record; in a new conversation unless one is named."""
+
+    question: Words
+    conversation_id: Id | None = None
+
+
+class Dismissing(Sent):
+    """Why an alert is put away."""
+
+    why: Annotated[str, Field(max_length=200)] = ""
+
+
+class OwnFact(Sent):
+    """What the person says themselves, by the fields of docs/records.md."""
+
+    kind: Literal["symptom", "medication", "allergy"]
+    fields: Fields
+
+
+class Correction(Sent):
+    """What is right instead, by the name of each field; null clears one."""
+
+    fields: Fields
+
+
+class VaultShape(BaseModel):
+    """A vault as it is known without being opened."""
+
+    id: str
+    label: str
+    made_at: datetime
+    is_open: bool
+
+
+class VaultsShape(BaseModel):
+    """Every vault here, by label."""
+
+    vaults: list[VaultShape]
+
+
+class MadeShape(BaseModel):
+    """A new vault, still locked, and its recovery words, which are shown only now."""
+
+    vault: VaultShape
+    recovery_phrase: str
+
+
+class ErasedShape(BaseModel):
+    """The id of what was erased."""
+
+    erased: str
+
+
+class OriginShape(BaseModel):
+    """Where a fact comes from: the span of a document, or the person."""
+
+    via: str
+    document_id: str | None = None
+    start: int | None = None
+    end: int | None = None
+
+
+class FactShape(BaseModel):
+    """A fact; the fields of its kind stand beside these."""
+
+    model_config = ConfigDict(extra="allow")
+
+    kind: Kind
+    id: str
+    origin: OriginShape
+    is_verified: bool
+
+
+class FactsShape(BaseModel):
+    """Facts, newest first."""
+
+    facts: list[FactShape]
+
+
+class OneFactShape(BaseModel):
+    """One fact, as it is now."""
+
+    fact: FactShape
+
+
+class AlertShape(BaseModel):
+    """Something that somebody should look at, and the facts that it rests on."""
+
+    id: str
+    kind: str
+    text: str
+    fact_ids: list[str]
+
+
+class AlertsShape(BaseModel):
+    """Alerts, the gravest first."""
+
+    alerts: list[AlertShape]
+
+
+class OneAlertShape(BaseModel):
+    """An alert that was put away."""
+
+    alert: AlertShape
+
+
+class ChangeShape(BaseModel):
+    """How many facts were new, were read otherwise than before, or were there already."""
+
+    added: int
+    changed: int
+    same: int
+
+
+class ImportedShape(BaseModel):
+    """A file that was taken in; a whole record that is restored has no document of its own."""
+
+    name: str
+    document_id: str | None
+    title: str | None
+    was_there: bool
+    facts: ChangeShape
+    left_out: int
+    notes: list[str]
+
+
+class ImportShape(BaseModel):
+    """What became of the files of an import."""
+
+    imported: list[ImportedShape]
+    refused: list[TurnedShape]

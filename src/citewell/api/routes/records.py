@@ -1,0 +1,183 @@
+"""/api/v1/records/{vault}: the record in an open vault, asked, looked through, filled and reviewed."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import asdict
+from http import HTTPStatus
+from typing import Annotated, Any
+
+from fastapi import APIRouter, Depends, Query, Request, Response
+
+from citewell.answer.view import done_json
+from citewell.api.bodies.answers import AnswerShape
+from citewell.api.bodies.documents import DocumentsShape
+from citewell.api.bodies.records import (
+    AlertsShape,
+    Correction,
+    Dismissing,
+    FactsShape,
+    ImportShape,
+    Kind,
+    OneAlertShape,
+    OneFactShape,
+    OwnFact,
+    RecordQuestion,
+)
+from citewell.api.errors import PROBLEM
+from citewell.api.importing import Outcome, import_files
+from citewell.api.records import Opened, Owner, Vaulted, VaultId, asked, room_of
+from citewell.api.requests import our_request
+from citewell.api.shapes import entry_json
+from citewell.types.facts import Fact, Moment, Symptom
+from citewell.types.facts_json import fact_json
+
+IS_LOCKED: dict[int | str, dict[str, Any]] = {
+    HTTPStatus.LOCKED.value: {
+        "description": "That is locked",
+        "content": {PROBLEM: {"schema": {"$ref": "#/components/schemas/Problem"}}},
+    }
+}
+router = APIRouter(prefix="/api/v1/records/{vault}", responses=IS_LOCKED)
+
+OURS = [Depends(our_request)]
+BUNDLE = "application/fhir+json"
+FILES = {"type": "array", "minItems": 1, "items": {"type": "string", "format": "binary"}}
+UPLOAD = {
+    "required": True,
+    "content": {
+        "multipart/form-data": {
+            "schema": {"type": "object", "required": ["files"], "properties": {"files": FILES}},
+        },
+        "application/octet-stream": {"schema": {"type": "string", "format": "binary"}},
+    },
+}
+"""Several files as a form, or one file as the body; both are read by our own parser, and kept in memory."""
+
+
+@router.post("/ask", response_model=AnswerShape, dependencies=OURS)
+async def ask(visitor: Owner, room: Opened, sent: RecordQuestion) -> dict[str, Any]:
+    """Answer from the record's own facts and words; an emergency is told before anything else."""
+    done = await asked(room, visitor, sent.question, conversation_id=sent.conversation_id)
+    return done_json(done, with_withheld=True)
+
+
+# -------------------------------------------------------------------------------------------------------------- facts
+
+
+@router.get("/facts", response_model=FactsShape, response_model_exclude_unset=True)
+def facts(_visitor: Owner, room: Opened, kind: Kind | None = None) -> dict[str, Any]:
+    """Every fact, or those of one kind, newest first."""
+    return _told(room.record.facts.all(room.scope, kind=kind))
+
+
+@router.post(
+    "/facts",
+    status_code=HTTPStatus.CREATED,
+    response_model=OneFactShape,
+    response_model_exclude_unset=True,
+    dependencies=OURS,
+)
+def add(_visitor: Owner, room: Opened, sent: OwnFact) -> dict[str, Any]:
+    """Keep what the person says themselves: a symptom, a medicine, an allergy."""
+    fields = dict(sent.fields)
+    if sent.kind == Symptom.kind:
+        fields.setdefault("recorded", Moment.now().text)
+    return {"fact": fact_json(room.record.add(sent.kind, fields))}
+
+
+@router.patch("/facts/{fact_id}", response_model=OneFactShape, response_model_exclude_unset=True, dependencies=OURS)
+def correct(_visitor: Owner, room: Opened, fact_id: str, sent: Correction) -> dict[str, Any]:
+    """Say what is right instead; the fact counts as confirmed."""
+    return {"fact": fact_json(room.record.facts.correct(fact_id, sent.fields, room.scope))}
+
+
+@router.post(
+    "/facts/{fact_id}/confirm", response_model=OneFactShape, response_model_exclude_unset=True, dependencies=OURS
+)
+def confirm(_visitor: Owner, room: Opened, fact_id: str) -> dict[str, Any]:
+    """Say that a fact is right."""
+    return {"fact": fact_json(room.record.facts.confirm(fact_id, room.scope))}
+
+
+@router.post(
+    "/facts/{fact_id}/reject", response_model=OneFactShape, response_model_exclude_unset=True, dependencies=OURS
+)
+def reject(_visitor: Owner, room: Opened, fact_id: str) -> dict[str, Any]:
+    """Say that a fact is wrong: it is not used any more, and not read in again."""
+    return {"fact": fact_json(room.record.facts.reject(fact_id, room.scope))}
+
+
+@router.get("/review", response_model=FactsShape, response_model_exclude_unset=True)
+def review(_visitor: Owner, room: Opened) -> dict[str, Any]:
+    """What waits to be confirmed, corrected or rejected."""
+    return _told(room.record.facts.unverified(room.scope))
+
+
+@router.get("/labs", response_model=FactsShape, response_model_exclude_unset=True)
+def labs(
+    _visitor: Owner,
+    room: Opened,
+    test: Annotated[str | None, Query(max_length=200, description="A test by name or code.")] = None,
+) -> dict[str, Any]:
+    """The newest result of every test, or all results of one, oldest first."""
+    known = room.record.facts
+    return _told(known.latest_results(room.scope) if test is None else known.trend(test, room.scope))
+
+
+@router.get("/alerts", response_model=AlertsShape)
+def alerts(_visitor: Owner, room: Opened, dismissed: bool = False) -> dict[str, Any]:  # noqa: FBT001, FBT002
+    """What somebody should look at, the gravest first; those that were put away too, where that is asked for."""
+    return {"alerts": [asdict(one) for one in room.record.alerts(with_dismissed=dismissed)]}
+
+
+@router.post("/alerts/{alert_id}/dismiss", response_model=OneAlertShape, dependencies=OURS)
+def dismiss(_visitor: Owner, room: Opened, alert_id: str, sent: Dismissing) -> dict[str, Any]:
+    """Put an alert away; it stays away while the facts that it rests on are the same."""
+    return {"alert": asdict(room.record.dismiss(alert_id, why=sent.why))}
+
+
+def _told(found: Sequence[Fact]) -> dict[str, Any]:
+    return {"facts": [fact_json(one) for one in found]}
+
+
+# ------------------------------------------------------------------------------------------------------------- papers
+
+
+@router.get("/documents", response_model=DocumentsShape)
+def documents(_visitor: Owner, room: Opened) -> dict[str, Any]:
+    """The papers in the record, newest first."""
+    return {"documents": [entry_json(one, None) for one in room.profile.app.entries(room.scope) if one.is_current]}
+
+
+@router.post("/import", response_model=ImportShape, openapi_extra={"requestBody": UPLOAD})
+async def take_in(request: Request, _visitor: Owner, safe: Vaulted, vault_id: VaultId) -> dict[str, Any]:
+    """Read files into the record, each on its own; when none could be read, the first says why."""
+    outcomes = await import_files(request, lambda: room_of(request, safe, safe.header(vault_id)))
+    refused = [one for one in outcomes if one.error is not None]
+    if refused and len(refused) == len(outcomes) and refused[0].error is not None:
+        raise refused[0].error
+    return {
+        "imported": [_imported_json(one) for one in outcomes if one.imported is not None],
+        "refused": [{"name": one.name, "kind": type(one.error).__name__, "detail": str(one.error)} for one in refused],
+    }
+
+
+@router.get("/export", response_class=Response, responses={200: {"content": {BUNDLE: {}}}})
+def export(_visitor: Owner, room: Opened) -> Response:
+    """Everything as one FHIR R4 bundle, which is not encrypted and can be imported again."""
+    return Response(room.record.export(), media_type=BUNDLE)
+
+
+def _imported_json(one: Outcome) -> dict[str, Any]:
+    assert one.imported is not None
+    added, change = one.imported.added, one.imported.change
+    return {
+        "name": one.name,
+        "document_id": added.entry.id if added else None,
+        "title": added.entry.title if added else None,
+        "was_there": added.was_there if added else False,
+        "facts": asdict(change),
+        "left_out": one.imported.left_out,
+        "notes": list(added.entry.notes) if added else [],
+    }

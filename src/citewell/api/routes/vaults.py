@@ -1,0 +1,80 @@
+"""/api/v1/vaults: the vaults of the owner of this library, made, opened, locked and erased."""
+
+from __future__ import annotations
+
+from http import HTTPStatus
+from typing import Any
+
+from fastapi import APIRouter, Depends
+
+from citewell.adapters.vault.folder import label_of
+from citewell.adapters.vault.header import Header
+from citewell.api.bodies.records import (
+    ErasedShape,
+    Erasing,
+    MadeShape,
+    NewPhrase,
+    NewVault,
+    Unlocking,
+    VaultShape,
+    VaultsShape,
+)
+from citewell.api.errors import Problem, Refused
+from citewell.api.records import Known, Owner, Safe, Vaulted
+from citewell.api.requests import our_request
+from citewell.errors import InputError
+
+router = APIRouter(prefix="/api/v1/vaults")
+
+OURS = [Depends(our_request)]
+LABEL_TAKEN = Problem(HTTPStatus.CONFLICT, "LabelTaken", "There is a vault with this label already. Choose another.")
+
+
+@router.get("", response_model=VaultsShape)
+def vaults(_visitor: Owner, safe: Vaulted) -> dict[str, Any]:
+    """Every vault, by label, and whether it is open."""
+    return {"vaults": [vault_json(one, safe) for one in safe.vaults.all()]}
+
+
+@router.post("", status_code=HTTPStatus.CREATED, response_model=MadeShape, dependencies=OURS)
+def create(_visitor: Owner, safe: Vaulted, new: NewVault) -> dict[str, Any]:
+    """Make a vault; its recovery words are told only now."""
+    if label_of(new.label).casefold() in {one.label.casefold() for one in safe.vaults.all()}:
+        raise Refused(LABEL_TAKEN)
+    made, phrase = safe.vaults.create(new.label, new.passphrase)
+    return {"vault": vault_json(made, safe), "recovery_phrase": phrase}
+
+
+@router.post("/{vault}/unlock", response_model=VaultShape, dependencies=OURS)
+def unlock(_visitor: Owner, safe: Vaulted, vault: Known, sent: Unlocking) -> dict[str, Any]:
+    """Open a vault; it stays open until it is locked or nobody has used it for the time in the settings."""
+    safe.vaults.open(vault.id, sent.passphrase)
+    return vault_json(vault, safe)
+
+
+@router.post("/{vault}/lock", response_model=VaultShape, dependencies=OURS)
+def lock(_visitor: Owner, safe: Vaulted, vault: Known) -> dict[str, Any]:
+    """Lock a vault now; one that is locked stays so."""
+    safe.vaults.lock(vault.id)
+    return vault_json(vault, safe)
+
+
+@router.post("/{vault}/passphrase", response_model=VaultShape, dependencies=OURS)
+def change_passphrase(_visitor: Owner, safe: Vaulted, vault: Known, sent: NewPhrase) -> dict[str, Any]:
+    """Give a vault another passphrase; its recovery words stay the same."""
+    safe.vaults.change_passphrase(vault.id, sent.passphrase, sent.new)
+    return vault_json(vault, safe)
+
+
+@router.post("/{vault}/erase", response_model=ErasedShape, dependencies=OURS)
+def erase(_visitor: Owner, safe: Vaulted, vault: Known, sent: Erasing) -> dict[str, Any]:
+    """Remove a vault for good; its label says that it is meant."""
+    if sent.label != vault.label:
+        raise InputError("Nothing was erased. Send the label of the vault to say that you mean it.")
+    safe.vaults.erase(vault.id)
+    return {"erased": vault.id}
+
+
+def vault_json(vault: Header, safe: Safe) -> dict[str, Any]:
+    """A vault as programs see it."""
+    return {"id": vault.id, "label": vault.label, "made_at": vault.made_at, "is_open": safe.is_open(vault.id)}

@@ -1,0 +1,234 @@
+"""Vaults and records over HTTP: for their owner alone, opened by a body, never told to a log, never on a disk."""
+
+from __future__ import annotations
+
+import json
+import logging
+import tempfile
+from collections.abc import Iterator
+from typing import Any
+
+import httpx
+import pytest
+from fastapi.routing import APIRoute
+from starlette.testclient import TestClient
+
+from citewell.adapters.embedding.minilm import MiniLM
+from citewell.api.app import create_app
+from citewell.api.routes import (
+    records,
+    records_facts_pages,
+    records_pages,
+    records_papers_pages,
+    records_settings_pages,
+    vaults,
+)
+from citewell.bootstrap import App, build
+from citewell.config import Settings
+from citewell.types import Role
+from tests.core.test_fhir_records import ALL, INR, PATIENT, bundle
+
+pytestmark = pytest.mark.slow
+
+TOKEN = "a-token-for-tests"
+BEARER = {"Authorization": f"Bearer {TOKEN}"}
+PASSPHRASE = "three green bicycles"
+PARTS = (records, vaults, records_pages, records_facts_pages, records_papers_pages, records_settings_pages)
+
+
+@pytest.fixture(scope="module")
+def app(tmp_path_factory: pytest.TempPathFactory, embedder: MiniLM) -> Iterator[App]:
+    with build(Settings(home=tmp_path_factory.mktemp("records") / "home", asks_per_minute=1_000)) as app:
+        app.__dict__["embedder"] = embedder
+        yield app
+
+
+@pytest.fixture(scope="module")
+def client(app: App) -> httpx.Client:
+    return TestClient(create_app(app, token=TOKEN), base_url="http://127.0.0.1", headers=BEARER, follow_redirects=False)
+
+
+def make(client: httpx.Client, label: str) -> str:
+    """A vault that is open."""
+    made = client.post("/api/v1/vaults", json={"label": label, "passphrase": PASSPHRASE})
+    assert made.status_code == 201
+    assert len(made.json()["recovery_phrase"].split()) == 12
+    vault_id = str(made.json()["vault"]["id"])
+    opened = client.post(f"/api/v1/vaults/{vault_id}/unlock", json={"passphrase": PASSPHRASE})
+    assert (opened.status_code, opened.json()["is_open"]) == (200, True)
+    return vault_id
+
+
+@pytest.fixture(scope="module")
+def vault(client: httpx.Client) -> str:
+    """An open vault with one bundle in it."""
+    vault_id = make(client, "mum")
+    told = client.post(f"/api/v1/records/{vault_id}/import", files={"files": ("export.json", bundle(*ALL))})
+    assert told.json()["imported"][0]["facts"] == {"added": 6, "changed": 0, "same": 0}
+    return vault_id
+
+
+def facts(client: httpx.Client, vault: str, **wanted: str) -> list[dict[str, Any]]:
+    found: list[dict[str, Any]] = client.get(f"/api/v1/records/{vault}/facts", params=wanted).json()["facts"]
+    return found
+
+
+def test_a_question_is_answered_from_the_record_with_its_place(client: httpx.Client, vault: str) -> None:
+    answer = client.post(f"/api/v1/records/{vault}/ask", json={"question": "Who prescribed warfarin?"}).json()
+    assert "Dr. Li Chen" in answer["text"]
+    (medicine,) = facts(client, vault, kind="medication")
+    (cited,) = answer["citations"]
+    origin = medicine["origin"]
+    assert (cited["document_id"], cited["start"], cited["end"]) == (
+        origin["document_id"],
+        origin["start"],
+        origin["end"],
+    )
+    again = client.post(
+        f"/api/v1/records/{vault}/ask",
+        json={"question": "I cannot breathe and my face is swelling", "conversation_id": answer["conversation_id"]},
+    ).json()
+    assert again["text"].startswith("This may be an emergency.")
+    assert again["conversation_id"] == answer["conversation_id"]
+
+
+def test_results_alerts_and_what_waits_are_told_and_decided(client: httpx.Client) -> None:
+    vault = make(client, "reviewed")
+    base = f"/api/v1/records/{vault}"
+    earlier = {**INR, "id": "o2", "effectiveDateTime": "2024-02-01", "valueQuantity": {"value": 2.5}}
+    client.post(f"{base}/import", content=bundle(*ALL, earlier), headers={"Content-Type": "application/octet-stream"})
+    assert [one["value"] for one in client.get(f"{base}/labs").json()["facts"]] == [9.1]
+    assert [one["value"] for one in client.get(f"{base}/labs", params={"test": "inr"}).json()["facts"]] == [2.5, 9.1]
+    added = client.post(f"{base}/facts", json={"kind": "medication", "fields": {"generic_name": "Penicillin V"}})
+    assert (added.status_code, added.json()["fact"]["origin"]) == (201, {"via": "patient_reported"})
+    found = client.get(f"{base}/alerts").json()["alerts"]
+    (allergy,) = [one for one in found if one["kind"] == "allergy"]
+    assert added.json()["fact"]["id"] in allergy["fact_ids"]
+    assert client.post(f"{base}/alerts/{allergy['id']}/dismiss", json={"why": "checked"}).json() == {"alert": allergy}
+    assert allergy not in client.get(f"{base}/alerts").json()["alerts"]
+    assert allergy in client.get(f"{base}/alerts", params={"dismissed": True}).json()["alerts"]
+    (waiting,) = client.get(f"{base}/review").json()["facts"]
+    wrong = client.patch(f"{base}/facts/{waiting['id']}", json={"fields": {"status": "perhaps"}})
+    assert (wrong.status_code, "status is one of" in wrong.json()["detail"]) == (422, True)
+    right = client.patch(f"{base}/facts/{waiting['id']}", json={"fields": {"status": "resolved"}}).json()["fact"]
+    assert (right["status"], right["is_verified"]) == ("resolved", True)
+    assert client.get(f"{base}/review").json() == {"facts": []}
+    assert client.post(f"{base}/facts/{waiting['id']}/reject").status_code == 200
+    assert facts(client, vault, kind="diagnosis") == []
+
+
+def test_a_record_that_is_exported_comes_in_again_as_the_same(client: httpx.Client, vault: str) -> None:
+    other = make(client, "copy")
+    exported = client.get(f"/api/v1/records/{vault}/export")
+    assert exported.headers["content-type"] == "application/fhir+json"
+    client.post(f"/api/v1/records/{other}/import", content=exported.content)
+
+    def told(vault_id: str) -> list[dict[str, Any]]:
+        found = facts(client, vault_id)
+        return [{name: value for name, value in one.items() if name != "origin"} for one in found]
+
+    assert told(other) == told(vault)
+
+
+def test_each_file_has_its_own_outcome_and_none_touches_a_disk(
+    client: httpx.Client, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def rollover(_file: Any) -> None:
+        raise AssertionError("a file went to a disk in plain words")
+
+    monkeypatch.setattr(tempfile.SpooledTemporaryFile, "rollover", rollover)
+    vault = make(client, "files")
+    letter = b"Dr Chen saw Ann Roe on 12 March 2025 for her heart.\n" + b" " * 3_000_000
+    sent = [("files", ("letter.txt", letter)), ("files", ("broken.json", b'{"resourceType": "Bundle", "entry": ['))]
+    told = client.post(f"/api/v1/records/{vault}/import", files=sent).json()
+    assert [one["name"] for one in told["imported"]] == ["letter.txt"]
+    assert [(one["name"], one["kind"]) for one in told["refused"]] == [("broken.json", "DamagedFile")]
+    again = client.post(f"/api/v1/records/{vault}/import", files=sent[1:])
+    assert again.status_code == 422
+    stranger = {**PATIENT, "birthDate": "1999-09-09"}
+    assert client.post(f"/api/v1/records/{vault}/import", files={"files": ("a.json", bundle(*ALL))}).status_code == 200
+    refused = client.post(f"/api/v1/records/{vault}/import", files={"files": ("b.json", bundle(stranger))})
+    assert (refused.status_code, "born on another day" in refused.json()["detail"]) == (422, True)
+    assert [one["title"] for one in client.get(f"/api/v1/records/{vault}/documents").json()["documents"]] == [
+        "Health record of Ann Roe",
+        "letter",
+    ]
+
+
+def test_a_locked_vault_says_so_and_a_wrong_passphrase_nothing_else(client: httpx.Client) -> None:
+    vault = make(client, "locked")
+    assert client.post(f"/api/v1/vaults/{vault}/lock").json()["is_open"] is False
+    locked = client.get(f"/api/v1/records/{vault}/facts")
+    assert (locked.status_code, locked.json()["kind"]) == (423, "VaultLocked")
+    page = client.get(f"/records/{vault}/facts")
+    assert (page.status_code, page.headers["location"]) == (303, f"/records/{vault}/unlock")
+    panel = client.get(f"/records/{vault}/documents/x/panel")
+    assert (panel.status_code, "locked" in panel.text) == (423, True)
+    wrong = [client.post(f"/api/v1/vaults/{vault}/unlock", json={"passphrase": f"wrong {n}"}) for n in range(4)]
+    assert [one.status_code for one in wrong] == [403, 403, 403, 429]
+    assert {one.json()["detail"] for one in wrong[:3]} == {"That does not open this vault. Check it and try again."}
+    assert int(wrong[3].headers["retry-after"]) >= 1
+
+
+def test_the_things_of_one_vault_are_not_in_another(client: httpx.Client, vault: str) -> None:
+    other = make(client, "other")
+    asked = client.post(f"/api/v1/records/{vault}/ask", json={"question": "Am I allergic to anything?"}).json()
+    fact = facts(client, vault)[0]
+    document = client.get(f"/api/v1/records/{vault}/documents").json()["documents"][0]["document_id"]
+    for base in (f"/records/{vault}", f"/records/{other}"):
+        wanted = 200 if base.endswith(vault) else 404
+        assert client.get(f"{base}/documents/{document}/source").status_code == wanted
+        assert client.get(f"{base}/documents/{document}/file").status_code == wanted
+        assert client.get(f"{base}/conversations/{asked['conversation_id']}").status_code == wanted
+    assert client.post(f"/api/v1/records/{other}/facts/{fact['id']}/confirm").status_code == 404
+    following = {"question": "And since when?", "conversation_id": asked["conversation_id"]}
+    assert client.post(f"/api/v1/records/{other}/ask", json=following).status_code == 404
+    assert client.get(f"/documents/{document}").status_code == 404
+    assert client.get(f"/api/v1/audit/{asked['id']}").status_code == 404
+
+
+def test_nobody_but_the_owner_knows_of_any_vault(app: App, client: httpx.Client, vault: str) -> None:
+    user = app.people.add(tenant="local", email="ann@local.example", name="Ann", role=Role.ADMIN, tags=[])
+    _key, secret = app.people.add_key(user.id, tenant="local", name="program")
+    theirs = {"Authorization": f"Bearer {secret}"}
+    routes = [route for part in PARTS for route in part.router.routes if isinstance(route, APIRoute)]
+    assert len(routes) > 40
+    for route in routes:
+        path = route.path.replace("{vault}", vault).replace("{", "").replace("}", "").replace("number", "1")
+        for method in route.methods:
+            sent: dict[str, Any] = {"json": {"passphrase": PASSPHRASE}} if "/api/" in path and method != "GET" else {}
+            answer = client.request(method, path, headers=theirs, **sent)
+            assert answer.status_code == 404, (method, path)
+            assert "mum" not in answer.text
+    assert "My records" not in client.get("/search", headers=theirs).text
+    assert "My records" in client.get("/search").text
+
+
+def test_no_word_of_a_record_or_a_passphrase_is_logged(
+    client: httpx.Client, vault: str, caplog: pytest.LogCaptureFixture
+) -> None:
+    caplog.set_level(logging.DEBUG)
+    client.post(f"/api/v1/vaults/{vault}/unlock", json={"passphrase": PASSPHRASE})
+    client.post(f"/api/v1/vaults/{vault}/unlock", json={"passphrase": "marmalade sky"})
+    client.post(f"/api/v1/records/{vault}/ask", json={"question": "Which medicines do I take?"})
+    client.post(f"/api/v1/records/{vault}/import", files={"files": ("roe.json", bundle(*ALL))})
+    client.get(f"/records/{vault}/facts")
+    told = "\n".join(record.getMessage() for record in caplog.records if record.name.startswith("citewell"))
+    assert "answer " in told
+    assert not [word for word in (PASSPHRASE, "marmalade", "arfarin", "medicines", "Roe", "roe.json") if word in told]
+
+
+def test_an_erased_vault_is_gone_and_only_its_label_erases_it(client: httpx.Client, app: App) -> None:
+    vault = make(client, "short-lived")
+    again = client.post("/api/v1/vaults", json={"label": "Short-lived", "passphrase": PASSPHRASE})
+    assert (again.status_code, again.json()["kind"]) == (409, "LabelTaken")
+    assert client.post(f"/api/v1/vaults/{vault}/erase", json={"label": "mum"}).status_code == 422
+    changed = {"passphrase": PASSPHRASE, "new": "four yellow scooters"}
+    assert client.post(f"/api/v1/vaults/{vault}/passphrase", json=changed).status_code == 200
+    client.post(f"/api/v1/vaults/{vault}/lock")
+    assert client.post(f"/api/v1/vaults/{vault}/unlock", json={"passphrase": PASSPHRASE}).status_code == 403
+    assert client.post(f"/api/v1/vaults/{vault}/unlock", json={"passphrase": changed["new"]}).status_code == 200
+    assert client.post(f"/api/v1/vaults/{vault}/erase", json={"label": "short-lived"}).json() == {"erased": vault}
+    assert client.get(f"/api/v1/records/{vault}/facts").status_code == 404
+    assert not (app.settings.home / "vaults" / vault).exists()
+    assert vault not in json.dumps(client.get("/api/v1/vaults").json())
