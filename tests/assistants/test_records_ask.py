@@ -187,6 +187,7 @@ def test_documents_answer_what_no_fact_does_word_for_word(app: App, small: Asked
     answer = small("What does the X-ray of my knee show?")
     assert "The X-ray of the left knee shows mild osteoarthritis." in answer.text
     assert answer.text.startswith("Your documents say:")
+    assert "does not mention colonoscopy among procedures" in small("When did I have my colonoscopy?").text
     assert small("How do rockets fly?").text.startswith("Your record does not explain this")
 
 
