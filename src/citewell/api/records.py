@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import threading
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 from dataclasses import dataclass
 from typing import Annotated
 from weakref import WeakKeyDictionary
@@ -67,6 +68,17 @@ def equip(profile: Profile, site: Site) -> None:
     """Give an open vault the parts that the server has loaded: one model reads and answers for all of its vaults."""
     app, whole = profile.app, site.loaded()
     app.embedder, app.lexicon = whole.embedder, whole.lexicon
+
+
+@contextmanager
+def in_use(profile: Profile) -> Iterator[None]:
+    """Long work in a vault: when it is locked meanwhile, that is what is said, whatever broke because of it."""
+    try:
+        yield
+    except Exception as error:
+        if profile.is_locked:
+            raise VaultLocked from error
+        raise
 
 
 @dataclass(frozen=True, slots=True)
@@ -143,9 +155,8 @@ async def asked(room: Room, visitor: Visitor, question: str, *, conversation_id:
     room.site.take_ask(visitor)
 
     def work() -> Done:
-        done = room.desk.answer(question, asker=room.asker, conversation_id=conversation_id)
-        room.profile.touch()
-        return done
+        with in_use(room.profile):
+            return room.desk.answer(question, asker=room.asker, conversation_id=conversation_id)
 
     return await _counted(room.site, work)
 

@@ -7,6 +7,7 @@ from dataclasses import dataclass
 from itertools import groupby
 from typing import Any
 
+from citewell.assistants.records.confidence import band
 from citewell.assistants.records.emergency import notices
 from citewell.assistants.records.gather import Known, is_abnormal, when
 from citewell.types.facts import (
@@ -164,6 +165,8 @@ class RecordTurn:
     said: tuple[Said, ...] = ()
     after: str = ""
     sources: tuple[Chip, ...] = ()
+    support: str = ""
+    """How far it can be trusted, in words; empty where nothing is cited."""
 
 
 def record_turn(question: str, answer: Mapping[str, Any] | None) -> RecordTurn:
@@ -178,7 +181,9 @@ def record_turn(question: str, answer: Mapping[str, Any] | None) -> RecordTurn:
         Said(one["text"], one["verdict"], tuple(chips[n] for n in one["citations"])) for one in answer["sentences"]
     )
     after = notes.get("after", "") if answer["sentences"] else ""
-    return RecordTurn(question, answer, notice, before, said, after, tuple(chips[n] for n in sorted(chips)))
+    sources = tuple(chips[n] for n in sorted(chips))
+    support = band(answer["confidence"]["calibrated"]) if sources else ""
+    return RecordTurn(question, answer, notice, before, said, after, sources, support)
 
 
 def apart(head: str) -> tuple[str, str]:

@@ -100,6 +100,8 @@ class VaultsShape(BaseModel):
     """Every vault here, by label."""
 
     vaults: list[VaultShape]
+    unreadable: dict[str, str]
+    """What is wrong with each that cannot be read, by its id."""
 
 
 class MadeShape(BaseModel):

@@ -10,6 +10,7 @@ from fastapi.responses import RedirectResponse
 from starlette.concurrency import run_in_threadpool
 
 from citewell.adapters.vault.folder import MAX_LABEL_CHARACTERS, MIN_PASSPHRASE_CHARACTERS
+from citewell.adapters.vault.header import Header
 from citewell.api import errors
 from citewell.api.errors import Problem, problem_of
 from citewell.api.history import TALKS_SHOWN
@@ -26,6 +27,7 @@ FORM = [Depends(our_form)]
 Secret = Annotated[str, Form(max_length=1_000)]
 Line = Annotated[str, Form(max_length=200)]
 
+DIFFERENT = "The two passphrases differ. Type the same one twice."
 EXAMPLES = (
     "Which medicines do I take, and since when?",
     "Am I allergic to anything?",
@@ -88,7 +90,7 @@ def create(
     """Make a vault and show its recovery words, this once."""
     try:
         if passphrase != again:
-            raise InputError("The two passphrases differ. Type the same one twice.")
+            raise InputError(DIFFERENT)
         made, phrase = safe.vaults.create(label, passphrase)
         safe.vaults.open(made.id, passphrase)
     except CitewellError as error:
@@ -99,7 +101,7 @@ def create(
 @router.get("/{vault}/unlock")
 def unlock_page(site: Here, visitor: Owner, vault: Known) -> Response:
     """The form that opens a vault."""
-    return site.page("records_unlock.html", visitor, nav="records", vault=vault, problem=None)
+    return _door(site, visitor, vault)
 
 
 @router.post("/{vault}/unlock", dependencies=FORM)
@@ -115,7 +117,29 @@ def unlock(
     try:
         safe.vaults.open(vault.id, passphrase)
     except CitewellError as error:
-        return site.page("records_unlock.html", visitor, nav="records", vault=vault, problem=problem_of(error))
+        return _door(site, visitor, vault, problem=problem_of(error))
+    return see(f"/records/{vault.id}")
+
+
+@router.post("/{vault}/recover", dependencies=FORM)
+def recover(
+    *,
+    site: Here,
+    visitor: Owner,
+    safe: Vaulted,
+    vault: Known,
+    words: Secret = "",
+    new: Secret = "",
+    again: Secret = "",
+) -> Response:
+    """Set a new passphrase by the recovery words, and open the vault."""
+    try:
+        if new != again:
+            raise InputError(DIFFERENT)
+        safe.vaults.recover(vault.id, words, new)
+        safe.vaults.open(vault.id, new)
+    except CitewellError as error:
+        return _door(site, visitor, vault, problem=problem_of(error))
     return see(f"/records/{vault.id}")
 
 
@@ -126,12 +150,24 @@ def lock(_visitor: Owner, safe: Vaulted, vault: Known) -> Response:
     return see("/records")
 
 
+def _door(site: Site, visitor: Visitor, vault: Header, *, problem: Problem | None = None) -> Response:
+    return site.page(
+        "records_unlock.html",
+        visitor,
+        nav="records",
+        vault=vault,
+        problem=problem,
+        min_passphrase=MIN_PASSPHRASE_CHARACTERS,
+    )
+
+
 def _picker(site: Site, visitor: Visitor, safe: Safe, *, label: str = "", problem: Problem | None = None) -> Response:
     return site.page(
         "records_picker.html",
         visitor,
         nav="records",
         vaults=[(one, safe.is_open(one.id)) for one in safe.vaults.all()],
+        unreadable=safe.vaults.unreadable(),
         label=label,
         problem=problem,
         max_label=MAX_LABEL_CHARACTERS,

@@ -33,7 +33,8 @@ LABEL_TAKEN = Problem(HTTPStatus.CONFLICT, "LabelTaken", "There is a vault with 
 @router.get("", response_model=VaultsShape)
 def vaults(_visitor: Owner, safe: Vaulted) -> dict[str, Any]:
     """Every vault, by label, and whether it is open."""
-    return {"vaults": [vault_json(one, safe) for one in safe.vaults.all()]}
+    found = [vault_json(one, safe) for one in safe.vaults.all()]
+    return {"vaults": found, "unreadable": safe.vaults.unreadable()}
 
 
 @router.post("", status_code=HTTPStatus.CREATED, response_model=MadeShape, dependencies=OURS)
