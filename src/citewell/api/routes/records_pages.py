@@ -27,6 +27,8 @@ FORM = [Depends(our_form)]
 Secret = Annotated[str, Form(max_length=1_000)]
 Line = Annotated[str, Form(max_length=200)]
 
+BUILT_IN = ("extractive", "minilm")
+"""The writer and the embedder that send nothing anywhere."""
 DIFFERENT = "The two passphrases differ. Type the same one twice."
 EXAMPLES = (
     "Which medicines do I take, and since when?",
@@ -63,7 +65,7 @@ def room_page(template: str, room: Room, visitor: Visitor, *, tab: str, **values
         tab=tab,
         vault=room.profile.vault,
         base=room.base,
-        model=settings.model,
+        elsewhere=" and ".join(one for one in (settings.model, settings.embedder) if one not in BUILT_IN),
         **values,
     )
 
