@@ -15,6 +15,7 @@ from starlette.testclient import TestClient
 
 from citewell.adapters.embedding.minilm import MiniLM
 from citewell.api.app import create_app
+from citewell.api.records import in_use
 from citewell.api.routes import (
     records,
     records_facts_pages,
@@ -24,7 +25,9 @@ from citewell.api.routes import (
     vaults,
 )
 from citewell.bootstrap import App, build
+from citewell.bootstrap.vault import Vaults
 from citewell.config import Settings
+from citewell.errors import VaultLocked
 from citewell.types import Role
 from tests.core.test_fhir_records import ALL, INR, PATIENT, bundle
 
@@ -225,6 +228,27 @@ def test_no_word_of_a_record_or_a_passphrase_is_logged(
     told = "\n".join(record.getMessage() for record in caplog.records if record.name.startswith("citewell"))
     assert "answer " in told
     assert not [word for word in (PASSPHRASE, "marmalade", "arfarin", "medicines", "Roe", "roe.json") if word in told]
+
+
+def test_all_vaults_are_locked_when_the_server_ends(app: App) -> None:
+    site = create_app(app, token=TOKEN)
+    with TestClient(site, base_url="http://127.0.0.1", headers=BEARER) as running:
+        vault = make(running, "ending")
+        profile = site.state.safe.vaults.profile(vault)
+        assert not profile.is_locked
+    assert profile.is_locked
+    assert not site.state.safe.is_open(vault)
+
+
+def test_work_that_breaks_since_the_vault_was_locked_says_that_it_is_locked(client: httpx.Client, app: App) -> None:
+    vaults_here = Vaults(app.settings)
+    profile = vaults_here.open(make(client, "two windows"), PASSPHRASE)
+    with pytest.raises(ZeroDivisionError), in_use(profile):
+        raise ZeroDivisionError
+    profile.lock()
+    with pytest.raises(VaultLocked), in_use(profile):
+        raise ZeroDivisionError
+    vaults_here.close()
 
 
 def test_an_erased_vault_is_gone_and_only_its_label_erases_it(client: httpx.Client, app: App) -> None:

@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, fields
+from datetime import datetime
 from itertools import groupby
 from typing import Any
 
@@ -105,9 +106,15 @@ def timeline(facts: Iterable[Fact]) -> list[tuple[str, list[tuple[str, Row]]]]:
     dated = [(moment, fact) for fact in facts if (moment := when(fact)) is not None]
     dated.sort(key=lambda pair: (pair[0], pair[1].id), reverse=True)
     return [
-        (str(year), [(shown(Moment(moment.isoformat())), Row.of(fact)) for moment, fact in of_year])
+        (str(year), [(_day(fact, moment), Row.of(fact)) for moment, fact in of_year])
         for year, of_year in groupby(dated, key=lambda pair: pair[0].year)
     ]
+
+
+def _day(fact: Fact, moment: datetime) -> str:
+    """The day of a fact, no more exact than it is known."""
+    told = (getattr(fact, one.name) for one in fields(fact))
+    return next(shown(one) for one in told if isinstance(one, Moment) and one.at == moment)
 
 
 def summary_groups(facts: Iterable[Fact]) -> list[Group]:
