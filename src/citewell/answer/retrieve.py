@@ -34,6 +34,10 @@ _AGE = re.compile(
 """An age is no word to look for: a document says “aged 40 and over” where a question says “50 year old”."""
 MAX_WORDINGS = 2
 """In how many other wordings a question is embedded."""
+OTHER_WEIGHT = 0.7
+"""What another wording counts beside the words that were typed."""
+
+"""What another wording counts beside the words that were typed."""
 MIN_CANDIDATES = 100
 NO_SENTENCES: tuple[Near, ...] = ((0, 0, 0.0),)
 
@@ -99,7 +103,7 @@ def weighted_terms(question: str, expansions: Sequence[Expansion]) -> dict[str, 
 def question_vector(question: str, expansions: Sequence[Expansion], embedder: Embedder) -> Vector:
     """The question's vector: between its two spellings, and between a person's words and the names for them."""
     vectors = embedder.embed([question, *_other_wordings(question, expansions)])
-    mean: Vector = vectors.mean(axis=0)
+    mean: Vector = vectors[0] + OTHER_WEIGHT * vectors[1:].sum(axis=0)
     mean /= max(float(np.linalg.norm(mean)), 1e-9)
     return mean
 

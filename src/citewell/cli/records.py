@@ -32,7 +32,9 @@ Kind = Annotated[str | None, typer.Option(help=f"Only one kind: {', '.join(KINDS
 @app.command("import")
 def import_files(
     context: typer.Context,
-    files: Annotated[list[Path], typer.Argument(help="FHIR R4 bundles, C-CDA, PDF, Word, text, pictures.", show_default=False)],
+    files: Annotated[
+        list[Path], typer.Argument(help="FHIR R4 bundles, C-CDA, PDF, Word, text, pictures.", show_default=False)
+    ],
     vault: Vault = None,
     passphrase_stdin: PassphraseStdin = False,
     home: Home = None,

@@ -5,12 +5,57 @@ from __future__ import annotations
 from datetime import datetime
 from typing import Annotated, Any, Literal
 
-from pydantic import BaseModel, Field
+from pydantic import BaseModel, ConfigDict, Field
 
-from citewell.api.bodies.sent import Id
+from citewell.assistants.guidelines.patient import OLDEST
 
-Ids = Annotated[list[Id], Field(max_length=64)]
 State = Literal["met", "assumed", "not met", "unknown"]
+
+
+Words = Annotated[str, Field(max_length=2_000)]
+Some = Annotated[str, Field(min_length=1, max_length=2_000, pattern=r"[!-~]")]
+Days = Annotated[float | None, Field(ge=0, le=365 * OLDEST)]
+Amount = Annotated[float | None, Field(ge=-1e9, le=1e12)]
+
+
+class SymptomSent(BaseModel):
+    """A symptom with how long it has been there."""
+
+    text: Some
+    duration_days: Days = None
+
+
+class TestSent(BaseModel):
+    """A result: a number, words, or both."""
+
+    __test__ = False
+
+    name: Some
+    value: Amount = None
+    unit: Words | None = None
+    text: Words | None = None
+    flag: Literal["low", "normal", "high"] | None = None
+    low: Amount = None
+    high: Amount = None
+
+
+class PatientSent(BaseModel):
+    """A patient, or a FHIR R4 bundle; whatever is left out is not known. Other fields are left alone."""
+
+    model_config = ConfigDict(extra="allow", strict=True)
+
+    patient_id: Words | None = None
+    name: Words | None = None
+    age: Annotated[float | None, Field(ge=0, le=OLDEST, multiple_of=1)] = None
+    gender: Words | None = None
+    sex: Words | None = None
+    smoking_history: Words | None = None
+    symptom_duration_days: Days = None
+    symptoms: Annotated[list[Words | SymptomSent] | None, Field(max_length=100)] = None
+    findings: Annotated[list[Words | SymptomSent] | None, Field(max_length=100)] = None
+    tests: Annotated[list[TestSent] | None, Field(max_length=500)] = None
+    exposures: Annotated[list[Words] | None, Field(max_length=100)] = None
+    organs: Annotated[list[Words] | None, Field(max_length=100)] = None
 
 
 class PatientRowShape(BaseModel):

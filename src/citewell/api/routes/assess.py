@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import Annotated, Any
 
 from fastapi import APIRouter, Depends, Path, Query, Response
 
-from citewell.api.bodies.guidelines import AssessmentShape, Ids, PatientsShape
+from citewell.api.bodies.guidelines import AssessmentShape, PatientSent, PatientsShape
+from citewell.api.bodies.sent import Id
 from citewell.api.guidelines import assessed, patient_on_file, patients_on_file
 from citewell.api.requests import our_request
 from citewell.api.site import Here
@@ -19,7 +21,9 @@ ANSWER_ID = "X-Citewell-Answer-Id"
 
 router = APIRouter(prefix="/api/v1")
 
-Only = Annotated[Ids | None, Query(alias="guideline", description="Documents of guidelines; all unless named.")]
+Only = Annotated[
+    tuple[Id, ...], Query(alias="guideline", max_length=64, description="Documents of guidelines; all unless named.")
+]
 
 
 @router.get("/assess/patients", response_model=PatientsShape)
@@ -36,7 +40,7 @@ def assess_on_file(
     visitor: Member,
     response: Response,
     patient_id: Annotated[str, Path(max_length=200)],
-    guideline: Only = None,
+    guideline: Only = (),
 ) -> dict[str, Any]:
     """Hold a patient on file against the guidelines; the result is on record."""
     return _told(site, visitor, response, patient_on_file(site, visitor, patient_id), guideline)
@@ -44,13 +48,13 @@ def assess_on_file(
 
 @router.post("/assess", response_model=AssessmentShape, dependencies=[Depends(our_request)])
 def assess_sent(
-    site: Here, visitor: Member, response: Response, patient: dict[str, Any], guideline: Only = None
+    site: Here, visitor: Member, response: Response, patient: PatientSent, guideline: Only = ()
 ) -> dict[str, Any]:
     """The same of a patient in the body: the fields of docs/guidelines.md, or a FHIR R4 bundle."""
-    return _told(site, visitor, response, patient_from_object(patient), guideline)
+    return _told(site, visitor, response, patient_from_object(patient.model_dump(exclude_unset=True)), guideline)
 
 
-def _told(site: Here, visitor: Member, response: Response, patient: Patient, only: list[str] | None) -> dict[str, Any]:
-    kept = assessed(site, visitor, patient, only or ())
+def _told(site: Here, visitor: Member, response: Response, patient: Patient, only: Sequence[str]) -> dict[str, Any]:
+    kept = assessed(site, visitor, patient, only)
     response.headers[ANSWER_ID] = kept.id
     return assessment_json(kept.assessment)
