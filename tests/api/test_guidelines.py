@@ -94,9 +94,9 @@ def test_a_fhir_bundle_may_be_the_body(knock: Knock) -> None:
 @pytest.mark.parametrize(
     ("body", "told"),
     [
-        ({"age": -3}, "Check these parts of the request: age"),
-        ({"age": 45.5}, "Check these parts of the request: age"),
-        ({"symptoms": "cough"}, "Check these parts of the request: symptoms"),
+        ({"age": -3}, "“age” of a patient is a number from 0 to 125."),
+        ({"age": 45.5}, "The age is a whole number of years."),
+        ({"symptoms": "cough"}, "“symptoms” of a patient is a list"),
         ({"symptoms": ["weight loss " * 100] * 10}, "more than 10,000 characters together"),
         ({"resourceType": "Bundle", "entry": 7}, ""),
         ([1, 2], "Check these parts of the request"),

@@ -87,7 +87,7 @@ class Assets(StaticFiles):
 
 def shortened(router: APIRouter) -> APIRouter:
     """The same routes without the version in their paths, as the first users of these assistants call them."""
-    short = APIRouter()
+    short = APIRouter(route_class=router.route_class)
     for route in router.routes:
         assert isinstance(route, APIRoute)
         short.add_api_route(

@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Coroutine, Sequence
 from typing import Annotated, Any
 
-from fastapi import APIRouter, Depends, Path, Query, Response
+from fastapi import APIRouter, Depends, Path, Query, Request, Response
+from fastapi.exceptions import RequestValidationError
+from fastapi.routing import APIRoute
 
 from citewell.api.bodies.guidelines import AssessmentShape, PatientSent, PatientsShape
 from citewell.api.bodies.sent import Id
@@ -19,7 +21,25 @@ from citewell.assistants.guidelines.patient import Patient, patient_from_object
 ANSWER_ID = "X-Citewell-Answer-Id"
 """The header with the id under which an assessment is on record: its body is the same each time, so it is not there."""
 
-router = APIRouter(prefix="/api/v1")
+
+class Told(APIRoute):
+    """Says in a sentence what is wrong with a patient, where a body does not fit its schema."""
+
+    def get_route_handler(self) -> Callable[[Request], Coroutine[Any, Any, Response]]:
+        handle = super().get_route_handler()
+
+        async def handled(request: Request) -> Response:
+            try:
+                return await handle(request)
+            except RequestValidationError as error:
+                if isinstance(error.body, dict):
+                    patient_from_object(error.body)
+                raise
+
+        return handled
+
+
+router = APIRouter(prefix="/api/v1", route_class=Told)
 
 Only = Annotated[
     tuple[Id, ...], Query(alias="guideline", max_length=64, description="Documents of guidelines; all unless named.")
