@@ -9,6 +9,7 @@ CitewellError
 │   └── EmptyFile            no text to read
 ├── NotFound                 no such thing in this scope
 ├── ScopeRefused             a scope without a tenant, or a tag the caller may not use
+├── ChangedMeanwhile         somebody else changed it since it was read
 ├── EmbedderMismatch         vectors of two embedders would be mixed
 ├── LibraryError             the library cannot be read or written
 │   ├── LibraryBusy          another process holds the write lock
@@ -72,6 +73,10 @@ class NotFound(CitewellError):
 
 class ScopeRefused(CitewellError):
     """A scope without a tenant, or with a tag that the caller may not use."""
+
+
+class ChangedMeanwhile(CitewellError):
+    """Somebody else changed it since it was read; nothing was changed now."""
 
 
 class EmbedderMismatch(CitewellError):

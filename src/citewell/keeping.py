@@ -23,6 +23,8 @@ class Conversation:
     title: str
     made_at: datetime
     changed_at: datetime
+    journey: str | None = None
+    """The care journey that it began in."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -30,6 +30,7 @@ STATUS: dict[type[Exception], HTTPStatus] = {
     errors.TooLarge: HTTPStatus.REQUEST_ENTITY_TOO_LARGE,
     errors.NotFound: HTTPStatus.NOT_FOUND,
     errors.ScopeRefused: HTTPStatus.FORBIDDEN,
+    errors.ChangedMeanwhile: HTTPStatus.CONFLICT,
     errors.EmbedderMismatch: HTTPStatus.CONFLICT,
     errors.LibraryError: HTTPStatus.INTERNAL_SERVER_ERROR,
     errors.LibraryBusy: HTTPStatus.SERVICE_UNAVAILABLE,

@@ -15,7 +15,7 @@ from citewell.adapters.store.schema import conversations, messages
 from citewell.adapters.store.seal import Seal
 from citewell.errors import NotFound
 from citewell.keeping import Conversation, Ending, Place, Turn
-from citewell.types import Asker, Message
+from citewell.types import EVERY, Asker, Message
 
 TITLE_CHARACTERS = 80
 NO_SUCH_CONVERSATION = "There is no such conversation. `citewell conversations` shows the ids."
@@ -79,6 +79,7 @@ class SqlConversations:
                 title=self._seal.open(row.title, about=f"title:{row.id}"),
                 made_at=row.made_at.replace(tzinfo=UTC),
                 changed_at=row.changed_at.replace(tzinfo=UTC),
+                journey=row.journey,
             )
             for row in rows
         ]
@@ -117,6 +118,7 @@ class SqlConversations:
             "title": self._seal.close(short, about=f"title:{conversation_id}"),
             "made_at": now(),
             "changed_at": now(),
+            "journey": None if asker.scope.journey == EVERY else asker.scope.journey,
         }
         connection.execute(insert(conversations).values(**row))
         return conversation_id

@@ -108,6 +108,21 @@ document_journeys = Table(
     Index("ix_document_journeys_journey", "journey"),
 )
 
+journeys = Table(
+    "journeys",
+    metadata,
+    Column("tenant", String(64), primary_key=True),
+    Column("slug", String(64), primary_key=True),
+    Column("name", String(255), nullable=False),
+    Column("description", Text, nullable=False),
+    Column("former", JSON, nullable=False),
+    Column("revision", Integer, nullable=False),
+    Column("made_at", DateTime, nullable=False),
+    Column("changed_at", DateTime, nullable=False),
+    Column("changed_by", String(64), nullable=False),
+)
+"""What a journey is called; documents carry its slug. `former` are the slugs it had, which records still name."""
+
 generations = Table(
     "generations",
     metadata,
@@ -204,6 +219,7 @@ conversations = Table(
     Column("title", LargeBinary, nullable=False),
     Column("made_at", DateTime, nullable=False),
     Column("changed_at", DateTime, nullable=False),
+    Column("journey", String(64)),
     Index("ix_conversations_owner", "tenant", "user_id"),
 )
 
