@@ -67,6 +67,9 @@ documents = Table(
     Column("chunk_unit", String(16), nullable=False),
     Column("generation", Integer),
     Column("attempts", Integer, nullable=False, server_default="0"),
+    Column("rework", String(16)),
+    Column("next_attempt_at", DateTime),
+    Column("revision", Integer, nullable=False, server_default="0"),
     Column("claimed_by", String(255)),
     Column("claimed_until", DateTime),
     Column("current_from", Integer),
@@ -79,6 +82,8 @@ documents = Table(
     Index("ix_documents_tenant_hash", "tenant", "content_hash"),
     Index("ix_documents_generation", "generation"),
     Index("ix_documents_state", "state"),
+    Index("ix_documents_waiting", "state", "added_at", "id"),
+    Index("ix_documents_rework", "rework"),
 )
 
 """`current_from` and `current_until` are stamps: which version answered at any moment can be told later."""
@@ -89,8 +94,43 @@ originals = Table(
     Column("tenant", String(64), primary_key=True),
     Column("content_hash", String(64), primary_key=True),
     Column("data", LargeBinary, nullable=False),
+    Column("kept_in", String(16)),
 )
-"""The bytes as they came, once per tenant; kept in the same transaction as all that is made of them."""
+"""The bytes as they came, once per tenant; kept in the same transaction as all that is made of them.
+
+`kept_in` names the store outside the library that has them; `data` is empty then.
+"""
+
+document_history = Table(
+    "document_history",
+    metadata,
+    Column("number", Integer, primary_key=True),
+    Column("tenant", String(64), nullable=False),
+    Column("document_id", String(36), nullable=False),
+    Column("lineage", String(36), nullable=False),
+    Column("version", Integer, nullable=False),
+    Column("at", DateTime, nullable=False),
+    Column("by", String(255), nullable=False),
+    Column("change", String(16), nullable=False),
+    Column("state", String(16)),
+    Column("detail", Text),
+    Index("ix_document_history_document", "tenant", "document_id"),
+    sqlite_autoincrement=True,
+)
+"""What became of each document version, when and by whom; it outlives the document, so it refers to none."""
+
+workers = Table(
+    "workers",
+    metadata,
+    Column("name", String(255), primary_key=True),
+    Column("embedder", String(255), nullable=False),
+    Column("started_at", DateTime, nullable=False),
+    Column("beat_at", DateTime, nullable=False),
+    Column("document_id", String(36)),
+    Column("done", Integer, nullable=False, server_default="0"),
+    Column("failed", Integer, nullable=False, server_default="0"),
+)
+"""Who works on the queue, and when each was last heard of."""
 
 document_tags = Table(
     "document_tags",
