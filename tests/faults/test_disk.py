@@ -56,6 +56,16 @@ def test_a_full_disk_is_told_and_changes_nothing(tmp_path: Path, reader: Reader)
             library.close()
 
 
+def test_a_disk_without_a_byte_left_is_told_as_full(tmp_path: Path) -> None:
+    with small_disk(tmp_path / "disk", "3m") as disk:
+        SqlLibrary(disk / "library.sqlite").close()
+        (disk / "fill").write_bytes(bytes(shutil.disk_usage(disk).free))
+        with pytest.raises(DiskFull, match="free some space"):
+            SqlLibrary(disk / "library.sqlite")
+        (disk / "fill").unlink()
+        SqlLibrary(disk / "library.sqlite").close()
+
+
 def test_a_folder_that_cannot_be_written_can_still_be_searched(tmp_path: Path, reader: Reader) -> None:
     with small_disk(tmp_path / "disk", "20m") as disk:
         library = SqlLibrary(disk / "library.sqlite")

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import shutil
 import sqlite3
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
@@ -24,6 +25,8 @@ BUSY_TIMEOUT_MS = 30_000
 CONNECTIONS = 40
 """As many as threads of a server may read at the same time."""
 CONNECTION_TIMEOUT_S = 30.0
+LEAST_FREE_BYTES = 64 << 10
+"""What SQLite needs to open a file at all."""
 
 READ_ONLY = "The library in {place} cannot be written: check the folder's permissions, or choose another with --home."
 FULL = "The disk that holds {place} is full. Nothing was changed; free some space and try again."
@@ -158,7 +161,7 @@ def _translated(error: Exception, place: Path) -> LibraryError:
     folder = place.parent
     if isinstance(error, PoolTimeout):
         return LibraryBusy(CROWDED.format(place=folder))
-    if "full" in words or "no space" in words:
+    if "full" in words or "no space" in words or ("disk i/o" in words and _is_full(folder)):
         return DiskFull(FULL.format(place=folder))
     if "locked" in words or "busy" in words:
         return LibraryBusy(BUSY.format(place=folder))
@@ -167,3 +170,8 @@ def _translated(error: Exception, place: Path) -> LibraryError:
     if isinstance(error, DatabaseError) and ("malformed" in words or "not a database" in words):
         return LibraryError(BROKEN.format(place=folder))
     return LibraryError(f"The library in {folder} could not be used ({type(error).__name__}). Run `citewell doctor`.")
+
+
+def _is_full(folder: Path) -> bool:
+    """Whether nothing more fits: SQLite tells of no room for its shared memory as of a broken disk."""
+    return folder.exists() and shutil.disk_usage(folder).free < LEAST_FREE_BYTES
