@@ -31,6 +31,8 @@ class Frame:
     mark: Callable[[Citation], str] = mark
     before: str = ""
     after: str = ""
+    closing: Callable[[], str] = str
+    """What it says at the very end, where that is known only once the draft is read."""
     gap: str = " "
     """What stands between two statements."""
     reservation: str | None = None

@@ -13,7 +13,7 @@ from citewell.answer.finish import passed_on
 from citewell.answer.record import Searched, Telling, Versions, record
 from citewell.answer.replay import Replay, Then, replay
 from citewell.answer.retrieve import MAX_QUESTION_CHARACTERS
-from citewell.answer.stream import Done, Event, Replace, Sentence, Started, Working
+from citewell.answer.stream import Done, Event, Replace, Sentence, Started, Told, Working
 from citewell.errors import CitewellError, InputError, LibraryError, ScopeRefused
 from citewell.keeping import AuditLog, Conversations, Ending, Inbox, Ledger, Place, Record, Turn
 from citewell.types import Answer, Asker, Claim, Message, Role, Route, Scope
@@ -146,7 +146,7 @@ class Sitting:
 
     def watch(self, event: Event) -> None:
         """Note what an event tells."""
-        if self._is_settled is None and event != Working("searching"):
+        if self._is_settled is None and event != Working("searching") and not isinstance(event, Told):
             self._is_settled = self._desk.library.stamp() == self._stamp
         if isinstance(event, Sentence | Replace) and (event.claim.is_shown or event.index in self._shown):
             self._shown[event.index] = event.claim

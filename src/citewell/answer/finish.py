@@ -281,4 +281,4 @@ def _text(action: Action, claims: Sequence[Claim], gate: Gate) -> str:
     marks = {citation.n: frame.mark(citation) for citation in gate.citations}
     shown = [claim.text + "".join(f" {marks[n]}" for n in claim.citations) for claim in claims if claim.is_shown]
     said = "".join(("\n" if text.startswith(BULLETS) else frame.gap) + text for text in shown).strip()
-    return "\n\n".join(part for part in (frame.before, said, frame.after) if part)
+    return "\n\n".join(part for part in (frame.before, said, frame.after, frame.closing()) if part)

@@ -29,6 +29,13 @@ class Working:
 
 
 @dataclass(frozen=True, slots=True)
+class Told:
+    """Words of the assistant's own that stand before its sentences, such as the notice in an emergency."""
+
+    text: str
+
+
+@dataclass(frozen=True, slots=True)
 class Sentence:
     """A sentence was checked: shown with its citations, or withheld."""
 
@@ -62,7 +69,7 @@ class Failed:
     message: str
 
 
-Event = Started | Working | Sentence | Replace | Done | Failed
+Event = Started | Working | Told | Sentence | Replace | Done | Failed
 
 
 def whole_sentences(pieces: Iterable[str]) -> Iterator[str]:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Any, assert_never
 
 from citewell.answer.cite import Marks, marked_text
-from citewell.answer.stream import Done, Event, Failed, Replace, Sentence, Started, Working
+from citewell.answer.stream import Done, Event, Failed, Replace, Sentence, Started, Told, Working
 from citewell.types import Action, Answer, Check, Citation, Cite, Claim, Evidence, Qualify, Refuse, Route
 
 
@@ -132,13 +132,15 @@ def evidence_json(evidence: Evidence) -> dict[str, Any]:
     }
 
 
-def event_json(event: Event, *, with_withheld: bool) -> tuple[str, dict[str, Any]]:
+def event_json(event: Event, *, with_withheld: bool) -> tuple[str, dict[str, Any]]:  # noqa: PLR0911 - one for each event
     """The name and the data of an event, as the stream sends it."""
     match event:
         case Started():
             return "started", {"conversation_id": event.conversation_id}
         case Working():
             return "working", {"stage": event.stage, "count": event.count}
+        case Told():
+            return "told", {"text": event.text}
         case Sentence():
             return "sentence", _sentence(event.index, event.claim, event.citations, with_withheld=with_withheld)
         case Replace():

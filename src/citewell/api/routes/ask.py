@@ -18,18 +18,18 @@ from citewell.types import Check
 
 router = APIRouter(prefix="/api/v1", dependencies=[Depends(our_request)])
 
-EVENTS = """Server-sent events, in this order: `started` {conversation_id}; `working` {stage, count}; for every
-sentence, once it is checked, `sentence` {index, shown, text, verdict, reasons, citations, sources}; `replace`
-{index, shown, …} where a later check overturns a sentence that was shown; at the end `done` with the whole answer,
-or `failed` {kind, message}. A line that begins with a colon is a sign of life. A client that closes the connection
-stops the work."""
+EVENTS = """Server-sent events, in this order: `started` {conversation_id}; `working` {stage, count}; `told` {text} for
+words of the assistant's own that come first; for every sentence, once it is checked, `sentence` {index, shown, text,
+verdict, reasons, citations, sources}; `replace` {index, shown, …} where a later check overturns a sentence that was
+shown; at the end `done` with the whole answer, or `failed` {kind, message}. A line that begins with a colon is a sign
+of life. A client that closes the connection stops the work."""
 """The one stream that the command line, the API and the page read."""
 
 EVENT = {
     "type": "object",
     "required": ["event", "data"],
     "properties": {
-        "event": {"type": "string", "enum": ["started", "working", "sentence", "replace", "done", "failed"]},
+        "event": {"type": "string", "enum": ["started", "working", "told", "sentence", "replace", "done", "failed"]},
         "data": {"type": "string", "contentMediaType": "application/json"},
     },
 }
