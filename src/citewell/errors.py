@@ -15,6 +15,7 @@ CitewellError
 │   ├── LibraryBusy          another process holds the write lock
 │   ├── DiskFull             nothing was written
 │   ├── LibraryReadOnly      nothing was written
+│   ├── LibraryUnreachable   the database that holds it does not answer
 │   └── SchemaTooNew         written by a newer Citewell
 ├── VaultError               a vault cannot be opened now
 │   ├── WrongSecret          the passphrase or recovery phrase is not this vault's
@@ -97,6 +98,10 @@ class DiskFull(LibraryError):
 
 class LibraryReadOnly(LibraryError):
     """The library's folder cannot be written; nothing was written."""
+
+
+class LibraryUnreachable(LibraryError):
+    """The database that holds the library does not answer; nothing was written."""
 
 
 class SchemaTooNew(LibraryError):

@@ -34,6 +34,7 @@ STATUS: dict[type[Exception], HTTPStatus] = {
     errors.EmbedderMismatch: HTTPStatus.CONFLICT,
     errors.LibraryError: HTTPStatus.INTERNAL_SERVER_ERROR,
     errors.LibraryBusy: HTTPStatus.SERVICE_UNAVAILABLE,
+    errors.LibraryUnreachable: HTTPStatus.SERVICE_UNAVAILABLE,
     errors.BudgetExceeded: HTTPStatus.UNPROCESSABLE_ENTITY,
     errors.DiskFull: HTTPStatus.INSUFFICIENT_STORAGE,
     errors.LibraryReadOnly: HTTPStatus.INSUFFICIENT_STORAGE,

@@ -20,7 +20,7 @@ from sqlalchemy.pool import QueuePool
 
 from citewell.errors import DiskFull, LibraryBusy, LibraryError, LibraryReadOnly, SchemaTooNew
 
-SCHEMA_VERSION = "0006"
+SCHEMA_VERSION = "0007"
 BUSY_TIMEOUT_MS = 30_000
 CONNECTIONS = 40
 """As many as threads of a server may read at the same time."""
@@ -76,7 +76,7 @@ def open_engine(path: Path, driver: Driver = PLAIN) -> Engine:
     event.listen(engine, "connect", _read_only_pragmas if read_only else _pragmas)
     event.listen(engine, "begin", _begin)
     with plain_errors(path):
-        _migrate(engine)
+        bring_up_to_date(engine)
     return engine
 
 
@@ -106,7 +106,7 @@ def _begin(connection: Connection) -> None:
     connection.exec_driver_sql("BEGIN IMMEDIATE" if writing else "BEGIN")
 
 
-def _migrate(engine: Engine) -> None:
+def bring_up_to_date(engine: Engine) -> None:
     """Bring the tables to this version; Alembic is imported only when there is something to do."""
     with engine.connect() as connection:
         version = None

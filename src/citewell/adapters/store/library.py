@@ -78,7 +78,7 @@ class SqlLibrary(SqlQueue, SqlReindex):
         with writing(self.engine, self.path) as connection:
             self._entry(connection, document_id, scope)
             rows.replace_filing(connection, document_id, filing)
-            self._touch(connection)
+            self._touch(connection, scope.tenant)
             return self._entry(connection, document_id)
 
     def erase(self, document_id: str, scope: Scope) -> list[Entry]:
@@ -94,7 +94,7 @@ class SqlLibrary(SqlQueue, SqlReindex):
             hashes = [entry.content_hash for entry in gone]
             unused = and_(originals.c.content_hash.in_(hashes), originals.c.content_hash.not_in(used))
             connection.execute(delete(originals).where(originals.c.tenant == scope.tenant, unused))
-            self._touch(connection)
+            self._touch(connection, scope.tenant)
         self._checkpoint()
         return gone
 

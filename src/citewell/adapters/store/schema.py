@@ -37,6 +37,14 @@ library = Table(
 )
 """`stamp` grows with every change of what is current or visible; `embedder` names the vectors in use."""
 
+stamps = Table(
+    "stamps",
+    metadata,
+    Column("tenant", String(64), primary_key=True),
+    Column("stamp", Integer, nullable=False),
+)
+"""The stamp of the last change that concerned a tenant."""
+
 documents = Table(
     "documents",
     metadata,
@@ -47,14 +55,14 @@ documents = Table(
     Column("is_current", Boolean, nullable=False),
     Column("state", String(16), nullable=False),
     Column("error", Text),
-    Column("name", String(255), nullable=False),
+    Column("name", Text, nullable=False),
     Column("title", Text, nullable=False),
-    Column("media_type", String(127), nullable=False),
+    Column("media_type", Text, nullable=False),
     Column("content_hash", String(64), nullable=False),
     Column("size_bytes", Integer, nullable=False),
     Column("subject", String(64)),
     Column("page_count", Integer, nullable=False),
-    Column("language", String(16)),
+    Column("language", Text),
     Column("publisher", Text),
     Column("published", Date),
     Column("licence", Text),

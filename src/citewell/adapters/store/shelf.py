@@ -13,7 +13,7 @@ from sqlalchemy import Column, ColumnElement, Connection, Engine, Row, and_, ins
 from citewell.adapters.store import codec
 from citewell.adapters.store.access import searchable, visible
 from citewell.adapters.store.engine import reading
-from citewell.adapters.store.schema import chunks, document_tags, documents, generations
+from citewell.adapters.store.schema import chunks, document_tags, documents, generations, stamps
 from citewell.adapters.store.schema import library as facts
 from citewell.ports import Candidate, Ranked, Sentences, Stored, Vector
 from citewell.types import Hit, Scope
@@ -121,13 +121,17 @@ class SqlShelf:
     def _fact(connection: Connection, key: str) -> str | None:
         return connection.execute(select(facts.c.value).where(facts.c.key == key)).scalar()
 
-    def _touch(self, connection: Connection) -> int:
-        """Let every index know that something changed; the new stamp."""
+    def _touch(self, connection: Connection, tenant: str | None = None) -> int:
+        """Let every index know that something changed, of one tenant or of all; the new stamp."""
         stamp = int(self._fact(connection, "stamp") or 0) + 1
         if stamp == 1:
             connection.execute(insert(facts).values(key="stamp", value="1"))
         else:
             connection.execute(update(facts).where(facts.c.key == "stamp").values(value=str(stamp)))
+        theirs = update(stamps).values(stamp=stamp)
+        theirs = theirs if tenant is None else theirs.where(stamps.c.tenant == tenant)
+        if connection.execute(theirs).rowcount == 0 and tenant is not None:
+            connection.execute(insert(stamps).values(tenant=tenant, stamp=stamp))
         return stamp
 
     def at(self, stamp: int, *, only: Collection[int] | None = None) -> PastShelf:

@@ -162,7 +162,7 @@ class SqlVersions(SqlShelf):
         generation = rows.insert_generation(connection, document_id, reading)
         row = connection.execute(select(documents).where(documents.c.id == document_id)).one()
         older = and_(documents.c.lineage == row.lineage, documents.c.id != document_id, documents.c.is_current)
-        stamp = self._touch(connection)
+        stamp = self._touch(connection, row.tenant)
         retired = {"is_current": False, "state": State.SUPERSEDED.value, "current_until": stamp}
         connection.execute(update(documents).where(older).values(**retired))
         columns = rows.read_columns(reading, title)
