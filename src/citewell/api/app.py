@@ -37,6 +37,7 @@ from citewell.api.routes import (
     guideline_pages,
     guidelines,
     inbox,
+    journeys,
     library_pages,
     people,
     people_pages,
@@ -55,7 +56,22 @@ from citewell.api.routes import (
 from citewell.api.site import Site
 from citewell.bootstrap import App
 
-API = (ask, search, documents, conversations, inbox, audit, guidelines, assess, chat, vaults, records, people, status)
+API = (
+    ask,
+    search,
+    documents,
+    journeys,
+    conversations,
+    inbox,
+    audit,
+    guidelines,
+    assess,
+    chat,
+    vaults,
+    records,
+    people,
+    status,
+)
 SHORT = (assess, chat)
 PAGES = (
     ask_pages,

@@ -20,6 +20,7 @@ from citewell.types import Answer, Asker, Check, Chunk, Document, Entry, Filing,
 if TYPE_CHECKING:
     from citewell.adapters.embedding.remembered import Likeness
     from citewell.adapters.index.exact import ExactIndex
+    from citewell.adapters.store.journeys import SqlJourneys
     from citewell.adapters.store.people import SqlPeople
     from citewell.answer.desk import Desk
     from citewell.answer.replay import Replay
@@ -119,6 +120,13 @@ class App:
         from citewell.adapters.store.people import SqlPeople
 
         return SqlPeople(self.library.engine, self.library.path)
+
+    @cached_property
+    def journeys(self) -> SqlJourneys:
+        """The care journeys that documents are filed under."""
+        from citewell.adapters.store.journeys import SqlJourneys
+
+        return SqlJourneys(self.library.engine, self.library.path)
 
     @cached_property
     def writer(self) -> Writer:

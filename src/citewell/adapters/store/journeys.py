@@ -1,0 +1,247 @@
+"""Care journeys in SQL: named, renamed, removed and assigned, each in one transaction; no vector is ever touched."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass, replace
+from datetime import UTC
+from typing import Any
+
+from sqlalchemy import Connection, Row, and_, delete, func, insert, select, update
+
+from citewell.adapters.store import rows
+from citewell.adapters.store.access import searchable, visible
+from citewell.adapters.store.engine import reading, writing
+from citewell.adapters.store.schema import conversations, document_journeys, documents, journeys
+from citewell.adapters.store.shelf import SqlShelf
+from citewell.adapters.store.versions import NO_SUCH_DOCUMENT
+from citewell.errors import ChangedMeanwhile, InputError, NotFound
+from citewell.types import EVERY, Entry, Filing, Scope, State
+from citewell.types.journeys import Journey, checked_description, checked_name, checked_slug, slug_of
+
+NO_SUCH_JOURNEY = "There is no such journey here. `citewell journeys list` shows them; without one, ask of all."
+TAKEN = "There is a journey with this slug already. Choose another, or change that one."
+WAS_TAKEN = "A journey had this slug before and answers on record still name it. Choose another."
+CHANGED = "Somebody else changed this journey since you opened it. Load it again, look, and change it then."
+IN_USE = (
+    "{count} documents are filed under this journey and under no other. Say where they go: to another journey, or to "
+    "all (--universal); nothing was removed."
+)
+STANDING = (State.PENDING, State.QUEUED, State.PROCESSING, State.COMPLETED, State.FAILED)
+
+
+@dataclass(frozen=True, slots=True)
+class JourneyChange:
+    """What is to change of a journey; None leaves it as it is."""
+
+    name: str | None = None
+    slug: str | None = None
+    description: str | None = None
+
+
+class SqlJourneys(SqlShelf):
+    """The journeys of all tenants; a scope names one, and counts only what it may see."""
+
+    # ------------------------------------------------------------------------------------------------------ reading
+
+    def all(self, scope: Scope) -> list[Journey]:
+        """The journeys of a tenant by name; one that documents carry though nobody named it is there by its slug."""
+        with reading(self.engine, self.path) as connection:
+            named = connection.execute(select(journeys).where(journeys.c.tenant == scope.tenant)).all()
+            counts = _counts(connection, scope)
+        found = [_journey(row, counts.pop(row.slug, 0)) for row in named]
+        found += [Journey(slug, slug, "", count, 0, None, None) for slug, count in counts.items()]
+        return sorted(found, key=lambda one: (one.name.casefold(), one.slug))
+
+    def one(self, slug: str, scope: Scope) -> Journey:
+        """A journey by its slug, or by one that it had before."""
+        wanted = slug.strip().lower()
+        known = self.all(scope)
+        found = next((one for one in known if one.slug == wanted), None)
+        if found is None:
+            former = self._renamed(scope.tenant).get(wanted)
+            found = next((one for one in known if one.slug == former), None)
+        if found is None:
+            raise NotFound(NO_SUCH_JOURNEY)
+        return found
+
+    def current_slug(self, slug: str | None, scope: Scope) -> str | None:
+        """What a slug that was written down once is called now."""
+        if slug is None or slug == EVERY:
+            return slug
+        return self._renamed(scope.tenant).get(slug, slug)
+
+    def _renamed(self, tenant: str) -> dict[str, str]:
+        query = select(journeys.c.slug, journeys.c.former).where(journeys.c.tenant == tenant)
+        with reading(self.engine, self.path) as connection:
+            return {old: row.slug for row in connection.execute(query) for old in row.former}
+
+    # ----------------------------------------------------------------------------------------------------- changing
+
+    def add(self, name: str, *, slug: str | None = None, description: str = "", scope: Scope, by: str) -> Journey:
+        """A new journey; without a slug it gets the one that its name suggests."""
+        title = checked_name(name)
+        chosen = checked_slug(slug or slug_of(title))
+        new = Journey(chosen, title, checked_description(description), 0, 1, None, by)
+        with writing(self.engine, self.path) as connection:
+            self._refuse_taken(connection, chosen, scope)
+            _insert(connection, new, scope.tenant, by)
+        return self.one(chosen, scope)
+
+    def edit(self, slug: str, change: JourneyChange, *, revision: int | None, scope: Scope, by: str) -> Journey:
+        """Change a journey; where a revision is given, only if it is still that one."""
+        known = self.one(slug, scope)
+        new_slug = known.slug if change.slug is None else checked_slug(change.slug)
+        values: dict[str, Any] = {
+            "name": known.name if change.name is None else checked_name(change.name),
+            "description": known.description if change.description is None else checked_description(change.description),
+            "changed_at": rows.now(),
+            "changed_by": by,
+        }
+        with writing(self.engine, self.path) as connection:
+            row = self._held(connection, known, revision, scope, by)
+            if new_slug != known.slug:
+                self._refuse_taken(connection, new_slug, scope, but=known.slug)
+                former = [one for one in (*row.former, known.slug) if one != new_slug]
+                values |= {"slug": new_slug, "former": former}
+                self._move(connection, known.slug, new_slug, scope)
+            here = and_(journeys.c.tenant == scope.tenant, journeys.c.slug == known.slug)
+            connection.execute(update(journeys).where(here).values(revision=row.revision + 1, **values))
+        return self.one(new_slug, scope)
+
+    def remove(self, slug: str, *, to: str | None = None, universal: bool = False, scope: Scope) -> int:
+        """Remove a journey; how many documents changed.
+
+        What is filed under it alone would be seen by everyone then, so the caller says that, or another journey.
+        """
+        known = self.one(slug, scope)
+        target = None if to is None else self.one(to, scope).slug
+        if target == known.slug:
+            raise InputError("The documents cannot go to the journey that is removed. Name another.")
+        with writing(self.engine, self.path) as connection:
+            alone = _alone(connection, known.slug, scope)
+            if alone and target is None and not universal:
+                raise InputError(IN_USE.format(count=len(alone)))
+            mine = _of_tenant(known.slug, scope)
+            changed = connection.execute(select(func.count()).select_from(document_journeys).where(mine)).scalar_one()
+            if target is not None and alone:
+                moved = [{"document_id": one, "journey": target} for one in alone]
+                connection.execute(insert(document_journeys), moved)
+            connection.execute(delete(document_journeys).where(mine))
+            here = and_(journeys.c.tenant == scope.tenant, journeys.c.slug == known.slug)
+            connection.execute(delete(journeys).where(here))
+            self._touch(connection)
+        return int(changed)
+
+    def assign(self, slug: str, document_ids: Iterable[str], *, scope: Scope) -> list[Entry]:
+        """File documents under a journey too; newer versions that are still being read go along."""
+        wanted = self.one(slug, scope).slug
+        return self._refiled(document_ids, scope, lambda held: held | {wanted})
+
+    def unassign(self, slug: str, document_ids: Iterable[str], *, scope: Scope) -> list[Entry]:
+        """Take documents out of a journey; one that is in no other is for everyone then."""
+        wanted = self.one(slug, scope).slug
+        return self._refiled(document_ids, scope, lambda held: held - {wanted})
+
+    def known(self, slugs: Iterable[str], scope: Scope) -> frozenset[str]:
+        """These journeys as they are called now; NotFound where one is not there."""
+        return frozenset(self.one(slug, scope).slug for slug in slugs)
+
+    # ------------------------------------------------------------------------------------------------------- inside
+
+    def _refiled(self, document_ids: Iterable[str], scope: Scope, change: Any) -> list[Entry]:
+        with writing(self.engine, self.path) as connection:
+            chosen = _entries(connection, list(dict.fromkeys(document_ids)), scope)
+            lineages = {entry.lineage for entry in chosen}
+            standing = and_(documents.c.lineage.in_(lineages), documents.c.tenant == scope.tenant)
+            states = documents.c.state.in_([one.value for one in STANDING])
+            query = select(documents.c.id).where(standing, states)
+            ids = {*connection.execute(query).scalars(), *(entry.id for entry in chosen)}
+            for entry in _entries(connection, sorted(ids), replace(scope, tags=frozenset({EVERY}))):
+                filing = Filing(journeys=frozenset(change(frozenset(entry.journeys))))
+                rows.replace_filing(connection, entry.id, filing)
+            self._touch(connection)
+            return _entries(connection, [entry.id for entry in chosen], scope)
+
+    @staticmethod
+    def _held(connection: Connection, known: Journey, revision: int | None, scope: Scope, by: str) -> Row[Any]:
+        """The row of a journey as it was read, made where documents carry a slug that nobody named."""
+        here = select(journeys).where(journeys.c.tenant == scope.tenant, journeys.c.slug == known.slug)
+        row = connection.execute(here).first()
+        current = 0 if row is None else row.revision
+        if current != (known.revision if revision is None else revision):
+            raise ChangedMeanwhile(CHANGED)
+        if row is None:
+            _insert(connection, known, scope.tenant, by)
+            row = connection.execute(here).one()
+        return row
+
+    @staticmethod
+    def _refuse_taken(connection: Connection, slug: str, scope: Scope, but: str | None = None) -> None:
+        """Refuse a slug that is in use, or was of another journey."""
+        for row in connection.execute(select(journeys).where(journeys.c.tenant == scope.tenant)):
+            if row.slug == slug:
+                raise InputError(TAKEN)
+            if slug in row.former and row.slug != but:
+                raise InputError(WAS_TAKEN)
+
+    def _move(self, connection: Connection, old: str, new: str, scope: Scope) -> None:
+        """Documents and conversations follow a journey to its new slug."""
+        if connection.execute(select(1).where(_of_tenant(new, scope)).limit(1)).first() is not None:
+            raise InputError(TAKEN)
+        connection.execute(update(document_journeys).where(_of_tenant(old, scope)).values(journey=new))
+        held = and_(conversations.c.tenant == scope.tenant, conversations.c.journey == old)
+        connection.execute(update(conversations).where(held).values(journey=new))
+        self._touch(connection)
+
+
+def _insert(connection: Connection, new: Journey, tenant: str, by: str) -> None:
+    row = {"tenant": tenant, "slug": new.slug, "name": new.name, "description": new.description, "former": []}
+    at = rows.now()
+    connection.execute(insert(journeys).values(**row, revision=1, made_at=at, changed_at=at, changed_by=by))
+
+
+def _journey(row: Row[Any], count: int) -> Journey:
+    changed_at = row.changed_at.replace(tzinfo=UTC)
+    return Journey(row.slug, row.name, row.description, count, row.revision, changed_at, row.changed_by)
+
+
+def _counts(connection: Connection, scope: Scope) -> dict[str, int]:
+    """How many documents a search in scope may find under each slug that documents in scope carry."""
+    carried = (
+        select(document_journeys.c.journey, func.count().label("number"))
+        .join(documents, documents.c.id == document_journeys.c.document_id)
+        .where(visible(replace(scope, journey=EVERY)))
+        .group_by(document_journeys.c.journey)
+    )
+    counts: dict[str, int] = {row.journey: 0 for row in connection.execute(carried)}
+    return counts | {row.journey: row.number for row in connection.execute(carried.where(searchable()))}
+
+
+def _of_tenant(slug: str, scope: Scope) -> Any:
+    """The condition on `document_journeys` for a slug within a tenant."""
+    mine = select(documents.c.id).where(documents.c.tenant == scope.tenant)
+    return and_(document_journeys.c.journey == slug, document_journeys.c.document_id.in_(mine))
+
+
+def _alone(connection: Connection, slug: str, scope: Scope) -> list[str]:
+    """The documents that are in this journey and in no other."""
+    other = document_journeys.alias()
+    elsewhere = select(1).where(other.c.document_id == documents.c.id, other.c.journey != slug)
+    query = (
+        select(documents.c.id)
+        .join(document_journeys, document_journeys.c.document_id == documents.c.id)
+        .where(documents.c.tenant == scope.tenant, document_journeys.c.journey == slug, ~elsewhere.exists())
+    )
+    return list(connection.execute(query).scalars())
+
+
+def _entries(connection: Connection, ids: Sequence[str], scope: Scope) -> list[Entry]:
+    """These documents in this order; NotFound where the scope may not see one."""
+    found: dict[str, Entry] = {}
+    for batch in (ids[at : at + 400] for at in range(0, len(ids), 400)):
+        query = rows.ENTRY.where(documents.c.id.in_(batch), visible(replace(scope, journey=EVERY)))
+        found |= {one.id: one for one in rows.entries_of(connection, connection.execute(query).all())}
+    if len(found) != len(ids):
+        raise NotFound(NO_SUCH_DOCUMENT)
+    return [found[one] for one in ids]

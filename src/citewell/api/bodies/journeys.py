@@ -1,0 +1,77 @@
+"""Care journeys."""
+
+from __future__ import annotations
+
+from datetime import datetime
+from typing import Annotated
+
+from pydantic import BaseModel, Field
+
+from citewell.api.bodies.sent import Id, Sent
+from citewell.types.journeys import MAX_DESCRIPTION_CHARACTERS, MAX_NAME_CHARACTERS, MAX_SLUG_CHARACTERS
+
+SLUG = r"^[a-z0-9]+(-[a-z0-9]+)*$"
+Slug = Annotated[str, Field(min_length=1, max_length=MAX_SLUG_CHARACTERS, pattern=SLUG)]
+JourneyName = Annotated[str, Field(min_length=1, max_length=MAX_NAME_CHARACTERS, pattern=r"\S")]
+Description = Annotated[str, Field(max_length=MAX_DESCRIPTION_CHARACTERS)]
+
+
+class NewJourney(Sent):
+    """A journey; without a slug it gets the one that its name suggests."""
+
+    name: JourneyName
+    slug: Slug | None = None
+    description: Description = ""
+
+
+class JourneyEdit(Sent):
+    """What is to change; what is left out stays. With a revision, only if nobody changed it since."""
+
+    name: JourneyName | None = None
+    slug: Slug | None = None
+    description: Description | None = None
+    revision: Annotated[int | None, Field(ge=0)] = None
+
+
+class Assigned(Sent):
+    """Documents by their ids."""
+
+    documents: Annotated[list[Id], Field(min_length=1, max_length=1_000)]
+
+
+class JourneyShape(BaseModel):
+    """A care journey; revision 0 where documents carry its slug and nobody has named it yet."""
+
+    slug: str
+    name: str
+    description: str
+    documents: int
+    revision: int
+    changed_at: datetime | None
+    changed_by: str | None
+
+
+class JourneysShape(BaseModel):
+    """The journeys by name."""
+
+    journeys: list[JourneyShape]
+
+
+class FiledShape(BaseModel):
+    """The journeys of a document; none: for everyone."""
+
+    document_id: str
+    journeys: list[str]
+
+
+class FiledAllShape(BaseModel):
+    """Documents as they are filed now."""
+
+    documents: list[FiledShape]
+
+
+class JourneyGoneShape(BaseModel):
+    """A journey that was removed, and how many documents were filed anew."""
+
+    removed: str
+    documents: int

@@ -1,0 +1,99 @@
+"""/api/v1/journeys: care journeys, and which documents belong to them; search follows at once."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import asdict
+from http import HTTPStatus
+from typing import Annotated, Any
+
+from fastapi import APIRouter, Depends, Path, Query
+
+from citewell.adapters.store.journeys import JourneyChange
+from citewell.api import changes
+from citewell.api.bodies.journeys import (
+    SLUG,
+    Assigned,
+    FiledAllShape,
+    JourneyEdit,
+    JourneyGoneShape,
+    JourneyShape,
+    JourneysShape,
+    NewJourney,
+)
+from citewell.api.requests import our_request
+from citewell.api.site import Here, Site
+from citewell.api.visitor import Editor, Governor, Reader, Visitor
+from citewell.types import Entry
+from citewell.types.journeys import MAX_SLUG_CHARACTERS
+
+router = APIRouter(prefix="/api/v1/journeys")
+
+Slug = Annotated[str, Path(max_length=MAX_SLUG_CHARACTERS, pattern=SLUG)]
+Other = Annotated[str | None, Query(max_length=MAX_SLUG_CHARACTERS, pattern=SLUG)]
+
+
+@router.get("", response_model=JourneysShape)
+def all_journeys(site: Here, visitor: Reader) -> dict[str, Any]:
+    """The journeys by name, with how many documents each adds to those for everyone."""
+    return {"journeys": [asdict(one) for one in site.app.journeys.all(visitor.whole)]}
+
+
+@router.post("", response_model=JourneyShape, status_code=HTTPStatus.CREATED, dependencies=[Depends(our_request)])
+def add_journey(site: Here, visitor: Governor, new: NewJourney) -> dict[str, Any]:
+    """A new journey."""
+    made = site.app.journeys.add(
+        new.name, slug=new.slug, description=new.description, scope=visitor.whole, by=visitor.user_id
+    )
+    return asdict(made)
+
+
+@router.get("/{slug}", response_model=JourneyShape)
+def one_journey(site: Here, visitor: Reader, slug: Slug) -> dict[str, Any]:
+    """One journey."""
+    return asdict(site.app.journeys.one(slug, visitor.whole))
+
+
+@router.patch("/{slug}", response_model=JourneyShape, dependencies=[Depends(our_request)])
+def edit_journey(site: Here, visitor: Governor, slug: Slug, edit: JourneyEdit) -> dict[str, Any]:
+    """Change name, slug or description; documents and conversations follow, nothing is embedded again."""
+    change = JourneyChange(edit.name, edit.slug, edit.description)
+    made = site.app.journeys.edit(slug, change, revision=edit.revision, scope=visitor.whole, by=visitor.user_id)
+    return asdict(made)
+
+
+@router.delete("/{slug}", response_model=JourneyGoneShape, dependencies=[Depends(our_request)])
+def remove_journey(
+    site: Here,
+    visitor: Governor,
+    slug: Slug,
+    to: Other = None,
+    universal: bool = False,  # noqa: FBT001, FBT002
+) -> dict[str, Any]:
+    """Remove a journey; its documents go to another, or to everyone where that is said."""
+    changed = site.app.journeys.remove(slug, to=to, universal=universal, scope=visitor.whole)
+    return {"removed": slug, "documents": changed}
+
+
+@router.post("/{slug}/assign", response_model=FiledAllShape, dependencies=[Depends(our_request)])
+def assign(site: Here, visitor: Editor, slug: Slug, given: Assigned) -> dict[str, Any]:
+    """File documents under a journey too."""
+    refuse_foreign(site, visitor, given.documents)
+    return _filed(site.app.journeys.assign(slug, given.documents, scope=visitor.whole))
+
+
+@router.post("/{slug}/unassign", response_model=FiledAllShape, dependencies=[Depends(our_request)])
+def unassign(site: Here, visitor: Editor, slug: Slug, given: Assigned) -> dict[str, Any]:
+    """Take documents out of a journey; one that is in no other is for everyone then."""
+    refuse_foreign(site, visitor, given.documents)
+    return _filed(site.app.journeys.unassign(slug, given.documents, scope=visitor.whole))
+
+
+def refuse_foreign(site: Site, visitor: Visitor, document_ids: Sequence[str]) -> None:
+    """Refuse a change to documents that are not all the visitor's to change."""
+    if not visitor.may("govern"):
+        changes.refuse_unless_theirs((site.entry(one, visitor.whole) for one in document_ids), visitor)
+
+
+def _filed(entries: Sequence[Entry]) -> dict[str, Any]:
+    return {"documents": [{"document_id": one.id, "journeys": one.journeys} for one in entries]}

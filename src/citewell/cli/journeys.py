@@ -1,0 +1,132 @@
+"""`citewell journeys`: care journeys, and which documents belong to them."""
+
+from __future__ import annotations
+
+from dataclasses import asdict
+from typing import TYPE_CHECKING, Annotated
+
+import typer
+
+from citewell.cli.frame import Home, Json, opened, print_json, printable
+from citewell.types import OWNER_ID
+
+if TYPE_CHECKING:
+    from citewell.types import Entry
+    from citewell.types.journeys import Journey
+
+app = typer.Typer(
+    help="Name care journeys, and say which documents belong to them.", add_completion=False, no_args_is_help=True
+)
+
+Slug = Annotated[str, typer.Argument(help="The journey's slug, such as back-pain.", show_default=False)]
+Description = Annotated[str | None, typer.Option(help="What the journey is about.", show_default=False)]
+Documents = Annotated[list[str], typer.Argument(help="Ids of documents, or their first characters.")]
+
+
+@app.command("list")
+def list_journeys(context: typer.Context, home: Home = None, json: Json = False) -> None:
+    """List the journeys, by name."""
+    with opened(context, home) as library:
+        found = library.journeys.all(library.scope_of_owner())
+    if json:
+        print_json({"journeys": [asdict(one) for one in found]})
+        return
+    if not found:
+        typer.echo("There are no journeys yet: every document is for everyone. Add one with `journeys add NAME`.")
+    for one in found:
+        typer.echo(printable(_line(one)))
+
+
+@app.command()
+def add(
+    context: typer.Context,
+    name: Annotated[str, typer.Argument(help="What people call it, such as “Back pain”.", show_default=False)],
+    slug: Annotated[
+        str | None, typer.Option(help="Its short name; left out: made from the name.", show_default=False)
+    ] = None,
+    description: Description = None,
+    home: Home = None,
+    json: Json = False,
+) -> None:
+    """Add a journey."""
+    with opened(context, home) as library:
+        scope = library.scope_of_owner()
+        made = library.journeys.add(name, slug=slug, description=description or "", scope=scope, by=OWNER_ID)
+    _tell(made, json=json)
+
+
+@app.command()
+def edit(
+    context: typer.Context,
+    slug: Slug,
+    name: Annotated[str | None, typer.Option(help="What people call it now.", show_default=False)] = None,
+    new_slug: Annotated[
+        str | None, typer.Option("--slug", help="Its new short name; documents follow.", show_default=False)
+    ] = None,
+    description: Description = None,
+    home: Home = None,
+    json: Json = False,
+) -> None:
+    """Change a journey; search follows at once, nothing is embedded again."""
+    from citewell.adapters.store.journeys import JourneyChange
+
+    with opened(context, home) as library:
+        change = JourneyChange(name, new_slug, description)
+        made = library.journeys.edit(slug, change, revision=None, scope=library.scope_of_owner(), by=OWNER_ID)
+    _tell(made, json=json)
+
+
+@app.command()
+def remove(
+    context: typer.Context,
+    slug: Slug,
+    to: Annotated[str | None, typer.Option(help="The journey that its documents go to.", show_default=False)] = None,
+    universal: Annotated[
+        bool, typer.Option("--universal", help="Documents of this journey alone are for everyone then.")
+    ] = False,
+    home: Home = None,
+    json: Json = False,
+) -> None:
+    """Remove a journey; no document becomes visible to everyone unless you say so."""
+    with opened(context, home) as library:
+        changed = library.journeys.remove(slug, to=to, universal=universal, scope=library.scope_of_owner())
+    if json:
+        print_json({"removed": slug, "documents": changed})
+    else:
+        typer.echo(printable(f"Removed {slug}; {changed} document{'' if changed == 1 else 's'} filed anew."))
+
+
+@app.command()
+def assign(context: typer.Context, slug: Slug, documents: Documents, home: Home = None, json: Json = False) -> None:
+    """File documents under a journey too."""
+    with opened(context, home) as library:
+        ids = [library.find(one) for one in documents]
+        _tell_filed(library.journeys.assign(slug, ids, scope=library.scope_of_owner()), json=json)
+
+
+@app.command()
+def unassign(context: typer.Context, slug: Slug, documents: Documents, home: Home = None, json: Json = False) -> None:
+    """Take documents out of a journey; one that is in no other is for everyone then."""
+    with opened(context, home) as library:
+        ids = [library.find(one) for one in documents]
+        _tell_filed(library.journeys.unassign(slug, ids, scope=library.scope_of_owner()), json=json)
+
+
+def _line(one: Journey) -> str:
+    count = f"{one.documents} document{'' if one.documents == 1 else 's'}"
+    return f"{one.slug:<24} {one.name}  ({count})"
+
+
+def _tell(one: Journey, *, json: bool) -> None:
+    if json:
+        print_json({"journey": asdict(one)})
+    else:
+        typer.echo(printable(_line(one)))
+
+
+def _tell_filed(entries: list[Entry], *, json: bool) -> None:
+    if json:
+        print_json({"documents": [{"document_id": one.id, "journeys": one.journeys} for one in entries]})
+        return
+    for one in entries:
+        typer.echo(printable(f"{one.id[:8]}  {one.title}: {', '.join(one.journeys) or 'for everyone'}"))

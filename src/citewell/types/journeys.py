@@ -1,0 +1,80 @@
+"""A care journey: a name and a slug under which documents are filed and conversations are held."""
+
+from __future__ import annotations
+
+import re
+import unicodedata
+from dataclasses import dataclass
+from datetime import datetime
+
+from citewell.errors import InputError
+
+UNIVERSAL = "universal"
+"""In addresses: no journey, so documents for everyone only."""
+RESERVED_SLUGS = frozenset({UNIVERSAL, "all", "none", "new"})
+MAX_SLUG_CHARACTERS = 64
+MAX_NAME_CHARACTERS = 120
+MAX_DESCRIPTION_CHARACTERS = 2_000
+_SLUG = re.compile(r"[a-z0-9]+(?:-[a-z0-9]+)*")
+
+
+@dataclass(frozen=True, slots=True)
+class Journey:
+    """A care journey as it is listed, with how many documents answer in it."""
+
+    slug: str
+    name: str
+    description: str
+    documents: int
+    """Those filed under it that a search may find; documents for everyone are not counted."""
+    revision: int
+    """Grows with every change; 0 where documents carry the slug and nobody has named it yet."""
+    changed_at: datetime | None
+    changed_by: str | None
+
+
+def checked_slug(slug: str) -> str:
+    """A slug as it is stored.
+
+    >>> checked_slug(" Back-Pain ")
+    'back-pain'
+    """
+    found = slug.strip().lower()
+    if not _SLUG.fullmatch(found) or len(found) > MAX_SLUG_CHARACTERS:
+        raise InputError(
+            f"“{found[:MAX_SLUG_CHARACTERS]}” is no slug: use up to {MAX_SLUG_CHARACTERS} letters a–z, digits and "
+            "single hyphens inside."
+        )
+    if found in RESERVED_SLUGS:
+        raise InputError(f"“{found}” has a meaning of its own here. Choose another slug.")
+    return found
+
+
+def checked_name(name: str) -> str:
+    """The name of a journey in one line.
+
+    >>> checked_name("  Back  pain ")
+    'Back pain'
+    """
+    found = " ".join("".join(sign for sign in name if sign.isprintable() or sign.isspace()).split())
+    if not found or len(found) > MAX_NAME_CHARACTERS:
+        raise InputError(f"A journey needs a name of up to {MAX_NAME_CHARACTERS} characters.")
+    return found
+
+
+def checked_description(text: str) -> str:
+    """What a journey is about, without signs that cannot be seen."""
+    found = "".join(sign for sign in text.strip() if sign.isprintable() or sign == "\n")
+    if len(found) > MAX_DESCRIPTION_CHARACTERS:
+        raise InputError(f"A description may have up to {MAX_DESCRIPTION_CHARACTERS:,} characters; this one is longer.")
+    return found
+
+
+def slug_of(name: str) -> str:
+    """The slug that a name suggests.
+
+    >>> slug_of("Küchenschmerz & Knee pain (adults)")
+    'kuchenschmerz-knee-pain-adults'
+    """
+    plain = unicodedata.normalize("NFKD", name.lower()).encode("ascii", "ignore").decode()
+    return re.sub(r"[^a-z0-9]+", "-", plain).strip("-")[:MAX_SLUG_CHARACTERS].strip("-")
