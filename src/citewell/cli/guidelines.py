@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
+from citewell.cli import bookshelf
 from citewell.cli.frame import Home, Json, opened, print_json, printable, progress
 
 if TYPE_CHECKING:
@@ -130,6 +131,10 @@ def list_guidelines(context: typer.Context, home: Home = None, json: Json = Fals
     for one in found:
         about = f"({one['edition'] or 'no date'}, {one['rules']} rules)"
         typer.echo(printable(f"{one['document_id'][:8]}  {one['name']}  {one['title']}  {about}"))
+
+
+for step in (bookshelf.download, bookshelf.parse, bookshelf.embed):
+    app.command()(step)
 
 
 def _print_counts(found: Guideline) -> None:

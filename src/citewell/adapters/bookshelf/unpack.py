@@ -1,0 +1,86 @@
+"""What is taken out of an archive: its texts, never a link, a device or a path that leads elsewhere."""
+
+from __future__ import annotations
+
+import gzip
+import hashlib
+import shutil
+import tarfile
+import zlib
+from collections.abc import Iterator
+from pathlib import Path, PurePosixPath
+
+from citewell.errors import DamagedFile, EmptyFile, TooLarge
+from citewell.types import Limits
+
+MAX_FILES = 5_000
+MAX_OPENED_BYTES = 8 * 1024**3
+"""An archive holds pictures and PDFs that are passed over; more than this is no book."""
+_SUFFIXES = (".nxml", ".xml")
+
+
+def digest(path: Path, name: str = "sha256") -> str:
+    """The checksum of a file."""
+    with path.open("rb") as file:
+        return hashlib.file_digest(file, name).hexdigest()
+
+
+def check(path: Path, checksum: str) -> None:
+    """Refuse an archive that is not the one that the list names."""
+    if checksum:
+        kind = {32: "md5", 64: "sha256"}.get(len(checksum))
+        if kind is None or digest(path, kind) != checksum.lower():
+            raise DamagedFile(f"{path.name} does not have the checksum that the list gives; it was changed on its way.")
+
+
+def unpack(archive: Path, folder: Path, *, limits: Limits) -> list[Path]:
+    """Write the texts of an archive into a folder that is there whole or not at all."""
+    making = folder.with_name(folder.name + ".part")
+    shutil.rmtree(making, ignore_errors=True)
+    making.mkdir(parents=True)
+    try:
+        names = list(_write(archive, making, limits=limits))
+        if not names:
+            raise EmptyFile(f"{archive.name} holds no .nxml or .xml file.")
+        shutil.rmtree(folder, ignore_errors=True)
+        making.replace(folder)
+    except (tarfile.TarError, EOFError, zlib.error, gzip.BadGzipFile, UnicodeError) as error:
+        raise DamagedFile(f"{archive.name} is cut or damaged; it must be fetched again.") from error
+    finally:
+        shutil.rmtree(making, ignore_errors=True)
+    return [folder / name for name in sorted(names)]
+
+
+def _write(archive: Path, folder: Path, *, limits: Limits) -> Iterator[str]:
+    written = 0
+    with _Counted(archive) as opened, tarfile.open(fileobj=opened, mode="r|") as tar:
+        for member in tar:
+            name = PurePosixPath(member.name).name
+            if not member.isfile() or not name.endswith(_SUFFIXES) or name.startswith("."):
+                continue
+            written += member.size
+            if member.size > limits.max_bytes or written > limits.max_unpacked_bytes:
+                raise TooLarge(f"{archive.name} unpacks to more than is read; raise the limit to take it all the same.")
+            if len(list(folder.iterdir())) >= MAX_FILES:
+                raise TooLarge(f"{archive.name} holds more than {MAX_FILES:,} texts.")
+            target = folder / name
+            if target.exists():
+                target = folder / f"{PurePosixPath(member.name).parent.name}-{name}"
+            content = tar.extractfile(member)
+            assert content is not None
+            with target.open("xb") as file:
+                shutil.copyfileobj(content, file)
+            yield target.name
+
+
+class _Counted(gzip.GzipFile):
+    """A stream that says stop before an archive fills the machine's time."""
+
+    _seen = 0
+
+    def read(self, size: int | None = -1) -> bytes:
+        piece = super().read(size)
+        self._seen += len(piece)
+        if self._seen > MAX_OPENED_BYTES:
+            raise TooLarge(f"An archive unpacks to more than {MAX_OPENED_BYTES:,} bytes; it is no book.")
+        return piece

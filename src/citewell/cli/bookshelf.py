@@ -1,0 +1,139 @@
+"""`citewell guidelines download | parse | embed`: open-access guidelines of a bookshelf, into the library."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Iterable
+from contextlib import contextmanager
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, Any
+
+import typer
+
+from citewell.cli.frame import Home, Json, Tags, opened, print_json, printable, progress, settings
+from citewell.errors import InputError
+from citewell.types import Filing
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterator
+
+    from citewell.bootstrap.bookshelf import Done
+
+Folder = Annotated[Path, typer.Argument(help="The folder that the steps share.", show_default=False)]
+SHOWN_REASONS = 5
+
+
+def download(
+    context: typer.Context,
+    folder: Folder,
+    source: Annotated[str, typer.Option(help="What kind of server it is: bookshelf.")] = "bookshelf",
+    publisher: Annotated[
+        list[str] | None,
+        typer.Option(help="WHO, NICE, AHRQ, … or a part of a publisher's name; may be given several times."),
+    ] = None,
+    topic: Annotated[list[str] | None, typer.Option(help="A word that a title must begin a word with.")] = None,
+    everything: Annotated[bool, typer.Option("--all", help="Also books that are not about treating people.")] = False,
+    address: Annotated[str | None, typer.Option("--from", help="Address of the folder that holds the list.")] = None,
+    pause: Annotated[float, typer.Option(help="Seconds between two requests.", min=0.0)] = 1.0,
+    listing: Annotated[bool, typer.Option("--list", help="Only say which books would be fetched.")] = False,
+    home: Home = None,
+    json: Json = False,
+) -> None:
+    """Fetch open-access guidelines; stopped or cut, the same command goes on where it was."""
+    from citewell.adapters.bookshelf.catalogue import Wanted, choose
+    from citewell.adapters.bookshelf.fetch import ADDRESS, Bookshelf
+    from citewell.bootstrap.bookshelf import download
+
+    if source != "bookshelf":
+        raise InputError("The only kind of server that is known is bookshelf.")
+    wanted = Wanted(tuple(publisher or ()), tuple(topic or ()), clinical_only=not everything)
+    limits = settings(context, home).limits
+    with Bookshelf(address or ADDRESS, pause_s=pause) as shelf, _bytes(quiet=json) as watch:
+        if listing:
+            books = choose(shelf.catalogue(folder), wanted)
+            _print_books([{"accession": book.accession, "title": book.title} for book in books], json=json)
+            return
+        _report(download(shelf, folder, wanted=wanted, limits=limits, watch=watch), what="texts", json=json)
+
+
+def parse(
+    context: typer.Context,
+    folder: Folder,
+    language: Annotated[list[str] | None, typer.Option(help="Two letters; `any` for all.")] = None,
+    home: Home = None,
+    json: Json = False,
+) -> None:
+    """Cut what was fetched into passages, one JSON line each, to be looked at before they are embedded."""
+    from citewell.bootstrap.bookshelf import Parsing
+
+    chosen = frozenset(one.lower() for one in language or ["en"])
+    with opened(context, home) as app:
+        parsing = Parsing(app, folder, languages=frozenset() if "any" in chosen else chosen)
+        _report(parsing.run(), what="passages", json=json)
+
+
+def embed(context: typer.Context, folder: Folder, tag: Tags = None, home: Home = None, json: Json = False) -> None:
+    """Make what was parsed current in the library; what is there already is not embedded again."""
+    from citewell.bootstrap.bookshelf import embed
+
+    with opened(context, home) as app, progress(quiet=json) as watch:
+        filing = Filing(tags=frozenset(tag) if tag else None)
+        _report(embed(app, folder, filing=filing, watch=watch), what="passages", json=json)
+
+
+def _report(works: Iterable[Done], *, what: str, json: bool) -> None:
+    done = []
+    for one in works:
+        done.append(one)
+        if not json:
+            typer.echo(printable(_line(one, what)), err=one.error is not None)
+    failed = [one for one in done if one.error is not None]
+    total = sum(one.count for one in done)
+    if json:
+        print_json({"done": [_shown(one, what) for one in done], what: total, "failed": len(failed)})
+    else:
+        typer.echo(f"{len(done)} in all, {total:,} {what}" + (f", {len(failed)} failed" if failed else ""))
+    if failed:
+        raise typer.Exit(1)
+
+
+def _line(one: Done, what: str) -> str:
+    if one.error is not None:
+        return f"✗ {one.accession}: {one.error}"
+    reasons = Counter(reason for _name, reason in one.passed_over)
+    passed = "".join(f"\n    {count} passed over: {reason}" for reason, count in reasons.most_common(SHOWN_REASONS))
+    return f"{'=' if one.was_there else '✓'} {one.accession}: {one.title}, {one.count:,} {what}{passed}"
+
+
+def _shown(one: Done, what: str) -> dict[str, Any]:
+    error = {"kind": type(one.error).__name__, "message": str(one.error)} if one.error else None
+    return {
+        "accession": one.accession,
+        "title": one.title,
+        what: one.count,
+        "was_there": one.was_there,
+        "passed_over": [{"file": name, "reason": reason} for name, reason in one.passed_over],
+        "error": error,
+    }
+
+
+def _print_books(books: list[dict[str, str]], *, json: bool) -> None:
+    if json:
+        print_json({"books": books})
+        return
+    for book in books:
+        typer.echo(printable(f"{book['accession']}  {book['title']}"))
+    typer.echo(f"{len(books)} books")
+
+
+@contextmanager
+def _bytes(*, quiet: bool) -> Iterator[Callable[[Any, int, int], Callable[[int, int], None]]]:
+    """A bar per book with the time left."""
+    from citewell.ingest.read import Step
+
+    with progress(quiet=quiet) as watch:
+        yield (
+            lambda book, number, count: (
+                lambda have, size: watch(f"{book.accession} ({number} of {count})", Step("reading", have, size))
+            )
+        )
