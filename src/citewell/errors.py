@@ -11,6 +11,8 @@ CitewellError
 ├── ScopeRefused             a scope without a tenant, or a tag the caller may not use
 ├── ChangedMeanwhile         somebody else changed it since it was read
 ├── EmbedderMismatch         vectors of two embedders would be mixed
+├── EditConflict             somebody else changed it meanwhile
+├── TookTooLong              work went on for longer than its size allows
 ├── LibraryError             the library cannot be read or written
 │   ├── LibraryBusy          another process holds the write lock
 │   ├── DiskFull             nothing was written
@@ -24,6 +26,7 @@ CitewellError
 ├── Unavailable              a part that should answer does not
 │   ├── ModelFilesMissing    the embedding model is not installed or not the one expected
 │   ├── EmbedderUnavailable  a remote embedder failed
+│   ├── BlobsUnavailable     the store of original files does not answer
 │   └── ModelError           a language model failed
 │       ├── ModelConnection  its server cannot be reached
 │       ├── ModelTimeout     it took too long
@@ -82,6 +85,14 @@ class ChangedMeanwhile(CitewellError):
 
 class EmbedderMismatch(CitewellError):
     """Vectors of two embedders would be mixed."""
+
+
+class EditConflict(CitewellError):
+    """Somebody else changed the same thing meanwhile; nothing was changed."""
+
+
+class TookTooLong(CitewellError):
+    """Work went on for longer than its size allows."""
 
 
 class LibraryError(CitewellError):
@@ -144,6 +155,10 @@ class ModelFilesMissing(Unavailable):
 
 class EmbedderUnavailable(Unavailable):
     """A remote embedder failed."""
+
+
+class BlobsUnavailable(Unavailable):
+    """The store of original files does not answer."""
 
 
 class MissingExtra(CitewellError):

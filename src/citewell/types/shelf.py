@@ -159,6 +159,13 @@ class Entry:
     added_by: str | None
     processed_at: datetime | None
     took_s: float | None
+    attempts: int = 0
+    next_attempt_at: datetime | None = None
+    """When a reading that did not work is tried again."""
+    rework: Literal["queued", "processing"] | None = None
+    """How far a second reading has come, while the first one goes on answering."""
+    revision: int = 0
+    """Grows with every edit by a person, so that two of them notice each other."""
 
 
 CHUNK_NAMESPACE = uuid.UUID("6ba7b810-9dad-11d1-80b4-00c04fd430c8")
