@@ -361,3 +361,34 @@ dismissed = Table(
     Column("by", String(64), nullable=False),
 )
 """Alerts that a person has put away; they stay away."""
+
+feedback = Table(
+    "feedback",
+    metadata,
+    Column("tenant", String(64), primary_key=True),
+    Column("answer_id", String(36), primary_key=True),
+    Column("is_helpful", Boolean, nullable=False),
+    Column("at", DateTime, nullable=False),
+)
+"""Whether an answer helped the person who asked."""
+
+record_settings = Table(
+    "record_settings",
+    metadata,
+    Column("tenant", String(64), primary_key=True),
+    Column("name", String(32), primary_key=True),
+    Column("value", Text, nullable=False),
+)
+"""What a person has set for their record; what is not here is as the server is set."""
+
+papers = Table(
+    "papers",
+    metadata,
+    Column("tenant", String(64), primary_key=True),
+    Column("document_id", ForeignKey("documents.id", ondelete="CASCADE"), primary_key=True),
+    Column("kind", String(32), nullable=False),
+    Column("professional", Text),
+    Column("ocr_confidence", Float),
+    Column("is_verified", Boolean, nullable=False),
+)
+"""What kind of paper each document of a record is."""
