@@ -14,6 +14,9 @@ from citewell.bootstrap import App, build
 from citewell.config import Settings
 from citewell.ingest.read import Reader
 from citewell.types import Limits
+from tests.postgres import postgres_server, postgres_url
+
+__all__ = ["postgres_server", "postgres_url"]
 
 SHARED = Path(__file__).resolve().parents[2] / "shared" / "data"
 

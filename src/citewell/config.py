@@ -17,6 +17,17 @@ class Settings(BaseSettings):
     model_config = SettingsConfigDict(env_prefix="CITEWELL_", frozen=True, extra="ignore")
 
     home: Path = Field(default=Path.home() / ".citewell", description="Folder that holds the library.")
+    database_url: SecretStr | None = Field(
+        default=None,
+        description="PostgreSQL database that holds the library instead of a file in the home folder, as "
+        "`postgresql://user:password@host:5432/name`.",
+    )
+    index_memory_mb: int = Field(
+        default=2_048,
+        ge=0,
+        description="With PostgreSQL: memory for vectors of the tenants that were searched last, in MiB; the vectors "
+        "of others are compared by the database.",
+    )
     tenant: str = Field(default="local", min_length=1, description="Tenant of the person at the command line.")
 
     embedder: Literal["minilm", "openai", "ollama"] = Field(

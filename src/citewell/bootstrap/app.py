@@ -10,9 +10,9 @@ from types import TracebackType
 from typing import TYPE_CHECKING
 
 from citewell.adapters.store.library import SqlLibrary
-from citewell.bootstrap.home import library_file, read_source
+from citewell.bootstrap.home import read_source
 from citewell.bootstrap.outcome import Outcome, Results
-from citewell.bootstrap.parts import make_embedder, make_writer
+from citewell.bootstrap.parts import make_embedder, make_library, make_writer
 from citewell.config import Settings
 from citewell.errors import InputError, LibraryError, NotFound
 from citewell.types import Answer, Asker, Check, Chunk, Document, Entry, Filing, Scope, Source, Span, source_id
@@ -41,7 +41,7 @@ class App:
 
     def __init__(self, settings: Settings, library: SqlLibrary | None = None) -> None:
         self.settings = settings
-        self.library = library or SqlLibrary(library_file(settings.home))
+        self.library = library or make_library(settings)
 
     def __enter__(self) -> App:
         return self

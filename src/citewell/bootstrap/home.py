@@ -14,7 +14,7 @@ LIBRARY_FILE = "library.sqlite"
 
 def library_file(home: Path) -> Path:
     """The library's file in a folder that is made where there is none."""
-    _make_home(home)
+    make_home(home)
     return _private(home / LIBRARY_FILE)
 
 
@@ -33,7 +33,8 @@ def read_source(path: Path, max_bytes: int) -> Source:
         raise InputError(f"{path} cannot be read: {error.strerror}.") from error
 
 
-def _make_home(home: Path) -> None:
+def make_home(home: Path) -> None:
+    """The folder, readable by its owner alone."""
     try:
         home.mkdir(parents=True, exist_ok=True, mode=0o700)
     except OSError as error:

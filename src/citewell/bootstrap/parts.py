@@ -7,9 +7,24 @@ from typing import TYPE_CHECKING
 from citewell.errors import InputError
 
 if TYPE_CHECKING:
+    from citewell.adapters.store.library import SqlLibrary
     from citewell.clinical import Lexicon
     from citewell.config import Settings
     from citewell.ports import Embedder, Writer
+
+
+def make_library(settings: Settings) -> SqlLibrary:
+    """The library in the home folder, or in the database that the settings name."""
+    from citewell.adapters.store.library import SqlLibrary
+    from citewell.bootstrap.home import library_file, make_home
+
+    if settings.database_url is None:
+        return SqlLibrary(library_file(settings.home))
+    from citewell.adapters.store.postgres import open_postgres
+
+    make_home(settings.home)
+    engine = open_postgres(settings.database_url.get_secret_value())
+    return SqlLibrary(settings.home / "library", engine=engine)
 
 
 def make_embedder(settings: Settings) -> Embedder:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from pathlib import Path
 
-from sqlalchemy import and_, delete, select
+from sqlalchemy import Engine, and_, delete, select
 
 from citewell.adapters.store import rows
 from citewell.adapters.store.access import visible
@@ -22,10 +22,10 @@ NEVER_READ = (State.PENDING, State.QUEUED, State.PROCESSING, State.FAILED)
 
 
 class SqlLibrary(SqlQueue, SqlReindex):
-    """Documents, versions and generations in one SQLite file."""
+    """Documents, versions and generations in one SQLite file, or in the database of an engine that is open."""
 
-    def __init__(self, path: Path, driver: Driver = PLAIN) -> None:
-        super().__init__(open_engine(path, driver), path)
+    def __init__(self, path: Path, driver: Driver = PLAIN, *, engine: Engine | None = None) -> None:
+        super().__init__(engine or open_engine(path, driver), path)
         self.is_encrypted = driver is not PLAIN
         """A vault keeps everything inside its file; nothing may lie beside it."""
 
@@ -99,7 +99,9 @@ class SqlLibrary(SqlQueue, SqlReindex):
         return gone
 
     def _checkpoint(self) -> None:
-        """Move erased pages out of the write-ahead log too."""
+        """Move erased pages out of the write-ahead log too; a server has its own time for that."""
+        if self.engine.dialect.name != "sqlite":
+            return
         with self.engine.connect().execution_options(isolation_level="AUTOCOMMIT") as connection:
             connection.exec_driver_sql("PRAGMA wal_checkpoint(TRUNCATE)")
 

@@ -184,7 +184,7 @@ def _hit(item: Ranked, row: Row[Any], document: Row[Any], tags: tuple[str, ...])
         end=row.end,
         text=row.text,
         page=row.page,
-        section=tuple(json.loads(row.section)),
+        section=tuple(json.loads(row.section) if isinstance(row.section, str) else row.section),
         tags=tags,
         raw_cosine=item.candidate.cosine,
         rank_score=item.rank_score,
