@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 
 from citewell.bootstrap.home import read_source
 from citewell.ingest.parse import parse, safe_name
-from citewell.types import Document, Source
+from citewell.types import Block, Document, Source
 
 if TYPE_CHECKING:
     from citewell.bootstrap.app import App
@@ -19,6 +19,7 @@ LEFT_OUT = frozenset(
     "conflicts of interest|competing interests|author contributions|funding".split("|")
 )
 """Sections of a guideline that recommend nothing."""
+BREAK = "\n\n"
 
 
 def source_of(path: Path, app: App) -> Source:
@@ -38,11 +39,22 @@ def document_of(source: Source, book: dict[str, Any], app: App) -> Document:
         source_url=about.source_url or f"https://www.ncbi.nlm.nih.gov/books/{book['accession']}/",
         identifiers=(*about.identifiers, ("accession", book["accession"])),
     )
-    blocks = tuple(
-        block for block in document.blocks if not any(title.strip(" .:").lower() in LEFT_OUT for title in block.section)
-    )
     title = document.title if document.title == book["title"] else f"{book['title']}: {document.title}"
-    return replace(document, title=title, metadata=known, blocks=blocks)
+    return without(replace(document, title=title, metadata=known), LEFT_OUT)
+
+
+def without(document: Document, titles: frozenset[str]) -> Document:
+    """A document that has no pages, less the sections of these titles."""
+    texts: list[str] = []
+    blocks: list[Block] = []
+    start = 0
+    for block in document.blocks:
+        if not any(title.strip(" .:").lower() in titles for title in block.section):
+            text = document.text[block.start : block.end]
+            blocks.append(replace(block, start=start, end=start + len(text)))
+            texts.append(text)
+            start += len(text) + len(BREAK)
+    return replace(document, text=BREAK.join(texts), blocks=tuple(blocks))
 
 
 def _day(said: str) -> date | None:
