@@ -392,3 +392,27 @@ papers = Table(
     Column("is_verified", Boolean, nullable=False),
 )
 """What kind of paper each document of a record is."""
+
+# ------------------------------------------------------------------------------------------------------- consults
+
+consults = Table(
+    "consults",
+    metadata,
+    Column("id", String(36), primary_key=True),
+    Column("tenant", String(64), nullable=False),
+    Column("user_id", String(36), nullable=False),
+    Column("state", String(24), nullable=False),
+    Column("length", Integer, nullable=False),
+    Column("made_at", DateTime, nullable=False),
+    Column("changed_at", DateTime, nullable=False),
+    Index("ix_consults_owner", "tenant", "user_id", "changed_at"),
+)
+
+consult_events = Table(
+    "consult_events",
+    metadata,
+    Column("consult_id", ForeignKey("consults.id", ondelete="CASCADE"), primary_key=True),
+    Column("position", Integer, primary_key=True),
+    Column("body", LargeBinary, nullable=False),
+)
+"""What happened in a consult, sealed, in order; nothing is ever changed here."""

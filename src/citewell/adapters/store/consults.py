@@ -1,0 +1,92 @@
+"""Consults in SQL: events that are only ever added, their words sealed."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Sequence
+from dataclasses import asdict
+from datetime import UTC
+from pathlib import Path
+from typing import Any
+
+from sqlalchemy import Connection, Engine, Row, insert, select, update
+
+from citewell.adapters.store.engine import reading, writing
+from citewell.adapters.store.rows import now
+from citewell.adapters.store.schema import consult_events, consults
+from citewell.adapters.store.seal import Seal
+from citewell.errors import ChangedMeanwhile, InputError, NotFound
+from citewell.ports.consult import Happened, Listed
+from citewell.types import Asker
+
+NO_SUCH_CONSULT = "There is no such consult here. `citewell consult list` shows the ids."
+IS_SIGNED = "This consult is signed and cannot be changed. Start another one to add to it."
+CHANGED = (
+    "This consult was changed in another window meanwhile. Nothing was lost: load it again and repeat the last step."
+)
+SIGNED = "signed"
+
+
+class SqlConsults:
+    """Reads and writes only what the asker owns."""
+
+    def __init__(self, engine: Engine, path: Path, seal: Seal) -> None:
+        self._engine, self._path, self._seal = engine, path, seal
+
+    def begin(self, consult_id: str, events: Sequence[Happened], *, state: str, asker: Asker) -> None:
+        """Keep the first events of a new consult."""
+        moment = now()
+        row = {"id": consult_id, "tenant": asker.tenant, "user_id": asker.user_id, "state": state}
+        with writing(self._engine, self._path) as connection:
+            connection.execute(insert(consults).values(**row, length=len(events), made_at=moment, changed_at=moment))
+            self._add(connection, consult_id, events, after=0)
+
+    def append(self, consult_id: str, events: Sequence[Happened], *, after: int, state: str, asker: Asker) -> None:
+        """Keep further events, unless others came after those that were read, or it is signed."""
+        with writing(self._engine, self._path) as connection:
+            row = connection.execute(self._mine(consult_id, asker)).first()
+            if row is None:
+                raise NotFound(NO_SUCH_CONSULT)
+            if row.state == SIGNED:
+                raise InputError(IS_SIGNED)
+            if row.length != after:
+                raise ChangedMeanwhile(CHANGED)
+            self._add(connection, consult_id, events, after=after)
+            grown = {"state": state, "length": after + len(events), "changed_at": now()}
+            connection.execute(update(consults).where(consults.c.id == consult_id).values(**grown))
+
+    def events(self, consult_id: str, asker: Asker) -> list[Happened]:
+        """All that happened, in order."""
+        query = select(consult_events).where(consult_events.c.consult_id == consult_id)
+        with reading(self._engine, self._path) as connection:
+            if connection.execute(self._mine(consult_id, asker)).first() is None:
+                raise NotFound(NO_SUCH_CONSULT)
+            rows = connection.execute(query.order_by(consult_events.c.position)).all()
+        return [self._opened(row) for row in rows]
+
+    def all(self, asker: Asker) -> list[Listed]:
+        """The asker's consults, the last changed first."""
+        mine = (consults.c.tenant == asker.tenant) & (consults.c.user_id == asker.user_id)
+        query = select(consults).where(mine).order_by(consults.c.changed_at.desc(), consults.c.id)
+        with reading(self._engine, self._path) as connection:
+            rows = connection.execute(query).all()
+        return [
+            Listed(row.id, row.state, row.length, row.made_at.replace(tzinfo=UTC), row.changed_at.replace(tzinfo=UTC))
+            for row in rows
+        ]
+
+    def _mine(self, consult_id: str, asker: Asker) -> Any:
+        owned = (consults.c.tenant == asker.tenant) & (consults.c.user_id == asker.user_id)
+        return select(consults).where(consults.c.id == consult_id, owned)
+
+    def _add(self, connection: Connection, consult_id: str, events: Sequence[Happened], *, after: int) -> None:
+        for position, one in enumerate(events, after + 1):
+            sealed = self._seal.close(json.dumps(asdict(one)), about=_about(consult_id, position))
+            connection.execute(insert(consult_events).values(consult_id=consult_id, position=position, body=sealed))
+
+    def _opened(self, row: Row[Any]) -> Happened:
+        return Happened(**json.loads(self._seal.open(row.body, about=_about(row.consult_id, row.position))))
+
+
+def _about(consult_id: str, position: int) -> str:
+    return f"consult:{consult_id}:{position}"

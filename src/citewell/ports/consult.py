@@ -1,0 +1,51 @@
+"""What a consult needs to be kept: its events, in order, for one clinician."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from datetime import datetime
+from typing import Any, Protocol
+
+from citewell.types import Asker
+
+
+@dataclass(frozen=True, slots=True)
+class Happened:
+    """Something that happened in a consult."""
+
+    kind: str
+    at: str
+    by: str
+    body: Mapping[str, Any]
+
+
+@dataclass(frozen=True, slots=True)
+class Listed:
+    """A consult as it is listed."""
+
+    id: str
+    state: str
+    length: int
+    made_at: datetime
+    changed_at: datetime
+
+
+class Consults(Protocol):
+    """Each belongs to one asker; another's id is as good as none; a signed one is never added to."""
+
+    def begin(self, consult_id: str, events: Sequence[Happened], *, state: str, asker: Asker) -> None:
+        """Keep the first events of a new consult."""
+        ...
+
+    def append(self, consult_id: str, events: Sequence[Happened], *, after: int, state: str, asker: Asker) -> None:
+        """Keep further events, unless others came after those that were read."""
+        ...
+
+    def events(self, consult_id: str, asker: Asker) -> list[Happened]:
+        """All that happened, in order."""
+        ...
+
+    def all(self, asker: Asker) -> list[Listed]:
+        """The asker's consults, the last changed first."""
+        ...
