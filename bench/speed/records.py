@@ -20,8 +20,9 @@ from citewell.answer.assemble import Budget, assemble
 from citewell.answer.retrieve import Search, retrieve
 from citewell.answer.stream import Sentence
 from citewell.assistants.records.ask import RULES
-from citewell.assistants.records.gather import Known, gather
+from citewell.assistants.records.gather import gather
 from citewell.assistants.records.kinds import classify
+from citewell.assistants.records.known import Known
 from citewell.assistants.records.wishes import wishes
 from citewell.bootstrap.record_desk import make_records
 from citewell.bootstrap.vault import Profile, Vaults

@@ -6,16 +6,13 @@ import math
 from pathlib import Path
 
 import pytest
-from hypothesis import given, settings
-from hypothesis import strategies as st
 
-from citewell.assistants.records.boundary import Boundary
 from citewell.assistants.records.confidence import agreement, band, confidence
-from citewell.assistants.records.emergency import notices
 from citewell.assistants.records.phrases import is_attributed
-from citewell.assistants.records.safety import Blocked, Passed, Rephrased, check_sentence, counted, make_safe, template
+from citewell.assistants.records.safety import Blocked, Passed, Rephrased, check_sentence
 from citewell.assistants.records.sources import Sources
 from citewell.assistants.records.tables import rows
+from citewell.words import sentences
 
 HERE = Path(__file__).parent
 NOTHING = Sources.of([])
@@ -151,7 +148,7 @@ def test_an_attribution_names_a_document_a_professional_or_a_citation(sentence: 
     ],
 )
 def test_a_phrase_does_not_hide_behind_marks(sentence: str) -> None:
-    assert isinstance(make_safe(sentence, boundary=Boundary.AWARENESS, sources=NOTHING), Blocked)
+    assert isinstance(check_sentence(sentence, NOTHING), Blocked)
 
 
 def test_marks_hide_no_attribution() -> None:
@@ -164,65 +161,13 @@ def test_attribution_excuses_no_advice_and_no_alarm() -> None:
     assert not isinstance(check_sentence("Dr Chen noted that this is deadly.", NOTHING), Passed)
 
 
-def test_an_answer_is_filtered_sentence_by_sentence_and_keeps_its_shape() -> None:
-    answer = "Your documents show two doses [S1].\n\n- You should stop the aspirin.\n- You could ask your doctor."
-    assert make_safe(answer, boundary=Boundary.AWARENESS, sources=NOTHING).text == (
-        "Your documents show two doses [S1].\n\n"
-        "- You might want to discuss with your doctor whether to stop the aspirin.\n- You could ask your doctor."
-    )
-
-
-def test_a_clean_answer_passes_unchanged() -> None:
-    answer = "Your documents show a dose of 5 mg [S1].  \n\nYou could ask your doctor about it.\n"
-    assert make_safe(answer, boundary=Boundary.UNDERSTANDING, sources=NOTHING) == Passed(answer)
-
-
-def test_one_blocked_sentence_blocks_the_answer_with_the_words_for_its_category() -> None:
-    answer = "Your documents show a dose of 5 mg [S1]. You have lupus."
-    outcome = make_safe(answer, boundary=Boundary.UNDERSTANDING, sources=NOTHING)
-    assert isinstance(outcome, Blocked)
-    assert outcome.text == template("diagnostic", "en")
-    assert counted(outcome.findings) == {"diagnostic": 1}
-
-
-@pytest.mark.parametrize("boundary", list(Boundary))
-def test_only_an_answer_within_bounds_is_shown(boundary: Boundary) -> None:
-    outcome = make_safe("Your documents show a dose of 5 mg.", boundary=boundary, sources=NOTHING)
-    is_out = boundary is Boundary.OUT_OF_BOUNDS
-    assert isinstance(outcome, Blocked) == is_out
-    assert (outcome.text == template("boundary", "en")) == is_out
-
-
-@pytest.mark.parametrize("notice", notices())
-def test_the_emergency_notice_is_never_touched(notice: str) -> None:
-    clean = make_safe(f"{notice}\n\nYour documents show 5 mg [S1].", boundary=Boundary.AWARENESS, sources=NOTHING)
-    assert clean == Passed(f"{notice}\n\nYour documents show 5 mg [S1].")
-    for boundary, answer in ((Boundary.AWARENESS, "You have lupus."), (Boundary.OUT_OF_BOUNDS, "Anything.")):
-        blocked = make_safe(f"{notice}\n\n{answer}", boundary=boundary, sources=NOTHING)
-        assert isinstance(blocked, Blocked)
-        assert blocked.text.startswith(f"{notice}\n\n")
-        assert "lupus" not in blocked.text
-    assert make_safe(notice, boundary=Boundary.AWARENESS, sources=NOTHING) == Passed(notice)
-
-
 def test_the_calm_words_exist_in_every_language_and_pass_the_filter() -> None:
-    kinds = ("boundary", "alarming", "prescriptive", "diagnostic", "unattributed")
+    kinds = ("boundary", "alarming", "prescriptive", "diagnostic", "unattributed", "empty", "nothing", "reference")
     assert {(why, language) for why, language, _ in rows("templates.tsv")} == {
         (why, language) for why in kinds for language in ("en", "fr", "de")
     }
-    for _, _, text in rows("templates.tsv"):
-        assert make_safe(text, boundary=Boundary.UNDERSTANDING, sources=NOTHING) == Passed(text)
-
-
-WRITTEN = [row[-1] for row in table("records_sentences.tsv") + table("records_sentences_traps.tsv")]
-
-
-@settings(deadline=None)
-@given(st.lists(st.one_of(st.sampled_from(WRITTEN), st.text(max_size=60)), max_size=5).map(" ".join))
-def test_what_comes_out_is_clean_or_calm(answer: str) -> None:
-    outcome = make_safe(answer, boundary=Boundary.UNDERSTANDING, sources=RECORD)
-    again = make_safe(outcome.text, boundary=Boundary.UNDERSTANDING, sources=RECORD)
-    assert again == Passed(outcome.text)
+    said = [text[start:end] for _, _, text in rows("templates.tsv") for start, end in sentences(text)]
+    assert [one for one in said if check_sentence(one, NOTHING) != Passed(one)] == []
 
 
 def test_confidence_is_the_product_of_its_three_factors_and_nothing_without_evidence() -> None:

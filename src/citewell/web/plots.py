@@ -8,7 +8,7 @@ from datetime import UTC, datetime
 
 from markupsafe import Markup, escape
 
-from citewell.assistants.records.gather import is_abnormal, when
+from citewell.assistants.records.known import is_abnormal, when
 from citewell.types.facts import Flag, LabResult
 from citewell.types.facts_line import FLAGS, shown
 from citewell.web.records import Row

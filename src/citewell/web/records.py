@@ -10,7 +10,7 @@ from typing import Any
 
 from citewell.assistants.records.confidence import band
 from citewell.assistants.records.emergency import notices
-from citewell.assistants.records.gather import Known, is_abnormal, when
+from citewell.assistants.records.known import Known, is_abnormal, when
 from citewell.types.facts import (
     Allergy,
     Appointment,

@@ -11,7 +11,7 @@ from citewell.api.errors import Problem, problem_of
 from citewell.api.records import Opened, Owner, Room
 from citewell.api.routes.records_pages import FORM, Line, room_page, see
 from citewell.api.visitor import Visitor
-from citewell.assistants.records.gather import Known
+from citewell.assistants.records.known import Known
 from citewell.errors import InputError
 from citewell.types.facts import LabResult, Moment, Person
 from citewell.web.corrections import correctable, corrected

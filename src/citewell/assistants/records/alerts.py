@@ -69,11 +69,11 @@ def _allergies(allergies: Sequence[Allergy], taken: Sequence[Medication]) -> Ite
 
 def reacts(allergen: str, medication: Medication) -> str | None:
     """Whether an allergy may be to a medicine: an empty word for the same thing, or the group that they share."""
-    allergic, given = _substances(allergen), _substances(*_names(medication))
+    allergic, given = substances(allergen), substances(*names_of(medication))
     if allergic & given:
         return ""
     for group in _groups():
-        if group.holds(allergen) and any(group.holds(name) for name in _names(medication)):
+        if group.holds(allergen) and any(group.holds(name) for name in names_of(medication)):
             return group.name
     return None
 
@@ -90,7 +90,7 @@ def _critical(results: Sequence[LabResult]) -> Iterator[Alert]:
 def _doubled(taken: Sequence[Medication]) -> Iterator[Alert]:
     """Two entries that are taken now and have a substance in common."""
     for first, second in combinations(sorted(taken, key=lambda one: one.id), 2):
-        one, other = _substances(*_names(first)), _substances(*_names(second))
+        one, other = substances(*names_of(first)), substances(*names_of(second))
         if not one & other:
             continue
         doses = [dose for dose in (first.dose, second.dose) if dose]
@@ -112,16 +112,22 @@ def _same_dose(one: str, other: str) -> bool:
     >>> _same_dose("0.5 g", "500 mg"), _same_dose("5 mg", "50 mg"), _same_dose("one tablet", "one  Tablet")
     (True, False, True)
     """
-    amounts = [[(found.dimension, found.values) for found in quantities(dose)] for dose in (one, other)]
+    amounts = [amounts_of(dose) for dose in (one, other)]
     return amounts[0] == amounts[1] if all(amounts) else one.casefold().split() == other.casefold().split()
 
 
-def _names(medication: Medication) -> list[str]:
+def amounts_of(dose: str) -> list[tuple[object, object]]:
+    """The amounts of a dose as they are compared, whatever their unit is."""
+    return [(found.dimension, found.values) for found in quantities(dose)]
+
+
+def names_of(medication: Medication) -> list[str]:
+    """Generic name, brand and ingredients."""
     held = [medication.generic_name, medication.brand_name, *(one.name for one in medication.ingredients)]
     return [name for name in held if name]
 
 
-def _substances(*names: str) -> frozenset[str]:
+def substances(*names: str) -> frozenset[str]:
     """What is meant by names: the usual name of each medicine, or the words themselves where it is none we know."""
     found = {one.name for name in names for one in medicines(name) if not one.is_class}
     return frozenset(found or {" ".join(name.casefold().split()) for name in names})

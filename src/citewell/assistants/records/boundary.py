@@ -22,7 +22,7 @@ class Boundary(StrEnum):
     OUT_OF_BOUNDS = "out_of_bounds"
 
 
-REGENERATIONS = 1
+REGENERATIONS = 2
 """How often a reply that is out of bounds is written again before the calm words take its place."""
 
 
@@ -58,12 +58,12 @@ def parse_boundary(reply: str) -> Declared:
     body = _THOUGHT.sub("", reply.replace("\r\n", "\n"))
     line = _LINE.match(_FENCE.sub("", body, count=1))
     if line is None:
-        return Declared(Boundary.OUT_OF_BOUNDS, _without_lines(body), is_stated=False)
+        return Declared(Boundary.OUT_OF_BOUNDS, without_lines(body), is_stated=False)
     rest = line.string[line.end() :].removeprefix("```").strip()
-    return Declared(_strictest(line["values"]), _without_lines(rest), is_stated=True)
+    return Declared(_strictest(line["values"]), without_lines(rest), is_stated=True)
 
 
-def _without_lines(text: str) -> str:
+def without_lines(text: str) -> str:
     """A reply without lines that were meant for the program, wherever they stand."""
     return _INSIDE.sub("", _LINE.sub("", text)).strip()
 

@@ -2,13 +2,11 @@
 
 from __future__ import annotations
 
-from citewell.assistants.records.known import Known, is_abnormal, when
+from citewell.assistants.records.known import Known
 from citewell.assistants.records.names import Names
 from citewell.assistants.records.tell import TELLERS, Asked, Gathered, of_named, unknown
 from citewell.assistants.records.wishes import Wish, Wishes
 from citewell.clinical import Lexicon
-
-__all__ = ["Gathered", "Known", "gather", "is_abnormal", "when"]
 
 ASKING = frozenset(Wish) - {Wish.LATEST}
 """Wishes that show that the question is about the record."""

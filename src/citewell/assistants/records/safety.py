@@ -7,14 +7,11 @@ from collections.abc import Iterable
 from dataclasses import dataclass
 from functools import cache
 
-from citewell.assistants.records.boundary import Boundary
 from citewell.assistants.records.cues import Language, language_of
-from citewell.assistants.records.emergency import notices
 from citewell.assistants.records.phrases import Category, Finding, find_phrases
 from citewell.assistants.records.rephrase import rephrase
 from citewell.assistants.records.sources import Sources
 from citewell.assistants.records.tables import rows
-from citewell.words import sentences
 
 WORST: tuple[Category, ...] = ("alarming", "prescriptive", "diagnostic", "unattributed")
 """Which calm words are shown where several would fit, and what is rephrased first."""
@@ -48,26 +45,6 @@ class Blocked:
 
 
 Outcome = Passed | Rephrased | Blocked
-
-
-def make_safe(answer: str, *, boundary: Boundary, sources: Sources) -> Outcome:
-    """Filter a whole answer; an emergency notice at its head stays as it is whatever becomes of the rest."""
-    head, body = _parted(answer)
-    language = language_of(body)
-    if boundary is Boundary.OUT_OF_BOUNDS:
-        return Blocked(head + template("boundary", language), ())
-    said: list[str] = []
-    findings: list[Finding] = []
-    at = 0
-    for start, end in sentences(body):
-        outcome = check_sentence(body[start:end], sources)
-        findings += () if isinstance(outcome, Passed) else outcome.findings
-        if isinstance(outcome, Blocked):  # what follows is not shown either, and need not be read
-            return Blocked(head + outcome.text, tuple(findings))
-        said += [body[at:start], outcome.text]
-        at = end
-    text = head + "".join([*said, body[at:]])
-    return Rephrased(text, tuple(findings)) if findings else Passed(answer)
 
 
 def check_sentence(sentence: str, sources: Sources) -> Outcome:
@@ -109,12 +86,3 @@ def template(why: str, language: Language) -> str:
 
 def _calm(findings: Iterable[Finding], language: Language) -> str:
     return template(min((one.category for one in findings), key=WORST.index), language)
-
-
-def _parted(answer: str) -> tuple[str, str]:
-    """The emergency notice at the head of an answer, and the rest."""
-    for text in notices():
-        if answer.startswith(text):
-            body = answer[len(text) :].lstrip()
-            return answer[: len(answer) - len(body)], body
-    return "", answer

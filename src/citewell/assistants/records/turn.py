@@ -1,0 +1,145 @@
+"""One question to a record while it is being answered: how it is looked up, and what the gate must know of it."""
+
+from __future__ import annotations
+
+import time
+import uuid
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from functools import cached_property, partial
+from typing import TYPE_CHECKING, Any
+
+from citewell.answer.finish import Asked, Frame, Judge, Policy, refuse
+from citewell.answer.rephrase import rephrase
+from citewell.answer.stream import Done
+from citewell.assistants.records.agree import agree
+from citewell.assistants.records.confidence import confidence
+from citewell.assistants.records.cues import Language, language_of
+from citewell.assistants.records.kinds import Kind, classify
+from citewell.assistants.records.release import Tally
+from citewell.assistants.records.safety import counted, template
+from citewell.assistants.records.screening import FILTERED, Screened
+from citewell.assistants.records.strategy import Strategy, strategy
+from citewell.types import Claim, Context, Evidence, Message, Refuse, Scope, Verdict
+from citewell.types.facts import Fact
+
+if TYPE_CHECKING:
+    from citewell.assistants.records.ask import Records
+
+POLICY = Policy(threshold=0.0, min_relevance=0.0)
+"""A patient has nobody to be handed to: what is found is shown for what it is."""
+NOTHING = "nothing"
+"""The words for a question that the record does not answer, by their name in the table."""
+
+
+@dataclass(frozen=True)
+class Turn:
+    """One question while it is being answered."""
+
+    records: Records
+    question: str
+    screened: Screened
+    scope: Scope
+    history: tuple[Message, ...]
+    started: float
+    id: str = field(default_factory=lambda: str(uuid.uuid4()))
+    tally: Tally = field(default_factory=Tally)
+    """What became of a model's replies; empty without one."""
+
+    @cached_property
+    def text(self) -> str:
+        """The question as it is looked up: without what was filtered, and a follow-up with what it follows."""
+        plain = " ".join(self.screened.text.replace(FILTERED, " ").split())
+        return rephrase(plain, self.history, lexicon=self.records.search.lexicon)
+
+    @cached_property
+    def kind(self) -> Kind:
+        return classify(self.text, near=self.records.near)
+
+    @cached_property
+    def language(self) -> Language:
+        """In which language it is answered as far as the words are ours: that of the settings, or of the question."""
+        return self.records.language or language_of(self.screened.text)
+
+    @property
+    def plan(self) -> Strategy:
+        return strategy(self.kind)
+
+    @cached_property
+    def notice(self) -> str:
+        """What an emergency needs to be told first; empty where there is none."""
+        found = self.screened.emergency
+        if found is None:
+            return ""
+        return replace(found, language=self.records.language or found.language).notice
+
+    def asked(self, context: Context, *, before: str = "", after: str = "") -> Asked:
+        """What the gate must know; calm words at the end are known only once the reply is read."""
+        head = _joined(self.notice, before)
+        notes: dict[str, Any] = {
+            "kind": self.kind.value,
+            "emergency": list(self.screened.emergency.dangers) if self.screened.emergency else [],
+            "filtered": self.screened.filtered,
+            "is_cut": self.screened.is_cut,
+            "before": head,
+            "after": after,
+        }
+
+        def closing() -> str:
+            notes.update(self._told(), after=_joined(after, self.tally.calm))
+            return self.tally.calm
+
+        frame = Frame(before=head, after=after, closing=closing)
+        rules = self.records.rules
+        return Asked(
+            self.id, self.question, context, self.records.writer.name, rules.hash, POLICY, rules.text, frame, notes
+        )
+
+    def _told(self) -> Mapping[str, Any]:
+        """What may be kept of the filter: its outcome, and how many phrases of each kind it found."""
+        if not self.tally.replies:
+            return {}
+        return {"replies": self.tally.replies, "filter": self.tally.outcome, "phrases": counted(self.tally.findings)}
+
+    def said(self, why: str) -> Done:
+        """An answer without citations, in the fixed words for a reason: that there is nothing."""
+        return self.put(template(why, self.language))
+
+    def put(self, words: str) -> Done:
+        """The same in words that were made for it."""
+        return Done(refuse(self.asked(Context(())), _joined(self.notice, words), judge=self.judge()))
+
+    def judge(self, shown: Iterable[Fact] = (), known: Sequence[Fact] = ()) -> Judge:
+        """The end of an answer; nobody is sent a patient's question."""
+        agreement = agree(shown, known)
+
+        def refused(_reason: str) -> Refuse:
+            return Refuse(_joined(self.notice, self.tally.calm or template(NOTHING, self.language)))
+
+        return Judge(
+            rate=lambda _answer: None,
+            calibrate=partial(_trusted, agreement=agreement),
+            route=refused,
+            took_ms=lambda: (time.perf_counter() - self.started) * 1000,
+        )
+
+
+def _trusted(claims: Sequence[Claim], context: Context, *, agreement: float) -> float:
+    """How far an answer can be trusted: what is verified, how near it is, and how far the sources agree."""
+    cited = [one for one in context.evidence if any(_holds(one, claim) for claim in claims)]
+    return confidence(
+        verified=sum(claim.check.verdict is Verdict.SUPPORTED for claim in claims),
+        claims=len(claims),
+        relevances=[one.hit.relevance for one in cited],
+        agreement=agreement,
+    )
+
+
+def _holds(evidence: Evidence, claim: Claim) -> bool:
+    """Whether the words that decided on a claim stand in a passage."""
+    span = claim.check.span
+    return span is not None and span.source_id == evidence.hit.source_id and evidence.start <= span.start < evidence.end
+
+
+def _joined(*parts: str) -> str:
+    return "\n\n".join(part for part in parts if part)
