@@ -1,4 +1,4 @@
-"""One set of tables that keep what was asked, in a real SQLite file."""
+"""One set of tables that keep what was asked, in a real SQLite file and in a real PostgreSQL."""
 
 from __future__ import annotations
 
@@ -13,6 +13,7 @@ from citewell.adapters.store.conversations import SqlConversations
 from citewell.adapters.store.ledger import SqlLedger
 from citewell.adapters.store.library import SqlLibrary
 from citewell.adapters.store.people import SqlPeople
+from citewell.adapters.store.postgres import open_postgres
 from citewell.adapters.store.routing import SqlInbox
 from citewell.adapters.store.seal import Seal
 
@@ -33,9 +34,14 @@ class Office:
         return self.library.path
 
 
-def opened_office(folder: Path) -> Office:
-    """All of it in a folder."""
-    library = SqlLibrary(folder / "library.sqlite")
+def opened_library(folder: Path, url: str | None = None) -> SqlLibrary:
+    """A library in a folder, or in the database at an address."""
+    return SqlLibrary(folder / "library.sqlite", engine=None if url is None else open_postgres(url))
+
+
+def opened_office(folder: Path, url: str | None = None) -> Office:
+    """All of it in a folder, or in the database at an address."""
+    library = opened_library(folder, url)
     engine, path = library.engine, library.path
     seal = Seal.of(folder)
     audit = SqlAudit(engine, path, seal)
@@ -45,8 +51,21 @@ def opened_office(folder: Path) -> Office:
     return Office(library, audit, conversations, inbox, ledger, SqlPeople(engine, path))
 
 
+@pytest.fixture(params=["sqlite", "postgres"])
+def address(request: pytest.FixtureRequest) -> str | None:
+    """Where the library is: a new database of a server, or None for a file."""
+    return None if request.param == "sqlite" else request.getfixturevalue("postgres_url")
+
+
 @pytest.fixture
-def office(tmp_path: Path) -> Iterator[Office]:
+def office(tmp_path: Path, address: str | None) -> Iterator[Office]:
+    made = opened_office(tmp_path, address)
+    yield made
+    made.library.close()
+
+
+@pytest.fixture
+def office_in_a_file(tmp_path: Path) -> Iterator[Office]:
     made = opened_office(tmp_path)
     yield made
     made.library.close()

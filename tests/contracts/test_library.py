@@ -10,14 +10,17 @@ from pathlib import Path
 
 import numpy as np
 import pytest
-from sqlalchemy import text
+from sqlalchemy import text, update
 
 from citewell.adapters.index.exact import ExactIndex
 from citewell.adapters.store.library import SqlLibrary
+from citewell.adapters.store.schema import generations
 from citewell.errors import EmbedderMismatch, LibraryError, NotFound, SchemaTooNew, ScopeRefused
 from citewell.ingest.library import add, reindex
 from citewell.ingest.read import Reader
+from citewell.ingest.retries import RETRIES
 from citewell.types import EVERY, Chunking, Entry, Filing, Scope, Source, State
+from tests.contracts.conftest import opened_library
 
 OWNER = Scope.owner("clinic")
 ASPIRIN = Source(b"Aspirin\n\nTake aspirin 75 mg once daily. Do not give aspirin to children.", "aspirin.txt")
@@ -27,9 +30,9 @@ IRON = Source(b"Iron\n\nFerrous sulfate 200 mg is taken with water for anaemia."
 Put = Callable[..., Entry]
 
 
-@pytest.fixture(params=["sqlite"])
-def library(request: pytest.FixtureRequest, tmp_path: Path) -> Iterator[SqlLibrary]:
-    made = SqlLibrary(tmp_path / "library.sqlite")
+@pytest.fixture
+def library(tmp_path: Path, address: str | None) -> Iterator[SqlLibrary]:
+    made = opened_library(tmp_path, address)
     yield made
     made.close()
 
@@ -153,7 +156,7 @@ def test_erasing_removes_every_version_and_every_byte(library: SqlLibrary, put: 
     assert sorted(entry.version for entry in gone) == [1, 2]
     assert [entry.name for entry in library.entries(OWNER)] == ["iron.txt"]
     assert library.verify().problems == ()
-    left = b"".join(path.read_bytes() for path in tmp_path.iterdir())
+    left = b"".join(path.read_bytes() for path in tmp_path.iterdir())  # a server's files are not ours to read
     assert b"zebrafinch" not in left.lower()
     with pytest.raises(NotFound):
         library.erase(first.id, OWNER)
@@ -231,7 +234,7 @@ def test_a_worker_that_lost_its_document_changes_nothing(library: SqlLibrary, re
 
 def test_a_document_that_kills_its_worker_again_and_again_is_given_up(library: SqlLibrary) -> None:
     queued = library.enqueue(ASPIRIN, filing=Filing(), scope=OWNER)
-    for _ in range(3):
+    for _ in range(1 + RETRIES):
         assert library.claim("dead") is not None
         library.release(["dead"])
     entry = library.entry(queued.id, OWNER)
@@ -293,7 +296,7 @@ def test_a_document_that_comes_while_everything_is_embedded_anew_is_not_lost(
 def test_embedding_anew_mends_what_was_damaged(library: SqlLibrary, put: Put, reader: Reader) -> None:
     put(ASPIRIN)
     with library.engine.begin() as connection:
-        connection.execute(text("UPDATE generations SET postings = x'00'"))
+        connection.execute(update(generations).values(postings=b"\0"))
     assert library.verify().problems != ()
     assert reindex(library=library, reader=reader, progress=lambda _t, _s: None) == 1
     assert library.verify().problems == ()
@@ -325,10 +328,10 @@ class Backwards:
 def test_vectors_of_two_embedders_are_never_mixed(library: SqlLibrary, put: Put, reader: Reader) -> None:
     put(ASPIRIN)
     other = replace(reader, embedder=Backwards(reader.embedder))
-    with pytest.raises(EmbedderMismatch, match="citewell reindex"):
+    with pytest.raises(EmbedderMismatch, match="citewell evidence reingest"):
         add(IRON, filing=Filing(), scope=OWNER, library=library, reader=other)
     reading = other.read(IRON, chunking=None, watch=lambda _: None)
-    with pytest.raises(EmbedderMismatch, match="citewell reindex"):
+    with pytest.raises(EmbedderMismatch, match="citewell evidence reingest"):
         library.add(IRON, reading, filing=Filing(), scope=OWNER)
     assert library.verify().documents == 1
 
@@ -373,6 +376,13 @@ def test_readers_go_on_while_one_writes(library: SqlLibrary, put: Put, reader: R
     assert wrong == []
 
 
+def _in_postgres(statement: str) -> str:
+    """The same statement, bytes written as PostgreSQL does."""
+    return statement.replace("x'00'", r"'\x00'::bytea").replace(
+        "zeroblob(1536 * chunk_count)", "decode(repeat('00', 1536 * chunk_count), 'hex')"
+    )
+
+
 def test_verify_finds_what_does_not_agree(library: SqlLibrary, put: Put) -> None:
     entry = put(ASPIRIN)
     put(IRON)
@@ -387,7 +397,7 @@ def test_verify_finds_what_does_not_agree(library: SqlLibrary, put: Put) -> None
     }
     for change, problem in changes.items():
         with library.engine.connect() as connection, connection.begin() as transaction:
-            connection.execute(text(change))
+            connection.execute(text(change if connection.dialect.name == "sqlite" else _in_postgres(change)))
             from citewell.adapters.store.verify import verify
 
             found = verify(connection, library._fact(connection, "embedder")).problems
@@ -420,5 +430,6 @@ def test_the_migrations_make_the_tables_that_the_code_expects(library: SqlLibrar
 
     from citewell.adapters.store.schema import metadata
 
+    options = {"include_name": lambda name, kind, _parents: kind != "table" or name != "chunk_vectors"}
     with library.engine.connect() as connection:
-        assert compare_metadata(MigrationContext.configure(connection), metadata) == []
+        assert compare_metadata(MigrationContext.configure(connection, opts=options), metadata) == []

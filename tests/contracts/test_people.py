@@ -137,16 +137,16 @@ def test_a_key_is_told_once_and_can_be_made_worthless(office: Office) -> None:
     assert office.people.by_key(key) is None
 
 
-def test_no_secret_is_in_the_file(office: Office) -> None:
-    ann = add(office)
-    _, key = office.people.add_key(ann.id, tenant="clinic", name="laptop")
-    signed_in = office.people.sign_in(tenant="clinic", email=ann.email, password=PASSWORD)
+def test_no_secret_is_in_the_file(office_in_a_file: Office) -> None:
+    ann = add(office_in_a_file)
+    _, key = office_in_a_file.people.add_key(ann.id, tenant="clinic", name="laptop")
+    signed_in = office_in_a_file.people.sign_in(tenant="clinic", email=ann.email, password=PASSWORD)
     assert signed_in is not None
-    office.library.close()
+    office_in_a_file.library.close()
     for secret in (PASSWORD, key, key.removeprefix("cw_"), signed_in[1]):
-        for path in office.file.parent.iterdir():
+        for path in office_in_a_file.file.parent.iterdir():
             assert secret.encode() not in path.read_bytes()
-    with sqlite3.connect(office.file) as raw:
+    with sqlite3.connect(office_in_a_file.file) as raw:
         assert raw.execute("SELECT password_hash FROM users").fetchone()[0].startswith("$argon2id$")
     raw.close()
 
