@@ -1,0 +1,83 @@
+"""Reads allergies and medicines taken, and where somebody says that there are none."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator
+from dataclasses import dataclass
+
+from citewell.answer.verify_names import medicines
+from citewell.types.consult import Category
+
+ANY = "any"
+"""The name of “no allergies” and “no medicines”."""
+_NONE = re.compile(
+    r"\bnkda\b|\bno\s+(?:known\s+)?(?:drug\s+|food\s+)?allerg(?:y|ies)\b|\b(?:not|isn't|aren't"
+    r"|never been) allergic to anything\b"
+    r"|\ballerg(?:y|ies)\s*:?\s*(?:nil|none|no)\b|\bno known (?:drug )?allerg(?:y|ies)\b|\bno allergies\b"
+    r"|\bdon't have (?:any )?allergies\b|\bdenies (?:any )?allergies\b",
+    re.IGNORECASE,
+)
+_TO = re.compile(
+    r"\b(?:allerg(?:ic|y|ies)|anaphyla\w+|intoleran(?:t|ce)|reacts? badly)\s+to\s+(?P<what>[^.;?!]{2,80})",
+    re.IGNORECASE,
+)
+_OF = re.compile(
+    r"\b(?P<what>[\w-]+)[\s-]+allerg(?:y|ic)\b(?!\s+to)|\ballerg(?:y|ies):\s*(?P<listed>[^.;?!]{2,80})", re.IGNORECASE
+)
+_SPLIT = re.compile(r"\s*(?:,|\band\b|\bor\b|/)\s*", re.IGNORECASE)
+_STOP = re.compile(
+    r"\b(?:but|which|that|because|since|when|causing|it|she|he|i|with|gives?|gave|she's|he's)\b.*$", re.IGNORECASE
+)
+_NOT_A_THING = re.compile(
+    r"^(?:any|an?|the|my|his|her|no|drug|food|known|severe|mild|seasonal|skin|anything|some|has|have|to|this"
+    r"|that|of|for|and)$",
+    re.I,
+)
+_NO_MEDICINES = re.compile(
+    r"\bno\s+(?:regular\s+|other\s+|current\s+)*(?:medications?|medicines?|tablets|drugs|meds|pills)\b"
+    r"|\b(?:not|isn't|aren't|am not)\s+(?:on|taking)\s+(?:any(?:thing)?"
+    r"|regular)(?:\s+(?:regular\s+)?(?:medications?|medicines?|tablets|meds))?\b"
+    r"|\b(?:don't|doesn't|does not|do not)\s+take\s+any(?:thing|\s+(?:regular\s+)?(?:medications?|medicines?"
+    r"|tablets|meds))\b"
+    r"|\b(?:medications?|medicines?|drugs|meds)\s*:\s*(?:nil|none|no)\b",
+    re.IGNORECASE,
+)
+
+
+@dataclass(frozen=True, slots=True)
+class Stated:
+    """An allergy that a sentence names, or that there is none."""
+
+    start: int
+    end: int
+    name: str
+    category: Category
+    is_none: bool = False
+
+
+def find_allergies(sentence: str) -> list[Stated]:
+    """Allergies by what they are to; “no known allergies” and “no medicines” as such.
+
+    >>> [(one.name, one.is_none) for one in find_allergies("Allergic to penicillin and peanuts; takes no medication")]
+    [('penicillin', False), ('peanuts', False), ('any', True)]
+    """
+    flat = sentence.replace("’", "'")
+    found = [Stated(*match.span(), ANY, Category.MEDICATION, is_none=True) for match in _NO_MEDICINES.finditer(flat)]
+    none = [Stated(*match.span(), ANY, Category.ALLERGY, is_none=True) for match in _NONE.finditer(flat)]
+    named = [] if none and not _TO.search(flat) else list(_named(flat))
+    return sorted([*found, *none[:1], *named], key=lambda one: one.start)
+
+
+def _named(sentence: str) -> Iterator[Stated]:
+    for match in (*_TO.finditer(sentence), *_OF.finditer(sentence)):
+        group = "what" if match["what"] else "listed"
+        at = match.start(group)
+        for piece in _SPLIT.split(_STOP.sub("", match[group])):
+            words = piece.strip()
+            start = sentence.find(words, at) if words else -1
+            if start < 0 or _NOT_A_THING.match(words) or len(words.split()) > 4:
+                continue
+            at = start + len(words)
+            known = medicines(words)
+            yield Stated(start, start + len(words), known[0].name if known else words.casefold(), Category.ALLERGY)

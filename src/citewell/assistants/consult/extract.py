@@ -1,0 +1,200 @@
+"""Finds what a message says, by rules: every finding with its category, how it holds, and its exact words."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, replace
+
+from citewell.assistants.consult.allergies import Stated, find_allergies
+from citewell.assistants.consult.details import Detail, find_details
+from citewell.assistants.consult.measures import Measure, find_measures
+from citewell.assistants.consult.mentions import Mention, find_mentions
+from citewell.assistants.consult.people import Trait, find_traits
+from citewell.assistants.consult.polarity import polarity_of
+from citewell.clinical import Lexicon
+from citewell.types.consult import QUALIFYING, By, Category, Finding, Polarity, Words
+from citewell.words import sentences
+
+_REPLY = re.compile(r"\s*(?:yes|yeah|yep|no|nope|none|never|not|a bit|some)\b", re.IGNORECASE)
+_STOPPED = re.compile(
+    r"\b(?:stopped|came off|no longer (?:on|tak\w+)|used to take|finished)\b[\w\s]{0,20}$", re.IGNORECASE
+)
+_NAME_OF = re.compile(r"^(?:an?|the|my|his|her|some)\s+", re.IGNORECASE)
+ADULT_YEARS = 18
+"""Below this a parent may speak, and “my son” is the patient."""
+
+
+@dataclass(frozen=True, slots=True)
+class Heard:
+    """One message, and what is known when it is read."""
+
+    text: str
+    position: int
+    is_child: bool = False
+    has_complaint: bool = False
+    """A complaint was told before: what comes now goes with it."""
+    complaint: str | None = None
+    """What a detail without a complaint of its own is about."""
+
+
+@dataclass(frozen=True, slots=True)
+class Extracted:
+    """What was found, and what has to be asked again."""
+
+    findings: tuple[Finding, ...]
+    troubles: tuple[str, ...] = ()
+
+
+def extract(heard: Heard, *, lexicon: Lexicon) -> Extracted:
+    """Every finding of a message, in the order of its words; their ids are given when they are kept."""
+    found: list[Finding] = []
+    troubles: list[str] = []
+    if any(one.name == "age" and (one.value or 0) < ADULT_YEARS for one in find_traits(heard.text)):
+        heard = replace(heard, is_child=True)
+    complaint = heard.complaint
+    for start, end in _statements(heard.text):
+        sentence = heard.text[start:end]
+        read = _Sentence(heard, sentence, start, lexicon, has_complaint=heard.has_complaint or bool(found))
+        named = list(read.findings(complaint))
+        complaint = next((one.name for one in named if one.category is Category.SYMPTOM), complaint)
+        found += named
+        troubles += [one.trouble for one in find_measures(sentence) if one.trouble]
+    return Extracted(tuple(_once(found)), tuple(troubles))
+
+
+def _statements(text: str) -> list[tuple[int, int]]:
+    """Sentences; a question stays with the short answer behind it."""
+    spans = [span for line in _lines(text) for span in sentences(text, *line)]
+    joined: list[tuple[int, int]] = []
+    for start, end in spans:
+        if joined and text[joined[-1][1] - 1] == "?" and _REPLY.match(text, start):
+            joined[-1] = (joined[-1][0], end)
+        else:
+            joined.append((start, end))
+    return joined
+
+
+def _lines(text: str) -> Iterator[tuple[int, int]]:
+    at = 0
+    for line in text.splitlines(keepends=True):
+        yield at, at + len(line)
+        at += len(line)
+
+
+def _once(found: Sequence[Finding]) -> list[Finding]:
+    """Each finding once; of two that say the same, the one with more to it."""
+    kept: dict[tuple[str, Polarity], Finding] = {}
+    for one in found:
+        key = (one.key, one.polarity)
+        before = kept.get(key)
+        if before is None:
+            kept[key] = one
+        elif before.duration_days is None and one.duration_days is not None:
+            kept[key] = replace(before, duration_days=one.duration_days, onset=before.onset or one.onset)
+    return list(kept.values())
+
+
+@dataclass(frozen=True, slots=True)
+class _Sentence:
+    heard: Heard
+    text: str
+    offset: int
+    lexicon: Lexicon
+    has_complaint: bool
+
+    def findings(self, complaint: str | None) -> Iterator[Finding]:
+        """What one sentence says."""
+        stated, measures, traits = find_allergies(self.text), find_measures(self.text), find_traits(self.text)
+        taken = [(one.start, one.end) for one in stated]
+        mentions = [one for one in find_mentions(self.text, self.lexicon) if not _hits(one, taken)]
+        yield from (self._trait(one) for one in traits)
+        yield from (self._measure(one) for one in measures if one.trouble is None)
+        yield from (self._stated(one) for one in stated)
+        details = [one for one in find_details(self.text) if not _covered(one, traits, measures)]
+        for one in mentions:
+            yield self._mention(one, mentions, details)
+        for detail in details:
+            about = self._about(detail, mentions) or complaint
+            if about is not None and not _is_part(detail, mentions):
+                yield self._detail(detail, about)
+
+    def _words(self, start: int, end: int) -> Words:
+        return Words(self.heard.position, self.offset + start, self.offset + end, self.text[start:end])
+
+    def _polarity(self, start: int, end: int) -> Polarity:
+        return polarity_of(self.text, start, end, is_child=self.heard.is_child)
+
+    def _trait(self, one: Trait) -> Finding:
+        polarity = Polarity.ABSENT if one.is_denied else Polarity.PRESENT
+        polarity = Polarity.HYPOTHETICAL if one.is_doubtful else polarity
+        is_sex = one.name == "sex"
+        return Finding(
+            "", Category.DEMOGRAPHIC, one.name, polarity, By.RULES, self._words(one.start, one.end),
+            value=one.value, unit=one.told if is_sex else one.unit, arithmetic=None if is_sex else one.told,
+        )  # fmt: skip
+
+    def _measure(self, one: Measure) -> Finding:
+        words = self._words(one.start, one.end)
+        return Finding(
+            "", Category.VITAL, one.name, Polarity.PRESENT, By.RULES, words,
+            value=one.value, unit=one.unit, arithmetic=one.arithmetic,
+        )  # fmt: skip
+
+    def _stated(self, one: Stated) -> Finding:
+        polarity = Polarity.ABSENT if one.is_none else self._polarity(one.start, one.end)
+        return Finding("", one.category, one.name, polarity, By.RULES, self._words(one.start, one.end))
+
+    def _mention(self, one: Mention, mentions: Sequence[Mention], details: Sequence[Detail]) -> Finding:
+        polarity = self._polarity(one.start, one.end)
+        category = one.category
+        if category is Category.MEDICATION and _STOPPED.search(self.text[: one.start]):
+            polarity = Polarity.PAST
+        if category is Category.SYMPTOM and (self.has_complaint or one is not _first(mentions)):
+            category = Category.ASSOCIATED
+        if category in (Category.SYMPTOM, Category.ASSOCIATED) and polarity in (Polarity.PAST, Polarity.FAMILY):
+            category = Category.MEDICAL_HISTORY
+        own = [detail for detail in details if self._about(detail, mentions) == one.name]
+        onset = next((detail.name for detail in own if detail.category is Category.ONSET), None)
+        days = next((detail.days for detail in own if detail.days is not None), None)
+        words = self._words(one.start, one.end)
+        return Finding("", category, one.name, polarity, By.RULES, words, one.concept, onset=onset, duration_days=days)
+
+    def _about(self, detail: Detail, mentions: Sequence[Mention]) -> str | None:
+        """The complaint that a detail is about: the nearest one, of two the one before it."""
+        felt = [one for one in mentions if one.category in (Category.SYMPTOM, Category.MEDICAL_HISTORY)]
+        if detail.category.value not in QUALIFYING or not felt:
+            return None
+        return min(felt, key=lambda one: _distance(one, detail)).name
+
+    def _detail(self, one: Detail, about: str) -> Finding:
+        words = self._words(one.start, one.end)
+        name = _NAME_OF.sub("", one.name)
+        return Finding(
+            "", one.category, name, Polarity.PRESENT, By.RULES, words,
+            value=one.value, unit=one.unit, duration_days=one.days, about=about,
+        )  # fmt: skip
+
+
+def _first(mentions: Sequence[Mention]) -> Mention | None:
+    return next((one for one in mentions if one.category is Category.SYMPTOM), None)
+
+
+def _hits(one: Mention, spans: Sequence[tuple[int, int]]) -> bool:
+    return any(one.start < end and start < one.end for start, end in spans)
+
+
+def _covered(detail: Detail, traits: Sequence[Trait], measures: Sequence[Measure]) -> bool:
+    spans = [(one.start, one.end) for one in traits] + [(one.start, one.end) for one in measures]
+    return any(detail.start < end and start < detail.end for start, end in spans)
+
+
+def _is_part(detail: Detail, mentions: Sequence[Mention]) -> bool:
+    """Whether a detail only repeats words of a finding's own name: “burning on passing urine”."""
+    return any(one.start <= detail.start and detail.end <= one.end for one in mentions)
+
+
+def _distance(mention: Mention, detail: Detail) -> float:
+    if mention.end <= detail.start:
+        return detail.start - mention.end
+    return 1.5 * max(mention.start - detail.end, 0)

@@ -1,0 +1,143 @@
+"""Folds the events of a consult into the consult as it stands; the same events give the same consult, always."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Mapping
+from dataclasses import replace
+from typing import Any
+
+from citewell.assistants.consult.contradict import contradictions
+from citewell.assistants.consult.kept import differential_of, finding_of
+from citewell.ports.consult import Happened
+from citewell.types.consult import Consent, Consult, Finding, Said, State
+
+Body = Mapping[str, Any]
+
+
+def fold(events: Iterable[Happened]) -> Consult:
+    """The consult that these events made."""
+    consult: Consult | None = None
+    for number, event in enumerate(events, 1):
+        if event.kind == "started":
+            body = event.body
+            consult = Consult(
+                body["id"], event.at, event.at, State.INTERVIEWING, body.get("setting"), body.get("country")
+            )
+        else:
+            assert consult is not None, "a consult begins with its start"
+            consult = STEPS[event.kind](consult, event)
+        consult = replace(consult, changed_at=event.at, length=number)
+    assert consult is not None, "a consult has events"
+    return replace(consult, contradictions=contradictions(consult.findings))
+
+
+def _said(consult: Consult, event: Happened) -> Consult:
+    said = Said(len(consult.messages) + 1, event.body["role"], event.body["text"], event.at)
+    return replace(consult, messages=(*consult.messages, said))
+
+
+def _asked(consult: Consult, event: Happened) -> Consult:
+    return replace(_said(consult, event), asked=event.body["key"])
+
+
+def _found(consult: Consult, event: Happened) -> Consult:
+    """New findings; each may take the place of older ones, which are kept with the reason."""
+    for told in event.body["findings"]:
+        for old_id, why in told.get("replaces", ()):
+            consult = _without(consult, old_id, why)
+        finding = finding_of({key: value for key, value in told.items() if key != "replaces"})
+        consult = replace(consult, findings=(*consult.findings, finding))
+    return _reopened(consult)
+
+
+def _retracted(consult: Consult, event: Happened) -> Consult:
+    return _reopened(_without(consult, event.body["id"], event.body["why"]))
+
+
+def _without(consult: Consult, finding_id: str, why: str) -> Consult:
+    old = [one for one in consult.findings if one.id == finding_id]
+    left = tuple(one for one in consult.findings if one.id != finding_id)
+    return replace(consult, findings=left, gone=(*consult.gone, *((one, why) for one in old)))
+
+
+def _confirmed(consult: Consult, event: Happened) -> Consult:
+    def marked(one: Finding) -> Finding:
+        return replace(one, is_confirmed=True) if one.id in event.body["ids"] else one
+
+    return replace(consult, findings=tuple(marked(one) for one in consult.findings))
+
+
+def _reopened(consult: Consult) -> Consult:
+    """Another finding makes a draft old: it has to be assessed anew."""
+    if consult.state in (State.DRAFT, State.FAILED):
+        return replace(consult, state=State.DIFFERENTIALS_READY, plan=None, failure=None)
+    return consult
+
+
+def _skipped(consult: Consult, event: Happened) -> Consult:
+    return replace(consult, skipped=(*consult.skipped, event.body["key"]))
+
+
+def _differentials(consult: Consult, event: Happened) -> Consult:
+    found = tuple(differential_of(one) for one in event.body["differentials"])
+    state = State.DIFFERENTIALS_READY if found else State.INTERVIEWING
+    return replace(consult, differentials=found, state=state, plan=None, failure=None)
+
+
+def _acknowledged(consult: Consult, event: Happened) -> Consult:
+    known = dict.fromkeys((*consult.acknowledged, *event.body["ids"]))
+    return replace(consult, acknowledged=tuple(known))
+
+
+def _despite(consult: Consult, event: Happened) -> Consult:
+    return replace(consult, despite=event.body["reason"])
+
+
+def _consented(consult: Consult, event: Happened) -> Consult:
+    return replace(consult, consent=Consent(event.body["source"], event.body["shown"], event.by, event.at))
+
+
+def _assessing(consult: Consult, _event: Happened) -> Consult:
+    return replace(consult, state=State.ASSESSING, failure=None)
+
+
+def _drafted(consult: Consult, event: Happened) -> Consult:
+    return replace(consult, state=State.DRAFT, plan=dict(event.body["plan"]), edits=())
+
+
+def _failed(consult: Consult, event: Happened) -> Consult:
+    return replace(consult, state=State.FAILED, failure=event.body["reason"])
+
+
+def _edited(consult: Consult, event: Happened) -> Consult:
+    edit = {**event.body, "by": event.by, "at": event.at}
+    return replace(consult, edits=(*consult.edits, edit))
+
+
+def _signed(consult: Consult, event: Happened) -> Consult:
+    body = event.body
+    return replace(consult, state=State.SIGNED, signed_by=body["name"], signed_at=event.at, answer_id=body["answer_id"])
+
+
+def _noted(consult: Consult, event: Happened) -> Consult:
+    return replace(consult, notes=(*consult.notes, event.body["text"]))
+
+
+STEPS: dict[str, Callable[[Consult, Happened], Consult]] = {
+    "said": _said,
+    "asked": _asked,
+    "found": _found,
+    "retracted": _retracted,
+    "confirmed": _confirmed,
+    "skipped": _skipped,
+    "differentials": _differentials,
+    "acknowledged": _acknowledged,
+    "despite": _despite,
+    "consented": _consented,
+    "assessing": _assessing,
+    "drafted": _drafted,
+    "failed": _failed,
+    "edited": _edited,
+    "signed": _signed,
+    "noted": _noted,
+}

@@ -1,0 +1,168 @@
+"""Takes a message into a consult: what it says, what it corrects or takes back, and what to ask next."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass, replace
+from typing import Any
+
+from citewell.assistants.consult.contradict import SETTLED
+from citewell.assistants.consult.extract import ADULT_YEARS, Extracted, Heard
+from citewell.assistants.consult.interview import complaint_of, next_question
+from citewell.assistants.consult.kept import finding_json
+from citewell.assistants.consult.mentions import find_mentions
+from citewell.assistants.consult.patient import patient_of
+from citewell.assistants.consult.red_flags import features_for
+from citewell.assistants.consult.reply import read_reply
+from citewell.clinical import Lexicon
+from citewell.errors import InputError
+from citewell.types.consult import Category, Consult, Finding, Polarity
+
+MAX_MESSAGE = 20_000
+_CORRECTS = re.compile(
+    r"\b(?:actually|sorry|correction|i meant|i mean|in fact|on second thoughts?|i was wrong|that was wrong|not right"
+    r"|to correct|rather|instead|i misspoke|my mistake|turns out|it turns out|now i remember)\b",
+    re.IGNORECASE,
+)
+_TAKES_BACK = re.compile(
+    r"\b(?:forget|scratch|ignore|strike|take back|disregard|retract|remove)\s+(?:what i said about\s+"
+    r"|that about\s+|the\s+|my\s+|about\s+)*(?P<what>[^.;!?]{0,60})",
+    re.IGNORECASE,
+)
+_LAST = re.compile(r"^(?:that|it|this|last one|last)?\s*$", re.IGNORECASE)
+
+Reader = Callable[[Heard, Extracted], Extracted]
+"""What a model adds to the rules, checked."""
+
+
+@dataclass(frozen=True, slots=True)
+class Change:
+    """What a message changes: bodies of events, in order."""
+
+    events: tuple[tuple[str, dict[str, Any]], ...]
+    troubles: tuple[str, ...] = ()
+
+
+def hear(consult: Consult, text: str, *, lexicon: Lexicon, also: Reader | None = None) -> Change:
+    """The events that a message of the patient or clinician makes; the message itself is always one of them."""
+    if not text.strip():
+        raise InputError("Say something: what the patient reports, or an answer to the question.")
+    if len(text) > MAX_MESSAGE:
+        raise InputError(f"A message may have up to {MAX_MESSAGE:,} characters; send a longer one in parts.")
+    heard = _heard(consult, text)
+    said: tuple[str, dict[str, Any]] = ("said", {"role": "user", "text": text})
+    taken_back = list(_taken_back(consult, text, lexicon))
+    features = features_for(_complaints(consult), consult.findings, lexicon=lexicon)
+    reply = read_reply(heard, asked=_topic(consult), features=features, lexicon=lexicon)
+    extracted = reply.extracted if also is None or taken_back else also(heard, reply.extracted)
+    fresh = [] if taken_back else list(_numbered(consult, _settled(consult, extracted.findings, text)))
+    events = [said, *taken_back]
+    if fresh:
+        events.append(("found", {"findings": fresh}))
+    is_asked = consult.asked not in (None, "contradiction")
+    if is_asked and (reply.is_unknown or consult.asked in ("flags", "medical_history") or _tried(consult, fresh)):
+        events.append(("skipped", {"key": consult.asked}))
+    return Change(tuple(events), extracted.troubles)
+
+
+def ask_next(consult: Consult, *, lexicon: Lexicon) -> tuple[str, dict[str, Any]] | None:
+    """The event of the next question, unless it is being asked already."""
+    question = next_question(consult, lexicon=lexicon)
+    if question is None:
+        return ("asked", {"role": "assistant", "key": None, "text": "No more questions."}) if consult.asked else None
+    return "asked", {"role": "assistant", "key": question.key, "text": question.text}
+
+
+def _topic(consult: Consult) -> str | None:
+    """What is being asked for: of two values that contradict each other, what they measure."""
+    if consult.asked != "contradiction" or not consult.contradictions:
+        return consult.asked
+    disputed = next(one for one in consult.findings if one.id == consult.contradictions[0].first)
+    return disputed.name if disputed.value is not None else consult.asked
+
+
+def _heard(consult: Consult, text: str) -> Heard:
+    age = patient_of(consult).age_years
+    complaint = complaint_of(consult)
+    return Heard(
+        text,
+        len(consult.messages) + 1,
+        is_child=age is not None and age < ADULT_YEARS,
+        has_complaint=complaint is not None,
+        complaint=None if complaint is None else complaint.name,
+    )
+
+
+def _complaints(consult: Consult) -> list[str]:
+    return [one.name for one in consult.findings if one.polarity is Polarity.PRESENT]
+
+
+def _tried(consult: Consult, fresh: Sequence[dict[str, Any]]) -> bool:
+    """Whether an optional question got words that are no answer: it is not asked a second time."""
+    optional = consult.asked in ("severity", "location", "character", "aggravating", "relieving")
+    return optional and not any(one["category"] == consult.asked for one in fresh)
+
+
+def _settled(consult: Consult, found: Sequence[Finding], text: str) -> Iterator[tuple[Finding, list[tuple[str, str]]]]:
+    """Each new finding with those that it takes the place of, and why; what is known already is left out."""
+    is_correcting = _CORRECTS.search(text) is not None
+    disputed = {one for pair in consult.contradictions for one in (pair.first, pair.second)}
+    for one in found:
+        same = [old for old in consult.findings if old.key == one.key]
+        if any(_says_no_more(old, one) for old in same) and not (
+            consult.asked == "contradiction" and _of(same, disputed)
+        ):
+            continue
+        replaced = []
+        for old in same:
+            if old.id in disputed and consult.asked == "contradiction":
+                replaced.append((old.id, "settled by a later answer"))
+            elif is_correcting and _differs(old, one):
+                replaced.append((old.id, "corrected by a later message"))
+            elif one.name in SETTLED and one.category is Category.VITAL:
+                replaced.append((old.id, "measured again"))
+            elif old.polarity is one.polarity and old.value == one.value:
+                replaced.append((old.id, "said again with more to it"))
+            elif old.polarity is Polarity.HYPOTHETICAL:
+                replaced.append((old.id, "settled by a later answer"))
+        if is_correcting and one.name != "any" and one.category in (Category.ALLERGY, Category.MEDICATION):
+            none = [old for old in consult.findings if old.name == "any" and old.category is one.category]
+            replaced += [(old.id, "corrected by a later message") for old in none]
+        yield one, replaced
+
+
+def _of(same: Sequence[Finding], disputed: set[str]) -> bool:
+    return any(one.id in disputed for one in same)
+
+
+def _differs(old: Finding, new: Finding) -> bool:
+    return (old.polarity, old.value, old.unit) != (new.polarity, new.value, new.unit)
+
+
+def _says_no_more(old: Finding, new: Finding) -> bool:
+    same = (old.polarity, old.value, old.unit) == (new.polarity, new.value, new.unit)
+    more = (new.duration_days is not None and old.duration_days is None) or (new.onset and not old.onset)
+    return same and not more
+
+
+def _numbered(consult: Consult, found: Iterator[tuple[Finding, list[tuple[str, str]]]]) -> Iterator[dict[str, Any]]:
+    number = len(consult.findings) + len(consult.gone)
+    for number, (one, replaced) in enumerate(found, number + 1):  # noqa: B020
+        yield {**finding_json(replace(one, id=f"f{number}")), "replaces": [list(pair) for pair in replaced]}
+
+
+def _taken_back(consult: Consult, text: str, lexicon: Lexicon) -> Iterator[tuple[str, dict[str, Any]]]:
+    """“Forget what I said about the cough”; “scratch that” takes back all of the message before."""
+    match = _TAKES_BACK.search(text)
+    if match is None:
+        return
+    what = match["what"]
+    if _LAST.match(what):
+        last = max((one.words.message for one in consult.findings if one.words), default=0)
+        meant = [one for one in consult.findings if one.words and one.words.message == last]
+    else:
+        named = {one.name for one in find_mentions(what, lexicon)}
+        meant = [one for one in consult.findings if one.name in named or one.name in what.casefold().split()]
+    for one in meant:
+        yield "retracted", {"id": one.id, "why": "taken back in a later message"}

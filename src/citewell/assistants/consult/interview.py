@@ -1,0 +1,110 @@
+"""The next question: the first of the table that applies and is not known yet; and what is still missing."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+from functools import cache
+
+from citewell.assistants.consult.patient import patient_of
+from citewell.assistants.consult.red_flags import features_for
+from citewell.assistants.consult.tables import rows
+from citewell.clinical import Lexicon
+from citewell.types.consult import Category, Consult, Finding, Polarity
+
+FERTILE_YEARS = (11, 56)
+CHILD_YEARS = 16
+PAINS = ("pain", "ache", "tenderness", "cramp", "sore")
+BREATHING = ("cough", "dyspnea", "breath", "wheez", "chest pain")
+
+
+@dataclass(frozen=True, slots=True)
+class Question:
+    """One row of the table, worded for this patient."""
+
+    key: str
+    stage: str
+    text: str
+    is_needed: bool
+
+
+@cache
+def _table() -> tuple[tuple[str, str, tuple[str, ...], bool, str], ...]:
+    return tuple(
+        (key, stage, tuple(when.split()), needed == "yes", text)
+        for key, stage, when, needed, text in rows("questions.tsv")
+    )
+
+
+def next_question(consult: Consult, *, lexicon: Lexicon) -> Question | None:
+    """What to ask now: first what is contradicted, then the first of the table; None when all is asked."""
+    if consult.contradictions:
+        return Question("contradiction", "history", consult.contradictions[0].question, is_needed=True)
+    return next(_open(consult, lexicon), None)
+
+
+def missing(consult: Consult, *, lexicon: Lexicon) -> list[Question]:
+    """What of the minimum data set is not known; what was asked and cannot be known is not missing."""
+    return [one for one in _open(consult, lexicon) if one.is_needed]
+
+
+def _open(consult: Consult, lexicon: Lexicon) -> Iterator[Question]:
+    complaint = complaint_of(consult)
+    flags = features_for(_names(consult), consult.findings, lexicon=lexicon)
+    for key, stage, when, needed, text in _table():
+        if key in consult.skipped or is_known(key, consult) or not all(_applies(one, consult) for one in when):
+            continue
+        if key == "flags" and not flags:
+            continue
+        worded = text.format(complaint=complaint.name.lower() if complaint else "it", flags=", ".join(flags))
+        yield Question(key, stage, worded, needed)
+
+
+def complaint_of(consult: Consult) -> Finding | None:
+    """The main complaint: the first symptom that is present."""
+    felt = [one for one in consult.findings if one.polarity is Polarity.PRESENT]
+    for category in (Category.SYMPTOM, Category.ASSOCIATED):
+        found = next((one for one in felt if one.category is category), None)
+        if found is not None:
+            return found
+    return None
+
+
+def _names(consult: Consult) -> list[str]:
+    kinds = (Category.SYMPTOM, Category.ASSOCIATED)
+    return [one.name for one in consult.findings if one.category in kinds and one.polarity is Polarity.PRESENT]
+
+
+def is_known(key: str, consult: Consult) -> bool:
+    """Whether a question has its answer."""
+    patient = patient_of(consult)
+    kinds = {one.category.value for one in consult.findings}
+    complaint = complaint_of(consult)
+    is_timed = complaint is not None and (complaint.duration_days is not None or complaint.onset is not None)
+    told = {
+        "complaint": complaint is not None,
+        "duration": is_timed or not kinds.isdisjoint(("duration", "onset")),
+        "age": patient.age_years is not None,
+        "sex": patient.sex is not None,
+        "pregnant": patient.is_pregnant is not None,
+        "flags": False,
+    }
+    is_measured = any(one.name == key and one.category is Category.VITAL for one in consult.findings)
+    return told.get(key, key in kinds or is_measured)
+
+
+def _applies(condition: str, consult: Consult) -> bool:
+    """Whether a condition of the table holds."""
+    patient, names = patient_of(consult), " ".join(_names(consult)).casefold()
+    age = patient.age_years
+    is_fertile = age is None or FERTILE_YEARS[0] <= age < FERTILE_YEARS[1]
+    told = {
+        "female-fertile": patient.sex == "female" and is_fertile,
+        "child": age is not None and age < CHILD_YEARS,
+        "complaint": bool(names),
+        "pain": any(word in names for word in PAINS),
+        "fever": any(word in names for word in ("fever", "rigors", "chills")),
+        "breathing": any(word in names for word in BREATHING),
+        "-": True,
+    }
+    return told[condition]

@@ -1,0 +1,111 @@
+"""Finds what a sentence names: symptoms, conditions, medicines, each with its exact words."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator
+from dataclasses import dataclass
+from functools import cache, lru_cache
+
+from citewell.answer.verify_names import medicines
+from citewell.assistants.consult.tables import rows
+from citewell.clinical import Concept, Lexicon
+from citewell.types.consult import Category
+
+
+@dataclass(frozen=True, slots=True)
+class Mention:
+    """Words of a sentence that name something."""
+
+    start: int
+    end: int
+    name: str
+    concept: str | None
+    category: Category
+
+
+@cache
+def _features() -> tuple[tuple[str, Category, re.Pattern[str]], ...]:
+    return tuple(
+        (name, Category(category), re.compile(rf"(?<![\w-])(?:{words})(?![\w-])", re.IGNORECASE))
+        for name, category, words in rows("features.tsv")
+    )
+
+
+@cache
+def _pattern(table: str) -> re.Pattern[str]:
+    return re.compile("|".join(row[0] for row in rows(table)), re.IGNORECASE)
+
+
+def find_mentions(sentence: str, lexicon: Lexicon) -> list[Mention]:
+    """Everything that is named, in order; names do not overlap, the table of the consult comes before the lexicon.
+
+    >>> text = "Stiff neck and a tummy ache, on metformin"
+    >>> [(text[one.start : one.end], one.name) for one in find_mentions(text, Lexicon.load())]
+    [('Stiff neck', 'neck stiffness'), ('tummy ache', 'Abdominal pain'), ('metformin', 'metformin')]
+    """
+    found = list(_named(sentence))
+    for one in (*_medicines(sentence), *_concepts(sentence, lexicon)):
+        if not any(one.start < other.end and other.start < one.end for other in found):
+            found.append(one)
+    return sorted(found, key=lambda one: one.start)
+
+
+def _named(sentence: str) -> Iterator[Mention]:
+    """What the consult's own table names, the longer of two that overlap."""
+    flat = sentence.replace("’", "'")
+    every = [
+        Mention(*match.span(), name, "CW:" + name.replace(" ", "-"), category)
+        for name, category, pattern in _features()
+        for match in pattern.finditer(flat)
+    ]
+    every.sort(key=lambda one: (one.start - one.end, one.start))
+    taken: list[Mention] = []
+    for one in every:
+        if not any(one.start < other.end and other.start < one.end for other in taken):
+            taken.append(one)
+            yield one
+
+
+def _medicines(sentence: str) -> Iterator[Mention]:
+    for one in medicines(sentence):
+        yield Mention(one.start, one.end, one.name, None, Category.MEDICATION)
+
+
+def _concepts(sentence: str, lexicon: Lexicon) -> Iterator[Mention]:
+    taken: set[tuple[int, int]] = set()
+    for one in lexicon.find(sentence):
+        written, span = sentence[one.start : one.end], (one.start, one.end)
+        if span in taken or _pattern("stop.tsv").search(written):
+            continue
+        concept = canonical(one.concept, lexicon)
+        if _pattern("stop.tsv").search(concept.name):
+            continue
+        taken.add(span)
+        is_condition = _pattern("conditions.tsv").search(concept.name) is not None
+        category = Category.MEDICAL_HISTORY if is_condition else Category.SYMPTOM
+        yield Mention(one.start, one.end, concept.name, concept.id, category)
+
+
+@lru_cache(maxsize=10_000)
+def canonical(concept: Concept, lexicon: Lexicon) -> Concept:
+    """One concept for two tables: the ontology's, where it has what Citewell's own table names."""
+    if not concept.curated:
+        return concept
+    for one in lexicon.find(concept.name):
+        if (one.start, one.end) == (0, len(concept.name)) and not one.concept.curated:
+            return one.concept
+    return concept
+
+
+@lru_cache(maxsize=10_000)
+def concept_of(name: str, lexicon: Lexicon) -> tuple[str, str | None, Category]:
+    """Name, concept and category of something that was typed as a name of its own.
+
+    >>> concept_of("high temperature", Lexicon.load())[:2]
+    ('Fever', 'HP:0001945')
+    """
+    for one in find_mentions(name, lexicon):
+        if one.end - one.start >= len(name.strip()) - 1:
+            return one.name, one.concept, one.category
+    return " ".join(name.split()), None, Category.SYMPTOM

@@ -1,0 +1,41 @@
+"""The patient as the findings tell: what is in doubt or contradicted stays unknown."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from citewell.types.consult import Category, Consult, Finding, Patient, Polarity
+
+WEEKS_AT_MOST = 45
+
+
+def patient_of(consult: Consult) -> Patient:
+    """Age, sex, pregnancy and weight, as far as they are known and not contradicted."""
+    doubted = {one for pair in consult.contradictions for one in (pair.first, pair.second)}
+    sure = [one for one in consult.findings if one.id not in doubted]
+    pregnant = _last(sure, "pregnant")
+    weeks = pregnant.value if pregnant is not None and pregnant.polarity is Polarity.PRESENT else None
+    feeding = _last(sure, "breastfeeding")
+    sex = _last(sure, "sex")
+    age, weight = _last(sure, "age"), _last(sure, "weight")
+    return Patient(
+        age_years=None if age is None else age.value,
+        sex=None if sex is None else sex.unit,
+        is_pregnant=_held(pregnant) if pregnant is not None else (False if sex and sex.unit == "male" else None),
+        pregnancy_weeks=weeks,
+        is_breastfeeding=_held(feeding),
+        weight_kg=None if weight is None else weight.value,
+        setting=consult.setting,
+        country=consult.country,
+    )
+
+
+def _last(findings: Sequence[Finding], name: str) -> Finding | None:
+    kinds = (Category.DEMOGRAPHIC, Category.VITAL)
+    return next((one for one in reversed(findings) if one.name == name and one.category in kinds), None)
+
+
+def _held(one: Finding | None) -> bool | None:
+    if one is None or one.polarity is Polarity.HYPOTHETICAL:
+        return None
+    return one.polarity is Polarity.PRESENT

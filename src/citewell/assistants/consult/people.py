@@ -1,0 +1,132 @@
+"""Reads who the patient is: age, sex, pregnancy, each with its words."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator
+from dataclasses import dataclass
+
+_UNITS = {"y": 1.0, "m": 1 / 12, "w": 7 / 365.25, "d": 1 / 365.25}
+_WORDS = dict(
+    zip(
+        "one two three four five six seven eight nine ten eleven twelve thirteen fourteen fifteen sixteen".split(),
+        range(1, 17),
+        strict=True,
+    )
+)
+_COUNT = rf"(?P<count>\d{{1,3}}|{'|'.join(_WORDS)})"
+_AGE = re.compile(
+    rf"\b(?:{_COUNT}[\s-]*(?P<unit>y(?:ears?|rs?)?|m(?:onths?|ths?)?|w(?:eeks?|ks?)?|d(?:ays?)?)[\s-]*(?:old"
+    rf"|o\b|of\s+age))"
+    rf"|\b(?:aged?|age:?|i'?m|i am|turned"
+    rf"|age is)\s+(?P<aged>\d{{1,3}})\b(?:\s*(?P<months>months?))?(?!\s*(?:weeks?|days?|kg|lb|%|°|/|cm|hours?"
+    rf"|stone|months? (?:pregnant|gone)|mg|out of))"
+    rf"|(?<![\d.,/])\b(?P<short>\d{{1,3}})\s?(?P<sex>[mf])\b|\b(?P<years>\d{{1,3}})\s*y/?o\b"
+    rf"|^(?P<bare>\d{{1,3}})(?:\s*years?)?\.?$",
+    re.IGNORECASE,
+)
+_FEMALE = re.compile(
+    r"\b(?:woman|female|girl|lady|mrs|ms)\b|\bsex:?\s*f\b|^f\.?$|\bI'm (?:her|his) wife\b", re.IGNORECASE
+)
+_MALE = re.compile(r"\b(?:man|male|boy|gentleman|mr)\b|\bsex:?\s*m\b|^m\.?$", re.IGNORECASE)
+_OTHERS = re.compile(r"\b(?:my|his|her|with an?|by an?|the other)\s+$", re.IGNORECASE)
+_PREGNANCY = re.compile(
+    r"\b(?:(?P<weeks>\d{1,2})\s*(?:\+\s*\d\s*)?(?:weeks?|wks?)\s+(?:pregnant|gestation|into (?:my|her|the) pregnancy)"
+    r"|pregnant[,\s]+(?:at\s+)?(?P<later>\d{1,2})\s*(?:weeks?|wks?)"
+    r"|gestation(?:al age)?(?: of)?\s+(?P<of>\d{1,2})\s*weeks?"
+    r"|(?P<months>\d)\s+months\s+pregnant"
+    r"|(?P<trimester>first|second|third|1st|2nd|3rd)\s+trimester(?:\s+of\s+pregnancy)?|pregnant"
+    r"|expecting a baby|gravid)\b",
+    re.IGNORECASE,
+)
+_UNSURE = re.compile(
+    r"\b(?:not sure|might be|may be|could be|don't know|unsure|possibly|if (?:i'm|she's|i am|she is))\b", re.I
+)
+_NOT = re.compile(
+    r"\b(?:not|isn't|no|never been|cannot be|can't be|couldn't be|wasn't|ain't)\b[\w\s']{0,12}$", re.IGNORECASE
+)
+_EARLIER = re.compile(r"\b(?:last|first|previous|second|when i was|years ago|was)\b[\w\s]{0,15}$", re.IGNORECASE)
+_BREAST = re.compile(
+    r"\b(?:breast-?\s?feeding|breast-?\s?feeds|lactating|nursing (?:my|her|a) baby)\b",
+    re.IGNORECASE,
+)
+_TRIMESTERS = {"first": 10.0, "1st": 10.0, "second": 20.0, "2nd": 20.0, "third": 32.0, "3rd": 32.0}
+"""A week in the middle of each trimester: it decides on a table's trimester, nothing else."""
+MAX_AGE = 125
+
+
+@dataclass(frozen=True, slots=True)
+class Trait:
+    """Something that says who the patient is."""
+
+    start: int
+    end: int
+    name: str
+    value: float | None = None
+    unit: str | None = None
+    told: str | None = None
+    is_denied: bool = False
+    is_doubtful: bool = False
+
+
+def find_traits(sentence: str) -> list[Trait]:
+    """Age, sex, pregnancy and breastfeeding, as a sentence tells them.
+
+    >>> [(one.name, one.value or one.told) for one in find_traits("28-year-old woman, 9 weeks pregnant")]
+    [('age', 28.0), ('sex', 'female'), ('pregnant', 9.0)]
+    """
+    flat = sentence.replace("’", "'")
+    return sorted([*_ages(flat), *_sexes(flat), *_pregnancies(flat), *_feeding(flat)], key=lambda one: one.start)
+
+
+def _ages(sentence: str) -> Iterator[Trait]:
+    for match in _AGE.finditer(sentence):
+        if _OTHERS.search(sentence[: match.start()]) or re.match(
+            r"\s+(?:son|daughter|brother|sister)", sentence[match.end() :]
+        ):
+            continue
+        if match["count"]:
+            unit = match["unit"][0].lower()
+            written = float(_WORDS.get(match["count"].lower(), 0) or match["count"])
+            years = written * _UNITS[unit]
+        else:
+            written = float(match["aged"] or match["short"] or match["years"] or match["bare"])
+            years = written / 12 if match["months"] else written
+            unit = "m" if match["months"] else "y"
+        if years > MAX_AGE:
+            continue
+        told = None if unit == "y" else f"{match.group().strip()} = {years:.2f} years"
+        yield Trait(*match.span(), "age", years if unit != "y" else written, "years", told)
+        if match["sex"]:
+            told_sex = "female" if match["sex"].lower() == "f" else "male"
+            yield Trait(match.start("sex"), match.end("sex"), "sex", told=told_sex)
+        return
+
+
+def _sexes(sentence: str) -> Iterator[Trait]:
+    for told, pattern in (("female", _FEMALE), ("male", _MALE)):
+        for match in pattern.finditer(sentence):
+            if not _OTHERS.search(sentence[: match.start()]):
+                yield Trait(*match.span(), "sex", told=told)
+                return
+
+
+def _pregnancies(sentence: str) -> Iterator[Trait]:
+    for match in _PREGNANCY.finditer(sentence):
+        before = sentence[: match.start()]
+        if _EARLIER.search(before) and not _NOT.search(before):
+            continue
+        weeks = match["weeks"] or match["later"] or match["of"]
+        value = float(weeks) if weeks else None
+        if match["trimester"]:
+            value = _TRIMESTERS[match["trimester"].lower()]
+        if match["months"]:
+            value = round(float(match["months"]) * 4.345)
+        doubtful = _UNSURE.search(before) is not None
+        denied = _NOT.search(before) is not None and not doubtful
+        yield Trait(*match.span(), "pregnant", value, "weeks" if value else None, None, denied, doubtful)
+
+
+def _feeding(sentence: str) -> Iterator[Trait]:
+    for match in _BREAST.finditer(sentence):
+        yield Trait(*match.span(), "breastfeeding", is_denied=_NOT.search(sentence[: match.start()]) is not None)

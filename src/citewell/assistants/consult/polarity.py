@@ -1,0 +1,143 @@
+"""Tells how a finding holds from the words round it: present, absent, of a relative, past, or only thought of."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator
+from dataclasses import dataclass
+from functools import cache, lru_cache
+
+from citewell.assistants.consult.tables import rows
+from citewell.types.consult import Polarity
+
+_SUBJECT = r"(?:i|he|she|they|we|it|there|my|his|her|our|the|this|that|i'm|i've|she's|he's|it's)\b"
+_BOUNDARY = re.compile(
+    rf"[;—]|\s-\s|,?\s+and\s+(?=(?!the\b){_SUBJECT})|,\s+(?={_SUBJECT})|\b(?:but|however|although|though"
+    rf"|unless|because|whereas|while|then)\b"
+    r"|\b(?:says|said|thinks?|noticed|tells? me|told me)\s+(?:that\s+)?(?=(?:i|he|she|they|we)(?:\b|'))",
+    re.IGNORECASE,
+)
+"""Where a new statement begins; a comma alone goes on with a list."""
+_ANSWERED = re.compile(r"\s*\?\s*(?P<no>no|none|never|nope|not)?(?P<yes>yes|yeah|yep|a bit|some)?\b", re.IGNORECASE)
+_COMMA = re.compile(r",|\band\b", re.IGNORECASE)
+_BACK_GAP = re.compile(r"[\s'’]*(?:(?:and|or|/)\s+[\w\s-]{1,30})?[\s'’]*(?:[\w'’-]+\s+){0,2}", re.IGNORECASE)
+MIN_QUESTION_WORDS = 3
+
+
+@dataclass(frozen=True, slots=True)
+class _Cue:
+    start: int
+    end: int
+    kind: str
+    reach: str
+
+
+@cache
+def _patterns() -> tuple[tuple[str, str, re.Pattern[str]], ...]:
+    return tuple(
+        (kind, reach, re.compile(rf"(?<![\w'-])(?:{words})(?![\w'-])", re.IGNORECASE))
+        for kind, reach, words in rows("context.tsv")
+    )
+
+
+@lru_cache(maxsize=1024)
+def _cues(sentence: str) -> tuple[_Cue, ...]:
+    """Every cue, the longest where several start within each other; “none” hides what it holds."""
+    flat = sentence.replace("’", "'")
+    found = [
+        _Cue(*match.span(), kind, reach) for kind, reach, pattern in _patterns() for match in pattern.finditer(flat)
+    ]
+    masks = [one for one in found if one.kind == "none"]
+    return tuple(
+        one
+        for one in sorted(found, key=lambda cue: (cue.start, -cue.end))
+        if not any(other is not one and _inside(one, other) for other in (*masks, *_longer(one, found)))
+    )
+
+
+def _inside(one: _Cue, other: _Cue) -> bool:
+    return other.start <= one.start and one.end <= other.end and (other.end - other.start) > (one.end - one.start)
+
+
+def _longer(one: _Cue, found: list[_Cue]) -> Iterator[_Cue]:
+    """Cues of the same reach that hold this one: “not sure if” is no “not”."""
+    return (other for other in found if other.reach == one.reach and other.kind != "weak")
+
+
+def polarity_of(sentence: str, start: int, end: int, *, is_child: bool = False) -> Polarity:
+    """How what stands from `start` to `end` of a sentence holds; of a child's parent, “my son” is the patient.
+
+    >>> text = "She denies chest pain but has palpitations; her mother had a stroke."
+    >>> starts = [text.index(word) for word in ("chest pain", "palpitations", "stroke")]
+    >>> [polarity_of(text, start, start + 5).value for start in starts]
+    ['absent', 'present', 'family']
+    """
+    cues = [one for one in _cues(sentence) if one.end <= start or one.start >= end or one.reach == "clause"]
+    behind = _behind(sentence, end, cues)
+    if behind is not None and behind != "none":
+        return _in_family(Polarity(behind), sentence, start, end, cues, is_child=is_child)
+    onward = _onward(sentence, start, cues)
+    if behind == "none" and onward == "absent":
+        onward = "present"
+    if onward in ("present", "none") and _is_question(sentence, end):
+        onward = "hypothetical"
+    held = Polarity.PRESENT if onward == "none" else Polarity(onward)
+    return _in_family(held, sentence, start, end, cues, is_child=is_child)
+
+
+def _behind(sentence: str, end: int, cues: list[_Cue]) -> str | None:
+    """What stands right behind the finding: “vomiting has settled”, “fever? no”."""
+    answered = _ANSWERED.match(sentence, end)
+    if answered and answered["no"]:
+        return "absent"
+    if answered and answered["yes"]:
+        return "present"
+    for one in cues:
+        if one.start < end:
+            continue
+        gap = sentence[end : one.start]
+        if one.reach == "back" and "," not in gap and _BACK_GAP.fullmatch(gap):
+            return one.kind
+        if one.reach == "it" and len(gap.split()) <= 5:
+            return one.kind
+    return None
+
+
+def _onward(sentence: str, start: int, cues: list[_Cue]) -> str:
+    """What the words before the finding make of it, read from left to right."""
+    held, at = "present", 0
+    marks = [(match.end(), None) for match in _BOUNDARY.finditer(sentence, 0, start)]
+    steps = sorted([*marks, *((one.end, one) for one in cues if one.end <= start and one.reach == "onward")], key=_end)
+    for end, cue in steps:
+        if cue is None:
+            held = "present" if held in ("absent", "past") or _COMMA.search(sentence, at, end) else held
+        elif cue.kind == "weak":
+            held = "present" if held == "absent" and _COMMA.search(sentence, at, cue.start) else held
+        else:
+            held = cue.kind
+        at = end
+    return held
+
+
+def _end(step: tuple[int, _Cue | None]) -> int:
+    return step[0]
+
+
+def _is_question(sentence: str, end: int) -> bool:
+    """A whole question only asks; “cough? yes” tells."""
+    asked = sentence.find("?", end)
+    return asked >= 0 and len(sentence[:asked].split()) >= MIN_QUESTION_WORDS
+
+
+def _in_family(held: Polarity, sentence: str, start: int, end: int, cues: list[_Cue], *, is_child: bool) -> Polarity:
+    """Of whom and of when, by the words of its own statement."""
+    edges = [0, *(match.end() for match in _BOUNDARY.finditer(sentence)), len(sentence)]
+    low = max(edge for edge in edges if edge <= start)
+    high = min((edge for edge in edges if edge >= end), default=len(sentence))
+    here = {one.kind for one in cues if one.reach == "clause" and low <= one.start < high}
+    is_family = "family" in here or ("child" in here and not is_child)
+    if held is Polarity.ABSENT or held is Polarity.HYPOTHETICAL:
+        return held
+    if is_family:
+        return Polarity.FAMILY
+    return Polarity.PAST if "past" in here else held

@@ -1,0 +1,98 @@
+"""Finds what cannot wait among the findings: it interrupts, and says what, why and on whose word."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from functools import lru_cache
+
+from citewell.assistants.consult.mentions import concept_of
+from citewell.assistants.consult.tables import rows
+from citewell.clinical import Lexicon
+from citewell.types.consult import Category, Finding, Patient, Polarity, RedFlag
+
+_COMPARED = re.compile(r"(?P<name>[a-z ]+?)(?P<sign><=|>=|<|>)(?P<value>[\d.]+)")
+
+
+@dataclass(frozen=True, slots=True)
+class Rule:
+    """One row of the table: every group needs one of its terms."""
+
+    id: str
+    title: str
+    groups: tuple[tuple[str, ...], ...]
+    act: str
+    why: str
+    source: str
+
+
+@lru_cache(maxsize=1)
+def rules() -> tuple[Rule, ...]:
+    """The table."""
+    return tuple(
+        Rule(flag, title, tuple(tuple(group.split("|")) for group in terms.split(";")), act, why, source)
+        for flag, title, terms, act, why, source in rows("red_flags.tsv")
+    )
+
+
+def red_flags(findings: Sequence[Finding], patient: Patient, *, lexicon: Lexicon) -> tuple[RedFlag, ...]:
+    """Every rule whose groups are all met by what is present now."""
+    present = [one for one in findings if one.polarity is Polarity.PRESENT]
+    found = []
+    for rule in rules():
+        met = [next(_meeting(group, present, patient, lexicon), None) for group in rule.groups]
+        if all(one is not None for one in met):
+            ids = tuple(dict.fromkeys(one for one in met if one))
+            found.append(RedFlag(rule.id, rule.title, rule.act, rule.why, rule.source, ids))
+    return tuple(found)
+
+
+def _meeting(group: Sequence[str], present: Sequence[Finding], patient: Patient, lexicon: Lexicon) -> Iterator[str]:
+    """The ids of findings that meet a group; an empty one where the patient as such does."""
+    for term in group:
+        compared = _COMPARED.fullmatch(term)
+        if compared and compared["name"] == "age":
+            if patient.age_years is not None and _holds(patient.age_years, compared):
+                yield ""
+        elif compared:
+            yield from (
+                one.id
+                for one in reversed(present)
+                if one.name == compared["name"] and one.value is not None and _holds(one.value, compared)
+            )
+        elif term == "pregnant":
+            if patient.is_pregnant:
+                yield ""
+        elif term == "sudden":
+            yield from (one.id for one in present if one.category is Category.ONSET and "sudden" in one.name.casefold())
+        else:
+            wanted = concept_of(term, lexicon)[:2]
+            yield from (one.id for one in present if _is(one, term, wanted))
+
+
+def _is(one: Finding, term: str, wanted: tuple[str, str | None]) -> bool:
+    same_concept = wanted[1] is not None and one.concept == wanted[1]
+    return same_concept or one.name.casefold() in (term.casefold(), wanted[0].casefold())
+
+
+def _holds(value: float, compared: re.Match[str]) -> bool:
+    limit = float(compared["value"])
+    return {"<": value < limit, "<=": value <= limit, ">": value > limit, ">=": value >= limit}[compared["sign"]]
+
+
+def features_for(complaints: Sequence[str], known: Sequence[Finding], *, lexicon: Lexicon, limit: int = 6) -> list[str]:
+    """What to ask after, given the complaints: terms of the rules that they are part of, not known yet."""
+    spoken = {one.key for one in known} | {f":{one.concept}" for one in known}
+    names = {name.casefold() for name in complaints}
+    found: dict[str, None] = {}
+    for rule in rules():
+        own = [group for group in rule.groups if any(term.casefold() in names for term in group)]
+        for group in rule.groups:
+            if own and group not in own:
+                for term in group:
+                    name, concept, _ = concept_of(term, lexicon)
+                    is_plain = not _COMPARED.fullmatch(term) and term not in ("pregnant", "sudden")
+                    if is_plain and f":{concept or name.casefold()}" not in spoken:
+                        found.setdefault(name.lower())
+    return list(found)[:limit]

@@ -1,0 +1,143 @@
+"""Reads a short answer in the light of the question that was asked: “no”, “38.5”, “three days”, “I don't know”."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+
+from citewell.assistants.consult.details import find_details
+from citewell.assistants.consult.extract import Extracted, Heard, extract
+from citewell.assistants.consult.measures import find_measures, vitals
+from citewell.assistants.consult.mentions import concept_of
+from citewell.assistants.consult.tables import rows
+from citewell.clinical import Lexicon
+from citewell.types.consult import QUALIFYING, By, Category, Finding, Polarity, Words
+
+_YES = re.compile(r"\s*(?P<word>yes|yeah|yep|yup|aye|correct|that's right)\b[\s.,!]*", re.IGNORECASE)
+_NO = re.compile(
+    r"\s*(?P<word>no|nope|none|never|nothing|not that i know(?: of)?|none of (?:these|those|them)|nil)\b[\s.,!]*",
+    re.IGNORECASE,
+)
+_UNKNOWN = re.compile(
+    r"\s*(?:(?:i |we |she |he )?(?:don't|do not|doesn't|does not|can't|cannot) (?:know|say|tell|remember"
+    r"|measure)|unknown|not known|not sure|no idea"
+    r"|skip|not measured|not available|n/?a)\b",
+    re.IGNORECASE,
+)
+_BARE_NUMBER = re.compile(r"\s*(?:about |around |it's |it is )?\d")
+_WEEKS = re.compile(r"\b(?P<weeks>\d{1,2})\s*(?:weeks?|wks?)\b", re.IGNORECASE)
+BARE = 6
+"""Words below which an answer without a finding of its own is read as the answer to the question."""
+
+
+@dataclass(frozen=True, slots=True)
+class Reply:
+    """What a message says, and whether the question stays without an answer for good."""
+
+    extracted: Extracted
+    is_unknown: bool = False
+
+
+def read_reply(heard: Heard, *, asked: str | None, features: Sequence[str], lexicon: Lexicon) -> Reply:
+    """The findings of a message, the question in mind; offsets are those of the message itself."""
+    text = heard.text
+    if asked is None:
+        return Reply(extract(heard, lexicon=lexicon))
+    if _UNKNOWN.match(text) and len(text.split()) < BARE:
+        return Reply(Extracted(()), is_unknown=True)
+    if asked in vitals() and _BARE_NUMBER.match(text):
+        return Reply(_measured(heard, asked, lexicon))
+    found = extract(heard, lexicon=lexicon)
+    match = _YES.match(text) or _NO.match(text)
+    if match is None:
+        return Reply(_meant_by_question(heard, asked, found, lexicon))
+    is_yes = _YES.match(text) is not None
+    known = {one.key for one in found.findings}
+    meant = _meant(asked, match, heard, features, lexicon, is_yes=is_yes)
+    return Reply(replace(found, findings=(*found.findings, *(one for one in meant if one.key not in known))))
+
+
+def _meant_by_question(heard: Heard, asked: str, found: Extracted, lexicon: Lexicon) -> Extracted:
+    """What words mean only as the answer to this question: “penicillin”, “34”, “at night”."""
+    if asked in QUALIFYING and heard.complaint and not _has(found, asked):
+        return replace(found, findings=(*found.findings, *_qualified(heard, asked)))
+    if asked == "allergy" and not _has(found, asked) and len(heard.text.split()) < BARE:
+        return _prefixed(heard, "allergic to ", lexicon)
+    if asked == "age" and not any(one.name == "age" for one in found.findings):
+        return _prefixed(heard, "aged ", lexicon)
+    return found
+
+
+def _has(found: Extracted, category: str) -> bool:
+    return any(one.category.value == category for one in found.findings)
+
+
+def _measured(heard: Heard, name: str, lexicon: Lexicon) -> Extracted:
+    """A bare number as the measurement that was asked for."""
+    asked = "blood pressure" if name.endswith("blood pressure") else name
+    return _prefixed(heard, f"{asked} ", lexicon)
+
+
+def _prefixed(heard: Heard, prefix: str, lexicon: Lexicon) -> Extracted:
+    """Read with the words of the question in front; the spans are moved back to the message."""
+    found = extract(replace(heard, text=prefix + heard.text), lexicon=lexicon)
+    return replace(found, findings=tuple(_moved(one, len(prefix), heard) for one in found.findings))
+
+
+def _moved(one: Finding, by: int, heard: Heard) -> Finding:
+    if one.words is None:
+        return one
+    start, end = max(one.words.start - by, 0), max(one.words.end - by, 0)
+    return replace(one, words=Words(heard.position, start, end, heard.text[start:end]))
+
+
+def _meant(
+    asked: str, match: re.Match[str], heard: Heard, features: Sequence[str], lexicon: Lexicon, *, is_yes: bool
+) -> list[Finding]:
+    """What “yes” or “no” says to this question."""
+    row = next((one for one in rows("answers.tsv") if one[0] == asked), None)
+    told = row[1 if is_yes else 2] if row else "-"
+    words = Words(heard.position, *match.span("word"), match["word"])
+    if told == "each;absent":
+        named = [concept_of(one, lexicon) for one in features]
+        return [
+            Finding("", Category.ASSOCIATED, name, Polarity.ABSENT, By.RULES, words, concept)
+            for name, concept, _ in named
+        ]
+    if told == "-":
+        return []
+    category, name, polarity = told.split(";")
+    weeks = _WEEKS.search(heard.text) if asked == "pregnant" and is_yes else None
+    value, unit = (float(weeks["weeks"]), "weeks") if weeks else (None, None)
+    return [Finding("", Category(category), name, Polarity(polarity), By.RULES, words, value=value, unit=unit)]
+
+
+def _qualified(heard: Heard, asked: str) -> list[Finding]:
+    """“Three days” to “since when?”, “at night” to “what makes it worse?”: the words themselves."""
+    text = heard.text.strip().rstrip(".!")
+    start = heard.text.find(text)
+    words = Words(heard.position, start, start + len(text), text)
+    days = next((one.days for one in find_details(f"for {text}") if one.days is not None), None)
+    if asked == "duration" and days is None:
+        return []
+    value = None
+    if asked == "severity" and (number := re.match(r"\s*(\d{1,2})\b", text)) and int(number[1]) <= 10:
+        value = float(number[1])
+    if not text or find_measures(text):
+        return []
+    unit = "/10" if value is not None else None
+    return [
+        Finding(
+            "",
+            Category(asked),
+            text,
+            Polarity.PRESENT,
+            By.RULES,
+            words,
+            value=value,
+            unit=unit,
+            duration_days=days,
+            about=heard.complaint,
+        )
+    ]

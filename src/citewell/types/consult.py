@@ -1,0 +1,243 @@
+"""The nouns of a consult: findings with their words, the patient, differentials, the states it goes through."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from enum import StrEnum
+
+
+class Category(StrEnum):
+    """What kind of thing a finding is."""
+
+    SYMPTOM = "symptom"
+    LOCATION = "location"
+    ONSET = "onset"
+    DURATION = "duration"
+    SEVERITY = "severity"
+    CHARACTER = "character"
+    AGGRAVATING = "aggravating"
+    RELIEVING = "relieving"
+    ASSOCIATED = "associated"
+    MEDICAL_HISTORY = "medical_history"
+    MEDICATION = "medication"
+    ALLERGY = "allergy"
+    VITAL = "vital"
+    DEMOGRAPHIC = "demographic"
+
+
+class Polarity(StrEnum):
+    """How a finding holds: of the patient now, not at all, of a relative, earlier, or only thought of."""
+
+    PRESENT = "present"
+    ABSENT = "absent"
+    FAMILY = "family"
+    PAST = "past"
+    HYPOTHETICAL = "hypothetical"
+
+
+class By(StrEnum):
+    """Who made a finding."""
+
+    RULES = "rules"
+    MODEL = "model"
+    CLINICIAN = "clinician"
+    RECORD = "record"
+
+
+class State(StrEnum):
+    """Where a consult stands."""
+
+    INTERVIEWING = "interviewing"
+    DIFFERENTIALS_READY = "differentials_ready"
+    ASSESSING = "assessing"
+    DRAFT = "draft"
+    SIGNED = "signed"
+    FAILED = "failed"
+
+
+@dataclass(frozen=True, slots=True)
+class Words:
+    """The words of a message that a finding comes from: exactly `text`, from `start` to `end`."""
+
+    message: int
+    start: int
+    end: int
+    text: str
+
+
+@dataclass(frozen=True, slots=True)
+class Finding:
+    """One thing that was found out, and from which words."""
+
+    id: str
+    category: Category
+    name: str
+    polarity: Polarity
+    by: By
+    words: Words | None = None
+    """None for what a clinician typed into the list, or a record held."""
+    concept: str | None = None
+    """The lexicon's id, by which two names of one thing are one."""
+    value: float | None = None
+    unit: str | None = None
+    arithmetic: str | None = None
+    """How the value follows from what was said, such as “44 lb × 0.453592 = 19.96 kg”."""
+    onset: str | None = None
+    duration_days: float | None = None
+    about: str | None = None
+    """The name of the finding that this one says more of."""
+    is_confirmed: bool = False
+
+    @property
+    def key(self) -> str:
+        """What two findings about the same thing share."""
+        kind = "" if self.category in COMPLAINTS else self.category.value
+        thing = self.concept or self.name.casefold()
+        return f"{kind}:{thing}:{self.about or ''}" if kind in QUALIFYING else f"{kind}:{thing}"
+
+
+COMPLAINTS = frozenset({Category.SYMPTOM, Category.ASSOCIATED, Category.MEDICAL_HISTORY})
+"""Categories between which a thing may move without becoming another."""
+QUALIFYING = frozenset(
+    one.value
+    for one in (
+        Category.LOCATION,
+        Category.ONSET,
+        Category.DURATION,
+        Category.SEVERITY,
+        Category.CHARACTER,
+        Category.AGGRAVATING,
+        Category.RELIEVING,
+    )
+)
+
+
+@dataclass(frozen=True, slots=True)
+class Contradiction:
+    """Two findings that cannot both hold, and what to ask."""
+
+    first: str
+    second: str
+    question: str
+
+
+@dataclass(frozen=True, slots=True)
+class Patient:
+    """What decides which guideline applies; unknown is None."""
+
+    age_years: float | None = None
+    sex: str | None = None
+    is_pregnant: bool | None = None
+    pregnancy_weeks: float | None = None
+    is_breastfeeding: bool | None = None
+    weight_kg: float | None = None
+    setting: str | None = None
+    country: str | None = None
+
+    @property
+    def age_told(self) -> str:
+        """The age as a person says it.
+
+        >>> Patient(age_years=0.25).age_told, Patient(age_years=4).age_told, Patient().age_told
+        ('3 months', '4', 'of unknown age')
+        """
+        if self.age_years is None:
+            return "of unknown age"
+        if self.age_years < 2:
+            return f"{round(self.age_years * 12)} months"
+        return f"{self.age_years:g}" if self.age_years == int(self.age_years) else f"{self.age_years:.1f}"
+
+
+@dataclass(frozen=True, slots=True)
+class Speaks:
+    """A finding for or against a diagnosis, and the guideline's words that say so, where they do."""
+
+    finding: str
+    name: str
+    source: str | None = None
+    quote: str | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Differential:
+    """A condition that is thought of."""
+
+    condition: str
+    confidence: str
+    by: By
+    supports: tuple[Speaks, ...] = ()
+    opposes: tuple[Speaks, ...] = ()
+
+
+CONFIDENCES = ("high", "moderate", "low")
+
+
+@dataclass(frozen=True, slots=True)
+class RedFlag:
+    """Something that cannot wait: what it is, why, and on whose word."""
+
+    id: str
+    title: str
+    act: str
+    why: str
+    source: str
+    findings: tuple[str, ...]
+    """The ids of the findings that raised it; for what was said of the patient, its words."""
+
+
+@dataclass(frozen=True, slots=True)
+class Said:
+    """One message of the interview."""
+
+    position: int
+    role: str
+    text: str
+    at: str
+
+
+@dataclass(frozen=True, slots=True)
+class Consent:
+    """What the patient agreed that may be read, and who says so."""
+
+    source: str
+    shown: str
+    by: str
+    at: str
+
+
+@dataclass(frozen=True, slots=True)
+class Consult:
+    """A consult as it stands: the fold of its events."""
+
+    id: str
+    made_at: str
+    changed_at: str
+    state: State
+    setting: str | None = None
+    country: str | None = None
+    messages: tuple[Said, ...] = ()
+    findings: tuple[Finding, ...] = ()
+    """Those that hold."""
+    gone: tuple[tuple[Finding, str], ...] = ()
+    """Those that were replaced or retracted, each with why."""
+    contradictions: tuple[Contradiction, ...] = ()
+    asked: str | None = None
+    """The key of the question that waits for its answer."""
+    skipped: tuple[str, ...] = ()
+    """Questions that were asked and could not be answered."""
+    differentials: tuple[Differential, ...] = ()
+    acknowledged: tuple[str, ...] = ()
+    """Red flags that the clinician has seen."""
+    despite: str | None = None
+    """Why the differentials were opened though something was missing."""
+    consent: Consent | None = None
+    plan: dict[str, object] | None = None
+    edits: tuple[dict[str, object], ...] = ()
+    failure: str | None = None
+    signed_by: str | None = None
+    signed_at: str | None = None
+    answer_id: str | None = None
+    """Under which a signed plan stands in the audit log."""
+    length: int = 0
+    """How many events made it."""
+    notes: tuple[str, ...] = field(default=())
