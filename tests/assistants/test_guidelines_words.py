@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import sys
 from pathlib import Path
 
 import pytest
@@ -18,7 +19,7 @@ def _rows(name: str) -> list[list[str]]:
 
 
 def reaches(concept: str, words: str) -> bool:
-    return any(holds(units(concept), clause.units) for clause in said(words))
+    return any(holds(units(concept), clause.names) for clause in said(words))
 
 
 LAY, LOOK_ALIKES = _rows("lay.tsv"), _rows("look-alikes.tsv")
@@ -57,3 +58,37 @@ def test_qualities_are_stated_or_denied() -> None:
 )
 def test_how_long_it_lasted_is_read_from_the_words(words: str, days: int | None) -> None:
     assert duration_days(words) == days
+
+
+@pytest.mark.parametrize(
+    ("words", "told"),
+    [
+        ("Cough for 3 weeks, wife noticed weight loss. Father had jaundice", ["cough", "weight loss"]),
+        ("Haemoptysis; mother had a breast lump, jaundice", ["haemoptysis"]),
+        ("breast lump found by her husband", ["breast lump"]),
+        ("jaundice and weight loss in her father", []),
+        ("family history of weight loss but rectal bleeding", ["rectal bleeding"]),
+    ],
+)
+def test_what_a_relative_has_is_left_out_and_what_a_relative_tells_is_not(words: str, told: list[str]) -> None:
+    asked = ("cough", "weight loss", "jaundice", "haemoptysis", "breast lump", "rectal bleeding")
+    assert [one for one in asked if reaches(one, words)] == told
+
+
+def test_many_parts_of_findings_cost_no_more_than_their_number() -> None:
+    def calls(count: int) -> int:
+        seen = 0
+
+        def note(_frame: object, event: str, _argument: object) -> None:
+            nonlocal seen
+            seen += event in ("call", "c_call")
+
+        sys.setprofile(note)
+        try:
+            said("lump neck breast lost weight stone kg pain chest " * count)
+        finally:
+            sys.setprofile(None)
+        return seen
+
+    calls(1)
+    assert calls(40) < 3 * calls(20)

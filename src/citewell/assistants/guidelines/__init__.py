@@ -11,7 +11,7 @@ from citewell.assistants.guidelines.assess import Assessment, assess
 from citewell.assistants.guidelines.edition import is_newer
 from citewell.assistants.guidelines.guideline import Guideline
 from citewell.assistants.guidelines.kept import again, editions_of
-from citewell.assistants.guidelines.patient import Patient
+from citewell.assistants.guidelines.patient import Complaint, Patient
 from citewell.assistants.guidelines.read import read
 from citewell.errors import InputError, NotFound
 from citewell.keeping import Record
@@ -21,6 +21,7 @@ from citewell.types import EVERY, Asker, Entry, Scope, State
 TAG = "guideline"
 """Documents with this tag are read as guidelines."""
 PUBLIC = "public"
+NOBODY = Patient("nobody", complaints=(Complaint("none"),))
 
 
 class Guidelines:
@@ -37,9 +38,14 @@ class Guidelines:
 
     def guideline(self, document_id: str, scope: Scope) -> Guideline:
         """One guideline, by the id of its document; the scope is asked every time, the text read once."""
-        entry = self.library.entry(document_id, scope)
+        return self._of(self.library.entry(document_id, scope), scope)
+
+    def _of(self, entry: Entry, scope: Scope) -> Guideline:
+        """The guideline of an entry that the scope was asked for."""
         if entry.id not in self._read:
-            self._read[entry.id] = replace(read(self.library.opened(entry.id, scope)[1]), entry=entry)
+            found = replace(read(self.library.opened(entry.id, scope)[1]), entry=entry)
+            assess(NOBODY, [found])  # so that the first patient does not wait for patterns to be compiled
+            self._read[entry.id] = found
         return self._read[entry.id]
 
     def chosen(self, scope: Scope, only: Sequence[str] = ()) -> tuple[Guideline, ...]:
@@ -58,7 +64,7 @@ class Guidelines:
         found = []
         for entry in self.entries(scope):
             with suppress(InputError):
-                found.append(self.guideline(entry.id, scope))
+                found.append(self._of(entry, scope))
         return tuple(sorted(found, key=_order))
 
     def assess(self, patient: Patient, *, scope: Scope, only: Sequence[str] = ()) -> Assessment:

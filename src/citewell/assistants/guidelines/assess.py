@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
+from functools import lru_cache
 from typing import Any
 
 from citewell.assistants.guidelines.evaluate import Outcome, State, evaluate
@@ -68,6 +69,7 @@ def assess(patient: Patient, guidelines: Sequence[Guideline]) -> Assessment:
     return Assessment(patient, tuple(guidelines), tuple(matched), tuple(near))
 
 
+@lru_cache(maxsize=2_000)
 def level_of(action: Action) -> str:
     """The risk level of a rule's action; empty where it sets none.
 
@@ -189,9 +191,8 @@ def _notes(found: Assessment) -> Iterator[str]:
     """How much of each guideline was held against the patient."""
     for one in found.guidelines:
         silent = sum(rule.criteria is None or not level_of(rule.action) for rule in one.rules)
-        unread = sum(bool(rule.unread) for rule in one.rules)
         if silent == len(one.rules):
             yield f"{one.name}: no criteria language found; there is nothing to hold a patient against."
         else:
             counted = f"in {silent} of {len(one.rules)} rules"
-            yield f"{one.name}: no criteria language found {counted}; {unread} need reading in part."
+            yield f"{one.name}: no criteria language found {counted}; {one.unread} need reading in part."

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from bisect import bisect_left, bisect_right
+from collections.abc import Iterator, Mapping, Sequence
 from functools import cache
 from itertools import product
 
@@ -25,6 +26,12 @@ def _parts() -> tuple[tuple[str, tuple[tuple[tuple[str, ...], ...], ...]], ...]:
     )
 
 
+@cache
+def _openings() -> frozenset[str]:
+    """The first words of everything that stands for a part: a text without any puts nothing together."""
+    return frozenset(words[0] for _, parts in _parts() for part in parts for words in part)
+
+
 def composed(words: Sequence[tuple[str, Place]]) -> Iterator[tuple[str, tuple[Place, ...]]]:
     """The findings whose parts stand near each other, with the places of the parts.
 
@@ -34,15 +41,30 @@ def composed(words: Sequence[tuple[str, Place]]) -> Iterator[tuple[str, tuple[Pl
     [('neck lump', ((0, 4), (23, 27)))]
     """
     folded = [fold(word) for word, _ in words]
-    for name, parts in _parts():
-        found = [[at for one in part for at in _found(one, folded)] for part in parts]
-        near = [one for one in product(*found) if len(set(one)) == len(one) and max(one) - min(one) <= NEAR_WORDS]
-        if near:
-            best = min(near, key=lambda one: max(one) - min(one))
+    places: dict[str, list[int]] = {}
+    for at, word in enumerate(folded):
+        if word in _openings():
+            places.setdefault(word, []).append(at)
+    for name, parts in _parts() if places else ():
+        found = [sorted({at for one in part for at in _found(one, folded, places)}) for part in parts]
+        if all(found) and (best := _nearest(found)) is not None:
             yield name, tuple(words[at][1] for at in best)
 
 
-def _found(wanted: tuple[str, ...], folded: list[str]) -> Iterator[int]:
-    for at in range(len(folded) - len(wanted) + 1):
-        if tuple(folded[at : at + len(wanted)]) == wanted:
+def _found(wanted: tuple[str, ...], folded: list[str], places: Mapping[str, list[int]]) -> Iterator[int]:
+    for at in places.get(wanted[0], ()):
+        if len(wanted) == 1 or tuple(folded[at : at + len(wanted)]) == wanted:
             yield at
+
+
+def _nearest(found: Sequence[Sequence[int]]) -> tuple[int, ...] | None:
+    """One place of each part, no two the same and all as near each other as any; None where none are near.
+
+    Only places within reach of one of the first part are tried: many places cost no more than their number.
+    """
+    near = []
+    for at in found[0]:
+        others = [part[bisect_left(part, at - NEAR_WORDS) : bisect_right(part, at + NEAR_WORDS)] for part in found[1:]]
+        near += [(at, *one) for one in product(*others)]
+    apart = [one for one in near if len(set(one)) == len(one) and max(one) - min(one) <= NEAR_WORDS]
+    return min(apart, key=lambda one: max(one) - min(one), default=None)

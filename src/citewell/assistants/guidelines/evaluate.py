@@ -62,11 +62,11 @@ def _leaf(judged: Sequence[Judged]) -> Outcome:
     return Outcome(state, tuple(judged), missing, any(one.is_clinical and one.fact is not None for one in judged))
 
 
-ORDER = (State.NOT_MET, State.UNKNOWN, State.ASSUMED, State.MET)
+ORDER = {State.NOT_MET: 0, State.UNKNOWN: 1, State.ASSUMED: 2, State.MET: 3}
 
 
 def _least(states: Iterable[State]) -> State:
-    return min(states, key=ORDER.index)
+    return min(states, key=ORDER.__getitem__)
 
 
 def _all(parts: Sequence[Outcome]) -> Outcome:
@@ -80,7 +80,7 @@ def _all(parts: Sequence[Outcome]) -> Outcome:
 
 def _any(parts: Sequence[Outcome], count: int) -> Outcome:
     """The state that the best `count` parts share; the missing are those of the nearest parts."""
-    best = sorted(parts, key=lambda part: ORDER.index(part.state), reverse=True)
+    best = sorted(parts, key=lambda part: ORDER[part.state], reverse=True)
     state = best[count - 1].state if len(best) >= count else State.NOT_MET
     near = sorted(parts, key=lambda part: (bool(part.missing), not part.is_relevant, len(part.missing)))[:count]
     missing = _lacking(near, parts)

@@ -5,11 +5,11 @@ from __future__ import annotations
 import re
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
-from functools import cached_property
+from functools import cached_property, lru_cache
 
 from citewell.assistants.guidelines.criteria import Absence, Finding, Quality
 from citewell.assistants.guidelines.evaluate_tests import is_test, judge_by_test
-from citewell.assistants.guidelines.match import broader, holds, units
+from citewell.assistants.guidelines.match import Unit, broader, holds, units
 from citewell.assistants.guidelines.patient import Patient
 from citewell.assistants.guidelines.said import Said, cue, qualities, said
 from citewell.assistants.guidelines.state import Judged, State
@@ -27,12 +27,29 @@ class Record:
         texts += [(one.told, None) for one in self.patient.tests if one.text]
         return tuple(found for text, days in texts for found in said(text, given_days=days))
 
+    @cached_property
+    def names(self) -> frozenset[str]:
+        """Everything that any clause speaks of: what is not in here need not be looked for in each."""
+        return frozenset(name for one in self.said for name in one.names)
+
+    @cached_property
+    def denied(self) -> frozenset[str]:
+        """Everything that any clause denies."""
+        return frozenset(name for one in self.said for name in one.denied)
+
+    def stating(self, wanted: frozenset[Unit]) -> list[Said]:
+        """The clauses that speak of all this."""
+        return [one for one in self.said if holds(wanted, one.names)] if holds(wanted, self.names) else []
+
+    def denying(self, wanted: frozenset[Unit]) -> list[Said]:
+        """The clauses that deny all this."""
+        return [one for one in self.said if holds(wanted, one.denied)] if holds(wanted, self.denied) else []
+
 
 def judge_finding(finding: Finding, record: Record) -> list[Judged]:
     """The finding itself, then each thing that must be true of it."""
     wanted = units(finding.phrase)
-    given = [one for one in record.said if holds(wanted, one.units)]
-    denied = [one for one in record.said if holds(wanted, one.denied)]
+    given, denied = record.stating(wanted), record.denying(wanted)
     if given and denied:
         ask = f"The record both states and denies {finding.phrase}: which is right?"
         return [Judged(finding.phrase, State.UNKNOWN, f"{given[0].text}; {denied[0].text}", ask=ask)]
@@ -52,9 +69,7 @@ def _not_given(finding: Finding, denied: Sequence[Said], record: Record) -> Judg
         return Judged(finding.phrase, State.NOT_MET, denied[0].text)
     if (tested := judge_by_test(finding.phrase, record.patient)) is not None:
         return tested
-    wanted = units(finding.phrase)
-    wider = frozenset(unit | broader(unit) for unit in wanted)
-    if any(broader(unit) for unit in wanted):
+    if (wider := _wider(finding.phrase)) and holds(wider, record.names):
         for one in record.said:
             if holds(wider, one.exact):
                 ask = f"The record says “{one.text}”: is it {finding.phrase}?"
@@ -62,6 +77,14 @@ def _not_given(finding: Finding, denied: Sequence[Said], record: Record) -> Judg
     if is_test(finding.phrase):
         return Judged(_whole(finding), State.UNKNOWN, None, ask=f"Is there a result: {_whole(finding)}?")
     return Judged(finding.phrase, State.NOT_MET, None)
+
+
+@lru_cache(maxsize=5_000)
+def _wider(phrase: str) -> frozenset[Unit]:
+    """What a record may say that leaves open whether it is this; nothing where there is no broader word for it."""
+    wanted = units(phrase)
+    wider = frozenset(unit | broader(unit) for unit in wanted)
+    return frozenset() if wider == wanted else wider
 
 
 def _whole(finding: Finding) -> str:
@@ -107,13 +130,13 @@ def _judge_detail(finding: Finding, given: Sequence[Said], record: Record) -> Ju
     if excluded := _EXCLUDED.search(finding.detail):
         ruled_out = units(excluded.group("what"))
         for one in record.said:
-            if holds(ruled_out, one.denied) or ("excluded" in one.text and holds(ruled_out, one.units)):
+            if holds(ruled_out, one.denied) or ("excluded" in one.text and holds(ruled_out, one.names)):
                 return Judged(text, State.MET, one.text)
     wanted = units(finding.detail)
     for one in given:
-        if holds(wanted, one.units):
+        if holds(wanted, one.names):
             return Judged(text, State.MET, one.text)
-        if cue("normal").search(one.text) or any(unit & other for unit in wanted for other in one.denied):
+        if cue("normal").search(one.text) or any(unit & one.denied for unit in wanted):
             return Judged(text, State.NOT_MET, one.text)
     return Judged(text, State.UNKNOWN, None, ask=f"Is it so: {finding.phrase} {finding.detail}?")
 
@@ -121,10 +144,8 @@ def _judge_detail(finding: Finding, given: Sequence[Said], record: Record) -> Ju
 def judge_absence(absence: Absence, record: Record) -> Judged:
     """What must not be there: assumed absent where the record is silent."""
     wanted = units(absence.phrase)
-    present = next((one for one in record.said if holds(wanted, one.units)), None)
-    if present is not None:
-        return Judged(absence.text, State.NOT_MET, present.text)
-    denied = next((one for one in record.said if holds(wanted, one.denied)), None)
-    if denied is not None:
-        return Judged(absence.text, State.MET, denied.text)
+    if present := record.stating(wanted):
+        return Judged(absence.text, State.NOT_MET, present[0].text)
+    if denied := record.denying(wanted):
+        return Judged(absence.text, State.MET, denied[0].text)
     return Judged(absence.text, State.ASSUMED, None, ask=f"Has {absence.phrase} been ruled out?")

@@ -120,3 +120,8 @@ class Guideline:
     @cached_property
     def by_id(self) -> dict[str, Rule]:
         return {rule.id: rule for rule in self.rules}
+
+    @cached_property
+    def unread(self) -> int:
+        """How many rules have criteria of which a part needs reading."""
+        return sum(bool(rule.unread) for rule in self.rules)

@@ -70,28 +70,41 @@ def _ids(concept: Concept) -> frozenset[str]:
 
 def mentions(text: str) -> list[Mention]:
     """Our own names first, then the shared lexicon's where ours leave words; the longer of two names wins."""
+    return list(_mentions(text))
+
+
+@lru_cache(maxsize=5_000)
+def _mentions(text: str) -> tuple[Mention, ...]:
     found = sorted([*_own().find(text), *Lexicon.load().find(text)], key=lambda one: (one.start - one.end, one.start))
     kept: list[Mention] = []
+    taken: dict[int, tuple[int, int]] = {}
     for one in found:
         span = (one.start, one.end)
-        if all(span == (other.start, other.end) or one.end <= other.start or other.end <= one.start for other in kept):
+        if all(taken.get(at, span) == span for at in range(*span)):
+            taken |= dict.fromkeys(range(*span), span)
             kept.append(one)
-    return sorted(kept, key=lambda one: one.start)
+    return tuple(sorted(kept, key=lambda one: one.start))
 
 
 def placed(text: str) -> list[tuple[int, int, Unit]]:
     """The units of a text with their places."""
+    return list(_placed(text))
+
+
+@lru_cache(maxsize=5_000)
+def _placed(text: str) -> tuple[tuple[int, int, Unit], ...]:
     spans: dict[tuple[int, int], set[str]] = {}
     for mention in mentions(text):
         spans.setdefault((mention.start, mention.end), set()).update(_ids(mention.concept))
     placed = [(*span, frozenset(ids)) for span, ids in spans.items()]
+    taken = {at for span in spans for at in range(*span)}
     for start, end in word_spans(text):
-        if any(low < end and start < high for low, high in spans):
+        if not taken.isdisjoint(range(start, end)):
             continue
         word = fold(text[start:end])
         if word not in _stop() and not word.isdigit():
             placed.append((start, end, frozenset({word})))
-    return sorted(placed, key=lambda one: one[0])
+    return tuple(sorted(placed, key=lambda one: one[0]))
 
 
 @lru_cache(maxsize=20_000)
@@ -113,10 +126,19 @@ def is_known(text: str) -> bool:
     return any(":" in one for unit in units(text) for one in unit)
 
 
-def holds(wanted: frozenset[Unit], given: Iterable[Unit]) -> bool:
-    """Whether everything wanted is among what is given, which may say more."""
-    given = list(given)
-    return bool(wanted) and all(any(unit & other for other in given) for unit in wanted)
+def holds(wanted: Iterable[Unit], given: frozenset[str]) -> bool:
+    """Whether everything wanted is among the names that are given, which may say more.
+
+    >>> holds(units("cough"), names(units("a dry cough at night")))
+    True
+    """
+    wanted = tuple(wanted)
+    return bool(wanted) and not any(unit.isdisjoint(given) for unit in wanted)
+
+
+def names(units: Iterable[Unit]) -> frozenset[str]:
+    """All names of some units."""
+    return frozenset(name for unit in units for name in unit)
 
 
 def broader(unit: Unit) -> Unit:

@@ -158,7 +158,7 @@ def _patient_boost(record: Record, rule: Rule, guideline: Guideline) -> float:
 def _shared(record: Record, known: Facts) -> int:
     """How many findings of the rule the record states; what it denies is none."""
     wanted = {frozenset(units(one.phrase)) for one in known.findings}
-    return sum(any(holds(one, said.units) for said in record.said) for one in wanted)
+    return sum(any(holds(one, said.names) for said in record.said) for one in wanted)
 
 
 def _sex_boost(states: Iterable[State]) -> float:

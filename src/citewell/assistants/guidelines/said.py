@@ -9,7 +9,7 @@ from itertools import pairwise
 
 from citewell.answer.negation import Denial, denials
 from citewell.assistants.guidelines.compose import Place, composed
-from citewell.assistants.guidelines.match import Unit, broader, concept_ids, mentions, placed
+from citewell.assistants.guidelines.match import Unit, broader, concept_ids, mentions, names, placed
 from citewell.assistants.guidelines.tables import rows
 from citewell.words import word_spans
 
@@ -22,11 +22,11 @@ class Said:
     """What one clause of a record says."""
 
     text: str
-    units: frozenset[Unit]
-    """What it speaks of, and the broader things that this implies."""
-    exact: frozenset[Unit]
+    names: frozenset[str]
+    """What it speaks of, and the broader things that this implies: the names of their concepts, or words."""
+    exact: frozenset[str]
     """What it speaks of, as it is said."""
-    denied: frozenset[Unit]
+    denied: frozenset[str]
     stated: frozenset[str]
     """Qualities that it states, “persistent”."""
     refuted: frozenset[str]
@@ -100,11 +100,15 @@ def _words(alternatives: str) -> re.Pattern[str] | None:
 
 
 def said(text: str, *, given_days: float | None = None) -> list[Said]:
-    """What a text of a record says of the patient, clause by clause; family, past and fears are left out."""
+    """What a text of a record says of the patient, clause by clause; family, past and fears are left out.
+
+    >>> [one.text for one in said("Cough for 3 weeks, wife noticed weight loss. Father had jaundice, fever")]
+    ['Cough for 3 weeks', 'wife noticed weight loss']
+    """
     text = _spelled(" ".join(re.sub(r"[()]", " ", text).split()))
-    if cue("family").search(text):
-        return []
     days: float | None = duration_days(text)
+    others = _of_others(text)
+    hedged = cue("hedge").search(text)
     found = []
     denied_at = _denials(text)
     bounds = [0, *(match.start() for match in _CLAUSE.finditer(text)), len(text)]
@@ -112,13 +116,30 @@ def said(text: str, *, given_days: float | None = None) -> list[Said]:
     whole = _clause(text, 0, len(text), denied_at, days, is_part=False)
     for start, end in pairwise(bounds):
         clause = text[start:end]
-        if clause.strip() and not cue("past").search(_HISTORY.sub("", clause)) and not cue("hedge").search(text[:end]):
+        is_own = not any(low < end and start < high for low, high in others)
+        is_stated = hedged is None or hedged.end() > end
+        if clause.strip() and is_own and is_stated and not cue("past").search(_HISTORY.sub("", clause)):
             found.append(_clause(text, start, end, denied_at, days))
     if len(found) == len(bounds) - 1 > 1:
         found.append(whole)  # “pain in the chest and the arm”: the parts belong together
     return found
 
 
+def _of_others(text: str) -> list[tuple[int, int]]:
+    """The parts that speak of a relative: from the comma before to the end of the sentence.
+
+    A relative who noticed or reports something speaks of the patient.
+    """
+    found = []
+    for match in cue("family").finditer(text):
+        tells = cue("informant").match(text, match.end()) or cue("told by").search(text[: match.start()].rstrip())
+        if tells is None:
+            stop = _SENTENCE.search(text, match.end())
+            found.append((_clause_start(text, match.start()), stop.start() if stop else len(text)))
+    return found
+
+
+_SENTENCE = re.compile(r"[;.](?=\s|$)|\bbut\b", re.IGNORECASE)
 _HISTORY = re.compile(r"\b(?:day|week|month|year)s?['’]? history of\b", re.IGNORECASE)
 """“A 3 month history of cough” is no past."""
 _AFTERWARDS = re.compile(
@@ -202,8 +223,6 @@ def _clause(
         (denied if is_denied else exact).add(_named(name))
     for at, _, unit in [*placed(bare), *placed(clause)]:
         (denied if any(one.reaches(start + at) for one in denied_at) else exact).add(unit)
-    given = {unit | broader(unit) for unit in exact}
+    given = names(unit | broader(unit) for unit in exact)
     words = clause.strip(" ,;.")
-    return Said(
-        words, frozenset(given), frozenset(exact), frozenset(denied), frozenset(stated), frozenset(refuted), days
-    )
+    return Said(words, given, names(exact), names(denied), frozenset(stated), frozenset(refuted), days)
