@@ -257,12 +257,12 @@ class TestCandidates:
 
     def test_vectors_of_another_embedder_are_refused_with_the_command_that_helps(self, open_index: Open) -> None:
         index = open_index(MemoryShelf(document("dose")))
-        with pytest.raises(EmbedderMismatch, match="citewell reindex"):
+        with pytest.raises(EmbedderMismatch, match="citewell evidence reingest"):
             index.candidates(np.ones(3, dtype=np.float32), {}, scope=HERE, limit=1)
 
     def test_a_library_of_two_embedders_is_refused_with_the_command_that_helps(self, open_index: Open) -> None:
         shelf = MemoryShelf(document("dose"), Document([["dose"]], np.ones((1, 3), dtype=np.float32)))
-        with pytest.raises(EmbedderMismatch, match="citewell reindex"):
+        with pytest.raises(EmbedderMismatch, match="citewell evidence reingest"):
             open_index(shelf).candidates(unit(1), {}, scope=HERE, limit=1)
 
 

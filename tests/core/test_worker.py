@@ -60,10 +60,10 @@ def test_it_runs_until_it_is_stopped(app: App) -> None:
 def test_no_error_ends_it(app: App, monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture) -> None:
     claim, failures = app.library.claim, [PoolTimeout("secret words"), ValueError("secret words")]
 
-    def failing(worker: str) -> object:
+    def failing(worker: str, *, embedder: str) -> object:
         if failures:
             raise failures.pop()
-        return claim(worker)
+        return claim(worker, embedder=embedder)
 
     monkeypatch.setattr(app.library, "claim", failing)
     monkeypatch.setattr("citewell.ingest.worker.PAUSE_S", 0.01)

@@ -69,7 +69,7 @@ def retrieve(question: str, *, scope: Scope, search: Search, limit: int = 10, co
     if known is not None and known != search.embedder.fingerprint:
         raise EmbedderMismatch(
             f"This library's vectors were made by {known}, and the embedder in use is {search.embedder.fingerprint}. "
-            "Run `citewell reindex`, or set the embedder back."
+            "Run `citewell evidence reingest`, or set the embedder back."
         )
     expansions = expand(question, lexicon=search.lexicon)
     weights = weighted_terms(question, expansions)

@@ -126,7 +126,7 @@ def _look_at_embedder(app: App) -> Check | str:
     vector = app.embedder.embed([words])[0]
     known = app.library.embedder()
     if known is not None and known != app.embedder.fingerprint:
-        return Check("embedder", "failed", f"the library's vectors are of {known}: run `citewell reindex`")
+        return Check("embedder", "failed", f"the library's vectors are of {known}: run `citewell evidence reingest`")
     if app.settings.embedder == "minilm":
         if max(abs(float(got) - want) for got, want in zip(vector, expected, strict=False)) > MAX_DEVIATION:
             return Check("embedder", "failed", "the model gives other vectors than it should: install it again")

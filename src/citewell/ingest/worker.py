@@ -1,28 +1,33 @@
-"""Works through queued documents in the background; the documents table is the truth."""
+"""Works through queued documents, one at a time; the documents table is the truth, everything else only hurries."""
 
 from __future__ import annotations
 
 import logging
 import os
+import random
 import socket
 import threading
 import time
 import uuid
-from contextlib import suppress
+from collections.abc import Callable
+from contextlib import nullcontext, suppress
 
-from citewell.errors import CitewellError
-from citewell.ingest.library import check_embedder
+from citewell.errors import EmbedderMismatch, TookTooLong
+from citewell.ingest.allowance import allowance, bounded_memory
+from citewell.ingest.heart import Heart
 from citewell.ingest.read import Reader, Step
+from citewell.ingest.retries import Again, GiveUp, judge
 from citewell.ports import Claim, Library
 
 log = logging.getLogger(__name__)
 
 IDLE_S = 1.0
-RENEW_S = 20.0
 TAKE_UP_S = 20.0
 PAUSE_S = 1.0
 MAX_PAUSE_S = 30.0
 """How long to leave a library alone that cannot be used, at first and at most."""
+TOO_LONG = "Reading it took longer than the {minutes:.0f} minutes that a file of this size may take."
+_chance = random.SystemRandom().random
 
 
 class Stopped(Exception):
@@ -30,101 +35,60 @@ class Stopped(Exception):
 
 
 class Worker:
-    """One thread that reads what is queued, one document at a time."""
+    """Reads what is queued, one document at a time: in a thread of a server, or in a process of its own.
 
-    def __init__(self, library: Library, reader: Reader) -> None:
-        self._library = library
-        self._reader = reader
+    A process of its own keeps its memory within bounds too, and ends itself when a document hangs.
+    """
+
+    def __init__(self, library: Library, reader: Reader, *, is_alone: bool = False, name: str | None = None) -> None:
+        self._library, self._reader, self._is_alone = library, reader, is_alone
         self._wake = threading.Event()
         self._stopping = threading.Event()
         self._thread: threading.Thread | None = None
         self._taken_up_at = 0.0
-        self.name = f"{socket.gethostname()}/{os.getpid()}/{uuid.uuid4()}"
+        self._beat_at = 0.0
+        self.name = name or f"{socket.gethostname()}/{os.getpid()}/{uuid.uuid4()}"
+        self.done = self.failed = 0
         self.steps: dict[str, Step] = {}
         """How far each document in work has come."""
 
+    # --------------------------------------------------------------------------------------------------------- life
+
     def start(self) -> None:
-        """Take up what a worker that is no more left, then wait for more."""
-        self._take_up()
+        """Take up what a worker that is no more left, then wait for more, in a thread."""
+        self.take_up()
         self._stopping.clear()
-        self._thread = threading.Thread(target=self._run, name="worker", daemon=True)
+        self._thread = threading.Thread(target=self.run, name="worker", daemon=True)
         self._thread.start()
 
-    def nudge(self) -> None:
+    def nudge(self) -> bool:
         """Say that there is something new in the queue."""
         self._wake.set()
+        return True
 
     def stop(self) -> None:
         """End soon; the document in work goes back to the queue."""
-        self._stopping.set()
-        self._wake.set()
+        self.end()
         if self._thread is not None:
             self._thread.join()
+        with suppress(Exception):
+            self._library.leave(self.name)
 
-    def work(self) -> bool:
-        """Read one queued document; whether there was one."""
-        claim = self._library.claim(self.name)
-        if claim is None:
-            return False
-        try:
-            self._read(claim)
-        except Stopped:
-            self._library.put_back(claim.document_id, self.name)
-        except CitewellError as error:
-            self._failed(claim, str(error))
-            log.warning("document %s failed: %s", claim.document_id, type(error).__name__)
-        except Exception as error:
-            name = type(error).__name__
-            self._failed(claim, f"Reading it stopped unexpectedly ({name}). Try again, or convert it to PDF.")
-            log.warning("document %s failed unexpectedly: %s", claim.document_id, name)
-        finally:
-            self.steps.pop(claim.document_id, None)
-        return True
+    def end(self) -> None:
+        """The same without waiting for it: for a signal's handler."""
+        self._stopping.set()
+        self._wake.set()
 
-    def _failed(self, claim: Claim, message: str) -> None:
-        """Record the failure; when not even that can be written, let the document go back to the queue."""
-        try:
-            self._library.fail(claim.document_id, message, self.name)
-        except Exception:
-            with suppress(Exception):
-                self._library.release([self.name])
-            raise
-
-    def _read(self, claim: Claim) -> None:
-        renewed_at = time.monotonic()
-
-        def watch(step: Step) -> None:
-            nonlocal renewed_at
-            if self._stopping.is_set():
-                raise Stopped
-            self.steps[claim.document_id] = step
-            if time.monotonic() - renewed_at > RENEW_S:
-                renewed_at = time.monotonic()
-                if not self._library.renew(claim.document_id, self.name):
-                    raise Stopped
-
-        check_embedder(self._library, self._reader.embedder.fingerprint)
-        reading = self._reader.read(claim.source, chunking=claim.chunking, watch=watch)
-        watch(Step("storing"))
-        self._library.complete(claim.document_id, reading, self.name)
-        log.info("document %s read: %d chunks", claim.document_id, len(reading.chunks))
-
-    def _take_up(self) -> None:
-        """Queue again what dead workers left, and what silent ones held for too long."""
-        self._taken_up_at = time.monotonic()
-        released = self._library.release([name for name in self._library.claimants() if _is_dead(name)])
-        if released:
-            log.info("%d documents taken up again", released)
-
-    def _run(self) -> None:
+    def run(self) -> None:
         """Work until told to stop; whatever goes wrong is logged by its type, and tried again after a pause."""
         pause_s = PAUSE_S
         while not self._stopping.is_set():
             try:
-                if time.monotonic() - self._taken_up_at > TAKE_UP_S:
-                    self._take_up()
+                self._look_round()
                 has_worked = self.work()
             except Exception as error:
+                if self._is_alone and isinstance(error, EmbedderMismatch):
+                    raise
                 log.warning("queue cannot be worked on: %s", type(error).__name__)
                 self._stopping.wait(pause_s)
                 pause_s = min(pause_s * 2, MAX_PAUSE_S)
@@ -134,8 +98,96 @@ class Worker:
                 self._wake.wait(IDLE_S)
                 self._wake.clear()
 
+    def take_up(self) -> int:
+        """Queue again what dead workers left, and what silent ones held for too long; says how many."""
+        self._taken_up_at = time.monotonic()
+        released = self._library.release([name for name in self._library.claimants() if is_dead(name)])
+        if released:
+            log.info("%d documents taken up again", released)
+        return released
 
-def _is_dead(worker: str) -> bool:
+    def _look_round(self) -> None:
+        """Say from time to time that this worker is there, and look for what others left."""
+        if time.monotonic() - self._taken_up_at > TAKE_UP_S:
+            self.take_up()
+        if not self._beat_at or time.monotonic() - self._beat_at > TAKE_UP_S:
+            self._beat(None)
+
+    def _beat(self, document_id: str | None) -> None:
+        self._beat_at = time.monotonic()
+        embedder = self._reader.embedder.fingerprint
+        self._library.beat(self.name, embedder, document_id=document_id, done=self.done, failed=self.failed)
+
+    # ---------------------------------------------------------------------------------------------------------- work
+
+    def work(self) -> bool:
+        """Read one document that waits; whether there was one."""
+        claim = self._library.claim(self.name, embedder=self._reader.embedder.fingerprint)
+        if claim is None:
+            return False
+        try:
+            self._read(claim)
+            self.done += 1
+        except Stopped:
+            self._library.put_back(claim.document_id, self.name)
+        except Exception as error:
+            self.failed += 1
+            self._failed(claim, error)
+        finally:
+            self.steps.pop(claim.document_id, None)
+        return True
+
+    def _failed(self, claim: Claim, error: Exception) -> None:
+        """Try again later what may heal, give up the rest; when not even that can be written, leave it to others."""
+        log.warning("document %s failed: %s (attempt %d)", claim.document_id, type(error).__name__, claim.attempts)
+        try:
+            match judge(error, attempts=claim.attempts, chance=_chance):
+                case Again(pause_s, message):
+                    self._library.retry_later(claim.document_id, message, self.name, pause_s=pause_s)
+                case GiveUp(message):
+                    self._library.fail(claim.document_id, message, self.name)
+        except Exception:
+            with suppress(Exception):
+                self._library.release([self.name])
+            raise
+
+    def _read(self, claim: Claim) -> None:
+        allowed = allowance(claim.size_bytes)
+        too_long = TookTooLong(TOO_LONG.format(minutes=allowed.time_s / 60))
+        heart = Heart(
+            renew=lambda: self._library.renew(claim.document_id, self.name),
+            time_s=allowed.time_s,
+            hangs=self._hangs(claim, too_long) if self._is_alone else None,
+        )
+
+        def watch(step: Step) -> None:
+            if self._stopping.is_set() or heart.is_lost:
+                raise Stopped
+            if heart.is_overdue:
+                raise too_long
+            self.steps[claim.document_id] = step
+
+        with heart, bounded_memory(allowed.memory_bytes) if self._is_alone else nullcontext():
+            reading = self._reader.read(claim.source, chunking=claim.chunking, watch=watch)
+            watch(Step("storing"))
+            entry = self._library.complete(claim.document_id, reading, self.name)
+        if entry is not None:
+            log.info("document %s read: %d chunks", claim.document_id, len(reading.chunks))
+            if claim.is_rework:
+                self._library.switch_when_whole(reading.embedder)
+
+    def _hangs(self, claim: Claim, error: Exception) -> Callable[[], None]:
+        """What to do about a document that does not even notice that its time is up: nothing but ending helps."""
+
+        def end() -> None:
+            with suppress(Exception):
+                self._failed(claim, error)
+            os._exit(os.EX_SOFTWARE)
+
+        return end
+
+
+def is_dead(worker: str) -> bool:
     """Whether a worker ran on this machine in a process that is no more."""
     host, _, rest = worker.partition("/")
     process = rest.partition("/")[0]

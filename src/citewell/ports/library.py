@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import NamedTuple, Protocol
 
@@ -128,8 +128,8 @@ class Library(Shelf, Protocol):
         """Keep the bytes of a document that a worker will read."""
         ...
 
-    def claim(self, worker: str) -> Claim | None:
-        """Take the oldest queued document, of any tenant, for processing."""
+    def claim(self, worker: str, *, embedder: str | None = None) -> Claim | None:
+        """Take the oldest document that waits, of any tenant, if the worker's embedder fits."""
         ...
 
     def renew(self, document_id: str, worker: str) -> bool:
@@ -144,6 +144,10 @@ class Library(Shelf, Protocol):
         """Record why a claimed document could not be read."""
         ...
 
+    def retry_later(self, document_id: str, error: str, worker: str, *, pause_s: float) -> None:
+        """Put a document back that may be read at another time, and say when and why."""
+        ...
+
     def put_back(self, document_id: str, worker: str) -> None:
         """Return a document to the queue as if it had not been taken: the worker was told to stop."""
         ...
@@ -154,6 +158,16 @@ class Library(Shelf, Protocol):
 
     def claimants(self) -> list[str]:
         """The workers that hold documents now."""
+        ...
+
+    def beat(
+        self, worker: str, embedder: str, *, document_id: str | None = None, done: int = 0, failed: int = 0
+    ) -> None:
+        """Say that a worker is there, and what it is at."""
+        ...
+
+    def leave(self, worker: str) -> None:
+        """Say that a worker ends."""
         ...
 
     def entries(self, scope: Scope) -> list[Entry]:
@@ -200,6 +214,10 @@ class Library(Shelf, Protocol):
         """Put the new generations in use, all at once, and drop the others; None when one is still missing."""
         ...
 
+    def switch_when_whole(self, embedder: str) -> int | None:
+        """Switch if everything was to be embedded anew and now is; else nothing."""
+        ...
+
     def verify(self) -> Verification:
         """Prove that text, chunks, sentences, postings and vectors agree."""
         ...
@@ -211,8 +229,18 @@ class Claim:
 
     document_id: str
     tenant: str
-    source: Source
+    fetch: Callable[[], Source]
     chunking: Chunking | None
+    size_bytes: int
+    attempts: int
+    """The so-manyth time, this one included."""
+    is_rework: bool
+    """Whether it is read a second time, while the first reading goes on answering."""
+
+    @property
+    def source(self) -> Source:
+        """The bytes to read, from wherever they are kept."""
+        return self.fetch()
 
 
 @dataclass(frozen=True, slots=True)

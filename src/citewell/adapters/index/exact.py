@@ -190,8 +190,8 @@ def _checked(vector: Vector, dimensions: set[int]) -> Vector:
     if dimensions != {len(vector)}:
         raise EmbedderMismatch(
             f"The question's vector has {len(vector)} dimensions and the library's have "
-            f"{' and '.join(map(str, sorted(dimensions)))}: they come from different embedders. Run `citewell reindex` "
-            "to embed every document with the one in the settings."
+            f"{' and '.join(map(str, sorted(dimensions)))}: they come from different embedders. Run "
+            "`citewell evidence reingest` to embed every document with the one in the settings."
         )
     vector = np.ascontiguousarray(vector, dtype=np.float32)
     return vector if np.isfinite(vector).all() else np.zeros_like(vector)

@@ -276,7 +276,7 @@ def mixed_embedders(widths: Iterable[int]) -> EmbedderMismatch:
     """The library holds vectors that cannot be compared."""
     return EmbedderMismatch(
         f"The library holds vectors of {' and '.join(map(str, sorted(widths)))} dimensions, from more than one "
-        "embedder. Run `citewell reindex` to embed every document with the one in the settings."
+        "embedder. Run `citewell evidence reingest` to embed every document with the one in the settings."
     )
 
 

@@ -4,19 +4,20 @@ from __future__ import annotations
 
 from pathlib import Path
 
-from sqlalchemy import Engine, and_, delete, select
+from sqlalchemy import Engine, and_, delete, select, update
 
-from citewell.adapters.store import rows
+from citewell.adapters.store import originals, rows
 from citewell.adapters.store.access import visible
 from citewell.adapters.store.engine import PLAIN, Driver, open_engine, reading, writing
+from citewell.adapters.store.history import note, refuse_stale
 from citewell.adapters.store.queue import SqlQueue
 from citewell.adapters.store.reindex import SqlReindex
-from citewell.adapters.store.schema import chunks, documents, generations, originals
+from citewell.adapters.store.schema import chunks, documents, generations
 from citewell.adapters.store.verify import verify
 from citewell.adapters.store.versions import NO_SUCH_DOCUMENT, refuse_illegal
 from citewell.errors import NotFound
 from citewell.ports import Verification
-from citewell.types import Chunk, Document, Entry, Filing, Scope, Source, State
+from citewell.types import OWNER_ID, Chunk, Document, Entry, Filing, Scope, Source, State
 
 NEVER_READ = (State.PENDING, State.QUEUED, State.PROCESSING, State.FAILED)
 
@@ -59,41 +60,45 @@ class SqlLibrary(SqlQueue, SqlReindex):
 
     def original(self, document_id: str, scope: Scope) -> Source:
         """The bytes as they came."""
-        query = (
-            select(documents.c.name, originals.c.data)
-            .join(originals, originals.c.content_hash == documents.c.content_hash)
-            .where(originals.c.tenant == documents.c.tenant, documents.c.id == document_id, visible(scope))
-        )
         with reading(self.engine, self.path) as connection:
-            row = connection.execute(query).first()
-        if row is None:
+            row = connection.execute(select(documents).where(documents.c.id == document_id, visible(scope))).first()
+            data = None if row is None else originals.fetch(connection, row.tenant, row.content_hash, self.blobs)
+        if row is None or data is None:
             raise NotFound(NO_SUCH_DOCUMENT)
-        return Source(row.data, row.name)
+        return Source(data, row.name)
 
     # --------------------------------------------------------------------------------------------------- changing
 
-    def refile(self, document_id: str, *, filing: Filing, scope: Scope) -> Entry:
+    def refile(
+        self, document_id: str, *, filing: Filing, scope: Scope, by: str = OWNER_ID, revision: int | None = None
+    ) -> Entry:
         """Change tags and journeys; no vector is touched."""
         refuse_illegal(filing)
         with writing(self.engine, self.path) as connection:
             self._entry(connection, document_id, scope)
+            row = self._row(connection, document_id)
+            refuse_stale(row, revision)
             rows.replace_filing(connection, document_id, filing)
+            bumped = update(documents).where(documents.c.id == document_id).values(revision=row.revision + 1)
+            connection.execute(bumped)
+            note(connection, row, "refiled", by=by, state=State(row.state))
             self._touch(connection, scope.tenant)
             return self._entry(connection, document_id)
 
-    def erase(self, document_id: str, scope: Scope) -> list[Entry]:
+    def erase(self, document_id: str, scope: Scope, *, by: str = OWNER_ID, revision: int | None = None) -> list[Entry]:
         """Remove all versions of a document for good; says which they were."""
         with writing(self.engine, self.path) as connection:
             entry = self._entry(connection, document_id, scope)
+            refuse_stale(self._row(connection, document_id), revision)
             family = and_(documents.c.lineage == entry.lineage, documents.c.tenant == scope.tenant)
             if entry.state in NEVER_READ:  # an attempt that came to nothing goes alone
                 family = and_(family, documents.c.id == document_id)
             gone = rows.entries_of(connection, connection.execute(rows.ENTRY.where(family)).all())
+            for row in connection.execute(select(documents).where(family)).all():
+                note(connection, row, "erased", by=by, state=None)
             connection.execute(delete(documents).where(family))
-            used = select(documents.c.content_hash).where(documents.c.tenant == scope.tenant)
-            hashes = [entry.content_hash for entry in gone]
-            unused = and_(originals.c.content_hash.in_(hashes), originals.c.content_hash.not_in(used))
-            connection.execute(delete(originals).where(originals.c.tenant == scope.tenant, unused))
+            hashes = [one.content_hash for one in gone]
+            originals.drop_unused(connection, scope.tenant, hashes, self.blobs)
             self._touch(connection, scope.tenant)
         self._checkpoint()
         return gone
@@ -108,4 +113,4 @@ class SqlLibrary(SqlQueue, SqlReindex):
     def verify(self) -> Verification:
         """Prove that text, chunks, sentences, postings and vectors agree."""
         with reading(self.engine, self.path) as connection:
-            return verify(connection, self._fact(connection, "embedder"))
+            return verify(connection, self._fact(connection, "embedder"), self.blobs)

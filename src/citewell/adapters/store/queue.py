@@ -3,101 +3,179 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from datetime import timedelta
+from datetime import datetime, timedelta
+from functools import partial
+from typing import Any
 
-from sqlalchemy import ColumnElement, and_, or_, select, update
+from sqlalchemy import ColumnElement, Connection, Row, Select, and_, delete, or_, select, update
 
-from citewell.adapters.store import rows
+from citewell.adapters.store import originals, rows
+from citewell.adapters.store.clock import clock
 from citewell.adapters.store.engine import reading, writing
-from citewell.adapters.store.schema import documents, originals
-from citewell.adapters.store.versions import SqlVersions
+from citewell.adapters.store.history import move, note
+from citewell.adapters.store.lifecycle import SqlLifecycle
+from citewell.adapters.store.schema import documents, generations
+from citewell.errors import EmbedderMismatch, NotFound
+from citewell.ingest.retries import RETRIES, STOPPED_PROGRAM
 from citewell.ports import Claim, Reading
-from citewell.types import Entry, Filing, Scope, Source, State
+from citewell.types import OWNER_ID, Entry, Filing, Scope, Source, State
+from citewell.types.lifecycle import SYSTEM
 
-LEASE = timedelta(minutes=5)
+LEASE = timedelta(minutes=2)
 """How long a worker may be silent before its document is taken from it."""
-MAX_ATTEMPTS = 3
-GIVEN_UP = "Reading it stopped the program several times. Convert it to another format, or split it, and add that."
+FREE: dict[str, Any] = {"claimed_by": None, "claimed_until": None}
 
 
-class SqlQueue(SqlVersions):
+class SqlQueue(SqlLifecycle):
     """A worker takes the oldest document, holds it while it reads, and makes it current."""
 
     def enqueue(self, source: Source, *, filing: Filing, scope: Scope) -> Entry:
         """Keep the bytes of a document that a worker will read."""
+        self._keep_outside(source, scope)
         with writing(self.engine, self.path) as connection:
             document_id = self._insert(connection, source, filing, scope, filing.title)
+            row = self._row(connection, document_id)
+            move(connection, row, State.QUEUED, by=filing.added_by or OWNER_ID)
             return self._entry(connection, document_id)
 
-    def claim(self, worker: str) -> Claim | None:
-        """Take the oldest queued document, of any tenant, for processing."""
-        with writing(self.engine, self.path) as connection:
-            oldest = (
-                select(documents, originals.c.data)
-                .join(
-                    originals,
-                    and_(
-                        originals.c.tenant == documents.c.tenant,
-                        originals.c.content_hash == documents.c.content_hash,
-                    ),
-                )
-                .where(documents.c.state == State.QUEUED.value)
-                .order_by(documents.c.added_at, documents.c.id)
-                .limit(1)
-            )
-            row = connection.execute(oldest).first()
-            if row is None:
+    def claim(self, worker: str, *, embedder: str | None = None) -> Claim | None:
+        """Take the oldest document that waits, of any tenant; new ones before those that are read a second time.
+
+        A worker whose embedder fits neither is refused.
+        """
+        with reading(self.engine, self.path) as connection:  # most looks find nothing, and need no lock
+            kinds = self._kinds(connection, embedder)
+            if not any(connection.execute(query).first() for query in self._waiting(connection, kinds)):
                 return None
-            values = {"state": State.PROCESSING.value, "claimed_by": worker, "claimed_until": rows.now() + LEASE}
-            values["attempts"] = row.attempts + 1
-            connection.execute(update(documents).where(documents.c.id == row.id).values(**values))
-            return Claim(row.id, row.tenant, Source(row.data, row.name), rows.chunking_of(row))
+        with writing(self.engine, self.path) as connection:
+            for query in self._waiting(connection, self._kinds(connection, embedder)):
+                row = connection.execute(query.with_for_update(skip_locked=True)).first()
+                if row is not None:
+                    return self._claimed(connection, row, worker)
+        return None
+
+    def _claimed(self, connection: Connection, row: Row[Any], worker: str) -> Claim:
+        until = clock(connection) + LEASE
+        held = {"claimed_by": worker, "claimed_until": until, "attempts": row.attempts + 1, "next_attempt_at": None}
+        is_rework = row.rework is not None
+        if is_rework:
+            self._rework(connection, row, "processing", by=worker, **held)
+        else:
+            move(connection, row, State.PROCESSING, by=worker, **held)
+        fetch = partial(self._source, row.tenant, row.content_hash, row.name)
+        return Claim(row.id, row.tenant, fetch, rows.chunking_of(row), row.size_bytes, row.attempts + 1, is_rework)
+
+    def _kinds(self, connection: Connection, embedder: str | None) -> tuple[ColumnElement[bool], ...]:
+        """Which documents a worker with this embedder may read."""
+        new, again = documents.c.state == State.QUEUED.value, documents.c.rework == "queued"
+        known, target = self._fact(connection, "embedder"), self._fact(connection, "reindex_to")
+        if embedder is None or known is None or (known == embedder and target in (None, embedder)):
+            return (new, again)
+        if target == embedder:
+            return (again,)
+        if known == embedder:
+            return (new,)
+        raise EmbedderMismatch(
+            f"This worker embeds with {embedder}, and the library's vectors were made by {known}. It reads nothing: "
+            "set its embedder to the library's, or run `citewell evidence reingest` to embed all with the new one."
+        )
+
+    @staticmethod
+    def _waiting(connection: Connection, kinds: Sequence[ColumnElement[bool]]) -> list[Select[Any]]:
+        """The oldest document of each kind that is due."""
+        due = or_(documents.c.next_attempt_at.is_(None), documents.c.next_attempt_at <= clock(connection))
+        oldest = select(documents).order_by(documents.c.added_at, documents.c.id).limit(1)
+        return [oldest.where(kind, due) for kind in kinds]
+
+    def _source(self, tenant: str, content_hash: str, name: str) -> Source:
+        """The bytes of a document in work."""
+        with reading(self.engine, self.path) as connection:
+            data = originals.fetch(connection, tenant, content_hash, self.blobs)
+        if data is None:
+            raise NotFound("The original file is no longer kept. Add the document again.")
+        return Source(data, name)
 
     def renew(self, document_id: str, worker: str) -> bool:
         """Say that the work goes on; whether it is still this worker's."""
         with writing(self.engine, self.path) as connection:
-            values = {"claimed_until": rows.now() + LEASE}
-            return (
-                connection.execute(update(documents).where(_held(document_id, worker)).values(**values)).rowcount == 1
-            )
+            until = {"claimed_until": clock(connection) + LEASE}
+            return connection.execute(update(documents).where(_held(document_id, worker)).values(**until)).rowcount == 1
 
     def complete(self, document_id: str, reading: Reading, worker: str) -> Entry | None:
         """Make a claimed document current; None when it was deleted or taken over meanwhile."""
         with writing(self.engine, self.path) as connection:
-            row = connection.execute(select(documents).where(_held(document_id, worker))).first()
+            row = self._mine(connection, document_id, worker)
             if row is None:
                 return None
+            if row.rework is not None:
+                self._reread(connection, row, reading, worker)
+                return self._entry(connection, document_id)
             title = None if row.title == row.name else row.title
             lineage = self._late_lineage(connection, row, title or reading.document.title)
-            connection.execute(
-                update(documents).where(documents.c.id == document_id).values(claimed_by=None, **lineage)
-            )
-            self._make_current(connection, document_id, reading, title)
+            free = update(documents).where(documents.c.id == document_id).values(**FREE, attempts=0, **lineage)
+            connection.execute(free)
+            self._make_current(connection, document_id, reading, title, by=worker)
             return self._entry(connection, document_id)
 
+    def _reread(self, connection: Connection, row: Row[Any], reading: Reading, worker: str) -> None:
+        """Put a second reading in the place of the first; of another embedder's, beside it until all are there."""
+        generation = rows.insert_generation(connection, row.id, reading)
+        columns = rows.read_columns(reading, row.title)
+        del columns["state"]
+        columns |= FREE | {"rework": None, "attempts": 0, "error": None, "next_attempt_at": None}
+        is_same = reading.embedder == self._fact(connection, "embedder")
+        if is_same:
+            columns["generation"] = generation
+        connection.execute(update(documents).where(documents.c.id == row.id).values(**columns))
+        if is_same:
+            mine = and_(generations.c.document_id == row.id, generations.c.embedder == reading.embedder)
+            connection.execute(delete(generations).where(mine, generations.c.id != generation))
+            self._touch(connection, row.tenant)
+        note(connection, row, "reread", by=worker, state=State(row.state), detail=f"{len(reading.chunks)} passages")
+
     def fail(self, document_id: str, error: str, worker: str) -> None:
-        """Record why a claimed document could not be read."""
+        """Record why a claimed document could not be read; one that was read before goes on answering."""
         with writing(self.engine, self.path) as connection:
-            columns = {"state": State.FAILED.value, "error": error, "processed_at": rows.now(), "claimed_by": None}
-            connection.execute(update(documents).where(_held(document_id, worker)).values(**columns))
+            if (row := self._mine(connection, document_id, worker)) is not None:
+                self._failed(connection, row, error, by=worker)
+
+    def _failed(self, connection: Connection, row: Row[Any], error: str, *, by: str) -> None:
+        columns = FREE | {"error": error, "next_attempt_at": None}
+        if row.rework is not None:
+            self._rework(connection, row, None, by=by, detail=error, **columns)
+        else:
+            move(connection, row, State.FAILED, by=by, detail=error, processed_at=rows.now(), **columns)
+
+    def retry_later(self, document_id: str, error: str, worker: str, *, pause_s: float) -> None:
+        """Put a document back that may be read at another time, and say when and why."""
+        with writing(self.engine, self.path) as connection:
+            if (row := self._mine(connection, document_id, worker)) is None:
+                return
+            at = clock(connection) + timedelta(seconds=pause_s)
+            self._queued_again(connection, row, by=worker, detail=error, error=error, next_attempt_at=at)
 
     def put_back(self, document_id: str, worker: str) -> None:
         """Return a document to the queue as if it had not been taken: the worker was told to stop."""
-        values = {"state": State.QUEUED.value, "claimed_by": None, "claimed_until": None}
         with writing(self.engine, self.path) as connection:
-            mine = update(documents).where(_held(document_id, worker))
-            connection.execute(mine.values(attempts=documents.c.attempts - 1, **values))
+            if (row := self._mine(connection, document_id, worker)) is not None:
+                why = "the worker was stopped"
+                self._queued_again(connection, row, by=worker, detail=why, attempts=row.attempts - 1)
 
     def release(self, workers: Sequence[str]) -> int:
         """Queue again what these workers held, and what any worker held for too long; says how many."""
-        held = or_(documents.c.claimed_by.in_(workers), documents.c.claimed_until < rows.now())
-        stuck = and_(documents.c.state == State.PROCESSING.value, or_(held, documents.c.claimed_by.is_(None)))
-        free = {"claimed_by": None, "claimed_until": None}
-        spent = and_(stuck, documents.c.attempts >= MAX_ATTEMPTS)
+        with reading(self.engine, self.path) as connection:  # most looks find nothing, and need no lock
+            if connection.execute(select(documents.c.id).where(_stuck(workers, clock(connection)))).first() is None:
+                return 0
+        queued = 0
         with writing(self.engine, self.path) as connection:
-            given_up = update(documents).where(spent).values(state=State.FAILED.value, error=GIVEN_UP, **free)
-            connection.execute(given_up)
-            return connection.execute(update(documents).where(stuck).values(state=State.QUEUED.value, **free)).rowcount
+            stuck = select(documents).where(_stuck(workers, clock(connection)))
+            for row in connection.execute(stuck.with_for_update(skip_locked=True)).all():
+                if row.attempts > RETRIES:
+                    self._failed(connection, row, STOPPED_PROGRAM, by=SYSTEM)
+                else:
+                    self._queued_again(connection, row, by=SYSTEM, detail="its worker was not heard of any more")
+                    queued += 1
+        return queued
 
     def claimants(self) -> list[str]:
         """The workers that hold documents now."""
@@ -105,11 +183,29 @@ class SqlQueue(SqlVersions):
         with reading(self.engine, self.path) as connection:
             return [str(name) for name in connection.execute(query).scalars()]
 
+    # ---------------------------------------------------------------------------------------------------------- inside
+
+    def _queued_again(self, connection: Connection, row: Row[Any], *, by: str, detail: str, **values: Any) -> None:
+        if row.rework is not None:
+            self._rework(connection, row, "queued", by=by, detail=detail, **FREE, **values)
+        else:
+            move(connection, row, State.QUEUED, by=by, detail=detail, **FREE, **values)
+
+    @staticmethod
+    def _mine(connection: Connection, document_id: str, worker: str) -> Row[Any] | None:
+        return connection.execute(select(documents).where(_held(document_id, worker))).first()
+
+
+def _in_work() -> ColumnElement[bool]:
+    return or_(documents.c.state == State.PROCESSING.value, documents.c.rework == "processing")
+
 
 def _held(document_id: str, worker: str) -> ColumnElement[bool]:
     """The document, while this worker holds it."""
-    return and_(
-        documents.c.id == document_id,
-        documents.c.state == State.PROCESSING.value,
-        documents.c.claimed_by == worker,
-    )
+    return and_(documents.c.id == document_id, _in_work(), documents.c.claimed_by == worker)
+
+
+def _stuck(workers: Sequence[str], now: datetime) -> ColumnElement[bool]:
+    """What nobody works on any more, though it is said to be in work."""
+    lost = or_(documents.c.claimed_by.in_(workers), documents.c.claimed_until < now, documents.c.claimed_by.is_(None))
+    return and_(_in_work(), lost)

@@ -47,6 +47,16 @@ class SqlReindex(SqlShelf):
             return int(newest)
         return int(known)
 
+    def switch_when_whole(self, embedder: str) -> int | None:
+        """Switch if everything was to be embedded anew with this embedder and now is; else nothing."""
+        with reading(self.engine, self.path) as connection:
+            begun = self._fact(connection, "reindex_after")
+            if begun is None or self._fact(connection, "reindex_to") != embedder:
+                return None
+            if connection.execute(select(documents.c.id).where(_stale(embedder, int(begun))).limit(1)).first():
+                return None
+        return self.switch(embedder)
+
     def switch(self, embedder: str) -> int | None:
         """Put the generations of this embedder in use, all at once, and drop the others; says how many.
 
@@ -62,9 +72,10 @@ class SqlReindex(SqlShelf):
                 return None
             flip = update(documents).where(documents.c.generation.is_not(None)).values(generation=newest)
             count = connection.execute(flip).rowcount
+            connection.execute(update(documents).where(documents.c.rework == "queued").values(rework=None))
             used = select(documents.c.generation).where(documents.c.generation.is_not(None))
             connection.execute(delete(generations).where(generations.c.id.not_in(used)))
-            connection.execute(delete(facts).where(facts.c.key.in_(["embedder", "reindex_after"])))
+            connection.execute(delete(facts).where(facts.c.key.in_(["embedder", "reindex_after", "reindex_to"])))
             connection.execute(insert(facts).values(key="embedder", value=embedder))
             self._touch(connection)
             return count

@@ -169,6 +169,10 @@ def _entry(row: Row[Any], tags: tuple[str, ...], journeys: tuple[str, ...]) -> E
         added_by=row.added_by,
         processed_at=row.processed_at.replace(tzinfo=UTC) if row.processed_at else None,
         took_s=row.took_s,
+        attempts=row.attempts,
+        next_attempt_at=row.next_attempt_at.replace(tzinfo=UTC) if row.next_attempt_at else None,
+        rework=row.rework,
+        revision=row.revision,
     )
 
 

@@ -6,19 +6,21 @@ from collections.abc import Iterator
 from typing import Any
 
 import numpy as np
-from sqlalchemy import Connection, Row, and_, func, select, text
+from sqlalchemy import Connection, Row, func, select, text
 
 from citewell.adapters.store import codec
+from citewell.adapters.store.originals import fetch, strays
 from citewell.adapters.store.rows import chunks_of, hashed
 from citewell.adapters.store.schema import chunks, documents, generations, originals
 from citewell.adapters.store.schema import library as facts
-from citewell.errors import CitewellError
+from citewell.errors import CitewellError, NotFound
 from citewell.ingest.postings import unpack
 from citewell.ports import Verification
+from citewell.ports.blobs import Blobs
 from citewell.types import State
 
 
-def verify(connection: Connection, embedder: str | None) -> Verification:
+def verify(connection: Connection, embedder: str | None, blobs: Blobs | None = None) -> Verification:
     """Check every document version; a problem names the document and what to do is always: add it again."""
     problems = [f"The database file is damaged: {row[0]}" for row in _integrity(connection) if row[0] != "ok"]
     joined = documents.outerjoin(generations, generations.c.id == documents.c.generation)
@@ -26,11 +28,15 @@ def verify(connection: Connection, embedder: str | None) -> Verification:
     query = select(documents, generations.c.embedder.label("made_by"), *columns).select_from(joined)
     checked = chunk_count = sentence_count = 0
     for row in connection.execute(query.order_by(documents.c.id)).yield_per(20):
-        problems += [f"{row.id} ({row.name}): {problem}" for problem in _document(connection, row, embedder)]
+        problems += [f"{row.id} ({row.name}): {problem}" for problem in _document(connection, row, embedder, blobs)]
         checked += 1
         chunk_count += row.chunk_count or 0
         sentence_count += row.sentence_count or 0
     problems += _strays(connection)
+    if blobs is not None and (lost := strays(connection, blobs)):
+        problems.append(
+            f"{len(lost)} files in {blobs.name} belong to no document: `citewell evidence reingest --cleanup`"
+        )
     return Verification(checked, chunk_count, sentence_count, tuple(problems))
 
 
@@ -40,10 +46,12 @@ def _integrity(connection: Connection) -> list[Row[Any]]:
     return [*connection.execute(text("PRAGMA integrity_check")), *connection.execute(text("PRAGMA foreign_key_check"))]
 
 
-def _document(connection: Connection, row: Row[Any], embedder: str | None) -> Iterator[str]:
+def _document(connection: Connection, row: Row[Any], embedder: str | None, blobs: Blobs | None) -> Iterator[str]:
     """What is wrong with one document version."""
-    kept = and_(originals.c.tenant == row.tenant, originals.c.content_hash == row.content_hash)
-    data = connection.execute(select(originals.c.data).where(kept)).scalar()
+    try:
+        data = fetch(connection, row.tenant, row.content_hash, blobs)
+    except NotFound:
+        data = None
     if data is None:
         yield "its original file is missing"
     elif hashed(data) != row.content_hash:

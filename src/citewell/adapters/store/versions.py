@@ -6,17 +6,19 @@ import uuid
 from dataclasses import replace
 from typing import Any
 
-from sqlalchemy import Connection, and_, exists, func, insert, select, true, update
+from sqlalchemy import Connection, and_, exists, func, insert, select, true
 
-from citewell.adapters.store import rows
+from citewell.adapters.store import originals, rows
 from citewell.adapters.store.access import PUBLIC, visible
 from citewell.adapters.store.engine import reading, writing
-from citewell.adapters.store.schema import document_tags, documents, originals
+from citewell.adapters.store.history import move, note
+from citewell.adapters.store.schema import document_tags, documents
 from citewell.adapters.store.schema import library as facts
 from citewell.adapters.store.shelf import SqlShelf
 from citewell.errors import EmbedderMismatch, NotFound, ScopeRefused
 from citewell.ports import Reading
-from citewell.types import EVERY, Entry, Filing, Scope, Source, State
+from citewell.ports.blobs import Blobs
+from citewell.types import EVERY, OWNER_ID, Entry, Filing, Scope, Source, State
 
 PUBLIC_ONLY = frozenset({PUBLIC})
 NO_SUCH_DOCUMENT = "There is no such document here. `citewell list` shows the ids."
@@ -24,6 +26,9 @@ NO_SUCH_DOCUMENT = "There is no such document here. `citewell list` shows the id
 
 class SqlVersions(SqlShelf):
     """The writing side: each version follows the last one of its lineage."""
+
+    blobs: Blobs | None = None
+    """Where original files are kept outside of the library; None: in it."""
 
     def same(self, source: Source, *, subject: str | None, scope: Scope) -> Entry | None:
         """The current document with the same bytes, if there is one."""
@@ -44,6 +49,7 @@ class SqlVersions(SqlShelf):
 
     def add(self, source: Source, reading: Reading, *, filing: Filing, scope: Scope) -> Entry:
         """Store a document and make it current, superseding what it replaces, in one transaction."""
+        self._keep_outside(source, scope)
         with writing(self.engine, self.path) as connection:
             return self.add_within(connection, source, reading, filing=filing, scope=scope)
 
@@ -56,11 +62,22 @@ class SqlVersions(SqlShelf):
             return same
         title = filing.title or reading.document.title
         document_id = self._insert(connection, source, filing, scope, title)
-        self._make_current(connection, document_id, reading, filing.title)
+        by = filing.added_by or OWNER_ID
+        move(connection, self._row(connection, document_id), State.PROCESSING, by=by)
+        self._make_current(connection, document_id, reading, filing.title, by=by)
         return self._entry(connection, document_id)
 
+    def _keep_outside(self, source: Source, scope: Scope) -> None:
+        """Hand the bytes to the store outside, if there is one, before the library speaks of them."""
+        if self.blobs is not None:
+            self.blobs.put(originals.key_of(scope.tenant, rows.hashed(source.data)), source.data)
+
+    @staticmethod
+    def _row(connection: Connection, document_id: str) -> Any:
+        return connection.execute(select(documents).where(documents.c.id == document_id)).one()
+
     def _insert(self, connection: Connection, source: Source, filing: Filing, scope: Scope, title: str | None) -> str:
-        """A queued row that is not current yet, with its bytes and filing."""
+        """A row that waits and is not current yet, with its bytes and filing."""
         refuse_illegal(filing)
         document_id = str(uuid.uuid4())
         content_hash = rows.hashed(source.data)
@@ -72,7 +89,7 @@ class SqlVersions(SqlShelf):
                 lineage=before.lineage if before else document_id,
                 version=self._next_version(connection, before.lineage) if before else 1,
                 is_current=False,
-                state=State.QUEUED.value,
+                state=State.PENDING.value,
                 name=source.name,
                 title=title or source.name,
                 media_type="",
@@ -87,11 +104,10 @@ class SqlVersions(SqlShelf):
                 **rows.chunking_columns(filing.chunking),
             )
         )
-        kept = and_(originals.c.tenant == scope.tenant, originals.c.content_hash == content_hash)
-        if connection.execute(select(originals.c.tenant).where(kept)).first() is None:
-            row = {"tenant": scope.tenant, "content_hash": content_hash, "data": source.data}
-            connection.execute(insert(originals).values(row))
+        originals.keep(connection, scope.tenant, content_hash, source.data, self.blobs)
         rows.replace_filing(connection, document_id, self._inherited(connection, filing, before))
+        made = self._row(connection, document_id)
+        note(connection, made, "added", by=filing.added_by or OWNER_ID, state=State.PENDING)
         return document_id
 
     @staticmethod
@@ -156,18 +172,22 @@ class SqlVersions(SqlShelf):
         query = select(func.max(documents.c.version)).where(documents.c.lineage == lineage)
         return int(connection.execute(query).scalar_one()) + 1
 
-    def _make_current(self, connection: Connection, document_id: str, reading: Reading, title: str | None) -> None:
+    def _make_current(
+        self, connection: Connection, document_id: str, reading: Reading, title: str | None, *, by: str
+    ) -> None:
         """Write the generation, then flip: this version answers from now on, the last one no more."""
         self._check_embedder(connection, reading.embedder)
         generation = rows.insert_generation(connection, document_id, reading)
-        row = connection.execute(select(documents).where(documents.c.id == document_id)).one()
+        row = self._row(connection, document_id)
         older = and_(documents.c.lineage == row.lineage, documents.c.id != document_id, documents.c.is_current)
         stamp = self._touch(connection, row.tenant)
-        retired = {"is_current": False, "state": State.SUPERSEDED.value, "current_until": stamp}
-        connection.execute(update(documents).where(older).values(**retired))
+        for old in connection.execute(select(documents).where(older)).all():
+            retired = {"is_current": False, "current_until": stamp, "rework": None}
+            move(connection, old, State.SUPERSEDED, by=by, detail=f"version {row.version}", **retired)
         columns = rows.read_columns(reading, title)
-        columns |= {"generation": generation, "is_current": True, "current_from": stamp}
-        connection.execute(update(documents).where(documents.c.id == document_id).values(**columns))
+        columns |= {"generation": generation, "is_current": True, "current_from": stamp, "next_attempt_at": None}
+        del columns["state"]
+        move(connection, row, State.COMPLETED, by=by, detail=f"{len(reading.chunks)} passages", **columns)
 
     def _check_embedder(self, connection: Connection, fingerprint: str) -> None:
         known = self._fact(connection, "embedder")
@@ -176,7 +196,7 @@ class SqlVersions(SqlShelf):
         elif known != fingerprint:
             raise EmbedderMismatch(
                 f"This library's vectors were made by {known}, not by {fingerprint}. "
-                "Run `citewell reindex` to embed all of it again, or set the embedder back."
+                "Run `citewell evidence reingest` to embed all of it again, or set the embedder back."
             )
 
     def _entry(self, connection: Connection, document_id: str, scope: Scope | None = None) -> Entry:

@@ -1,0 +1,69 @@
+"""Every change of a document goes through here: a legal step, written down with who and when."""
+
+from __future__ import annotations
+
+from datetime import UTC
+from typing import Any
+
+from sqlalchemy import Connection, Row, insert, update
+
+from citewell.adapters.store.clock import clock
+from citewell.adapters.store.schema import document_history, documents
+from citewell.errors import EditConflict, InputError
+from citewell.types import State
+from citewell.types.lifecycle import Change, is_step
+
+NO_SUCH_STEP = "A document that is {before} cannot become {after}. Nothing was changed."
+CHANGED_MEANWHILE = (
+    "Somebody else has changed this document since you opened it (it is at revision {now}, you had {yours}). "
+    "Nothing was changed: load it again and make your change there."
+)
+
+
+def note(
+    connection: Connection, row: Row[Any], change: str, *, by: str, state: State | None, detail: str | None = None
+) -> None:
+    """Write down what became of a document version."""
+    connection.execute(
+        insert(document_history).values(
+            tenant=row.tenant,
+            document_id=row.id,
+            lineage=row.lineage,
+            version=row.version,
+            at=clock(connection),
+            by=by,
+            change=change,
+            state=None if state is None else state.value,
+            detail=detail,
+        )
+    )
+
+
+def move(
+    connection: Connection, row: Row[Any], after: State, *, by: str, detail: str | None = None, **values: Any
+) -> None:
+    """Take a document from its state to the next, where the table of steps allows that."""
+    before = State(row.state)
+    if not is_step(before, after):
+        raise InputError(NO_SUCH_STEP.format(before=before.value, after=after.value))
+    connection.execute(update(documents).where(documents.c.id == row.id).values(state=after.value, **values))
+    note(connection, row, after.value, by=by, state=after, detail=detail)
+
+
+def refuse_stale(row: Row[Any], revision: int | None) -> None:
+    """Refuse an edit of a document that somebody else has edited meanwhile."""
+    if revision is not None and row.revision != revision:
+        raise EditConflict(CHANGED_MEANWHILE.format(now=row.revision, yours=revision))
+
+
+def change_of(row: Row[Any]) -> Change:
+    """A row of the history."""
+    return Change(
+        document_id=row.document_id,
+        version=row.version,
+        at=row.at.replace(tzinfo=UTC),
+        by=row.by,
+        change=row.change,
+        state=None if row.state is None else State(row.state),
+        detail=row.detail,
+    )

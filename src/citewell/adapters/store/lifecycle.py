@@ -1,0 +1,242 @@
+"""What people do to documents beside adding them: withdraw, restore, try again, read a second time; and the history."""
+
+from __future__ import annotations
+
+from datetime import UTC, datetime, timedelta
+from typing import Any
+
+from sqlalchemy import ColumnElement, Connection, Row, and_, delete, func, insert, or_, select, update
+
+from citewell.adapters.store import originals
+from citewell.adapters.store.access import visible
+from citewell.adapters.store.clock import clock
+from citewell.adapters.store.engine import reading, writing
+from citewell.adapters.store.history import change_of, move, note, refuse_stale
+from citewell.adapters.store.schema import document_history, documents, generations, workers
+from citewell.adapters.store.schema import library as facts
+from citewell.adapters.store.versions import NO_SUCH_DOCUMENT, SqlVersions
+from citewell.errors import EmbedderMismatch, InputError, NotFound
+from citewell.types import Entry, Scope, State
+from citewell.types.lifecycle import Beat, Change, QueueStatus, Rework
+
+SILENT = timedelta(minutes=2)
+"""Who was not heard of for so long does not work."""
+FORGOTTEN = timedelta(days=1)
+"""Who was not heard of for so long is no longer listed."""
+FRESH: dict[str, Any] = {"attempts": 0, "next_attempt_at": None, "error": None}
+
+
+class SqlLifecycle(SqlVersions):
+    """Changes that a person asks for; each is one transaction, checked against what others did, and written down."""
+
+    def withdraw(self, document_id: str, scope: Scope, *, by: str, revision: int | None = None) -> Entry:
+        """Take the current version out of search; it is kept, and can be restored."""
+        with writing(self.engine, self.path) as connection:
+            row = self._editable(connection, document_id, scope, revision)
+            if not row.is_current:
+                raise InputError(f"Only a document that answers can be withdrawn; this one is {row.state}.")
+            stamp = self._touch(connection, row.tenant)
+            columns = {"is_current": False, "current_until": stamp, "rework": None, "revision": row.revision + 1}
+            move(connection, row, State.WITHDRAWN, by=by, claimed_by=None, claimed_until=None, **columns)
+            return self._entry(connection, document_id)
+
+    def restore(self, document_id: str, scope: Scope, *, by: str, revision: int | None = None) -> Entry:
+        """Let a withdrawn document answer again."""
+        with writing(self.engine, self.path) as connection:
+            row = self._editable(connection, document_id, scope, revision)
+            if row.state != State.WITHDRAWN.value:
+                raise InputError(f"Only a withdrawn document can be restored; this one is {row.state}.")
+            family = and_(documents.c.lineage == row.lineage, documents.c.is_current)
+            if (current := connection.execute(select(documents.c.version).where(family)).scalar()) is not None:
+                raise InputError(f"Version {current} of this document answers now. Withdraw that one first.")
+            self._touch(connection, row.tenant)
+            columns = {"is_current": True, "current_until": None, "revision": row.revision + 1}
+            move(connection, row, State.COMPLETED, by=by, detail="restored", **columns)
+            return self._entry(connection, document_id)
+
+    def requeue(self, document_id: str, scope: Scope, *, by: str, revision: int | None = None) -> Entry:
+        """Queue a document again that could not be read."""
+        with writing(self.engine, self.path) as connection:
+            row = self._editable(connection, document_id, scope, revision)
+            if row.state not in (State.FAILED.value, State.PENDING.value, State.QUEUED.value):
+                raise InputError("Only a document that could not be read can be tried again.")
+            columns = FRESH | {"revision": row.revision + 1}
+            if row.state == State.QUEUED.value:  # it waits for its next attempt: now is as good
+                connection.execute(update(documents).where(documents.c.id == row.id).values(**columns))
+                note(connection, row, "retried", by=by, state=State.QUEUED)
+            else:
+                move(connection, row, State.QUEUED, by=by, detail="tried again", **columns)
+            return self._entry(connection, document_id)
+
+    def reread(
+        self, scope: Scope, *, by: str, embedder: str, document_id: str | None = None, revision: int | None = None
+    ) -> list[str]:
+        """Queue documents to be read a second time while they go on answering; the ids.
+
+        All of the library with another embedder: its vectors answer once every document has them.
+        """
+        with writing(self.engine, self.path) as connection:
+            known = self._fact(connection, "embedder")
+            is_new = known is not None and known != embedder
+            if document_id is not None:
+                if is_new:
+                    raise EmbedderMismatch(
+                        f"This library's vectors were made by {known}, not by {embedder}: one document cannot have "
+                        "others. Run `citewell evidence reingest` for all of it, or set the embedder back."
+                    )
+                rows = [self._editable(connection, document_id, scope, revision)]
+                if rows[0].generation is None:
+                    raise InputError(f"This document was never read; it is {rows[0].state}. Try it again instead.")
+            else:
+                mine = visible(scope) if not is_new else documents.c.generation.is_not(None)
+                again = select(documents).where(mine, documents.c.generation.is_not(None), documents.c.rework.is_(None))
+                rows = list(connection.execute(again if is_new else again.where(_stands())).all())
+            if is_new:
+                self._aim(connection, embedder)
+            for row in rows:
+                if row.rework is None:
+                    bumped = {"revision": row.revision + 1}
+                    self._rework(connection, row, "queued", by=by, **FRESH, **bumped)
+            return [row.id for row in rows]
+
+    def _aim(self, connection: Connection, embedder: str) -> None:
+        """Remember which embedder everything is embedded anew with, and where that began."""
+        connection.execute(delete(facts).where(facts.c.key == "reindex_to"))
+        connection.execute(insert(facts).values(key="reindex_to", value=embedder))
+        if self._fact(connection, "reindex_after") is None:
+            newest = connection.execute(select(func.max(generations.c.id))).scalar() or 0
+            connection.execute(insert(facts).values(key="reindex_after", value=str(newest)))
+
+    # ------------------------------------------------------------------------------------------------------- history
+
+    def history(self, document_id: str, scope: Scope) -> list[Change]:
+        """All that became of the versions of a document, oldest first; of one that is erased, for its owner alone."""
+        here = and_(document_history.c.tenant == scope.tenant, document_history.c.document_id == document_id)
+        with reading(self.engine, self.path) as connection:
+            lineage = connection.execute(
+                select(documents.c.lineage).where(documents.c.id == document_id, visible(scope))
+            ).scalar()
+            if lineage is None and scope == Scope.owner(scope.tenant):
+                is_there = connection.execute(select(documents.c.id).where(documents.c.id == document_id)).first()
+                if is_there is None:
+                    lineage = connection.execute(select(document_history.c.lineage).where(here)).scalar()
+            if lineage is None:
+                raise NotFound(NO_SUCH_DOCUMENT)
+            versions = select(documents.c.id).where(documents.c.lineage == lineage, visible(scope))
+            ids = {document_id, *connection.execute(versions).scalars()}
+            mine = and_(document_history.c.tenant == scope.tenant, document_history.c.document_id.in_(ids))
+            found = connection.execute(select(document_history).where(mine).order_by(document_history.c.number))
+            return [change_of(row) for row in found]
+
+    # ----------------------------------------------------------------------------------------------- queue and workers
+
+    def beat(
+        self, worker: str, embedder: str, *, document_id: str | None = None, done: int = 0, failed: int = 0
+    ) -> None:
+        """Say that a worker is there, and what it is at."""
+        with writing(self.engine, self.path) as connection:
+            now = clock(connection)
+            told = {"embedder": embedder, "beat_at": now, "document_id": document_id, "done": done, "failed": failed}
+            known = connection.execute(update(workers).where(workers.c.name == worker).values(**told)).rowcount
+            if not known:
+                connection.execute(insert(workers).values(name=worker, started_at=now, **told))
+                connection.execute(delete(workers).where(workers.c.beat_at < now - FORGOTTEN))
+
+    def leave(self, worker: str) -> None:
+        """Say that a worker ends."""
+        with writing(self.engine, self.path) as connection:
+            connection.execute(delete(workers).where(workers.c.name == worker))
+
+    def status(self, scope: Scope) -> QueueStatus:
+        """How the queue of a tenant stands, and who works on all of them."""
+        mine = visible(scope)
+        waiting = and_(mine, documents.c.state == State.QUEUED.value)
+        by_state = select(documents.c.state, func.count()).where(mine).group_by(documents.c.state)
+        rereading = select(func.count()).select_from(documents).where(mine, documents.c.rework.is_not(None))
+        with reading(self.engine, self.path) as connection:
+            now = clock(connection)
+            counted = {State(state): int(count) for state, count in connection.execute(by_state)}
+            oldest = connection.execute(select(func.min(documents.c.added_at)).where(waiting)).scalar()
+            later = and_(mine, documents.c.next_attempt_at.is_not(None))
+            soonest = connection.execute(select(func.min(documents.c.next_attempt_at)).where(later)).scalar()
+            beats = connection.execute(select(workers).order_by(workers.c.name)).all()
+            return QueueStatus(
+                states={state: counted.get(state, 0) for state in State},
+                rereading=connection.execute(rereading).scalar_one(),
+                oldest_waiting_at=_aware(oldest),
+                next_attempt_at=_aware(soonest),
+                reembedding_to=self._fact(connection, "reindex_to"),
+                workers=tuple(_beat(row, now) for row in beats),
+            )
+
+    def due(self) -> int:
+        """How many documents wait for a worker now, of all tenants."""
+        with reading(self.engine, self.path) as connection:
+            waits = or_(documents.c.state == State.QUEUED.value, documents.c.rework == "queued")
+            is_due = or_(documents.c.next_attempt_at.is_(None), documents.c.next_attempt_at <= clock(connection))
+            return connection.execute(select(func.count()).select_from(documents).where(waits, is_due)).scalar_one()
+
+    def clean_up(self) -> int:
+        """Remove what nothing uses: readings of a broken-off re-embedding, and files outside of no document."""
+        with writing(self.engine, self.path) as connection:
+            gone = 0
+            if self._fact(connection, "reindex_after") is None:
+                used = select(documents.c.generation).where(documents.c.generation.is_not(None))
+                gone += connection.execute(delete(generations).where(generations.c.id.not_in(used))).rowcount
+            if self.blobs is not None:
+                lost = originals.strays(connection, self.blobs)
+                for key in lost:
+                    self.blobs.remove(key)
+                gone += len(lost)
+            silent = workers.c.beat_at < clock(connection) - SILENT
+            return gone + connection.execute(delete(workers).where(silent)).rowcount
+
+    # ---------------------------------------------------------------------------------------------------------- inside
+
+    @staticmethod
+    def _editable(connection: Connection, document_id: str, scope: Scope, revision: int | None) -> Row[Any]:
+        """A document that the scope may see, as the person who edits it has seen it last."""
+        row = connection.execute(select(documents).where(documents.c.id == document_id, visible(scope))).first()
+        if row is None:
+            raise NotFound(NO_SUCH_DOCUMENT)
+        refuse_stale(row, revision)
+        return row
+
+    @staticmethod
+    def _rework(
+        connection: Connection,
+        row: Row[Any],
+        now: Rework | None,
+        *,
+        by: str,
+        detail: str | None = None,
+        **values: Any,
+    ) -> None:
+        """Write down how far a second reading has come; the state stays as it is."""
+        connection.execute(update(documents).where(documents.c.id == row.id).values(rework=now, **values))
+        change = {"queued": "reread queued", "processing": "rereading", None: "reread failed"}[now]
+        note(connection, row, change, by=by, state=State(row.state), detail=detail)
+
+
+def _stands() -> ColumnElement[bool]:
+    """Versions that answer; older ones are read again only where their vectors must change."""
+    return and_(documents.c.is_current, documents.c.state == State.COMPLETED.value)
+
+
+def _aware(moment: datetime | str | None) -> datetime | None:
+    if isinstance(moment, str):
+        moment = datetime.fromisoformat(moment)
+    return None if moment is None else moment.replace(tzinfo=UTC)
+
+
+def _beat(row: Row[Any], now: datetime) -> Beat:
+    return Beat(
+        name=row.name,
+        embedder=row.embedder,
+        started_at=row.started_at.replace(tzinfo=UTC),
+        beat_at=row.beat_at.replace(tzinfo=UTC),
+        document_id=row.document_id,
+        done=row.done,
+        failed=row.failed,
+        is_silent=row.beat_at < now - SILENT,
+    )
