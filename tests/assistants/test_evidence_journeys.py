@@ -9,7 +9,7 @@ import pytest
 
 from citewell.adapters.store.journeys import JourneyChange
 from citewell.bootstrap import App
-from citewell.errors import ChangedMeanwhile, InputError, NotFound
+from citewell.errors import EditConflict, InputError, NotFound
 from citewell.types import EVERY, Entry, Filing, Scope, Source
 
 CLINIC = Scope.owner("local")
@@ -42,15 +42,15 @@ def test_a_journey_adds_its_documents_to_those_for_everyone_and_follows_at_once(
     back = app.journeys.add("Lower back pain", slug="back", description="For adults", scope=CLINIC, by="owner")
     app.journeys.add("Knee pain", scope=CLINIC, by="owner")
     assert found(app, None) == found(app, "back") == {"Walking", "Knees", "Pain"}
-    app.journeys.assign("back", [walk.id], scope=CLINIC)
-    (filed,) = app.journeys.assign("knee-pain", [knee.id], scope=CLINIC)
+    app.journeys.assign("back", [walk.id], scope=CLINIC, by="owner")
+    (filed,) = app.journeys.assign("knee-pain", [knee.id], scope=CLINIC, by="owner")
     assert filed.journeys == ("knee-pain",)
     assert (found(app, None), found(app, "back")) == ({"Pain"}, {"Walking", "Pain"})
     assert found(app, "knee-pain") == {"Knees", "Pain"}
-    (both,) = app.journeys.assign("knee-pain", [walk.id], scope=CLINIC)
+    (both,) = app.journeys.assign("knee-pain", [walk.id], scope=CLINIC, by="owner")
     assert both.journeys == ("back", "knee-pain")
     assert found(app, "knee-pain") == {"Walking", "Knees", "Pain"}
-    app.journeys.unassign("back", [walk.id], scope=CLINIC)
+    app.journeys.unassign("back", [walk.id], scope=CLINIC, by="owner")
     assert found(app, "back") == {"Pain"}
     assert app.library.current() == vectors  # nothing was embedded again
     told = {one.slug: one.documents for one in app.journeys.all(CLINIC)}
@@ -75,7 +75,7 @@ def test_documents_and_searches_follow_a_journey_to_its_new_slug(app: App, put: 
 def test_of_two_who_edit_a_journey_the_second_is_told(app: App) -> None:
     opened = app.journeys.add("Asthma", scope=CLINIC, by="owner")
     app.journeys.edit("asthma", JourneyChange("Asthma in adults"), revision=opened.revision, scope=CLINIC, by="ann")
-    with pytest.raises(ChangedMeanwhile, match="Load it again"):
+    with pytest.raises(EditConflict, match="Load it again"):
         app.journeys.edit("asthma", JourneyChange("Asthma, all"), revision=opened.revision, scope=CLINIC, by="bob")
     kept = app.journeys.one("asthma", CLINIC)
     assert (kept.name, kept.changed_by, kept.revision) == ("Asthma in adults", "ann", 2)
@@ -105,7 +105,7 @@ def test_a_newer_version_that_is_still_being_read_goes_along(app: App, put: Put)
     app.journeys.add("Back", scope=CLINIC, by="owner")
     newer = Source(b"Walking\n\nPeople with pain in the lower back should walk and swim.", "walk.txt")
     waiting = app.library.enqueue(newer, filing=Filing(replaces=walk.id), scope=CLINIC)
-    app.journeys.assign("back", [walk.id], scope=CLINIC)
+    app.journeys.assign("back", [walk.id], scope=CLINIC, by="owner")
     assert app.library.entry(waiting.id, CLINIC).journeys == ("back",)
 
 
@@ -125,19 +125,19 @@ def test_slugs_that_cannot_stand_in_an_address_are_refused(app: App, slug: str) 
 def test_no_tenant_and_nobody_without_the_tag_sees_a_journeys_documents(app: App, put: Put) -> None:
     walk = put("walk")
     app.journeys.add("Back", scope=CLINIC, by="owner")
-    app.journeys.assign("back", [walk.id], scope=CLINIC)
+    app.journeys.assign("back", [walk.id], scope=CLINIC, by="owner")
     app.refile(walk.id, Filing(tags=frozenset({"staff"})))
     assert app.journeys.all(OTHER) == []
     for call in (
         lambda: app.journeys.one("back", OTHER),
-        lambda: app.journeys.assign("back", [walk.id], scope=OTHER),
+        lambda: app.journeys.assign("back", [walk.id], scope=OTHER, by="owner"),
         lambda: app.journeys.remove("back", universal=True, scope=OTHER),
     ):
         with pytest.raises(NotFound):
             call()
     app.journeys.add("Back of theirs", slug="back", scope=OTHER, by="owner")
     with pytest.raises(NotFound):
-        app.journeys.assign("back", [walk.id], scope=OTHER)
+        app.journeys.assign("back", [walk.id], scope=OTHER, by="owner")
     outsider = replace(CLINIC, tags=frozenset(), journey=EVERY, subject=None)
     assert [(one.slug, one.documents) for one in app.journeys.all(outsider)] == [("back", 0)]
     app.journeys.remove("back", universal=True, scope=OTHER)

@@ -20,6 +20,7 @@ from citewell.types import Answer, Asker, Check, Chunk, Document, Entry, Filing,
 if TYPE_CHECKING:
     from citewell.adapters.embedding.remembered import Likeness
     from citewell.adapters.index.exact import ExactIndex
+    from citewell.adapters.store.catalogue import SqlCatalogue
     from citewell.adapters.store.journeys import SqlJourneys
     from citewell.adapters.store.people import SqlPeople
     from citewell.answer.desk import Desk
@@ -28,6 +29,7 @@ if TYPE_CHECKING:
     from citewell.answer.stream import Event
     from citewell.assistants.knowledge import Knowledge
     from citewell.bootstrap.chat import ChatRoom
+    from citewell.bootstrap.evidence import EvidenceRoom
     from citewell.bootstrap.guidelines import GuidelineShelf
     from citewell.clinical import Lexicon
     from citewell.ingest.library import Added
@@ -122,6 +124,13 @@ class App:
         return SqlPeople(self.library.engine, self.library.path)
 
     @cached_property
+    def catalogue(self) -> SqlCatalogue:
+        """The documents as those who keep them look at them."""
+        from citewell.adapters.store.catalogue import SqlCatalogue
+
+        return SqlCatalogue(self.library.engine, self.library.path)
+
+    @cached_property
     def journeys(self) -> SqlJourneys:
         """The care journeys that documents are filed under."""
         from citewell.adapters.store.journeys import SqlJourneys
@@ -165,6 +174,13 @@ class App:
         from citewell.bootstrap.chat import ChatRoom
 
         return ChatRoom(self)
+
+    @cached_property
+    def evidence(self) -> EvidenceRoom:
+        """The literature by care journey."""
+        from citewell.bootstrap.evidence import EvidenceRoom
+
+        return EvidenceRoom(self)
 
     @cached_property
     def desk(self) -> Desk:
@@ -298,6 +314,8 @@ class App:
         if is_assessment(record):
             return self.guidelines.replay(record, asker)
         setup = record.words["setup"]
+        if setup.get("assistant") == "evidence":
+            return self.evidence.replay(record, asker)
         desk = self.chat.desk(setup["guidelines"]) if setup.get("assistant") == "guidelines" else self.desk
         return desk.replay(answer_id, asker)
 

@@ -101,7 +101,7 @@ def assign(context: typer.Context, slug: Slug, documents: Documents, home: Home 
     """File documents under a journey too."""
     with opened(context, home) as library:
         ids = [library.find(one) for one in documents]
-        _tell_filed(library.journeys.assign(slug, ids, scope=library.scope_of_owner()), json=json)
+        _tell_filed(library.journeys.assign(slug, ids, scope=library.scope_of_owner(), by=OWNER_ID), json=json)
 
 
 @app.command()
@@ -109,7 +109,7 @@ def unassign(context: typer.Context, slug: Slug, documents: Documents, home: Hom
     """Take documents out of a journey; one that is in no other is for everyone then."""
     with opened(context, home) as library:
         ids = [library.find(one) for one in documents]
-        _tell_filed(library.journeys.unassign(slug, ids, scope=library.scope_of_owner()), json=json)
+        _tell_filed(library.journeys.unassign(slug, ids, scope=library.scope_of_owner(), by=OWNER_ID), json=json)
 
 
 def _line(one: Journey) -> str:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Callable, Iterable
 from dataclasses import dataclass, replace
 from datetime import UTC
 from typing import Any
@@ -11,12 +11,14 @@ from sqlalchemy import Connection, Row, and_, delete, func, insert, select, upda
 
 from citewell.adapters.store import rows
 from citewell.adapters.store.access import searchable, visible
+from citewell.adapters.store.catalogue import chosen
+from citewell.adapters.store.conversations import NO_SUCH_CONVERSATION
 from citewell.adapters.store.engine import reading, writing
+from citewell.adapters.store.history import note
 from citewell.adapters.store.schema import conversations, document_journeys, documents, journeys
 from citewell.adapters.store.shelf import SqlShelf
-from citewell.adapters.store.versions import NO_SUCH_DOCUMENT
-from citewell.errors import ChangedMeanwhile, InputError, NotFound
-from citewell.types import EVERY, Entry, Filing, Scope, State
+from citewell.errors import EditConflict, InputError, NotFound
+from citewell.types import EVERY, Asker, Entry, Filing, Scope, State
 from citewell.types.journeys import Journey, checked_description, checked_name, checked_slug, slug_of
 
 NO_SUCH_JOURNEY = "There is no such journey here. `citewell journeys list` shows them; without one, ask of all."
@@ -30,6 +32,9 @@ IN_USE = (
 STANDING = (State.PENDING, State.QUEUED, State.PROCESSING, State.COMPLETED, State.FAILED)
 
 
+Refile = Callable[[frozenset[str]], frozenset[str]]
+
+
 @dataclass(frozen=True, slots=True)
 class JourneyChange:
     """What is to change of a journey; None leaves it as it is."""
@@ -37,6 +42,15 @@ class JourneyChange:
     name: str | None = None
     slug: str | None = None
     description: str | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Placed:
+    """Where a document version stands now, as a scope sees it."""
+
+    state: State
+    is_current: bool
+    is_visible: bool
 
 
 class SqlJourneys(SqlShelf):
@@ -64,6 +78,26 @@ class SqlJourneys(SqlShelf):
         if found is None:
             raise NotFound(NO_SUCH_JOURNEY)
         return found
+
+    def held_in(self, conversation_id: str, asker: Asker, *, assistant: str) -> str | None:
+        """The journey that a conversation of the asker's is held in; None: that for everyone."""
+        mine = and_(conversations.c.tenant == asker.tenant, conversations.c.user_id == asker.user_id)
+        here = and_(mine, conversations.c.assistant == assistant, conversations.c.id == conversation_id)
+        with reading(self.engine, self.path) as connection:
+            row = connection.execute(select(conversations.c.journey).where(here)).first()
+        if row is None:
+            raise NotFound(NO_SUCH_CONVERSATION)
+        return None if row.journey is None else str(row.journey)
+
+    def placed(self, document_ids: Iterable[str], scope: Scope) -> dict[str, Placed]:
+        """What has become of document versions, in two queries; those that are no more are left out."""
+        ids = sorted(set(document_ids))
+        columns = select(documents.c.id, documents.c.state, documents.c.is_current)
+        mine = and_(documents.c.id.in_(ids), documents.c.tenant == scope.tenant)
+        with reading(self.engine, self.path) as connection:
+            seen = set(connection.execute(select(documents.c.id).where(mine, visible(scope))).scalars())
+            found = connection.execute(columns.where(mine)).all()
+        return {row.id: Placed(State(row.state), row.is_current, row.id in seen) for row in found}
 
     def current_slug(self, slug: str | None, scope: Scope) -> str | None:
         """What a slug that was written down once is called now."""
@@ -130,18 +164,18 @@ class SqlJourneys(SqlShelf):
             connection.execute(delete(document_journeys).where(mine))
             here = and_(journeys.c.tenant == scope.tenant, journeys.c.slug == known.slug)
             connection.execute(delete(journeys).where(here))
-            self._touch(connection)
+            self._touch(connection, scope.tenant)
         return int(changed)
 
-    def assign(self, slug: str, document_ids: Iterable[str], *, scope: Scope) -> list[Entry]:
+    def assign(self, slug: str, document_ids: Iterable[str], *, scope: Scope, by: str) -> list[Entry]:
         """File documents under a journey too; newer versions that are still being read go along."""
         wanted = self.one(slug, scope).slug
-        return self._refiled(document_ids, scope, lambda held: held | {wanted})
+        return self._refiled(document_ids, scope, by, lambda held: held | {wanted})
 
-    def unassign(self, slug: str, document_ids: Iterable[str], *, scope: Scope) -> list[Entry]:
+    def unassign(self, slug: str, document_ids: Iterable[str], *, scope: Scope, by: str) -> list[Entry]:
         """Take documents out of a journey; one that is in no other is for everyone then."""
         wanted = self.one(slug, scope).slug
-        return self._refiled(document_ids, scope, lambda held: held - {wanted})
+        return self._refiled(document_ids, scope, by, lambda held: held - {wanted})
 
     def known(self, slugs: Iterable[str], scope: Scope) -> frozenset[str]:
         """These journeys as they are called now; NotFound where one is not there."""
@@ -149,19 +183,23 @@ class SqlJourneys(SqlShelf):
 
     # ------------------------------------------------------------------------------------------------------- inside
 
-    def _refiled(self, document_ids: Iterable[str], scope: Scope, change: Any) -> list[Entry]:
+    def _refiled(self, document_ids: Iterable[str], scope: Scope, by: str, change: Refile) -> list[Entry]:
         with writing(self.engine, self.path) as connection:
-            chosen = _entries(connection, list(dict.fromkeys(document_ids)), scope)
-            lineages = {entry.lineage for entry in chosen}
+            named = chosen(connection, list(dict.fromkeys(document_ids)), scope)
+            lineages = {entry.lineage for entry in named}
             standing = and_(documents.c.lineage.in_(lineages), documents.c.tenant == scope.tenant)
             states = documents.c.state.in_([one.value for one in STANDING])
             query = select(documents.c.id).where(standing, states)
-            ids = {*connection.execute(query).scalars(), *(entry.id for entry in chosen)}
-            for entry in _entries(connection, sorted(ids), replace(scope, tags=frozenset({EVERY}))):
-                filing = Filing(journeys=frozenset(change(frozenset(entry.journeys))))
+            ids = {*connection.execute(query).scalars(), *(entry.id for entry in named)}
+            for entry in chosen(connection, sorted(ids), replace(scope, tags=frozenset({EVERY}))):
+                filing = Filing(journeys=change(frozenset(entry.journeys)))
                 rows.replace_filing(connection, entry.id, filing)
-            self._touch(connection)
-            return _entries(connection, [entry.id for entry in chosen], scope)
+                row = connection.execute(select(documents).where(documents.c.id == entry.id)).one()
+                bumped = update(documents).where(documents.c.id == entry.id)
+                connection.execute(bumped.values(revision=row.revision + 1))
+                note(connection, row, "refiled", by=by, state=entry.state)
+            self._touch(connection, scope.tenant)
+            return chosen(connection, [entry.id for entry in named], scope)
 
     @staticmethod
     def _held(connection: Connection, known: Journey, revision: int | None, scope: Scope, by: str) -> Row[Any]:
@@ -170,7 +208,7 @@ class SqlJourneys(SqlShelf):
         row = connection.execute(here).first()
         current = 0 if row is None else row.revision
         if current != (known.revision if revision is None else revision):
-            raise ChangedMeanwhile(CHANGED)
+            raise EditConflict(CHANGED)
         if row is None:
             _insert(connection, known, scope.tenant, by)
             row = connection.execute(here).one()
@@ -192,7 +230,7 @@ class SqlJourneys(SqlShelf):
         connection.execute(update(document_journeys).where(_of_tenant(old, scope)).values(journey=new))
         held = and_(conversations.c.tenant == scope.tenant, conversations.c.journey == old)
         connection.execute(update(conversations).where(held).values(journey=new))
-        self._touch(connection)
+        self._touch(connection, scope.tenant)
 
 
 def _insert(connection: Connection, new: Journey, tenant: str, by: str) -> None:
@@ -234,14 +272,3 @@ def _alone(connection: Connection, slug: str, scope: Scope) -> list[str]:
         .where(documents.c.tenant == scope.tenant, document_journeys.c.journey == slug, ~elsewhere.exists())
     )
     return list(connection.execute(query).scalars())
-
-
-def _entries(connection: Connection, ids: Sequence[str], scope: Scope) -> list[Entry]:
-    """These documents in this order; NotFound where the scope may not see one."""
-    found: dict[str, Entry] = {}
-    for batch in (ids[at : at + 400] for at in range(0, len(ids), 400)):
-        query = rows.ENTRY.where(documents.c.id.in_(batch), visible(replace(scope, journey=EVERY)))
-        found |= {one.id: one for one in rows.entries_of(connection, connection.execute(query).all())}
-    if len(found) != len(ids):
-        raise NotFound(NO_SUCH_DOCUMENT)
-    return [found[one] for one in ids]

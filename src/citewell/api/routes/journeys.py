@@ -11,6 +11,7 @@ from fastapi import APIRouter, Depends, Path, Query
 
 from citewell.adapters.store.journeys import JourneyChange
 from citewell.api import changes
+from citewell.api.admin import who
 from citewell.api.bodies.journeys import (
     SLUG,
     Assigned,
@@ -43,7 +44,7 @@ def all_journeys(site: Here, visitor: Reader) -> dict[str, Any]:
 def add_journey(site: Here, visitor: Governor, new: NewJourney) -> dict[str, Any]:
     """A new journey."""
     made = site.app.journeys.add(
-        new.name, slug=new.slug, description=new.description, scope=visitor.whole, by=visitor.user_id
+        new.name, slug=new.slug, description=new.description, scope=visitor.whole, by=who(visitor)
     )
     return asdict(made)
 
@@ -58,7 +59,7 @@ def one_journey(site: Here, visitor: Reader, slug: Slug) -> dict[str, Any]:
 def edit_journey(site: Here, visitor: Governor, slug: Slug, edit: JourneyEdit) -> dict[str, Any]:
     """Change name, slug or description; documents and conversations follow, nothing is embedded again."""
     change = JourneyChange(edit.name, edit.slug, edit.description)
-    made = site.app.journeys.edit(slug, change, revision=edit.revision, scope=visitor.whole, by=visitor.user_id)
+    made = site.app.journeys.edit(slug, change, revision=edit.revision, scope=visitor.whole, by=who(visitor))
     return asdict(made)
 
 
@@ -79,20 +80,22 @@ def remove_journey(
 def assign(site: Here, visitor: Editor, slug: Slug, given: Assigned) -> dict[str, Any]:
     """File documents under a journey too."""
     refuse_foreign(site, visitor, given.documents)
-    return _filed(site.app.journeys.assign(slug, given.documents, scope=visitor.whole))
+    return _filed(site.app.journeys.assign(slug, given.documents, scope=visitor.whole, by=who(visitor)))
 
 
 @router.post("/{slug}/unassign", response_model=FiledAllShape, dependencies=[Depends(our_request)])
 def unassign(site: Here, visitor: Editor, slug: Slug, given: Assigned) -> dict[str, Any]:
     """Take documents out of a journey; one that is in no other is for everyone then."""
     refuse_foreign(site, visitor, given.documents)
-    return _filed(site.app.journeys.unassign(slug, given.documents, scope=visitor.whole))
+    return _filed(site.app.journeys.unassign(slug, given.documents, scope=visitor.whole, by=who(visitor)))
 
 
 def refuse_foreign(site: Site, visitor: Visitor, document_ids: Sequence[str]) -> None:
     """Refuse a change to documents that are not all the visitor's to change."""
     if not visitor.may("govern"):
-        changes.refuse_unless_theirs((site.entry(one, visitor.whole) for one in document_ids), visitor)
+        changes.refuse_unless_theirs(
+            site.app.catalogue.chosen(list(dict.fromkeys(document_ids)), visitor.whole), visitor
+        )
 
 
 def _filed(entries: Sequence[Entry]) -> dict[str, Any]:

@@ -1,0 +1,126 @@
+"""What the API and the pages for those who keep documents share: lists, edits, and actions on a selection."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any, Literal, assert_never
+
+from citewell.adapters.store.catalogue import Edit
+from citewell.adapters.store.library import NEVER_READ
+from citewell.api import changes
+from citewell.api.site import Site
+from citewell.api.visitor import Visitor
+from citewell.errors import CitewellError, InputError
+from citewell.types import Chunking, Entry, Scope, State
+
+Action = Literal["ingest", "withdraw", "restore", "erase"]
+MAX_CHOSEN = 1_000
+NONE_CHOSEN = "No document was chosen. Tick one or several in the list first."
+NEVER_DONE = frozenset({State.PENDING, State.QUEUED, State.FAILED})
+
+
+@dataclass(frozen=True, slots=True)
+class Outcome:
+    """What became of one document of a selection."""
+
+    document_id: str
+    title: str
+    is_done: bool
+    detail: str
+
+
+def who(visitor: Visitor) -> str:
+    """How the history names a visitor."""
+    return visitor.email or visitor.user_id
+
+
+def chosen(site: Site, visitor: Visitor, document_ids: Sequence[str]) -> list[Entry]:
+    """The documents of a selection, all of them the visitor's to change."""
+    ids = list(dict.fromkeys(document_ids))
+    if not ids:
+        raise InputError(NONE_CHOSEN)
+    if len(ids) > MAX_CHOSEN:
+        raise InputError(f"At most {MAX_CHOSEN:,} documents can be changed at once.")
+    entries = site.app.catalogue.chosen(ids, visitor.whole)
+    changes.refuse_unless_theirs(entries, visitor)
+    return entries
+
+
+def acted(site: Site, visitor: Visitor, action: Action, document_ids: Sequence[str]) -> list[Outcome]:
+    """Do the same to every document of a selection; one that it cannot be done to does not stop the others."""
+    entries = chosen(site, visitor, document_ids)
+    deed = _deed(site, visitor, action)
+    gone: set[str] = set()
+    found = []
+    for entry in entries:
+        if entry.id in gone:  # it went with another version
+            found.append(Outcome(entry.id, entry.title, is_done=True, detail="erased"))
+            continue
+        try:
+            detail, more = deed(entry)
+            gone |= more
+            found.append(Outcome(entry.id, entry.title, is_done=True, detail=detail))
+        except CitewellError as error:
+            found.append(Outcome(entry.id, entry.title, is_done=False, detail=str(error)))
+    if action == "ingest":
+        site.worker().nudge()
+    return found
+
+
+def _deed(site: Site, visitor: Visitor, action: Action) -> Callable[[Entry], tuple[str, set[str]]]:
+    """What is done to one document: the words for it, and which versions are no more."""
+    library, scope, by = site.app.library, visitor.whole, who(visitor)
+
+    def ingest(entry: Entry) -> tuple[str, set[str]]:
+        if entry.state in NEVER_DONE:
+            library.requeue(entry.id, scope, by=by)
+            return "queued", set()
+        library.reread(scope, by=by, embedder=site.loaded().embedder.fingerprint, document_id=entry.id)
+        return "queued to be read again; it goes on answering", set()
+
+    def withdraw(entry: Entry) -> tuple[str, set[str]]:
+        library.withdraw(entry.id, scope, by=by)
+        return "withdrawn from search; kept", set()
+
+    def restore(entry: Entry) -> tuple[str, set[str]]:
+        library.restore(entry.id, scope, by=by)
+        return "answers again", set()
+
+    def erase(entry: Entry) -> tuple[str, set[str]]:
+        family = site.app.catalogue.versions(entry.lineage, Scope.owner(entry.tenant))
+        changes.refuse_unless_theirs([entry] if entry.state in NEVER_READ else family, visitor)
+        return "erased", {one.id for one in library.erase(entry.id, scope, by=by)}
+
+    match action:
+        case "ingest":
+            return ingest
+        case "withdraw":
+            return withdraw
+        case "restore":
+            return restore
+        case "erase":
+            return erase
+        case _:
+            assert_never(action)
+
+
+def edited(site: Site, visitor: Visitor, document_id: str, said: Mapping[str, Any], revision: int | None) -> Entry:
+    """A document after an edit: journeys that exist, tags that the visitor may give, and nobody else's edit undone."""
+    before = site.entry(document_id, visitor.whole)
+    tags = visitor.filed(said.get("tags"), before=frozenset(before.tags))
+    journeys = said.get("journeys")
+    known = None if journeys is None else site.app.journeys.known(journeys, visitor.whole)
+    edit = Edit(said.get("title"), tags, known, said.get("chunking"))
+    return site.app.catalogue.edit(document_id, edit, scope=visitor.whole, by=who(visitor), revision=revision)
+
+
+def chunking(strategy: str, size: int, overlap: int) -> Chunking:
+    """How a document is cut, as a form says it."""
+    match strategy:
+        case "sections" | "headings":
+            return Chunking(strategy, size, overlap, "tokens")
+        case "characters":
+            return Chunking(strategy, size, overlap, "characters")
+        case _:
+            raise InputError("A document is cut by sections, headings or characters.")

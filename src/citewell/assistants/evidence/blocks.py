@@ -1,0 +1,22 @@
+"""Evidence as this assistant's prompt shows it: blocks that are named by their number alone."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+
+from citewell.types import Context, Evidence
+
+
+@dataclass(frozen=True, slots=True)
+class Block(Evidence):
+    """A passage whose name in the prompt is its number: the model cites [1], and so does the answer."""
+
+    @property
+    def alias(self) -> str:
+        return str(self.number)
+
+
+def numbered(context: Context) -> Context:
+    """The same context with its evidence as numbered blocks."""
+    blocks = (Block(one.number, one.hit, one.start, one.end, one.is_suspicious) for one in context.evidence)
+    return replace(context, evidence=tuple(blocks))
