@@ -55,9 +55,9 @@ def parse_phrase(text: str) -> Criteria:
     """
     original = text = _ARTICLE.sub("", " ".join(text.split()).strip(" ,.:;"))
     absences: list[Criteria] = []
-    if match := _EXCEPT.search(text):
-        absences.append(Absence(match.group().strip(" ()"), match.group("what")))
-        text = text[: match.start()] + text[match.end() :]
+    aside = _EXCEPT.search(text)
+    if aside:
+        text = text[: aside.start()] + text[aside.end() :]
     text = _DROPPED.sub("", re.sub(r"\s*\([^()]*\)", "", text))
     text, more = _particular(text)
     if match := _WITHOUT.search(text):
@@ -70,10 +70,25 @@ def parse_phrase(text: str) -> Criteria:
     if detail and not is_known(text) and is_known(detail):
         text, detail = f"{text} {detail}", None  # “symptoms that suggest …”: what is suggested is the finding
     pieces = _pieces(text, more)
-    findings = [_finding(piece, inherited, shared, detail) for piece, inherited in pieces]
+    findings: list[Criteria] = [_finding(piece, inherited, shared, detail) for piece, inherited in pieces]
     if not findings or any(isinstance(one, NeedsReading) for one in findings):
         return NeedsReading(original)
+    if aside:
+        findings = _but_not(findings, aside)
     return all_of(any_of(*findings), *absences)
+
+
+def _but_not(findings: list[Criteria], aside: re.Match[str]) -> list[Criteria]:
+    """What brackets exclude, with the findings that end in the word before them, and with no other.
+
+    >>> from citewell.assistants.guidelines.criteria import render
+    >>> render(parse_phrase("ascites and/or a pelvic or abdominal mass (which is not obviously uterine fibroids)"))
+    'ascites OR ((pelvic mass OR abdominal mass) AND no uterine fibroids)'
+    """
+    head = aside.string[: aside.start()].split()[-1:]
+    meant = [one for one in findings if isinstance(one, Finding) and one.phrase.split()[-1:] == head] or findings
+    others = [one for one in findings if one not in meant]
+    return [*others, all_of(any_of(*meant), Absence(aside.group().strip(" ()"), aside.group("what")))]
 
 
 def _taken_out(text: str) -> tuple[str, tuple[Quality, ...]]:
