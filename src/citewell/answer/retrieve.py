@@ -62,26 +62,41 @@ class Found:
 
 def retrieve(question: str, *, scope: Scope, search: Search, limit: int = 10, controls: Controls = CONTROLS) -> Found:
     """The passages nearest to a question among what the scope may see."""
-    question = _checked(question)
-    if question.casefold().startswith("why"):
-        controls = replace(controls, explaining_share=1.0)
+    return retrieve_all([question], scope=scope, search=search, limit=limit, controls=controls)[0]
+
+
+def retrieve_all(
+    questions: Sequence[str], *, scope: Scope, search: Search, limit: int = 10, controls: Controls = CONTROLS
+) -> list[Found]:
+    """The same of several questions; whatever has to be embedded for them is embedded at once."""
+    asked = [_checked(question) for question in questions]
     known = search.library.embedder()
     if known is not None and known != search.embedder.fingerprint:
         raise EmbedderMismatch(
             f"This library's vectors were made by {known}, and the embedder in use is {search.embedder.fingerprint}. "
             "Run `citewell evidence reingest`, or set the embedder back."
         )
-    expansions = expand(question, lexicon=search.lexicon)
-    weights = weighted_terms(question, expansions)
-    vector = question_vector(question, expansions, search.embedder)
+    expansions = [expand(question, lexicon=search.lexicon) for question in asked]
+    vectors = question_vectors(asked, expansions, search.embedder)
+    found = []
+    for question, added, vector in zip(asked, expansions, vectors, strict=True):
+        weighed = replace(controls, explaining_share=1.0) if question.casefold().startswith("why") else controls
+        weights = weighted_terms(question, added)
+        found.append(Found(_hits(vector, weights, scope=scope, search=search, limit=limit, controls=weighed), added))
+    return found
+
+
+def _hits(
+    vector: Vector, weights: dict[str, float], *, scope: Scope, search: Search, limit: int, controls: Controls
+) -> tuple[Hit, ...]:
+    """The passages nearest to one vector and its words, best first."""
     wanted = max(controls.candidates(limit), MIN_CANDIDATES)
     candidates = search.index.candidates(vector, weights, scope=scope, limit=wanted)
     if not candidates:
-        return Found((), expansions)
+        return ()
     ranked = _fused(candidates, search.library.sentences(candidates), vector, keep=controls.candidates(limit))
     hits = search.library.hits(ranked, scope)
-    explained = [_with_terms(hit, weights) for hit in rank(hits, limit=limit, controls=controls)]
-    return Found(tuple(explained), expansions)
+    return tuple(_with_terms(hit, weights) for hit in rank(hits, limit=limit, controls=controls))
 
 
 def weighted_terms(question: str, expansions: Sequence[Expansion]) -> dict[str, float]:
@@ -100,12 +115,19 @@ def weighted_terms(question: str, expansions: Sequence[Expansion]) -> dict[str, 
     return weights
 
 
-def question_vector(question: str, expansions: Sequence[Expansion], embedder: Embedder) -> Vector:
-    """The question's vector: between its two spellings, and between a person's words and the names for them."""
-    vectors = embedder.embed([question, *_other_wordings(question, expansions)])
-    mean: Vector = vectors[0] + OTHER_WEIGHT * vectors[1:].sum(axis=0)
-    mean /= max(float(np.linalg.norm(mean)), 1e-9)
-    return mean
+def question_vectors(
+    questions: Sequence[str], expansions: Sequence[Sequence[Expansion]], embedder: Embedder
+) -> list[Vector]:
+    """Each question's vector: between its two spellings, and between a person's words and the names for them."""
+    wordings = [[one, *_other_wordings(one, added)] for one, added in zip(questions, expansions, strict=True)]
+    vectors = embedder.embed([wording for several in wordings for wording in several])
+    found, at = [], 0
+    for several in wordings:
+        mean: Vector = vectors[at] + OTHER_WEIGHT * vectors[at + 1 : at + len(several)].sum(axis=0)
+        mean /= max(float(np.linalg.norm(mean)), 1e-9)
+        found.append(mean)
+        at += len(several)
+    return found
 
 
 def _other_wordings(question: str, expansions: Sequence[Expansion]) -> list[str]:
