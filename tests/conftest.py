@@ -7,13 +7,16 @@ from pathlib import Path
 
 import pytest
 
+from citewell.adapters.embedding.engine import Backend
 from citewell.adapters.embedding.minilm import MiniLM
 from citewell.adapters.embedding.tokenizer import WordPiece
 from citewell.adapters.parsers import all_parsers
 from citewell.bootstrap import App, build
 from citewell.config import Settings
 from citewell.ingest.read import Reader
+from citewell.samples import sample_files
 from citewell.types import Limits
+from tests.once import OneMiniLM, once, run_folder
 from tests.postgres import postgres_server, postgres_url
 
 __all__ = ["postgres_server", "postgres_url"]
@@ -32,13 +35,39 @@ def shared_data() -> Path:
 @pytest.fixture(scope="session")
 def model_cache(tmp_path_factory: pytest.TempPathFactory) -> Path:
     """Where the model's graph is built, once for all tests."""
-    return tmp_path_factory.mktemp("model")
+    return run_folder(tmp_path_factory) / "model"
+
+
+@pytest.fixture(scope="session", autouse=True)
+def one_model(tmp_path_factory: pytest.TempPathFactory) -> Iterator[MiniLM]:
+    """The built-in model, given to every library of this process whose settings do not choose how to run it."""
+    folder = run_folder(tmp_path_factory)
+    made = OneMiniLM(folder / "model", folder / "vectors.sqlite")
+
+    def chosen(cache_dir: Path, backend: Backend = "auto") -> MiniLM:
+        return made if backend == "auto" else MiniLM(cache_dir, backend)
+
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr("citewell.adapters.embedding.minilm.MiniLM", chosen)
+        yield made
+    made.close()
 
 
 @pytest.fixture(scope="session")
-def embedder(model_cache: Path) -> MiniLM:
-    """The built-in model."""
-    return MiniLM(model_cache)
+def embedder(one_model: MiniLM) -> MiniLM:
+    """The built-in model, in which a text is computed once for all tests."""
+    return one_model
+
+
+@pytest.fixture(scope="session")
+def samples_home(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """A library that holds the samples; nobody changes it."""
+
+    def add(home: Path) -> None:
+        with build(Settings(home=home)) as app:
+            assert [outcome.error for outcome in app.add_all(sample_files())] == [None] * 4
+
+    return once(tmp_path_factory, "samples", add)
 
 
 @pytest.fixture(scope="session")
@@ -48,8 +77,7 @@ def reader(embedder: MiniLM) -> Reader:
 
 
 @pytest.fixture
-def app(tmp_path: Path, embedder: MiniLM) -> Iterator[App]:
+def app(tmp_path: Path) -> Iterator[App]:
     """An empty library in a folder of its own."""
     with build(Settings(home=tmp_path / "home")) as made:
-        made.__dict__["embedder"] = embedder  # the model is loaded once for all tests
         yield made

@@ -16,7 +16,6 @@ import citewell
 from citewell.api.app import create_app
 from citewell.api.serve import bind, server
 from citewell.bootstrap import App
-from citewell.samples import sample_files
 
 TOKEN = "a-token-for-tests"
 
@@ -47,15 +46,6 @@ def serving_app(app: App) -> Iterator[httpx.Client]:
         finally:
             running.should_exit = True
             thread.join()
-
-
-@pytest.fixture(scope="session")
-def samples_home(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """A library that holds the samples; nobody changes it."""
-    home = tmp_path_factory.mktemp("samples")
-    with citewell.open(home) as app:
-        assert [outcome.error for outcome in app.add_all(sample_files())] == [None] * 4
-    return home
 
 
 @pytest.fixture(scope="session")

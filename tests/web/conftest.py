@@ -17,7 +17,6 @@ from playwright.sync_api import Browser, BrowserContext, Page, Playwright, sync_
 import citewell
 from citewell.api.serve import bind, server
 from citewell.bootstrap import App
-from citewell.samples import sample_files
 
 TOKEN = "a-token-for-tests"
 FLAGS = ["--no-sandbox", "--disable-gpu", "--disable-background-networking"]
@@ -51,14 +50,6 @@ def serving(home: Path) -> Iterator[Served]:
 
 
 @pytest.fixture(scope="session")
-def samples_home(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    home = tmp_path_factory.mktemp("samples")
-    with citewell.open(home) as app:
-        assert [outcome.error for outcome in app.add_all(sample_files())] == [None] * 4
-    return home
-
-
-@pytest.fixture(scope="session")
 def served(samples_home: Path, tmp_path_factory: pytest.TempPathFactory) -> Iterator[Served]:
     """The samples, for tests that change nothing."""
     home = tmp_path_factory.mktemp("read") / "home"
@@ -76,9 +67,8 @@ def own(samples_home: Path, tmp_path: Path) -> Iterator[Served]:
 
 
 @pytest.fixture
-def bare(samples_home: Path, tmp_path: Path) -> Iterator[Served]:
+def bare(tmp_path: Path) -> Iterator[Served]:
     """An empty library."""
-    shutil.copytree(samples_home / "cache", tmp_path / "home" / "cache")
     with serving(tmp_path / "home") as found:
         yield found
 

@@ -1,0 +1,103 @@
+"""What is slow to make is made once for a run, however many processes share the tests."""
+
+from __future__ import annotations
+
+import fcntl
+import os
+import sqlite3
+import threading
+from collections.abc import Callable
+from pathlib import Path
+
+import numpy as np
+import pytest
+from numpy.typing import NDArray
+
+from citewell.adapters.embedding.engine import Engine
+from citewell.adapters.embedding.minilm import MiniLM
+from citewell.ports import Vectors
+
+
+def run_folder(factory: pytest.TempPathFactory) -> Path:
+    """A folder that all processes of this run share."""
+    base = factory.getbasetemp()
+    folder = (base.parent if "PYTEST_XDIST_WORKER" in os.environ else base) / "once"
+    folder.mkdir(exist_ok=True)
+    return folder
+
+
+def once(factory: pytest.TempPathFactory, name: str, make: Callable[[Path], object]) -> Path:
+    """What `make` leaves at the path it is given: the first process that asks makes it, the others wait for it."""
+    path = run_folder(factory) / name
+    made = path.with_name(f"{name}.made")
+    with path.with_name(f"{name}.lock").open("w") as lock:
+        fcntl.flock(lock, fcntl.LOCK_EX)
+        if not made.exists():
+            make(path)
+            made.touch()
+    return path
+
+
+class Remembering:
+    """An engine that computes the vector of a text once for all tests: the same tokens give the same vector."""
+
+    def __init__(self, engine: Engine, file: Path) -> None:
+        self._engine = engine
+        self._lock = threading.Lock()
+        self._known: dict[bytes, bytes] = {}
+        self._kept = sqlite3.connect(file, timeout=60, isolation_level=None, check_same_thread=False)
+        for statement in ("PRAGMA journal_mode=WAL", "PRAGMA synchronous=OFF"):
+            self._kept.execute(statement)
+        self._kept.execute("CREATE TABLE IF NOT EXISTS vectors (tokens BLOB PRIMARY KEY, vector BLOB) WITHOUT ROWID")
+
+    @property
+    def name(self) -> str:
+        return self._engine.name
+
+    def run(self, ids: NDArray[np.int64]) -> Vectors:
+        """As the engine gives them."""
+        keys = [row.astype(np.uint16).tobytes() for row in ids]
+        new = [place for place, key in enumerate(keys) if not self._is_known(key)]
+        if new:
+            self._remember([keys[place] for place in new], self._engine.run(ids[new]))
+        return np.stack([np.frombuffer(self._known[key], np.float32) for key in keys])
+
+    def _is_known(self, key: bytes) -> bool:
+        if key not in self._known:
+            with self._lock:
+                found = self._kept.execute("SELECT vector FROM vectors WHERE tokens = ?", (key,)).fetchone()
+            if found:
+                self._known[key] = found[0]
+        return key in self._known
+
+    def _remember(self, keys: list[bytes], vectors: Vectors) -> None:
+        found = {key: vector.tobytes() for key, vector in zip(keys, vectors, strict=True)}
+        self._known |= found
+        with self._lock:
+            self._kept.execute("BEGIN IMMEDIATE")
+            self._kept.executemany("INSERT OR IGNORE INTO vectors VALUES (?, ?)", found.items())
+            self._kept.execute("COMMIT")
+
+    def close(self) -> None:
+        self._kept.close()
+
+
+class OneMiniLM(MiniLM):
+    """The built-in model, which remembers what it has computed."""
+
+    def __init__(self, cache_dir: Path, vectors: Path) -> None:
+        super().__init__(cache_dir)
+        self._vectors = vectors
+        self._opening = threading.Lock()
+        self._remembering: Remembering | None = None
+
+    @property
+    def engine(self) -> Engine:
+        with self._opening:
+            if self._remembering is None:
+                self._remembering = Remembering(super().engine, self._vectors)
+            return self._remembering
+
+    def close(self) -> None:
+        if self._remembering is not None:
+            self._remembering.close()
