@@ -120,7 +120,8 @@ def shortened(router: APIRouter) -> APIRouter:
 def create_app(app: App, *, token: str, host: str | None = None) -> FastAPI:
     """The web site of an open library; whoever shows the token is its owner."""
     keys = Keys(token)
-    here, safe = Site(app, keys), Safe(app.settings)
+    here = Site(app, keys)
+    safe = Safe(here)
 
     @asynccontextmanager
     async def lifespan(_site: FastAPI) -> AsyncIterator[None]:

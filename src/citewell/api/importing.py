@@ -11,7 +11,7 @@ from functools import partial
 from fastapi import Request
 
 from citewell.api.asking import in_turn
-from citewell.api.records import Room, equip, in_use
+from citewell.api.records import Room, in_use
 from citewell.api.requests import require_our_form
 from citewell.api.site import site_of
 from citewell.api.upload import Received, received, whole_body
@@ -63,7 +63,6 @@ def _outcome(room: Room, source: Source) -> Outcome:
     started = time.perf_counter()
     try:
         with in_use(room.profile):
-            equip(room.profile, room.site)
             imported = room.record.import_source(source)
     except VaultLocked:
         raise

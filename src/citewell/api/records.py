@@ -3,24 +3,24 @@
 from __future__ import annotations
 
 import threading
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
 from typing import Annotated
 from weakref import WeakKeyDictionary
 
 from fastapi import Depends, Path, Request
+from starlette.concurrency import run_in_threadpool
 
 from citewell.adapters.vault.header import Header
 from citewell.answer.desk import Desk
-from citewell.answer.stream import Done
-from citewell.api.asking import counted, in_turn
+from citewell.answer.stream import Done, Event
+from citewell.api.asking import answered
 from citewell.api.site import Site, site_of
 from citewell.api.visitor import Visitor, visitor_of
 from citewell.bootstrap.record_desk import make_record_desk
 from citewell.bootstrap.records import Record
 from citewell.bootstrap.vault import NO_SUCH_VAULT, Profile, Vaults
-from citewell.config import Settings
 from citewell.errors import NotFound, VaultLocked
 from citewell.types import Asker, Scope
 
@@ -28,16 +28,20 @@ from citewell.types import Asker, Scope
 class Safe:
     """All vaults of one server; those that were opened stay so until they are locked or idle for too long."""
 
-    def __init__(self, settings: Settings) -> None:
-        self._settings = settings
-        self.vaults = Vaults(settings)
+    def __init__(self, site: Site) -> None:
+        self._site = site
+        self.vaults = self._all()
         self._desks: WeakKeyDictionary[Profile, Desk] = WeakKeyDictionary()
         self._making = threading.Lock()
 
     def close(self) -> None:
         """Lock everything; a server may be started again."""
         self.vaults.close()
-        self.vaults = Vaults(self._settings)
+        self.vaults = self._all()
+
+    def _all(self) -> Vaults:
+        """One model reads and answers for all vaults of a server."""
+        return Vaults(self._site.app.settings, lender=self._site.loaded)
 
     def header(self, vault_id: str) -> Header:
         """A vault by its whole id."""
@@ -54,20 +58,13 @@ class Safe:
             return False
         return True
 
-    def desk(self, profile: Profile, site: Site) -> Desk:
+    def desk(self, profile: Profile) -> Desk:
         """Where an open record is asked; it goes when the vault is locked."""
         with self._making:
             found = self._desks.get(profile)
             if found is None:
-                equip(profile, site)
                 found = self._desks[profile] = make_record_desk(profile.app, profile.record.facts)
             return found
-
-
-def equip(profile: Profile, site: Site) -> None:
-    """Give an open vault the parts that the server has loaded: one model reads and answers for all of its vaults."""
-    app, whole = profile.app, site.loaded()
-    app.embedder, app.lexicon = whole.embedder, whole.lexicon
 
 
 @contextmanager
@@ -107,7 +104,7 @@ class Room:
 
     @property
     def desk(self) -> Desk:
-        return self.safe.desk(self.profile, self.site)
+        return self.safe.desk(self.profile)
 
     @property
     def base(self) -> str:
@@ -150,22 +147,23 @@ Known = Annotated[Header, Depends(known_vault)]
 Opened = Annotated[Room, Depends(room_of)]
 
 
-async def asked(room: Room, visitor: Visitor, question: str, *, conversation_id: str | None) -> Done:
-    """The answer to a question, on record inside the vault."""
+async def begun(room: Room, visitor: Visitor, question: str, *, conversation_id: str | None) -> Iterator[Event]:
+    """An answer that will be written as it is read; what is wrong with the question is raised now."""
     room.site.take_ask(visitor)
 
-    def work() -> Done:
+    def begin() -> Iterator[Event]:
         with in_use(room.profile):
-            return room.desk.answer(question, asker=room.asker, conversation_id=conversation_id)
+            return room.desk.ask(question, asker=room.asker, conversation_id=conversation_id)
 
-    return await _counted(room.site, work)
+    events = await run_in_threadpool(begin)
+
+    def written() -> Iterator[Event]:
+        with in_use(room.profile):
+            yield from events
+
+    return written()
 
 
-async def _counted(site: Site, work: Callable[[], Done]) -> Done:
-    try:
-        done = await in_turn(site, work)
-    except Exception as error:
-        site.metrics.count("failures", kind=type(error).__name__)
-        raise
-    counted(site)(done)
-    return done
+async def asked(room: Room, visitor: Visitor, question: str, *, conversation_id: str | None) -> Done:
+    """The answer to a question, on record inside the vault."""
+    return await answered(room.site, await begun(room, visitor, question, conversation_id=conversation_id))

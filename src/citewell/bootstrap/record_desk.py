@@ -7,29 +7,39 @@ from dataclasses import replace
 from typing import TYPE_CHECKING
 
 from citewell.adapters.index.exact import ExactIndex
+from citewell.adapters.records.own import SqlOwn
 from citewell.answer.retrieve import Search
 from citewell.assistants.guidelines.shelve import Books
 from citewell.assistants.records.ask import Records
 from citewell.assistants.records.examples import Nearness, examples, nearness
 from citewell.assistants.records.place import Places
 from citewell.bootstrap.desk import desk_of
+from citewell.bootstrap.record_models import EXTRACTIVE
+from citewell.types import Asker
 
 if TYPE_CHECKING:
     from citewell.answer.desk import Desk
     from citewell.bootstrap.app import App
+    from citewell.keeping import Conversations
     from citewell.ports.records import Facts
+    from citewell.types import Message, Scope
+
+TALKS, TURNS = 3, 4
+"""How many earlier conversations are remembered, and how many messages of each."""
 
 
 def make_records(app: App, facts: Facts) -> Records:
-    """The assistant of an open record."""
+    """The assistant of an open record, as its owner has set it."""
+    chosen = SqlOwn(app.library.engine, app.library.path).choices(app.scope_of_owner())
     return Records(
         search=Search(app.library, app.index, app.embedder, app.lexicon),
         writer=app.writer,
         verify=app.verify_sentence,
         known=facts.remembered,
         places=Places(app.library),
-        is_model=app.settings.model != "extractive",
+        is_model=app.settings.model != EXTRACTIVE,
         near=_near(app),
+        language=chosen.language,
     )
 
 
@@ -43,10 +53,18 @@ def make_record_desk(app: App, facts: Facts) -> Desk:
     """Where a person asks their record; it stays inside the vault."""
 
     def assistant() -> Records:
-        return make_records(app, facts)
+        return replace(make_records(app, facts), recent=lambda scope: earlier(desk.conversations, scope))
 
     def past_assistant(stamp: int, only: Collection[int] | None) -> Records:
-        now = assistant()
+        now = make_records(app, facts)
         return replace(now, search=replace(now.search, index=ExactIndex(app.library.at(stamp, only=only))))
 
-    return desk_of(app.library, "records", assistant, past_assistant)
+    desk = desk_of(app.library, "records", assistant, past_assistant)
+    return desk
+
+
+def earlier(conversations: Conversations, scope: Scope) -> list[Message]:
+    """What was asked and answered in the last conversations, oldest first; a question that waits is left out."""
+    asker = Asker.owner(scope)
+    talks = [conversations.turns(one.id, asker, newest=TURNS) for one in reversed(conversations.all(asker)[:TALKS])]
+    return [turn.message for turns in talks for turn in turns if turn.answer_id is not None]

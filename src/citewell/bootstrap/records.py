@@ -10,13 +10,14 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from citewell.adapters.records.facts import SqlFacts
+from citewell.adapters.records.own import SqlOwn
 from citewell.adapters.store.engine import writing
 from citewell.bootstrap.home import read_source
 from citewell.errors import DamagedFile, InputError, NotFound
 from citewell.ingest.library import Added, check_embedder, unwatched
 from citewell.ingest.parse import safe_name
 from citewell.ingest.sniff import CDA, FHIR, sniff
-from citewell.ports.records import Change
+from citewell.ports.records import Change, Choices
 from citewell.types import OWNER_ID, Filing, Scope, Source, State
 from citewell.types.facts import Allergy, Fact, Medication, Person, Symptom, Via, fact_id
 from citewell.types.facts_json import read_fact
@@ -58,6 +59,28 @@ class Record:
     def facts(self) -> SqlFacts:
         """What is known of the person."""
         return SqlFacts(self._app.library.engine, self._app.library.path)
+
+    @cached_property
+    def _own(self) -> SqlOwn:
+        return SqlOwn(self._app.library.engine, self._app.library.path)
+
+    @property
+    def choices(self) -> Choices:
+        """What the person has set."""
+        return self._own.choices(self.scope)
+
+    def choose(self, choices: Choices) -> None:
+        """Set it otherwise."""
+        self._own.choose(choices, self.scope)
+
+    @property
+    def feedback(self) -> Mapping[str, bool]:
+        """Which answers helped and which did not, by their ids."""
+        return self._own.feedback(self.scope)
+
+    def give_feedback(self, answer_id: str, *, is_helpful: bool | None) -> None:
+        """Say whether an answer helped; None takes it back."""
+        self._own.give_feedback(answer_id, is_helpful=is_helpful, scope=self.scope)
 
     def import_file(self, path: Path, *, watch: Callable[[Step], None] = unwatched) -> Imported:
         """Take a file in: as a document, and where it is coded, as facts."""

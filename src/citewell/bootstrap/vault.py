@@ -13,26 +13,54 @@ from typing import TYPE_CHECKING
 from citewell.adapters.vault.folder import VaultFolder, label_of, make_vault, restore
 from citewell.adapters.vault.header import HEADER_FILE, Header
 from citewell.bootstrap.app import App
+from citewell.bootstrap.parts import make_embedder
+from citewell.bootstrap.record_models import check_model, models_of, with_model
 from citewell.bootstrap.records import Record
+from citewell.clinical import Lexicon
 from citewell.errors import InputError, LibraryError, NotFound, VaultLocked
 
 if TYPE_CHECKING:
+    from citewell.adapters.store.library import SqlLibrary
     from citewell.adapters.vault.keys import Key
     from citewell.config import Settings
+    from citewell.ports import Embedder
+    from citewell.ports.records import Choices
 
 NO_SUCH_VAULT = "There is no such vault here. `citewell vault list` shows them."
 Clock = Callable[[], float]
+MAX_LOCK_MINUTES = 24 * 60
+WATCH_S = 6.0
+"""How often the time is looked at: a tenth of the shortest lock time."""
+
+
+class VaultApp(App):
+    """The library in a vault; a server lends it the model and the words that it has loaded for all of them."""
+
+    def __init__(self, settings: Settings, library: SqlLibrary, lender: Callable[[], App] | None) -> None:
+        super().__init__(settings, library)
+        self._lender = lender
+
+    @cached_property
+    def embedder(self) -> Embedder:
+        """What the settings ask for."""
+        return make_embedder(self.settings) if self._lender is None else self._lender().embedder
+
+    @cached_property
+    def lexicon(self) -> Lexicon:
+        """The clinical words."""
+        return Lexicon.load() if self._lender is None else self._lender().lexicon
 
 
 class Profile:
     """An open vault: everything that can be done to a library, until it is locked."""
 
-    def __init__(self, vault: Header, app: App, key: Key, *, clock: Clock = time.monotonic) -> None:
+    def __init__(self, vault: Header, app: App, key: Key, *, settings: Settings, clock: Clock = time.monotonic) -> None:
         self.vault = vault
-        self._app, self._key, self._clock = app, key, clock
+        self._app, self._key, self._settings, self._clock = app, key, settings, clock
         self._record = Record(app, self.touch)
         self._used_at = clock()
         self._locking = threading.Lock()
+        self._set(self._record.choices)
 
     def __enter__(self) -> Profile:
         return self
@@ -55,8 +83,39 @@ class Profile:
         return self._record
 
     @property
+    def choices(self) -> Choices:
+        """What its owner has set."""
+        return self.record.choices
+
+    @property
+    def models(self) -> tuple[str, ...]:
+        """The models that its answers may be worded by."""
+        return models_of(self._settings)
+
+    def choose(self, choices: Choices) -> None:
+        """Set it otherwise, from the next question on."""
+        if choices.model is not None:
+            check_model(self._settings, choices.model)
+        if choices.lock_minutes is not None and not 1 <= choices.lock_minutes <= MAX_LOCK_MINUTES:
+            raise InputError(f"The lock time is from 1 to {MAX_LOCK_MINUTES} minutes.")
+        self.record.choose(choices)
+        self._set(choices)
+
+    def _set(self, choices: Choices) -> None:
+        self.lock_minutes: float = choices.lock_minutes or self._settings.lock_minutes
+        chosen = with_model(self._settings, choices.model).model_copy(update={"tenant": self.vault.id})
+        if chosen.model != self._app.settings.model:
+            self._app.stop_writing()
+        self._app.settings = chosen
+
+    @property
     def is_locked(self) -> bool:
         return self._key.is_wiped
+
+    @property
+    def is_idle(self) -> bool:
+        """Whether nobody has used it for its lock time."""
+        return self.idle_s >= self.lock_minutes * 60
 
     @property
     def idle_s(self) -> float:
@@ -82,8 +141,10 @@ class Profile:
 class Vaults:
     """All vaults of a home; those that are open are locked when nobody has used them for a while."""
 
-    def __init__(self, settings: Settings, *, clock: Clock = time.monotonic) -> None:
-        self._settings, self._clock = settings, clock
+    def __init__(
+        self, settings: Settings, *, clock: Clock = time.monotonic, lender: Callable[[], App] | None = None
+    ) -> None:
+        self._settings, self._clock, self._lender = settings, clock, lender
         self._open: dict[str, Profile] = {}
         self._changing = threading.Lock()
         self._closing = threading.Event()
@@ -158,9 +219,8 @@ class Vaults:
             profile.lock()
 
     def lock_idle(self) -> int:
-        """Lock what nobody has used for the time in the settings; says how many."""
-        limit_s = self._settings.lock_minutes * 60
-        idle = [vault_id for vault_id, profile in list(self._open.items()) if profile.idle_s >= limit_s]
+        """Lock what nobody has used for its lock time; says how many."""
+        idle = [vault_id for vault_id, profile in list(self._open.items()) if profile.is_idle]
         for vault_id in idle:
             self.lock(vault_id)
         return len(idle)
@@ -174,8 +234,8 @@ class Vaults:
     def _opened(self, folder: VaultFolder, key: Key) -> Profile:
         header = folder.header
         settings = self._settings.model_copy(update={"tenant": header.id})
-        app = App(settings, folder.library(key))
-        self._open[header.id] = Profile(header, app, key, clock=self._clock)
+        app = VaultApp(settings, folder.library(key), self._lender)
+        self._open[header.id] = Profile(header, app, key, settings=self._settings, clock=self._clock)
         _ = self._watch
         return self._open[header.id]
 
@@ -184,7 +244,7 @@ class Vaults:
         """Looks at the time, so that a vault that nobody uses is locked without anybody asking."""
 
         def watch() -> None:
-            while not self._closing.wait(self._settings.lock_minutes * 60 / 10):
+            while not self._closing.wait(min(WATCH_S, self._settings.lock_minutes * 60 / 10)):
                 self.lock_idle()
 
         thread = threading.Thread(target=watch, name="citewell-vault-watch", daemon=True)

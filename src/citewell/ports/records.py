@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 from datetime import datetime
-from typing import Protocol
+from typing import Literal, Protocol
 
 from citewell.types import Scope
 from citewell.types.facts import Allergy, Fact, LabResult, Medication, Symptom
@@ -18,6 +18,16 @@ class Change:
     added: int = 0
     changed: int = 0
     same: int = 0
+
+
+@dataclass(frozen=True, slots=True)
+class Choices:
+    """What a person has set for their record; None is as the server is set."""
+
+    lock_minutes: int | None = None
+    language: Literal["en", "fr", "de"] | None = None
+    """In which language our own words are; None is that of the question."""
+    model: str | None = None
 
 
 class Facts(Protocol):

@@ -42,7 +42,7 @@ class SqlFacts:
 
     def put_within(self, connection: Connection, given: Sequence[Fact], scope: Scope) -> Change:
         """The same inside a transaction that keeps more than facts."""
-        tenant = _tenant(scope)
+        tenant = tenant_of(scope)
         known = {row.id: row for row in connection.execute(select(facts).where(facts.c.tenant == tenant))}
         new = [fact for fact in given if fact.id not in known]
         if new:
@@ -77,7 +77,7 @@ class SqlFacts:
 
     def _decide(self, fact: Fact, state: str, scope: Scope) -> Fact:
         values = {"body": fact_json(fact), "state": state, "changed_at": now(), **columns_of(fact)}
-        mine = and_(facts.c.tenant == _tenant(scope), facts.c.id == fact.id)
+        mine = and_(facts.c.tenant == tenant_of(scope), facts.c.id == fact.id)
         with writing(self._engine, self._path) as connection:
             connection.execute(update(facts).where(mine).values(**values))
         return fact
@@ -90,7 +90,7 @@ class SqlFacts:
 
     def revision(self, scope: Scope) -> tuple[int, datetime | None]:
         """Changes whenever a fact does: how many there are, and when one was last changed."""
-        query = select(func.count(), func.max(facts.c.changed_at)).where(facts.c.tenant == _tenant(scope))
+        query = select(func.count(), func.max(facts.c.changed_at)).where(facts.c.tenant == tenant_of(scope))
         with reading(self._engine, self._path) as connection:
             count, changed_at = connection.execute(query).one()
         return count, changed_at
@@ -111,7 +111,7 @@ class SqlFacts:
 
     def find(self, prefix: str, scope: Scope) -> str:
         """The full id that starts with these characters."""
-        query = select(facts.c.id).where(facts.c.tenant == _tenant(scope), facts.c.state != REJECTED)
+        query = select(facts.c.id).where(facts.c.tenant == tenant_of(scope), facts.c.state != REJECTED)
         query = query.where(facts.c.id.startswith(prefix.lower(), autoescape=True)).limit(2)
         with reading(self._engine, self._path) as connection:
             found = connection.execute(query).scalars().all()
@@ -192,7 +192,7 @@ class SqlFacts:
 
     def dismiss(self, alert_id: str, *, why: str, by: str, scope: Scope) -> None:
         """Put an alert away for good."""
-        mine = {"tenant": _tenant(scope), "alert_id": alert_id}
+        mine = {"tenant": tenant_of(scope), "alert_id": alert_id}
         with writing(self._engine, self._path) as connection:
             same = and_(dismissed.c.tenant == mine["tenant"], dismissed.c.alert_id == alert_id)
             connection.execute(delete(dismissed).where(same))
@@ -201,11 +201,11 @@ class SqlFacts:
     def dismissed(self, scope: Scope) -> frozenset[str]:
         """The ids of alerts that were put away."""
         with reading(self._engine, self._path) as connection:
-            query = select(dismissed.c.alert_id).where(dismissed.c.tenant == _tenant(scope))
+            query = select(dismissed.c.alert_id).where(dismissed.c.tenant == tenant_of(scope))
             return frozenset(connection.execute(query).scalars())
 
 
-def _tenant(scope: Scope) -> str:
+def tenant_of(scope: Scope) -> str:
     """Whose record it is; facts are a person's own, so that only the owner of the whole record may see them."""
     if not scope.tenant or scope.tenant == EVERY:
         raise ScopeRefused("A tenant is required: say whose record this is about.")
@@ -215,7 +215,7 @@ def _tenant(scope: Scope) -> str:
 
 
 def _kept(scope: Scope) -> ColumnElement[bool]:
-    return and_(facts.c.tenant == _tenant(scope), facts.c.state != REJECTED)
+    return and_(facts.c.tenant == tenant_of(scope), facts.c.state != REJECTED)
 
 
 def _kind(kind: type[Fact]) -> list[ColumnElement[bool]]:

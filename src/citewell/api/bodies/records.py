@@ -11,6 +11,7 @@ from citewell.adapters.vault.folder import MAX_LABEL_CHARACTERS, MIN_PASSPHRASE_
 from citewell.api.bodies.answers import Words
 from citewell.api.bodies.documents import TurnedShape
 from citewell.api.bodies.sent import Id, Sent
+from citewell.bootstrap.vault import MAX_LOCK_MINUTES
 
 Label = Annotated[str, Field(min_length=1, max_length=MAX_LABEL_CHARACTERS, pattern=r"^\w([ -]?\w)*$")]
 Passphrase = Annotated[str, Field(max_length=1_000)]
@@ -85,6 +86,59 @@ class Correction(Sent):
     """What is right instead, by the name of each field; null clears one."""
 
     fields: Fields
+
+
+class Helped(Sent):
+    """Whether an answer helped; null takes it back."""
+
+    is_helpful: bool | None
+
+
+class Choosing(Sent):
+    """What is set for a record; null is as the server is set."""
+
+    lock_minutes: Annotated[int, Field(ge=1, le=MAX_LOCK_MINUTES)] | None = None
+    language: Literal["en", "fr", "de"] | None = None
+    """The language of our own words; null is that of each question."""
+    model: Annotated[str, Field(max_length=200)] | None = None
+
+
+class ChoicesShape(BaseModel):
+    """What is set for a record, and what it comes to."""
+
+    lock_minutes: int | None
+    language: Literal["en", "fr", "de"] | None
+    model: str | None
+    models: list[str]
+    """The models that may be chosen."""
+    in_use: str
+    """The model that words answers now; `extractive` is none."""
+    sent_to: str
+    """Who outside this machine gets words of the record; empty where nobody does."""
+
+
+class FeedbackShape(BaseModel):
+    """Whether an answer helped, as it is kept."""
+
+    answer_id: str
+    is_helpful: bool | None
+
+
+class RecordTurnShape(BaseModel):
+    """One message of a conversation with a record."""
+
+    role: Literal["user", "assistant"]
+    text: str
+    answer_id: str | None
+    made_at: datetime
+    is_helpful: bool | None
+
+
+class RecordTurnsShape(BaseModel):
+    """A conversation with a record, oldest turn first."""
+
+    id: str
+    turns: list[RecordTurnShape]
 
 
 class VaultShape(BaseModel):

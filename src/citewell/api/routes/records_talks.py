@@ -1,0 +1,110 @@
+"""/api/v1/records/{vault}: answers as a stream, conversations, whether an answer helped, what is set for a record."""
+
+from __future__ import annotations
+
+from dataclasses import asdict
+from http import HTTPStatus
+from typing import Any
+
+from fastapi import APIRouter, Depends, Response
+from fastapi.responses import StreamingResponse
+
+from citewell.api import stream
+from citewell.api.asking import streamed
+from citewell.api.bodies.kept import ConversationsShape
+from citewell.api.bodies.records import (
+    ChoicesShape,
+    Choosing,
+    FeedbackShape,
+    Helped,
+    RecordQuestion,
+    RecordTurnsShape,
+)
+from citewell.api.records import Opened, Owner, Room, begun
+from citewell.api.requests import our_request
+from citewell.api.routes.ask import EVENT, EVENTS
+from citewell.bootstrap.record_models import elsewhere
+from citewell.ports.records import Choices
+
+router = APIRouter()
+
+OURS = [Depends(our_request)]
+
+
+@router.post(
+    "/ask/stream",
+    response_class=StreamingResponse,
+    responses={200: {"description": EVENTS, "content": {stream.MEDIA_TYPE: {"schema": EVENT}}}},
+    dependencies=OURS,
+)
+async def ask_stream(visitor: Owner, room: Opened, sent: RecordQuestion) -> StreamingResponse:
+    """The answer sentence by sentence, each once it is filtered and checked; an emergency is told first."""
+    events = await begun(room, visitor, sent.question, conversation_id=sent.conversation_id)
+    sending = streamed(room.site, events)
+    return StreamingResponse(sending, media_type=stream.MEDIA_TYPE, headers={"X-Accel-Buffering": "no"})
+
+
+@router.get("/conversations", response_model=ConversationsShape)
+def conversations(_visitor: Owner, room: Opened) -> dict[str, Any]:
+    """Every conversation with the record, the last changed first."""
+    found = room.desk.conversations.all(room.asker)
+    return {
+        "conversations": [
+            {"id": one.id, "title": one.title, "made_at": one.made_at, "changed_at": one.changed_at} for one in found
+        ]
+    }
+
+
+@router.get("/conversations/{conversation_id}", response_model=RecordTurnsShape)
+def conversation(_visitor: Owner, room: Opened, conversation_id: str) -> dict[str, Any]:
+    """What was asked and answered in one, and whether it helped."""
+    helped = room.record.feedback
+    turns = [
+        {
+            "role": one.message.role,
+            "text": one.message.text,
+            "answer_id": one.answer_id,
+            "made_at": one.made_at,
+            "is_helpful": helped.get(one.answer_id) if one.answer_id else None,
+        }
+        for one in room.desk.conversations.turns(conversation_id, room.asker)
+    ]
+    return {"id": conversation_id, "turns": turns}
+
+
+@router.delete("/conversations/{conversation_id}", status_code=HTTPStatus.NO_CONTENT, dependencies=OURS)
+def erase(_visitor: Owner, room: Opened, conversation_id: str) -> Response:
+    """Remove a conversation; the audit log inside the vault keeps its answers."""
+    room.desk.conversations.erase(conversation_id, room.asker)
+    return Response(status_code=HTTPStatus.NO_CONTENT)
+
+
+@router.put("/answers/{answer_id}/feedback", response_model=FeedbackShape, dependencies=OURS)
+def feedback(_visitor: Owner, room: Opened, answer_id: str, sent: Helped) -> dict[str, Any]:
+    """Say whether an answer helped; it is kept inside the vault and sent nowhere."""
+    room.record.give_feedback(answer_id, is_helpful=sent.is_helpful)
+    return {"answer_id": answer_id, "is_helpful": sent.is_helpful}
+
+
+@router.get("/settings", response_model=ChoicesShape)
+def settings(_visitor: Owner, room: Opened) -> dict[str, Any]:
+    """What is set for the record: lock time, language, model."""
+    return choices_json(room)
+
+
+@router.put("/settings", response_model=ChoicesShape, dependencies=OURS)
+def choose(_visitor: Owner, room: Opened, sent: Choosing) -> dict[str, Any]:
+    """Set it otherwise, from the next question on."""
+    room.profile.choose(Choices(sent.lock_minutes, sent.language, sent.model))
+    return choices_json(room)
+
+
+def choices_json(room: Room) -> dict[str, Any]:
+    """What is set, and what it comes to."""
+    used = room.profile.app.settings
+    return {
+        **asdict(room.profile.choices),
+        "models": list(room.profile.models),
+        "in_use": used.model,
+        "sent_to": elsewhere(used),
+    }
