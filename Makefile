@@ -66,8 +66,8 @@ screenshot: .venv/dev ## Make the README's picture anew (needs Chromium: make sy
 audit: .venv/dev ## Look for known vulnerabilities in the dependencies (asks the network)
 	$(BIN)/pip-audit --skip-editable -r constraints.txt
 
-system: ## As root: what only the system's package manager can install (a browser for tests)
-	apt-get update -q && apt-get install -y -q --no-install-recommends chromium
+system: ## As root: what only the system's package manager can install (a browser and Redis for tests)
+	apt-get update -q && apt-get install -y -q --no-install-recommends chromium redis-server
 
 clean: ## Remove the virtual environment and the trial library
 	rm -rf .venv .citewell build dist

@@ -28,6 +28,22 @@ class Settings(BaseSettings):
         description="With PostgreSQL: memory for vectors of the tenants that were searched last, in MiB; the vectors "
         "of others are compared by the database.",
     )
+    broker_url: SecretStr | None = Field(
+        default=None,
+        description="Redis that wakes workers on several machines, as `redis://host:6379/0`; unset: documents are read "
+        "in the process that takes them in.",
+    )
+    worker_processes: int | None = Field(
+        default=None, ge=1, le=256, description="Processes of one `citewell worker`; unset: one a core."
+    )
+    blobs: str | None = Field(
+        default=None,
+        description="Where original files are kept outside of the library: a folder, or `s3://bucket/prefix`; unset: "
+        "in the library.",
+    )
+    blobs_url: str | None = Field(default=None, description="Address of a store that speaks S3, other than Amazon's.")
+    blobs_key: SecretStr | None = Field(default=None, description="Access key of that store.")
+    blobs_secret: SecretStr | None = Field(default=None, description="Secret of that access key.")
     tenant: str = Field(default="local", min_length=1, description="Tenant of the person at the command line.")
 
     embedder: Literal["minilm", "openai", "ollama"] = Field(
@@ -35,6 +51,9 @@ class Settings(BaseSettings):
     )
     embedder_backend: Literal["auto", "openvino", "onnxruntime"] = Field(
         default="auto", description="What runs the built-in model."
+    )
+    embedder_threads: int | None = Field(
+        default=None, ge=1, le=1_024, description="Threads of the built-in model; unset: one a core."
     )
     embedder_model: str | None = Field(default=None, description="Model name at the remote embedder.")
     embedder_url: str | None = Field(default=None, description="Address of the remote embedder.")

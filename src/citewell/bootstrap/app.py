@@ -13,6 +13,7 @@ from citewell.adapters.store.library import SqlLibrary
 from citewell.bootstrap.home import read_source
 from citewell.bootstrap.outcome import Outcome, Results
 from citewell.bootstrap.parts import make_embedder, make_library, make_writer
+from citewell.bootstrap.workers import make_blobs, make_queue
 from citewell.config import Settings
 from citewell.errors import InputError, LibraryError, NotFound
 from citewell.types import Answer, Asker, Check, Chunk, Document, Entry, Filing, Scope, Source, Span, source_id
@@ -36,6 +37,7 @@ if TYPE_CHECKING:
     from citewell.ingest.read import Reader, Step
     from citewell.ingest.worker import Worker
     from citewell.ports import Embedder, Verification, Writer
+    from citewell.ports.queue import Queue
 
 
 class App:
@@ -44,6 +46,8 @@ class App:
     def __init__(self, settings: Settings, library: SqlLibrary | None = None) -> None:
         self.settings = settings
         self.library = library or make_library(settings)
+        if library is None:
+            self.library.blobs = make_blobs(settings)
 
     def __enter__(self) -> App:
         return self
@@ -103,6 +107,11 @@ class App:
         from citewell.ingest.worker import Worker
 
         return Worker(self.library, self.reader)
+
+    @cached_property
+    def queue(self) -> Queue:
+        """What wakes whoever reads the queue."""
+        return make_queue(self.settings, lambda: self.worker)
 
     @cached_property
     def _likeness(self) -> Likeness:

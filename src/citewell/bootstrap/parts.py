@@ -32,7 +32,7 @@ def make_embedder(settings: Settings) -> Embedder:
     if settings.embedder == "minilm":
         from citewell.adapters.embedding.minilm import MiniLM
 
-        return MiniLM(settings.home / "cache", backend=settings.embedder_backend)
+        return MiniLM(settings.home / "cache", backend=settings.embedder_backend, threads=settings.embedder_threads)
     if settings.embedder_model is None:
         raise InputError(f"CITEWELL_EMBEDDER is {settings.embedder}: name its model in CITEWELL_EMBEDDER_MODEL too.")
     if settings.embedder == "openai":

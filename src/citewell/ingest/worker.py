@@ -79,12 +79,16 @@ class Worker:
         self._stopping.set()
         self._wake.set()
 
+    def is_ended_within(self, seconds: float) -> bool:
+        """Wait so long, unless told to stop before; whether that was said."""
+        return self._stopping.wait(seconds)
+
     def run(self) -> None:
         """Work until told to stop; whatever goes wrong is logged by its type, and tried again after a pause."""
         pause_s = PAUSE_S
         while not self._stopping.is_set():
             try:
-                self._look_round()
+                self.look_round()
                 has_worked = self.work()
             except Exception as error:
                 if self._is_alone and isinstance(error, EmbedderMismatch):
@@ -106,7 +110,7 @@ class Worker:
             log.info("%d documents taken up again", released)
         return released
 
-    def _look_round(self) -> None:
+    def look_round(self) -> None:
         """Say from time to time that this worker is there, and look for what others left."""
         if time.monotonic() - self._taken_up_at > TAKE_UP_S:
             self.take_up()

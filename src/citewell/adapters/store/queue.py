@@ -54,6 +54,11 @@ class SqlQueue(SqlLifecycle):
                     return self._claimed(connection, row, worker)
         return None
 
+    def fits(self, embedder: str) -> None:
+        """Refuse an embedder that could read nothing here."""
+        with reading(self.engine, self.path) as connection:
+            self._kinds(connection, embedder)
+
     def _claimed(self, connection: Connection, row: Row[Any], worker: str) -> Claim:
         until = clock(connection) + LEASE
         held = {"claimed_by": worker, "claimed_until": until, "attempts": row.attempts + 1, "next_attempt_at": None}

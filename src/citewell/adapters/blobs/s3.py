@@ -1,0 +1,103 @@
+"""Original files in a store that speaks S3."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from contextlib import contextmanager
+from typing import Any
+from urllib.parse import urlsplit
+
+from citewell.errors import BlobsUnavailable, DiskFull, InputError, MissingExtra, NotFound
+
+FULL = "The store of original files ({place}) is full. Nothing was changed; make room there and try again."
+SILENT = (
+    "The store of original files ({place}) does not answer. Nothing was changed; try again, or check "
+    "CITEWELL_BLOBS_URL."
+)
+REFUSED = (
+    "The store of original files ({place}) refuses this ({code}). Nothing was changed; check the bucket in "
+    "CITEWELL_BLOBS, CITEWELL_BLOBS_KEY and CITEWELL_BLOBS_SECRET."
+)
+MISSING = "The original file is missing in the store ({place}). Restore it from a backup, or add the document again."
+NO_ROOM = frozenset({"QuotaExceeded", "InsufficientStorage", "XMinioStorageFull", "InsufficientCapacity", "507"})
+"""What stores say that are full; the standard has no word for it."""
+NOT_THERE = frozenset({"NoSuchKey", "404", "NotFound"})
+CONNECT_S = 5
+READ_S = 60
+
+
+class S3Blobs:
+    """One object a key, in one bucket."""
+
+    def __init__(self, address: str, *, url: str | None, key: str | None, secret: str | None) -> None:
+        try:
+            import boto3
+            from botocore.config import Config
+        except ImportError as error:
+            raise MissingExtra(
+                "A store that speaks S3 needs a package that is not installed. Install it with: "
+                "pip install 'citewell[s3]'"
+            ) from error
+        parts = urlsplit(address)
+        if parts.scheme != "s3" or not parts.netloc:
+            raise InputError(
+                "CITEWELL_BLOBS is not the address of a bucket. Write it as s3://bucket or s3://bucket/prefix."
+            )
+        self._bucket, self._prefix = parts.netloc, parts.path.strip("/")
+        self.name = "s3"
+        self._place = f"s3://{self._bucket}"
+        config = Config(connect_timeout=CONNECT_S, read_timeout=READ_S, retries={"max_attempts": 3, "mode": "standard"})
+        self._client: Any = boto3.client(
+            "s3",
+            endpoint_url=url,
+            aws_access_key_id=key,
+            aws_secret_access_key=secret,
+            region_name=None if url is None else "us-east-1",
+            config=config,
+        )
+
+    def put(self, key: str, data: bytes) -> None:
+        """Keep bytes under a key; the store answers only when it has all of them."""
+        with self._plain_errors():
+            self._client.put_object(Bucket=self._bucket, Key=self._full(key), Body=data)
+
+    def get(self, key: str) -> bytes:
+        """The bytes of a key."""
+        with self._plain_errors():
+            body: bytes = self._client.get_object(Bucket=self._bucket, Key=self._full(key))["Body"].read()
+            return body
+
+    def remove(self, key: str) -> None:
+        """Remove a key for good, as far as the bucket keeps no versions."""
+        with self._plain_errors():
+            self._client.delete_object(Bucket=self._bucket, Key=self._full(key))
+
+    def keys(self) -> Iterator[str]:
+        """Every key that is kept."""
+        start = f"{self._prefix}/" if self._prefix else ""
+        with self._plain_errors():
+            pages = self._client.get_paginator("list_objects_v2").paginate(Bucket=self._bucket, Prefix=start)
+            for page in pages:
+                for one in page.get("Contents", ()):
+                    yield one["Key"].removeprefix(start)
+
+    def _full(self, key: str) -> str:
+        return f"{self._prefix}/{key}" if self._prefix else key
+
+    @contextmanager
+    def _plain_errors(self) -> Iterator[None]:
+        from botocore.exceptions import BotoCoreError, ClientError
+
+        try:
+            yield
+        except ClientError as error:
+            told = error.response
+            code = str(told.get("Error", {}).get("Code", "unknown"))
+            status = str(told.get("ResponseMetadata", {}).get("HTTPStatusCode", ""))
+            if {code, status} & NO_ROOM:
+                raise DiskFull(FULL.format(place=self._place)) from error
+            if code in NOT_THERE:
+                raise NotFound(MISSING.format(place=self._place)) from error
+            raise BlobsUnavailable(REFUSED.format(place=self._place, code=code)) from error
+        except (BotoCoreError, OSError) as error:
+            raise BlobsUnavailable(SILENT.format(place=self._place)) from error

@@ -1,0 +1,99 @@
+"""The queue of several machines: Celery carries nudges through Redis; losing them, or all of Redis, loses no work."""
+
+from __future__ import annotations
+
+import logging
+import time
+from collections.abc import Callable
+from typing import Any
+
+from citewell.errors import MissingExtra
+
+log = logging.getLogger(__name__)
+
+TASK = "citewell.work"
+QUEUE = "citewell"
+LOST_S = 10.0
+"""So long a broker that did not answer is left alone."""
+CONNECT_S = 2.0
+AT_ONCE = 50
+"""Documents that one nudge leads to at most; then the next process may have a turn."""
+
+
+def make_celery(url: str) -> Any:
+    """Celery without anything that would have to be kept: no results, no acknowledgements to wait for."""
+    try:
+        from celery import Celery
+    except ImportError as error:
+        raise MissingExtra(
+            "Workers on several machines need packages that are not installed. Install them with: "
+            "pip install 'citewell[workers]'"
+        ) from error
+    app = Celery("citewell", broker=url)
+    app.conf.update(
+        task_default_queue=QUEUE,
+        task_ignore_result=True,
+        task_store_errors_even_if_ignored=False,
+        broker_connection_retry_on_startup=True,
+        broker_connection_max_retries=None,
+        broker_transport_options={
+            "socket_connect_timeout": CONNECT_S,
+            "socket_timeout": CONNECT_S,
+            "socket_keepalive": True,
+        },
+        worker_prefetch_multiplier=1,
+        worker_hijack_root_logger=False,
+        worker_send_task_events=False,
+        task_publish_retry=False,
+    )
+    return app
+
+
+class CeleryQueue:
+    """Sends nudges; a broker that does not answer is no reason to fail, since workers look at the table too."""
+
+    def __init__(self, url: str) -> None:
+        self._celery = make_celery(url)
+        self._lost_at: float | None = None
+
+    def nudge(self) -> bool:
+        """Say that a document waits; whether that could be said."""
+        if self._lost_at is not None and time.monotonic() - self._lost_at < LOST_S:
+            return False
+        try:
+            self._celery.send_task(TASK, queue=QUEUE, retry=False, ignore_result=True)
+        except Exception as error:  # kombu and redis raise a dozen kinds
+            log.warning("broker does not answer: %s; workers find the document by themselves", type(error).__name__)
+            self._lost_at = time.monotonic()
+            return False
+        self._lost_at = None
+        return True
+
+    def length(self) -> int | None:
+        """How many nudges wait, or None while the broker does not answer."""
+        try:
+            with self._celery.connection_for_read(transport_options={"max_retries": 0}) as connection:
+                connection.ensure_connection(max_retries=1, timeout=CONNECT_S)
+                channel = connection.default_channel
+                return int(channel.queue_declare(queue=QUEUE, durable=True).message_count)
+        except Exception as error:
+            log.warning("broker does not answer: %s", type(error).__name__)
+            return None
+
+
+def run_pool(url: str, *, processes: int, make_work: Callable[[], Callable[[], bool]]) -> None:
+    """Serve nudges with so many processes until told to stop; each makes its own `work`, which reads one document."""
+    app = make_celery(url)
+    ready: list[Callable[[], bool]] = []
+
+    def work() -> None:
+        if not ready:
+            ready.append(make_work())
+        for _ in range(AT_ONCE):
+            if not ready[0]():
+                return
+        app.send_task(TASK, queue=QUEUE, retry=False, ignore_result=True)
+
+    app.task(name=TASK)(work)
+    quiet = ["--without-gossip", "--without-mingle", "--without-heartbeat"]
+    app.worker_main(["worker", "--loglevel=WARNING", f"--concurrency={processes}", "-Q", QUEUE, *quiet])

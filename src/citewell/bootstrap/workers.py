@@ -1,0 +1,212 @@
+"""Who reads what is queued: this process, or workers on any number of machines; and where original files are kept."""
+
+from __future__ import annotations
+
+import ctypes
+import logging
+import os
+import signal
+import subprocess
+import sys
+import threading
+import time
+from collections.abc import Callable, Sequence
+from contextlib import suppress
+from pathlib import Path
+from typing import TYPE_CHECKING, Literal
+
+from citewell.errors import EmbedderMismatch
+
+if TYPE_CHECKING:
+    from citewell.bootstrap.app import App
+    from citewell.config import Settings
+    from citewell.ingest.worker import Worker
+    from citewell.ports.blobs import Blobs
+    from citewell.ports.queue import Queue
+
+log = logging.getLogger(__name__)
+
+Part = Literal["poll", "serve", "sweep"]
+"""What one process of a worker does: look at the table by itself, serve nudges, or sweep up what nudges missed."""
+
+SWEEP_S = 2.0
+RESTART_S = 1.0
+END_S = 30.0
+"""How long a process may take to put its document back, once it is told to end."""
+REFUSED = 78
+"""How a process ends that must not be started again before a setting is changed."""
+PARENT_DEATH = 1
+
+
+def make_queue(settings: Settings, worker: Callable[[], Worker]) -> Queue:
+    """What wakes workers: a broker where one is named, else the worker in this process."""
+    if settings.broker_url is None:
+        from citewell.adapters.queue.inline import InlineQueue
+
+        return InlineQueue(worker)
+    from citewell.adapters.queue.celery import CeleryQueue
+
+    return CeleryQueue(settings.broker_url.get_secret_value())
+
+
+def make_blobs(settings: Settings) -> Blobs | None:
+    """Where original files are kept outside of the library; None: in it."""
+    if not settings.blobs:
+        return None
+    if "://" not in settings.blobs:
+        from citewell.adapters.blobs.folder import FolderBlobs
+
+        return FolderBlobs(Path(settings.blobs))
+    from citewell.adapters.blobs.s3 import S3Blobs
+
+    key, secret = settings.blobs_key, settings.blobs_secret
+    return S3Blobs(
+        settings.blobs,
+        url=settings.blobs_url,
+        key=None if key is None else key.get_secret_value(),
+        secret=None if secret is None else secret.get_secret_value(),
+    )
+
+
+# ----------------------------------------------------------------------------------------------- one worker, in parts
+
+
+def drain(app: App) -> int:
+    """Read all that waits, in this process; says how many documents."""
+    worker = make_worker(app)
+    worker.take_up()
+    count = 0
+    while worker.work():
+        count += 1
+    return count
+
+
+def make_worker(app: App) -> Worker:
+    """A worker that has its process to itself."""
+    from citewell.ingest.worker import Worker
+
+    return Worker(app.library, app.reader, is_alone=True)
+
+
+def refuse_misfit(app: App) -> None:
+    """Refuse to work where the library's vectors are another embedder's, before anything is read."""
+    app.library.fits(app.embedder.fingerprint)
+
+
+def run_part(app: App, part: Part, *, processes: int) -> None:
+    """Do one part of a worker until told to stop."""
+    die_with_parent()
+    try:
+        if part == "serve":
+            _serve(app.settings, processes)
+            return
+        refuse_misfit(app)
+        worker = make_worker(app)
+        signal.signal(signal.SIGTERM, lambda _number, _frame: worker.end())
+        signal.signal(signal.SIGINT, lambda _number, _frame: worker.end())
+        if part == "poll":
+            worker.run()
+        else:
+            _sweep(app, worker, processes)
+        worker.stop()
+    except EmbedderMismatch as error:
+        sys.stderr.write(f"{error}\n")
+        sys.exit(REFUSED)
+
+
+def _serve(settings: Settings, processes: int) -> None:
+    """Serve nudges; every process of the pool opens the library for itself."""
+    from citewell.adapters.queue.celery import run_pool
+    from citewell.bootstrap import build
+
+    def make_work() -> Callable[[], bool]:
+        worker = make_worker(build(settings))
+        return worker.work
+
+    assert settings.broker_url is not None
+    run_pool(settings.broker_url.get_secret_value(), processes=processes, make_work=make_work)
+
+
+def _sweep(app: App, worker: Worker, processes: int) -> None:
+    """Find what nudges missed, nudge again, and read in person while the broker is silent."""
+    from citewell.adapters.queue.celery import CeleryQueue
+
+    assert app.settings.broker_url is not None
+    queue = CeleryQueue(app.settings.broker_url.get_secret_value())
+    while not worker.is_ended_within(SWEEP_S):
+        try:
+            worker.look_round()
+            waiting = app.library.due()
+            if not waiting:
+                continue
+            length = queue.length()
+            if length is None:
+                while not worker.is_ended_within(0) and worker.work():
+                    pass
+            elif length == 0:
+                for _ in range(min(waiting, processes)):
+                    queue.nudge()
+        except EmbedderMismatch:
+            raise
+        except Exception as error:
+            log.warning("sweep failed: %s", type(error).__name__)
+
+
+def die_with_parent() -> None:
+    """End when the process that started this one is gone, where the system can see to that."""
+    if sys.platform == "linux":
+        with suppress(OSError, AttributeError):
+            ctypes.CDLL(None).prctl(PARENT_DEATH, signal.SIGTERM)
+
+
+# ------------------------------------------------------------------------------------------------------- supervision
+
+
+def supervise(commands: Sequence[Sequence[str]]) -> int:
+    """Keep a process running for each command until told to stop; the exit status to leave with."""
+    children: dict[int, subprocess.Popen[bytes]] = {}
+    ending = threading.Event()
+    for number in (signal.SIGTERM, signal.SIGINT):
+        signal.signal(number, lambda _number, _frame: ending.set())
+    try:
+        while not ending.is_set():
+            for at, command in enumerate(commands):
+                child = children.get(at)
+                if child is None or child.poll() is not None:
+                    if child is not None and child.returncode == REFUSED:
+                        return 1
+                    if child is not None:
+                        log.warning("a process ended with %d and is started again", child.returncode)
+                        ending.wait(RESTART_S)
+                    children[at] = subprocess.Popen(command)  # noqa: S603 -- our own command
+            ending.wait(RESTART_S)
+        return 0
+    finally:
+        _end(list(children.values()))
+
+
+def _end(children: Sequence[subprocess.Popen[bytes]]) -> None:
+    """Tell all to end, and see that they do."""
+    for child in children:
+        child.terminate()
+    until = time.monotonic() + END_S
+    for child in children:
+        try:
+            child.wait(max(0.1, until - time.monotonic()))
+        except subprocess.TimeoutExpired:
+            child.kill()
+            child.wait()
+
+
+def parts_of(settings: Settings, processes: int) -> list[list[str]]:
+    """The commands of the processes that make one worker."""
+    base = [sys.executable, "-m", "citewell.cli", "--home", str(settings.home), "worker"]
+    if settings.broker_url is None:
+        return [[*base, "--part", "poll"] for _ in range(processes)]
+    shared = ["--processes", str(processes)]
+    return [[*base, "--part", "serve", *shared], [*base, "--part", "sweep", *shared]]
+
+
+def processes_of(settings: Settings) -> int:
+    """How many processes a worker has: one a core."""
+    return settings.worker_processes or os.cpu_count() or 1
