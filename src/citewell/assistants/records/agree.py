@@ -4,7 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Hashable, Iterable, Sequence
 
-from citewell.assistants.records.alerts import amounts_of, names_of, substances
+from citewell.answer.reactions import substances
+from citewell.assistants.records.alerts import amounts_of, names_of
 from citewell.assistants.records.confidence import agreement
 from citewell.types.facts import Allergy, Fact, LabResult, Medication, MedicationStatus
 

@@ -5,12 +5,10 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from enum import StrEnum
-from functools import cache
 from itertools import combinations
 
 from citewell.answer.quantities import quantities
-from citewell.answer.verify_names import medicines
-from citewell.assistants.records.tables import rows
+from citewell.answer.reactions import reacts, substances
 from citewell.types.facts import Allergy, Fact, LabResult, Medication, MedicationStatus, Severity, fact_id
 from citewell.types.facts_line import FLAGS, line_of, shown
 
@@ -54,7 +52,7 @@ ORDER = (AlertKind.ALLERGY, AlertKind.CRITICAL_RESULT, AlertKind.CONFLICTING_DOS
 def _allergies(allergies: Sequence[Allergy], taken: Sequence[Medication]) -> Iterator[Alert]:
     for allergy in allergies:
         for medication in taken:
-            shared = reacts(allergy.allergen, medication)
+            shared = reacts(allergy.allergen, names_of(medication))
             if shared is None:
                 continue
             severe = allergy.severity in (Severity.SEVERE, Severity.LIFE_THREATENING)
@@ -65,17 +63,6 @@ def _allergies(allergies: Sequence[Allergy], taken: Sequence[Medication]) -> Ite
                 f"{medication.generic_name} among your medicines.{both} {ASK}"
             )
             yield _alert(AlertKind.ALLERGY, text, [allergy, medication])
-
-
-def reacts(allergen: str, medication: Medication) -> str | None:
-    """Whether an allergy may be to a medicine: an empty word for the same thing, or the group that they share."""
-    allergic, given = substances(allergen), substances(*names_of(medication))
-    if allergic & given:
-        return ""
-    for group in _groups():
-        if group.holds(allergen) and any(group.holds(name) for name in names_of(medication)):
-            return group.name
-    return None
 
 
 def _critical(results: Sequence[LabResult]) -> Iterator[Alert]:
@@ -125,38 +112,6 @@ def names_of(medication: Medication) -> list[str]:
     """Generic name, brand and ingredients."""
     held = [medication.generic_name, medication.brand_name, *(one.name for one in medication.ingredients)]
     return [name for name in held if name]
-
-
-def substances(*names: str) -> frozenset[str]:
-    """What is meant by names: the usual name of each medicine, or the words themselves where it is none we know."""
-    found = {one.name for name in names for one in medicines(name) if not one.is_class}
-    return frozenset(found or {" ".join(name.casefold().split()) for name in names})
-
-
-@dataclass(frozen=True, slots=True)
-class _Group:
-    """Medicines of which one may stand for another in an allergy."""
-
-    name: str
-    called: frozenset[str]
-    classes: frozenset[str]
-    members: frozenset[str]
-
-    def holds(self, written: str) -> bool:
-        """Whether a name is the group's own, or that of one of its medicines."""
-        folded = " ".join(written.casefold().split())
-        if folded in self.called:
-            return True
-        return any(one.family in self.classes or one.name in self.members for one in medicines(written))
-
-
-@cache
-def _groups() -> tuple[_Group, ...]:
-    made = []
-    for name, called, classes, members in rows("cross_reactions.tsv"):
-        split = [frozenset(one for one in cell.split("|") if one) for cell in (called.casefold(), classes, members)]
-        made.append(_Group(name, *split))
-    return tuple(made)
 
 
 def _alert(kind: AlertKind, text: str, facts: Sequence[Fact]) -> Alert:
