@@ -17,7 +17,7 @@ from citewell.adapters.store.engine import reading, writing
 from citewell.adapters.store.history import note
 from citewell.adapters.store.schema import conversations, document_journeys, documents, journeys
 from citewell.adapters.store.shelf import SqlShelf
-from citewell.errors import EditConflict, InputError, NotFound
+from citewell.errors import ChangedMeanwhile, InputError, NotFound
 from citewell.types import EVERY, Asker, Entry, Filing, Scope, State
 from citewell.types.journeys import Journey, checked_description, checked_name, checked_slug, slug_of
 
@@ -208,7 +208,7 @@ class SqlJourneys(SqlShelf):
         row = connection.execute(here).first()
         current = 0 if row is None else row.revision
         if current != (known.revision if revision is None else revision):
-            raise EditConflict(CHANGED)
+            raise ChangedMeanwhile(CHANGED)
         if row is None:
             _insert(connection, known, scope.tenant, by)
             row = connection.execute(here).one()
