@@ -11,6 +11,7 @@ from citewell.adapters.embedding.engine import Backend
 from citewell.adapters.embedding.minilm import MiniLM
 from citewell.adapters.embedding.tokenizer import WordPiece
 from citewell.adapters.parsers import all_parsers
+from citewell.adapters.vault.keys import LOWEST_MEMORY_KIB, LOWEST_TIME_COST, Derivation
 from citewell.bootstrap import App, build
 from citewell.config import Settings
 from citewell.ingest.read import Reader
@@ -57,6 +58,14 @@ def one_model(tmp_path_factory: pytest.TempPathFactory) -> Iterator[MiniLM]:
 def embedder(one_model: MiniLM) -> MiniLM:
     """The built-in model, in which a text is computed once for all tests."""
     return one_model
+
+
+@pytest.fixture(scope="session", autouse=True)
+def cheap_vaults() -> Iterator[None]:
+    """A new vault costs as little as any may; that one is slow on purpose is the matter of test_vault_cost."""
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(Derivation, "measured", lambda: Derivation(LOWEST_TIME_COST, LOWEST_MEMORY_KIB))
+        yield
 
 
 @pytest.fixture(scope="session")
