@@ -45,8 +45,8 @@ def one_model(tmp_path_factory: pytest.TempPathFactory) -> Iterator[MiniLM]:
     folder = run_folder(tmp_path_factory)
     made = OneMiniLM(folder / "model", folder / "vectors.sqlite")
 
-    def chosen(cache_dir: Path, backend: Backend = "auto") -> MiniLM:
-        return made if backend == "auto" else MiniLM(cache_dir, backend)
+    def chosen(cache_dir: Path, backend: Backend = "auto", threads: int | None = None) -> MiniLM:
+        return made if backend == "auto" and threads is None else MiniLM(cache_dir, backend, threads)
 
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr("citewell.adapters.embedding.minilm.MiniLM", chosen)
