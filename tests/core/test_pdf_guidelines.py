@@ -139,3 +139,11 @@ def test_the_guideline_says_what_it_is() -> None:
     assert document.metadata.language == "en-gb"
     assert document.metadata.publisher == "National Institute for Health and Care Excellence (NICE)"
     assert [parsed(name).notes for name in NAMES] == [()] * len(NAMES)
+
+
+def test_a_chapter_stands_beside_the_one_before_it_even_where_the_outline_nests_it() -> None:
+    document = parsed("who-sickle-cell-pregnancy.pdf")
+    chapters = [
+        block.section for block in document.blocks if block.kind == "heading" and block.section[-1].startswith("3 ")
+    ]
+    assert chapters == [("3 Recommendations and supporting evidence",)]

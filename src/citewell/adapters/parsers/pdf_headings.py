@@ -75,7 +75,22 @@ def mark_headings(drafts: Sequence[Draft], typography: Typography, outline: Sequ
             draft.level = by_rank[rank].most_common(1)[0][0]
         else:
             draft.level = deepest + 1 + ordered.index(rank)
+    _set_beside_the_number_before(headings)
     _set_title_beside_its_parts(headings, title)
+
+
+def _set_beside_the_number_before(headings: Sequence[Draft]) -> None:
+    """Let “3” stand beside “2”, not inside it, whatever their sizes or the outline say."""
+    latest: dict[tuple[str, ...], tuple[int, int]] = {}
+    for draft in headings:
+        number = _NUMBER.match(draft.text.strip())
+        if number is None:
+            continue
+        *above, last = number.group(1).split(".")
+        before, level = latest.get(tuple(above), (-1, 0))
+        if int(last) == before + 1 and (draft.level or 1) > level:
+            draft.level = level
+        latest[tuple(above)] = int(last), draft.level or 1
 
 
 def _set_title_beside_its_parts(headings: Sequence[Draft], title: str) -> None:
