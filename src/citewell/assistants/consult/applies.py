@@ -1,0 +1,227 @@
+"""Tells whom a passage or a sentence is for, and whether this patient is one of them, with the reason."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from functools import cache, lru_cache
+
+from citewell.assistants.consult.tables import rows
+from citewell.types.consult import Patient
+
+_AGE_UNIT = r"(?P<unit>months?|years?|yrs?|weeks?|days?)"
+_RANGE = re.compile(
+    rf"(?P<low>\d+(?:\.\d+)?)\s*(?:{_AGE_UNIT.replace('unit', 'unit1')})?\s*(?:-|–|to"
+    rf"|and)\s*(?P<high>\d+(?:\.\d+)?)\s*-?{_AGE_UNIT}",
+    re.IGNORECASE,
+)
+_BELOW = re.compile(
+    rf"(?:under|below|younger than|less than|<|up to)\s*(?P<high>\d+(?:\.\d+)?)\s*{_AGE_UNIT}", re.IGNORECASE
+)
+_ABOVE = re.compile(
+    rf"(?:over|above|older than|at least|≥|>=|>|from)\s*(?P<low>\d+(?:\.\d+)?)\s*{_AGE_UNIT}"
+    rf"|(?P<low2>\d+(?:\.\d+)?)\s*{_AGE_UNIT.replace('unit', 'unit2')}\s*(?:of age\s*)?(?:and|or)\s*(?:over"
+    rf"|older|above|more)",
+    re.IGNORECASE,
+)
+_AGE_NEAR = re.compile(
+    r"\b(?:ages?|aged|child(?:ren)?|infants?|adults?|people|patients|women|men|those|adolescents|persons?"
+    r"|anyone|girls|boys)\b[^.;]{0,25}$",
+    re.IGNORECASE,
+)
+_AGE_BEHIND = re.compile(r"^\s*(?:of age|old|olds)\b", re.IGNORECASE)
+_WEIGHT_RANGE = re.compile(
+    r"(?P<low>\d+(?:\.\d+)?)\s*(?:kg)?\s*(?:-|–|to)\s*(?:<\s*)?(?P<high>\d+(?:\.\d+)?)\s*kg(?!\s*/)", re.IGNORECASE
+)
+_WEIGHT_BELOW = re.compile(r"(?:under|below|less than|<)\s*(?P<high>\d+(?:\.\d+)?)\s*kg(?!\s*/)", re.IGNORECASE)
+_WEIGHT_ABOVE = re.compile(
+    r"(?:over|above|at least|≥|>=|>|more than)\s*(?P<low>\d+(?:\.\d+)?)\s*kg(?!\s*/)"
+    r"|(?P<low2>\d+(?:\.\d+)?)\s*kg\s*(?:and|or)\s*(?:over|more|above)",
+    re.IGNORECASE,
+)
+_EXCEPT = re.compile(
+    r"(?:except|unless|excluding|other than|but not|not (?:for|in|be used in|be given in|recommended (?:for"
+    r"|in)|suitable for)|avoid(?:ed)? in"
+    r"|contra-?indicated in|non-?)\s*(?:[\w,]+\s+){0,4}$",
+    re.IGNORECASE,
+)
+_FOR = re.compile(
+    r"(?:^|[:;]|\b(?:in|for|to|among|treat|all|during|when|if|with|both|and|or|non|not|give|offer|except"
+    r"|unless|of|who are))\W*(?:[\w-]+\W+){0,3}$",
+    re.IGNORECASE,
+)
+"""What stands before people whom a sentence is for; “a risk to the baby” is not one."""
+_PROHIBITS = re.compile(r"^\W*(?:do not|don't|avoid|never|contra-?indicat)", re.IGNORECASE)
+YEARS = {"d": 1 / 365.25, "w": 7 / 365.25, "m": 1 / 12, "y": 1.0}
+
+
+@dataclass(frozen=True, slots=True)
+class Group:
+    """People of an age, a sex, pregnant or not; what is None does not matter."""
+
+    name: str
+    age_from: float | None = None
+    age_below: float | None = None
+    sex: str | None = None
+    is_pregnant: bool | None = None
+    is_breastfeeding: bool | None = None
+    setting: str | None = None
+    kg_from: float | None = None
+    kg_below: float | None = None
+
+    @property
+    def is_special(self) -> bool:
+        """Whether belonging to it says more of a patient than being an adult does."""
+        return self.name not in ("adults", "women", "men", "non-pregnant people")
+
+
+@dataclass(frozen=True, slots=True)
+class Fit:
+    """Whether words are for this patient, and why not, or why it cannot be told."""
+
+    applies: bool
+    reasons: tuple[str, ...] = ()
+    is_specific: bool = False
+    """They are for a group that this patient is known to belong to."""
+
+
+@cache
+def _table() -> tuple[tuple[Group, re.Pattern[str]], ...]:
+    found = []
+    for row in rows("populations.tsv"):
+        name, words, low, high, sex, pregnant, feeding, setting = (*row, *[""] * 8)[:8]
+        group = Group(
+            name,
+            float(low) if low else None,
+            float(high) if high else None,
+            sex or None,
+            {"yes": True, "no": False}.get(pregnant),
+            {"yes": True, "no": False}.get(feeding),
+            setting or None,
+        )
+        found.append((group, re.compile(rf"(?<![\w-])(?:{words})(?![\w-])", re.IGNORECASE)))
+    return tuple(found)
+
+
+def fit(section: Sequence[str], sentence: str, patient: Patient) -> Fit:
+    """Whether a sentence under these headings is for the patient: each heading that names people, and the words.
+
+    >>> told = fit(("Malaria", "Treatment in adults"), "Give 4 tablets.", Patient(age_years=4))
+    >>> told.applies, told.reasons
+    (False, ('for adults; the patient is 4',))
+    """
+    headings = [_judged(part, patient, is_heading=True) for part in section if part]
+    judged = [*headings, _judged(sentence, patient, is_heading=False)] if sentence else headings
+    reasons = tuple(dict.fromkeys(reason for one in judged for reason in one.reasons))
+    return Fit(all(one.applies for one in judged), reasons, any(one.is_specific for one in judged))
+
+
+@lru_cache(maxsize=20_000)
+def _judged(text: str, patient: Patient, *, is_heading: bool) -> Fit:
+    """One heading or sentence: for the patient when they are in one of the groups that it names."""
+    groups = list(_groups(text, is_heading=is_heading))
+    if not groups:
+        return Fit(applies=True)
+    verdicts = [(group, _belongs(group, patient)) for group in groups]
+    if any(answer is True for _, (answer, _) in verdicts):
+        sure = [group for group, (answer, _) in verdicts if answer is True]
+        narrow = [(group, why) for group, (answer, why) in verdicts if answer is False and _narrows(group)]
+        if narrow:
+            return Fit(applies=False, reasons=tuple(f"for {group.name}; {why}" for group, why in narrow))
+        return Fit(applies=True, is_specific=any(group.is_special for group in sure))
+    if any(answer is None for _, (answer, _) in verdicts):
+        told = [f"for {group.name}; {why}" for group, (answer, why) in verdicts if answer is None]
+        return Fit(applies=True, reasons=tuple(told))
+    return Fit(applies=False, reasons=tuple(f"for {group.name}; {why}" for group, (_, why) in verdicts[:1]))
+
+
+def _narrows(group: Group) -> bool:
+    """A number limits whatever group stands beside it: “adults weighing 50 kg or more”, “children under 5 years”."""
+    return group.kg_from is not None or group.kg_below is not None or group.name.startswith("ages ")
+
+
+def _groups(text: str, *, is_heading: bool) -> Iterator[Group]:
+    for group, pattern in _table():
+        match = pattern.search(text)
+        if match is None or not (is_heading or _FOR.search(text[: match.start()])):
+            continue
+        is_exception = _EXCEPT.search(text[: match.start()]) is not None and not _PROHIBITS.match(text)
+        if group.name == "pregnant women" and is_exception:
+            yield Group("people who are not pregnant", is_pregnant=False)
+        elif group.name == "breastfeeding women" and is_exception:
+            yield Group("people who are not breastfeeding", is_breastfeeding=False)
+        elif not is_exception:
+            yield group
+    yield from _ages(text)
+    yield from _weights(text)
+
+
+def _ages(text: str) -> Iterator[Group]:
+    """Limits of age as they are written; a time that is no age is none."""
+    taken: list[tuple[int, int]] = []
+    for pattern in (_RANGE, _BELOW, _ABOVE):
+        for match in pattern.finditer(text):
+            near = _AGE_NEAR.search(text[: match.start()]) or _AGE_BEHIND.match(text[match.end() :])
+            is_heading = len(text) < 60 and text[: match.start()].strip() == ""
+            if not (near or is_heading) or any(match.start() < end and start < match.end() for start, end in taken):
+                continue
+            taken.append(match.span())
+            found = match.groupdict()
+            unit = found.get("unit") or found.get("unit2") or "years"
+            low, high = found.get("low") or found.get("low2"), found.get("high")
+            first = float(low) * YEARS[(found.get("unit1") or unit)[0].lower()] if low else None
+            step = YEARS[unit[0].lower()]
+            last = None if high is None else float(high) * step + (step if pattern is _RANGE else 0.0)
+            yield Group(f"ages {match.group().strip()}", first, last)
+
+
+def _weights(text: str) -> Iterator[Group]:
+    taken: list[tuple[int, int]] = []
+    for pattern in (_WEIGHT_RANGE, _WEIGHT_BELOW, _WEIGHT_ABOVE):
+        for match in pattern.finditer(text):
+            if any(match.start() < end and start < match.end() for start, end in taken):
+                continue
+            taken.append(match.span())
+            found = match.groupdict()
+            low, high = found.get("low") or found.get("low2"), found.get("high")
+            first, last = (float(low) if low else None), (float(high) if high else None)
+            yield Group(f"{match.group().strip()}", kg_from=first, kg_below=last)
+
+
+def _belongs(group: Group, patient: Patient) -> tuple[bool | None, str]:
+    """Whether the patient is one of a group; None where it is not known, with what is missing."""
+    unknown = ""
+    for wanted, known, told in (
+        (group.sex, patient.sex, f"the patient is {patient.sex}"),
+        (
+            group.is_pregnant,
+            patient.is_pregnant,
+            "the patient is " + ("" if patient.is_pregnant else "not ") + "pregnant",
+        ),
+        (
+            group.is_breastfeeding,
+            patient.is_breastfeeding,
+            "the patient is " + ("" if patient.is_breastfeeding else "not ") + "breastfeeding",
+        ),
+        (group.setting, patient.setting, f"this is {patient.setting}"),
+    ):
+        if wanted is not None and known is not None and wanted != known:
+            return False, told
+        if wanted is not None and known is None:
+            unknown = unknown or "not known of the patient"
+    for low, high, value, told in (
+        (group.age_from, group.age_below, patient.age_years, f"the patient is {patient.age_told}"),
+        (group.kg_from, group.kg_below, patient.weight_kg, f"the patient weighs {patient.weight_kg or 0:g} kg"),
+    ):
+        if low is None and high is None:
+            continue
+        if value is None:
+            unknown = unknown or (
+                "the age is not known"
+                if group.kg_from is None and group.kg_below is None
+                else "the weight is not known"
+            )
+        elif (low is not None and value < low) or (high is not None and value >= high):
+            return False, told
+    return (None, unknown) if unknown else (True, "")

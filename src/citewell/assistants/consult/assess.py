@@ -1,0 +1,239 @@
+"""Writes the assessment and plan: each diagnosis through the one gate, doses and conflicts beside every statement."""
+
+from __future__ import annotations
+
+import re
+import time
+import uuid
+from collections.abc import Callable, Iterable, Sequence
+from dataclasses import dataclass, replace
+from functools import cache, partial
+from pathlib import Path
+
+from citewell.answer.asked import Asked, Frame, Judge, Policy, Verify
+from citewell.answer.finish import abstain, finish
+from citewell.answer.retrieve import Search
+from citewell.answer.stream import Done, whole_sentences
+from citewell.assistants.consult.applies import fit
+from citewell.assistants.consult.conflicts import Held, conflicts
+from citewell.assistants.consult.disagree import disagreements
+from citewell.assistants.consult.doses import doses
+from citewell.assistants.consult.gather import Gathered, gather
+from citewell.assistants.consult.patient import patient_of
+from citewell.assistants.consult.quote import context_of, quotes, shut_out
+from citewell.assistants.consult.summary import summary
+from citewell.assistants.consult.tables import rows
+from citewell.clinical import Lexicon
+from citewell.errors import ModelError
+from citewell.ports import Writer
+from citewell.prompts import Template
+from citewell.types import Answer, Check, Claim, Context, Entry, Hit, Refuse, Scope, Span, Verdict
+from citewell.types.consult import Consult, Differential, Patient
+from citewell.types.consult_plan import DiagnosisPlan, Lead, LeftOut, Place, Plan, Statement
+
+NO_GUIDELINE = (
+    "No guideline found for {condition} that applies to this patient. Nothing is recommended, and no dose is given."
+)
+MODEL_FAILED = "The model failed ({reason}); the plan quotes the guidelines instead."
+MODEL_REFUSED = "Nothing that the model wrote for {condition} was found in the guidelines; they are quoted instead."
+RULES = Template.read(Path(__file__).parent / "prompts" / "plan.txt")
+POLICY = Policy(threshold=0.0, shown=frozenset({Verdict.SUPPORTED}), min_relevance=0.0)
+"""A plan shows only what its words carry fully; how near a passage must be was decided when it was gathered."""
+MAX_LEADS = 3
+
+
+@dataclass(frozen=True, slots=True)
+class Parts:
+    """What an assessment needs."""
+
+    search: Search
+    verify: Verify
+    lexicon: Lexicon
+    entry: Callable[[str], Entry]
+    """The library's entry of a document."""
+    writer: Writer | None = None
+    """A model behind a prompt; None quotes."""
+
+
+def assess(consult: Consult, *, scope: Scope, parts: Parts, red_flags: Sequence[str] = ()) -> tuple[Plan, list[Answer]]:
+    """The plan for a consult's differentials, and the answer that the gate made of each."""
+    patient = patient_of(consult)
+    held = Held(patient, consult.findings, parts.lexicon)
+    conditions = [one.condition for one in consult.differentials]
+    gathered, alone = gather(conditions, consult.findings, patient, scope=scope, search=parts.search)
+    notes: list[str] = []
+    plans, answers = [], []
+    for differential, found in zip(consult.differentials, gathered, strict=True):
+        plan, answer = _diagnosis(differential, found, held, parts, notes)
+        plans.append(plan)
+        answers.append(answer)
+    taken = {one.hit.source_id for found in gathered for one in found.passages}
+    leads = tuple(_lead(hit) for hit in alone if hit.source_id not in taken)[:MAX_LEADS]
+    model = parts.writer.name if parts.writer is not None else "extractive"
+    told = (*dict.fromkeys(notes), *_open_points(consult))
+    return Plan(summary(consult), tuple(plans), leads, tuple(red_flags), told, model, RULES.hash), answers
+
+
+def _open_points(consult: Consult) -> list[str]:
+    found = [one.question for one in consult.contradictions]
+    if consult.despite:
+        found.append(f"The differentials were opened though something was missing: {consult.despite}")
+    return found
+
+
+def _diagnosis(
+    differential: Differential, found: Gathered, held: Held, parts: Parts, notes: list[str]
+) -> tuple[DiagnosisPlan, Answer]:
+    context = context_of(found.passages)
+    asked = Asked(
+        id=str(uuid.uuid4()),
+        question=f"{differential.condition}: what is recommended for this patient?",
+        context=context,
+        model=parts.writer.name if parts.writer is not None else "extractive",
+        prompt_hash=RULES.hash,
+        policy=POLICY,
+        rules=RULES.text,
+        frame=Frame(gap="\n"),
+    )
+    answer = _answered(asked, found, held.patient, parts, notes)
+    missing = NO_GUIDELINE.format(condition=differential.condition)
+    shown = [claim for claim in answer.claims if claim.is_shown]
+    statements = [_statement(at, claim, answer, held, parts) for at, claim in enumerate(shown, 1)]
+    others = [
+        LeftOut(one.evidence.hit.document, one.evidence.hit.section, "; ".join(one.fit.reasons))
+        for one in shut_out(found.passages, context, held.patient)
+    ]
+    left_out = tuple(dict.fromkeys((*found.left_out, *others)))
+    plan = DiagnosisPlan(
+        condition=differential.condition,
+        confidence=differential.confidence,
+        said=answer.text if shown else missing,
+        is_found=bool(shown),
+        offered=tuple(one for one in statements if not one.is_held_back),
+        held_back=tuple(one for one in statements if one.is_held_back),
+        disagreements=disagreements(statements),
+        left_out=left_out,
+        withheld=sum(not claim.is_shown for claim in answer.claims),
+    )
+    return plan, answer
+
+
+def _answered(asked: Asked, found: Gathered, patient: Patient, parts: Parts, notes: list[str]) -> Answer:
+    """A model's prose as far as the gate lets it through; else quotes; else nothing."""
+    judge = _judge(asked)
+    if not found.passages:
+        return abstain(asked, "no guideline applies", judge=judge)
+    verify = partial(_applicable, parts.verify, asked.context, patient)
+    if parts.writer is not None:
+        try:
+            pieces = parts.writer.write(asked.question, asked.context, rules=asked.rules)
+            answer = _finished(pieces, asked, verify, judge, cut=whole_sentences)
+            if any(claim.is_shown for claim in answer.claims):
+                return answer
+            notes.append(MODEL_REFUSED.format(condition=found.condition))
+        except ModelError as error:
+            notes.append(MODEL_FAILED.format(reason=str(error).rstrip(".")))
+        asked = replace(asked, model="extractive")
+    chosen = quotes(found.passages, asked.context, patient, found.condition)
+    pieces = (f"{one.text} [{one.evidence.alias}]" for one in chosen)
+    return _finished(pieces, asked, verify, judge, cut=lambda several: several)
+
+
+def _finished(
+    pieces: Iterable[str], asked: Asked, verify: Verify, judge: Judge, *, cut: Callable[[Iterable[str]], Iterable[str]]
+) -> Answer:
+    *_, last = finish(pieces, asked, verify=verify, judge=judge, cut=cut)
+    assert isinstance(last, Done)
+    return last.answer
+
+
+def _applicable(verify: Verify, context: Context, patient: Patient, sentence: str, spans: Sequence[Span]) -> Check:
+    """The check of a sentence; words that are for other people carry nothing for this patient."""
+    sections = {one.hit.source_id: one.hit.section for one in context.evidence}
+    judged = [(span, fit(sections[span.source_id], span.text, patient)) for span in spans]
+    mine = [span for span, told in judged if told.applies]
+    check = verify(sentence, mine) if mine else verify(sentence, spans)
+    if mine:
+        return check
+    reasons = tuple(dict.fromkeys(reason for _, told in judged for reason in told.reasons))
+    return replace(check, verdict=Verdict.NOT_FOUND, reasons=reasons, is_vetoed=True)
+
+
+def _judge(_asked: Asked) -> Judge:
+    started = time.perf_counter()
+    return Judge(
+        rate=lambda _text: None,
+        calibrate=lambda claims, _context: min((one.check.support for one in claims), default=0.0),
+        route=Refuse,
+        took_ms=lambda: (time.perf_counter() - started) * 1000,
+    )
+
+
+def _statement(number: int, claim: Claim, answer: Answer, held: Held, parts: Parts) -> Statement:
+    """A claim that passed, with its place, its doses worked out, and what speaks against it."""
+    citation = next(one for one in answer.citations if one.n in claim.citations)
+    entry = parts.entry(citation.document_id)
+    metadata = entry.metadata
+    about = " ".join(filter(None, (metadata.publisher, entry.title, metadata.source_url)))
+    place = Place(
+        citation.document_id,
+        citation.document,
+        citation.version,
+        citation.section,
+        citation.page,
+        citation.start,
+        citation.end,
+        citation.quote,
+        metadata.published.isoformat() if metadata.published else None,
+        metadata.publisher,
+        country_of(about),
+        metadata.source_url,
+    )
+    against = conflicts(claim.text, held)
+    is_grave = any(one.is_grave for one in against)
+    words = f"{claim.text} {citation.quote}"
+    return Statement(
+        id=f"{number}",
+        text=claim.text,
+        place=place,
+        support=claim.check.support,
+        strength=_graded("strength", words),
+        certainty=_graded("certainty", words),
+        doses=() if is_grave else doses(claim.text, held.patient),
+        conflicts=against,
+        reservations=fit(citation.section, citation.quote, held.patient).reasons,
+    )
+
+
+@cache
+def _patterns(table: str, what: str) -> tuple[tuple[str, re.Pattern[str]], ...]:
+    return tuple(
+        (value, re.compile(rf"(?<!\w)(?:{words})(?!\w)", re.IGNORECASE))
+        for kind, value, words in rows(table)
+        if kind == what
+    )
+
+
+def _graded(what: str, text: str) -> str | None:
+    """Strength or certainty, where the words state it."""
+    return next((value for value, words in _patterns("strengths.tsv", what) if words.search(text)), None)
+
+
+@cache
+def _countries() -> tuple[tuple[re.Pattern[str], str], ...]:
+    return tuple((re.compile(words, re.IGNORECASE), country) for words, country in rows("publishers.tsv"))
+
+
+def country_of(about: str) -> str | None:
+    """Whose guideline it is, by its publisher, title or address.
+
+    >>> country_of("World Health Organization"), country_of("A letter")
+    ('international', None)
+    """
+    return next((country for words, country in _countries() if words.search(about)), None)
+
+
+def _lead(hit: Hit) -> Lead:
+    best = hit.why.best_sentence
+    quote = hit.text[best[0] - hit.start : best[1] - hit.start] if best else hit.text[:200]
+    return Lead(hit.document, hit.section, round(hit.relevance, 3), quote)

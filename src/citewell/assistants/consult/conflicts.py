@@ -1,0 +1,138 @@
+"""Holds the medicines of a statement against the patient: allergies, pregnancy, age, illnesses, medicines taken."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator
+from dataclasses import dataclass
+from functools import cache
+
+from citewell.answer.negation import denials
+from citewell.answer.reactions import reacts
+from citewell.answer.verify_names import Medicine, medicines
+from citewell.assistants.consult.mentions import concept_of
+from citewell.assistants.consult.tables import rows
+from citewell.clinical import Lexicon
+from citewell.types.consult import Category, Finding, Patient, Polarity
+from citewell.types.consult_plan import Conflict
+
+_WHEN = re.compile(r"(?P<what>pregnant|age)(?:(?P<sign><|>=)(?P<limit>[\d.]+))?")
+
+
+@dataclass(frozen=True, slots=True)
+class Held:
+    """What medicines are held against."""
+
+    patient: Patient
+    findings: tuple[Finding, ...]
+    lexicon: Lexicon
+
+    @property
+    def allergies(self) -> list[Finding]:
+        """Allergies that were told or are on record."""
+        return [one for one in self._present(Category.ALLERGY) if one.name != "any"]
+
+    @property
+    def taken(self) -> list[Finding]:
+        """Medicines that the patient takes."""
+        return [one for one in self._present(Category.MEDICATION) if one.name != "any"]
+
+    def has(self, name: str) -> bool:
+        """Whether the patient has an illness, now or earlier."""
+        wanted = concept_of(name, self.lexicon)
+        return any(
+            one.polarity in (Polarity.PRESENT, Polarity.PAST)
+            and (one.name.casefold() == name.casefold() or (one.concept is not None and one.concept == wanted[1]))
+            for one in self.findings
+        )
+
+    def _present(self, category: Category) -> list[Finding]:
+        return [one for one in self.findings if one.category is category and one.polarity is Polarity.PRESENT]
+
+
+def conflicts(statement: str, held: Held) -> tuple[Conflict, ...]:
+    """What speaks against each medicine that a statement tells to give; one that it warns of is none."""
+    found: list[Conflict] = []
+    for one in given(statement):
+        found += [*_allergies(one, held), *_cautions(one, held), *_interactions(one, held)]
+    return tuple(dict.fromkeys(found))
+
+
+def given(statement: str) -> list[Medicine]:
+    """The medicines that a statement tells to give: those that no denial reaches.
+
+    >>> [one.name for one in given("Give amoxicillin; do not give doxycycline.")]
+    ['amoxicillin']
+    """
+    denied = denials(statement)
+    return [one for one in medicines(statement) if not any(denial.reaches(one.start) for denial in denied)]
+
+
+def _allergies(one: Medicine, held: Held) -> Iterator[Conflict]:
+    for allergy in held.allergies:
+        shared = reacts(allergy.name, [one.name, one.family])
+        if shared is not None:
+            both = f" (both are {shared})" if shared else ""
+            yield Conflict(
+                "allergy", one.name, f"The patient is allergic to {allergy.name}{both}.", "record", is_grave=True
+            )
+
+
+def _cautions(one: Medicine, held: Held) -> Iterator[Conflict]:
+    for names, when, grave, concern, source in rows("cautions.tsv"):
+        if _is_among(one, names) and (told := _holds(when, held)):
+            kind = "pregnancy" if when.startswith("pregnant") else when.partition(":")[0].partition("<")[0]
+            kind = {"has": "illness"}.get(kind, kind)
+            yield Conflict(kind, one.name, f"{one.name.capitalize()} {concern}; {told}.", source, grave == "yes")
+
+
+def _interactions(one: Medicine, held: Held) -> Iterator[Conflict]:
+    for taken in held.taken:
+        for other in medicines(taken.name):
+            if other.name == one.name and not one.is_class:
+                text = f"The patient already takes {taken.name}."
+                yield Conflict("duplicate", one.name, text, "record", is_grave=False)
+            for first, second, grave, concern, source in rows("interactions.tsv"):
+                forward = _is_among(one, first) and _is_among(other, second)
+                if forward or (_is_among(other, first) and _is_among(one, second)):
+                    text = f"{one.name.capitalize()} and {taken.name}, which the patient takes: {concern}."
+                    yield Conflict("interaction", one.name, text, source, grave == "yes")
+
+
+@cache
+def _listed(names: str) -> frozenset[str]:
+    return frozenset(name.casefold() for name in names.split("|"))
+
+
+def _is_among(one: Medicine, names: str) -> bool:
+    return not _listed(names).isdisjoint((one.name.casefold(), one.family.casefold()))
+
+
+def _holds(when: str, held: Held) -> str | None:
+    """Whether a condition of the table holds of the patient, in words; unknown does not."""
+    patient = held.patient
+    if when.startswith("has:"):
+        name = when.removeprefix("has:")
+        return f"the patient has {name.lower()}" if held.has(name) else None
+    if when == "breastfeeding":
+        return "the patient is breastfeeding" if patient.is_breastfeeding else None
+    match = _WHEN.fullmatch(when)
+    assert match is not None, f"cautions.tsv: {when}"
+    limit = float(match["limit"]) if match["limit"] else None
+    if match["what"] == "age":
+        age = patient.age_years
+        return f"the patient is {patient.age_told}" if age is not None and limit is not None and age < limit else None
+    return _pregnant(patient, match["sign"], limit)
+
+
+def _pregnant(patient: Patient, sign: str, limit: float | None) -> str | None:
+    """Whether a pregnancy is within a limit of weeks; where the week is not known, it counts as within."""
+    if not patient.is_pregnant:
+        return None
+    weeks = patient.pregnancy_weeks
+    if limit is None:
+        return "the patient is pregnant"
+    if weeks is None:
+        return "the patient is pregnant, the week is not known"
+    is_met = weeks < limit if sign == "<" else weeks >= limit
+    return f"the patient is {weeks:g} weeks pregnant" if is_met else None

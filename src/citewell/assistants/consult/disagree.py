@@ -1,0 +1,47 @@
+"""Finds sources that do not say the same of a medicine: side by side, with date and country, and never decided here."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from itertools import combinations
+
+from citewell.answer.quantities import quantities
+from citewell.answer.verify_names import medicines
+from citewell.assistants.consult.conflicts import given
+from citewell.assistants.consult.doses import AMOUNTS
+from citewell.types.consult_plan import Disagreement, Statement
+
+
+def disagreements(statements: Sequence[Statement]) -> tuple[Disagreement, ...]:
+    """Each pair of statements from two documents that differ over a medicine."""
+    return tuple(
+        found
+        for first, second in combinations(statements, 2)
+        if first.place.document_id != second.place.document_id
+        for found in _between(first, second)
+    )
+
+
+def _between(first: Statement, second: Statement) -> Iterator[Disagreement]:
+    told = [{one.name for one in medicines(statement.text) if not one.is_class} for statement in (first, second)]
+    gives = [{one.name for one in given(statement.text)} for statement in (first, second)]
+    for name in sorted(told[0] & told[1]):
+        pair = (first.id, second.id)
+        if (name in gives[0]) != (name in gives[1]):
+            yield Disagreement(name, "one source advises it, the other advises against it", pair)
+        elif name in gives[0]:
+            amounts = [_amounts(statement.text, name) for statement in (first, second)]
+            if all(amounts) and amounts[0] != amounts[1]:
+                yield Disagreement(name, "the sources name different doses", pair)
+
+
+def _amounts(text: str, name: str) -> frozenset[tuple[str, tuple[float, ...]]]:
+    """The amounts that stand behind a medicine's name, up to the next medicine."""
+    named = medicines(text)
+    at = next(position for position, one in enumerate(named) if one.name == name)
+    end = named[at + 1].start if at + 1 < len(named) else len(text)
+    return frozenset(
+        (one.dimension, tuple(round(value, 9) for value in one.values))
+        for one in quantities(text)
+        if named[at].start <= one.start < end and one.dimension.partition("/")[0] in AMOUNTS
+    )

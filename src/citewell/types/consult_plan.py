@@ -1,0 +1,121 @@
+"""The plan of a consult: statements with their source, doses with their arithmetic, what speaks against them."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+
+@dataclass(frozen=True, slots=True)
+class Place:
+    """Where a statement stands, so that a person can look it up."""
+
+    document_id: str
+    document: str
+    version: int
+    section: tuple[str, ...]
+    page: int | None
+    start: int
+    end: int
+    quote: str
+    published: str | None = None
+    publisher: str | None = None
+    country: str | None = None
+    url: str | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Dose:
+    """A dose by weight: the words, what they come to for this patient, and how."""
+
+    words: str
+    amount: str | None
+    arithmetic: str
+
+
+@dataclass(frozen=True, slots=True)
+class Conflict:
+    """Something that speaks against a medicine for this patient."""
+
+    kind: str
+    medicine: str
+    text: str
+    source: str
+    is_grave: bool
+
+
+@dataclass(frozen=True, slots=True)
+class Statement:
+    """One sentence of the plan, checked against the words that it cites."""
+
+    id: str
+    text: str
+    place: Place
+    support: float
+    strength: str | None = None
+    certainty: str | None = None
+    doses: tuple[Dose, ...] = ()
+    conflicts: tuple[Conflict, ...] = ()
+    reservations: tuple[str, ...] = ()
+
+    @property
+    def is_held_back(self) -> bool:
+        """Whether it must not be offered to this patient as it stands."""
+        return any(one.is_grave for one in self.conflicts)
+
+
+@dataclass(frozen=True, slots=True)
+class LeftOut:
+    """A passage that was found and is not for this patient, or not near enough."""
+
+    document: str
+    section: tuple[str, ...]
+    reason: str
+
+
+@dataclass(frozen=True, slots=True)
+class Disagreement:
+    """Two sources that do not say the same, side by side."""
+
+    about: str
+    why: str
+    statements: tuple[str, str]
+
+
+@dataclass(frozen=True, slots=True)
+class DiagnosisPlan:
+    """What the guidelines say of one diagnosis for this patient."""
+
+    condition: str
+    confidence: str
+    said: str
+    """What the gate let through, or why there is nothing."""
+    is_found: bool
+    offered: tuple[Statement, ...] = ()
+    held_back: tuple[Statement, ...] = ()
+    disagreements: tuple[Disagreement, ...] = ()
+    left_out: tuple[LeftOut, ...] = ()
+    withheld: int = 0
+    """Sentences of a draft that the gate did not let through."""
+
+
+@dataclass(frozen=True, slots=True)
+class Lead:
+    """A section that the findings alone point at, whatever the differentials are."""
+
+    document: str
+    section: tuple[str, ...]
+    relevance: float
+    quote: str
+
+
+@dataclass(frozen=True, slots=True)
+class Plan:
+    """The assessment and plan: a draft until a clinician signs it."""
+
+    summary: str
+    diagnoses: tuple[DiagnosisPlan, ...]
+    leads: tuple[Lead, ...]
+    red_flags: tuple[str, ...]
+    notes: tuple[str, ...]
+    model: str
+    prompt_hash: str
