@@ -75,8 +75,9 @@ def test_a_file_that_cannot_be_read_says_why_and_the_others_go_on(writer: httpx.
     assert "It could not be read" in page
     assert "Try again" in page
     assert writer.post(f"/documents/{broken['document_id']}/retry").status_code == 303
-    assert writer.get(f"/documents/{broken['document_id']}").status_code == 404
-    assert settled(writer, documents(writer)["broken.pdf"]["document_id"])["state"] == "failed"
+    assert settled(writer, broken["document_id"])["state"] == "failed"
+    history = writer.get(f"/api/v1/documents/{broken['document_id']}/history").json()["history"]
+    assert [one["change"] for one in history] == ["added", *["queued", "processing", "failed"] * 2]
     assert writer.post(f"/documents/{good['document_id']}/retry").status_code == 422
 
 

@@ -10,9 +10,9 @@ from dataclasses import replace
 from citewell.adapters.store.library import NEVER_READ
 from citewell.api.site import UNDER_WAY, Site
 from citewell.api.visitor import NOT_YOURS_TO_CHANGE, Visitor
-from citewell.errors import InputError, ScopeRefused
-from citewell.ingest.library import Added, refiled
-from citewell.types import Entry, Filing, Scope, Source, State
+from citewell.errors import ScopeRefused
+from citewell.ingest.library import Added, check_embedder, refiled
+from citewell.types import Entry, Filing, Scope, Source
 
 log = logging.getLogger(__name__)
 
@@ -20,6 +20,8 @@ log = logging.getLogger(__name__)
 def queue(site: Site, source: Source, filing: Filing, visitor: Visitor) -> Added:
     """Keep a file for the worker; the same bytes twice are kept once."""
     worker, scope, library = site.worker(), visitor.whole, site.app.library
+    if site.is_reading:
+        check_embedder(library, site.app.embedder.fingerprint)
     with site.queueing:
         known = None if filing.replaces else _known(site, source, filing, scope)
         if known is not None:
@@ -44,11 +46,12 @@ def _known(site: Site, source: Source, filing: Filing, scope: Scope) -> Entry | 
     return next(same, None)
 
 
-def refile(site: Site, document_id: str, filing: Filing, visitor: Visitor) -> Entry:
+def refile(site: Site, document_id: str, filing: Filing, visitor: Visitor, *, revision: int | None = None) -> Entry:
     """Change tags and journeys of a document; nothing is embedded again."""
     before = frozenset(site.entry(document_id, visitor.whole).tags)
     tags = visitor.filed(filing.tags, before=before)
-    return site.app.library.refile(document_id, filing=replace(filing, tags=tags), scope=visitor.whole)
+    filing = replace(filing, tags=tags)
+    return site.app.library.refile(document_id, filing=filing, scope=visitor.whole, by=who(visitor), revision=revision)
 
 
 def _followed(site: Site, document_id: str, visitor: Visitor) -> frozenset[str]:
@@ -75,25 +78,47 @@ def erasable(site: Site, document_id: str, visitor: Visitor) -> list[Entry]:
 def delete(site: Site, document_id: str, visitor: Visitor) -> list[Entry]:
     """Erase all versions of a document."""
     erasable(site, document_id, visitor)
-    return site.app.library.erase(document_id, visitor.whole)
+    return site.app.library.erase(document_id, visitor.whole, by=who(visitor))
 
 
-def retry(site: Site, document_id: str, visitor: Visitor) -> Entry:
-    """Queue a document again that could not be read; the failed attempt goes, the versions before it stay."""
-    scope = visitor.whole
-    failed = site.entry(document_id, scope)
+def retry(site: Site, document_id: str, visitor: Visitor, *, revision: int | None = None) -> Entry:
+    """Queue a document again that could not be read; where it replaces another, that one is theirs too."""
     _followed(site, document_id, visitor)
-    if failed.state is not State.FAILED:
-        raise InputError("Only a document that could not be read can be tried again.")
-    source = site.app.library.original(document_id, scope)
-    family = [entry for entry in site.app.entries(scope) if entry.lineage == failed.lineage]
-    current = next((entry.id for entry in family if entry.is_current), None)
-    title = None if failed.title == failed.name else failed.title
-    filing = Filing(frozenset(failed.tags), frozenset(failed.journeys), failed.subject, title, current)
-    entry = site.app.library.enqueue(source, filing=filing, scope=scope)
-    delete(site, document_id, visitor)
+    entry = site.app.library.requeue(document_id, visitor.whole, by=who(visitor), revision=revision)
     site.worker().nudge()
     return entry
+
+
+def withdraw(site: Site, document_id: str, visitor: Visitor, *, revision: int | None = None) -> Entry:
+    """Take a document out of search; it is kept."""
+    _theirs(site, document_id, visitor)
+    return site.app.library.withdraw(document_id, visitor.whole, by=who(visitor), revision=revision)
+
+
+def restore(site: Site, document_id: str, visitor: Visitor, *, revision: int | None = None) -> Entry:
+    """Let a withdrawn document answer again."""
+    _theirs(site, document_id, visitor)
+    return site.app.library.restore(document_id, visitor.whole, by=who(visitor), revision=revision)
+
+
+def reread(site: Site, document_id: str, visitor: Visitor, *, revision: int | None = None) -> Entry:
+    """Read a document a second time, while the first reading goes on answering."""
+    _theirs(site, document_id, visitor)
+    embedder = site.loaded().embedder.fingerprint
+    scope = visitor.whole
+    site.app.library.reread(scope, by=who(visitor), embedder=embedder, document_id=document_id, revision=revision)
+    site.worker().nudge()
+    return site.entry(document_id, scope)
+
+
+def _theirs(site: Site, document_id: str, visitor: Visitor) -> None:
+    """Refuse a document that the visitor may see but not change."""
+    refuse_unless_theirs([site.entry(document_id, visitor.whole)], visitor)
+
+
+def who(visitor: Visitor) -> str:
+    """How the history names a visitor."""
+    return visitor.email or visitor.user_id
 
 
 def refuse_unless_theirs(entries: Iterable[Entry], visitor: Visitor) -> None:

@@ -26,6 +26,7 @@ from citewell.api.visitor import Visitor
 from citewell.bootstrap import App, Results
 from citewell.errors import CitewellError, NotFound
 from citewell.ingest.worker import Worker
+from citewell.ports.queue import Queue
 from citewell.types import Chunk, Document, Entry, Scope, State
 from citewell.vocabulary import ATTRIBUTION
 from citewell.web.pages import page
@@ -136,9 +137,16 @@ class Site:
     def _hashers() -> ThreadPoolExecutor:
         return ThreadPoolExecutor(2, thread_name_prefix="password")
 
-    def worker(self) -> Worker:
-        """What reads the queue, started when first needed."""
+    @property
+    def is_reading(self) -> bool:
+        """Whether this process reads what is queued itself, rather than workers elsewhere."""
+        return self.app.settings.broker_url is None
+
+    def worker(self) -> Queue:
+        """Whom to wake when something is queued: the worker in this process, started when first needed, or a broker."""
         with self._loading:
+            if not self.is_reading:
+                return self.app.queue
             if self._worker is None:
                 worker = self.app.worker
                 worker.start()

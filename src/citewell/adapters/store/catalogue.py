@@ -125,9 +125,10 @@ class SqlCatalogue(SqlShelf):
 
     def tags(self, scope: Scope) -> list[str]:
         """The tags that documents in scope carry, by name."""
-        query = select(document_tags.c.tag).join(documents, documents.c.id == document_tags.c.document_id)
+        seen = select(documents.c.id).where(visible(scope))
+        query = select(document_tags.c.tag).where(document_tags.c.document_id.in_(seen)).distinct()
         with reading(self.engine, self.path) as connection:
-            return sorted(connection.execute(query.where(visible(scope)).distinct()).scalars())
+            return sorted(connection.execute(query).scalars())
 
     def edit(self, document_id: str, change: Edit, *, scope: Scope, by: str, revision: int | None) -> Entry:
         """Change what people say of a document, unless somebody else did since; no vector is touched."""

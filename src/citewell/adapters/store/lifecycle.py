@@ -5,7 +5,7 @@ from __future__ import annotations
 from datetime import UTC, datetime, timedelta
 from typing import Any
 
-from sqlalchemy import ColumnElement, Connection, Row, and_, delete, func, insert, or_, select, update
+from sqlalchemy import ColumnElement, Connection, Row, Select, and_, delete, func, insert, or_, select, update
 
 from citewell.adapters.store import originals
 from citewell.adapters.store.access import visible
@@ -88,9 +88,7 @@ class SqlLifecycle(SqlVersions):
                 if rows[0].generation is None:
                     raise InputError(f"This document was never read; it is {rows[0].state}. Try it again instead.")
             else:
-                mine = visible(scope) if not is_new else documents.c.generation.is_not(None)
-                again = select(documents).where(mine, documents.c.generation.is_not(None), documents.c.rework.is_(None))
-                rows = list(connection.execute(again if is_new else again.where(_stands())).all())
+                rows = list(connection.execute(_rereadable(scope, is_new=is_new)).all())
             if is_new:
                 self._aim(connection, embedder)
             for row in rows:
@@ -98,6 +96,12 @@ class SqlLifecycle(SqlVersions):
                     bumped = {"revision": row.revision + 1}
                     self._rework(connection, row, "queued", by=by, **FRESH, **bumped)
             return [row.id for row in rows]
+
+    def to_reread(self, scope: Scope, *, embedder: str) -> list[str]:
+        """The documents that would be read a second time."""
+        with reading(self.engine, self.path) as connection:
+            is_new = self._fact(connection, "embedder") not in (None, embedder)
+            return [row.id for row in connection.execute(_rereadable(scope, is_new=is_new))]
 
     def _aim(self, connection: Connection, embedder: str) -> None:
         """Remember which embedder everything is embedded anew with, and where that began."""
@@ -216,6 +220,12 @@ class SqlLifecycle(SqlVersions):
         connection.execute(update(documents).where(documents.c.id == row.id).values(rework=now, **values))
         change = {"queued": "reread queued", "processing": "rereading", None: "reread failed"}[now]
         note(connection, row, change, by=by, state=State(row.state), detail=detail)
+
+
+def _rereadable(scope: Scope, *, is_new: bool) -> Select[Any]:
+    """What answers in the scope; every version of all tenants where the vectors must change."""
+    query = select(documents).where(documents.c.generation.is_not(None), documents.c.rework.is_(None))
+    return query if is_new else query.where(visible(scope), _stands())
 
 
 def _stands() -> ColumnElement[bool]:

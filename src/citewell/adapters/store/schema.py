@@ -221,6 +221,15 @@ users = Table(
     UniqueConstraint("tenant", "email"),
 )
 
+identities = Table(
+    "identities",
+    metadata,
+    Column("tenant", String(64), primary_key=True),
+    Column("issuer", String(255), primary_key=True),
+    Column("subject", String(255), primary_key=True),
+    Column("user_id", String(36), ForeignKey("users.id", ondelete="CASCADE"), nullable=False, index=True),
+)
+
 user_tags = Table(
     "user_tags",
     metadata,

@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 from datetime import datetime
-from typing import Literal
+from typing import Annotated, Literal
 
-from pydantic import BaseModel, ConfigDict
+from pydantic import BaseModel, ConfigDict, Field
 
 from citewell.api.bodies.sent import Sent, Tags
 
@@ -15,6 +15,8 @@ class Refiling(Sent):
 
     tags: Tags = None
     journeys: Tags = None
+    revision: Annotated[int | None, Field(ge=0)] = None
+    """The document's revision when it was opened; where it has another by now, nothing is changed."""
 
 
 class WhyShape(BaseModel):

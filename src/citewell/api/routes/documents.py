@@ -105,7 +105,8 @@ def refile(site: Here, visitor: Editor, document_id: str, refiling: Refiling) ->
     """Change the tags and journeys of a document; nothing is embedded again."""
     tags = None if refiling.tags is None else frozenset(refiling.tags)
     journeys = None if refiling.journeys is None else frozenset(refiling.journeys)
-    entry = changes.refile(site, document_id, Filing(tags=tags, journeys=journeys), visitor)
+    filing = Filing(tags=tags, journeys=journeys)
+    entry = changes.refile(site, document_id, filing, visitor, revision=refiling.revision)
     return entry_json(entry, site.progress(entry))
 
 

@@ -9,6 +9,7 @@ const box = form.elements.question;
 const button = form.querySelector(".box button");
 const turns = document.getElementById("turns");
 const NO_ANSWER = "The server does not answer. Is `citewell serve` still running?";
+const talkAt = (id) => `${form.dataset.talks ?? "/conversations/"}${id}`;
 let stopping = null;
 
 // ------------------------------------------------------------------------------------------------- the stream
@@ -23,11 +24,13 @@ function* events(text) {
 }
 
 async function* listen(question, signal) {
-  const response = await fetch("/api/v1/ask/stream", {
+  const asked = { question, conversation_id: form.elements.conversation_id.value || null };
+  if (form.elements.journey) asked.journey = form.elements.journey.value || null;
+  const response = await fetch(form.dataset.stream ?? "/api/v1/ask/stream", {
     method: "POST",
     credentials: "same-origin",
     headers: { "Content-Type": "application/json", "X-CSRF-Token": form.dataset.csrf },
-    body: JSON.stringify({ question, conversation_id: form.elements.conversation_id.value || null }),
+    body: JSON.stringify(asked),
     signal,
   });
   if (!response.ok) {
@@ -51,12 +54,12 @@ async function* listen(question, signal) {
 
 function began(id) {
   form.elements.conversation_id.value = id;
-  history.replaceState(null, "", `/conversations/${id}`);
+  history.replaceState(null, "", talkAt(id));
 }
 
 function listed(id, question) {
   const list = document.getElementById("talks");
-  const address = `/conversations/${id}`;
+  const address = talkAt(id);
   list.querySelectorAll("[aria-current]").forEach((one) => one.removeAttribute("aria-current"));
   let link = list.querySelector(`a[href="${address}"]`);
   if (!link) {
@@ -97,9 +100,9 @@ async function ask(question, turn) {
 function start(question) {
   document.body.className = "with-panel asking";
   document.querySelector("main > h1").classList.add("unseen");
-  document.querySelectorAll("main > .examples, main > .notice").forEach((one) => one.remove());
+  document.querySelectorAll("main > .examples, main > .notice, main > .journey.choose").forEach((one) => one.remove());
   document.getElementById("last")?.removeAttribute("id");
-  const turn = new Turn(question, JSON.parse(form.dataset.verdicts), JSON.parse(form.dataset.confidence));
+  const turn = new Turn(question, JSON.parse(form.dataset.verdicts), JSON.parse(form.dataset.confidence), form.dataset.sources);
   turns.append(turn.element);
   turn.element.scrollIntoView({ block: "start" });
   box.value = "";
@@ -141,3 +144,5 @@ for (const copy of document.querySelectorAll(".turn .copy")) {
   copy.addEventListener("click", () => Turn.copy(copy.closest(".turn"), copy));
 }
 document.getElementById("last")?.scrollIntoView({ block: "start" });
+
+document.querySelector("select[data-submits]")?.addEventListener("change", (event) => event.target.form.requestSubmit());

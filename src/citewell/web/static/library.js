@@ -162,7 +162,7 @@ form?.addEventListener("drop", (event) => {
 const filter = document.querySelector(".filter");
 let typed = 0;
 
-filter.addEventListener("input", async () => {
+filter?.addEventListener("input", async () => {
   const turn = ++typed;
   await new Promise((resolve) => setTimeout(resolve, 150));
   if (turn !== typed) return;

@@ -15,9 +15,11 @@ function make(tag, { text, ...rest } = {}, ...children) {
 // Places are not sources: a list of ten items from one document is one source.
 const sources = (citations) => `${counted(citations.length, "place")} in ${counted(new Set(citations.map((one) => one.document_id)).size, "document")}`;
 
+let sourcesAt = "";
+
 function address(source) {
   const chunk = source.source_id.slice(source.source_id.lastIndexOf(":") + 1);
-  return { base: `/documents/${source.document_id}`, query: `chunk=${chunk}&start=${source.start}&end=${source.end}` };
+  return { base: `${sourcesAt}/documents/${source.document_id}`, query: `chunk=${chunk}&start=${source.start}&end=${source.end}` };
 }
 
 function opening(source, attributes) {
@@ -44,7 +46,8 @@ function details(kind, summary, ...children) {
 }
 
 export class Turn {
-  constructor(question, verdicts, confidence) {
+  constructor(question, verdicts, confidence, sources = "") {
+    sourcesAt = sources;
     this.verdicts = verdicts;
     this.confidence = confidence;
     this.status = make("p", { class: "working", role: "status" });

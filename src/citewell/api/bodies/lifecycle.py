@@ -1,0 +1,90 @@
+"""The life of documents: status, history, the queue and who works on it."""
+
+from __future__ import annotations
+
+from datetime import datetime
+from typing import Literal
+
+from pydantic import BaseModel, Field
+
+from citewell.api.bodies.documents import ProgressShape
+from citewell.api.bodies.sent import Sent
+
+StateName = Literal["pending", "queued", "processing", "completed", "failed", "superseded", "withdrawn"]
+
+
+class Seen(Sent):
+    """What the sender saw last; left out, nothing is checked."""
+
+    revision: int | None = Field(default=None, ge=0, description="The document's revision when it was opened.")
+
+
+class Rereading(Sent):
+    """A wish to read everything a second time."""
+
+    dry_run: bool = Field(default=False, description="Only say what would be read again.")
+
+
+class StatusShape(BaseModel):
+    """Where a document is in its life."""
+
+    document_id: str
+    state: StateName
+    is_current: bool
+    rework: Literal["queued", "processing"] | None
+    attempts: int
+    next_attempt_at: datetime | None
+    error: str | None
+    revision: int
+    progress: ProgressShape | None
+
+
+class ChangeShape(BaseModel):
+    """One thing that became of a document version."""
+
+    document_id: str
+    version: int
+    at: datetime
+    by: str
+    change: str
+    state: StateName | None
+    detail: str | None
+
+
+class HistoryShape(BaseModel):
+    """All that became of a document, oldest first."""
+
+    history: list[ChangeShape]
+
+
+class BeatShape(BaseModel):
+    """A worker, and when it was last heard of."""
+
+    name: str
+    embedder: str
+    started_at: datetime
+    beat_at: datetime
+    document_id: str | None
+    done: int
+    failed: int
+    is_silent: bool
+
+
+class QueueShape(BaseModel):
+    """How the queue stands."""
+
+    states: dict[StateName, int]
+    rereading: int
+    oldest_waiting_at: datetime | None
+    next_attempt_at: datetime | None
+    reembedding_to: str | None
+    workers: list[BeatShape]
+
+
+class RereadShape(BaseModel):
+    """What is, or would be, read a second time."""
+
+    documents: list[str]
+    embedder: str
+    is_new_embedder: bool
+    is_queued: bool

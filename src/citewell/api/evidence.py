@@ -1,0 +1,109 @@
+"""What the API and the pages of the literature share: asking in a journey, and the way to what a turn cites."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
+from typing import Any
+
+from starlette.concurrency import run_in_threadpool
+
+from citewell.answer.stream import Event
+from citewell.api.site import Site
+from citewell.api.visitor import Visitor
+from citewell.assistants.evidence.standing import Standing
+from citewell.bootstrap.evidence import Talk
+from citewell.errors import NotFound
+from citewell.keeping import Conversation
+from citewell.types import Scope
+from citewell.types.journeys import UNIVERSAL
+from citewell.web.answers import chunk_of
+from citewell.web.source import Place
+
+TALKS_SHOWN = 8
+
+
+@dataclass(frozen=True, slots=True)
+class Asking:
+    """A question, in which journey, and in which conversation; None begins one."""
+
+    question: str
+    journey: str | None
+    conversation_id: str | None
+
+
+async def begun(site: Site, visitor: Visitor, asking: Asking) -> Iterator[Event]:
+    """An answer that will be written as it is read; what is wrong with the question is raised now."""
+
+    def begin() -> Iterator[Event]:
+        return site.loaded().evidence.ask(
+            asking.question,
+            asker=visitor.asker(),
+            journey=asking.journey,
+            conversation_id=asking.conversation_id,
+        )
+
+    return await run_in_threadpool(begin)
+
+
+def base_of(journey: str | None) -> str:
+    """Where the documents of a journey are opened.
+
+    >>> base_of("back-pain"), base_of(None)
+    ('/evidence/in/back-pain', '/evidence/in/universal')
+    """
+    return f"/evidence/in/{UNIVERSAL if journey is None else journey}"
+
+
+def scope_in(site: Site, visitor: Visitor, named: str) -> Scope:
+    """What a visitor may see in a journey that an address names."""
+    if named == UNIVERSAL:
+        return visitor.scope()
+    return visitor.scope(journey=site.app.journeys.one(named, visitor.whole).slug)
+
+
+def refuse_unless_open(site: Site, document_id: str, scope: Scope) -> None:
+    """Say why a cited document is no longer shown, where it is not."""
+    standing = site.app.evidence.standing([document_id], scope)[document_id]
+    if not standing.is_open:
+        raise NotFound(standing.words)
+
+
+def recent(site: Site, visitor: Visitor) -> list[Conversation]:
+    """The visitor's last conversations."""
+    return list(site.app.evidence.desk.conversations.page(visitor.asker(), limit=TALKS_SHOWN).items)
+
+
+def talk_json(talk: Talk) -> dict[str, Any]:
+    """A conversation for programs, each turn with its citations and the way to them."""
+    return {
+        "id": talk.id,
+        "journey": talk.journey,
+        "turns": [
+            {
+                "question": one.question,
+                "answer_id": one.answer_id,
+                "action": one.answer and one.answer["action"],
+                "text": one.answer and one.answer["text"],
+                "reply": one.reply,
+                "citations": [_cited(talk, told) for told in (one.answer or {}).get("citations", ())],
+            }
+            for one in talk.turns
+        ],
+    }
+
+
+def _cited(talk: Talk, told: Mapping[str, Any]) -> dict[str, Any]:
+    standing = talk.standing.get(told["document_id"], Standing.ERASED)
+    place = Place(chunk_of(told["source_id"]), told["start"], told["end"])
+    url = f"{base_of(talk.journey)}/documents/{told['document_id']}/source?{place.query}#marked"
+    return {
+        "index": told["n"],
+        "document_id": told["document_id"],
+        "title": told["document"],
+        **{name: told[name] for name in ("version", "page", "section", "start", "end")},
+        "excerpt": told["quote"],
+        "standing": standing.value,
+        "note": standing.words,
+        "url": url if standing.is_open else None,
+    }

@@ -1,0 +1,143 @@
+"""/api/v1/admin: documents a part at a time, checked edits, actions on a selection, the queue, the audit log."""
+
+from __future__ import annotations
+
+from dataclasses import asdict
+from datetime import date
+from typing import Annotated, Any
+
+from fastapi import APIRouter, Depends, Query
+
+from citewell.adapters.store.catalogue import Order, Sorting, Wanted
+from citewell.api.admin import acted, chunking, edited
+from citewell.api.admin_audit import Sought, search
+from citewell.api.bodies.admin import (
+    ChunksShape,
+    DocumentEdit,
+    DocumentListShape,
+    FoundRecordsShape,
+    KeptDocumentShape,
+    OutcomesShape,
+    QueueShape,
+    Selection,
+    WholeDocumentShape,
+)
+from citewell.api.bodies.journeys import SLUG
+from citewell.api.bodies.people import TAG
+from citewell.api.requests import our_request
+from citewell.api.shapes import entry_json
+from citewell.api.site import Here
+from citewell.api.visitor import Editor, Governor
+from citewell.types import State
+
+router = APIRouter(prefix="/api/v1/admin")
+
+Slug = Annotated[str | None, Query(max_length=64, pattern=SLUG)]
+Carried = Annotated[str | None, Query(max_length=64, pattern=TAG)]
+Text = Annotated[str, Query(max_length=200)]
+
+
+def _wanted(
+    *,
+    words: Text = "",
+    state: State | None = None,
+    journey: Slug = None,
+    tag: Carried = None,
+    active: bool | None = None,
+    all_versions: bool = False,
+) -> Wanted:
+    return Wanted(words, state, journey, tag, active, all_versions)
+
+
+def _sorting(
+    *,
+    sort: Order = "added",
+    down: bool = True,
+    first: Annotated[int, Query(ge=0, le=10_000_000)] = 0,
+    limit: Annotated[int, Query(ge=1, le=200)] = 50,
+) -> Sorting:
+    return Sorting(sort, down, first, limit)
+
+
+@router.get("/documents", response_model=DocumentListShape)
+def documents(
+    site: Here,
+    visitor: Editor,
+    wanted: Annotated[Wanted, Depends(_wanted)],
+    sorting: Annotated[Sorting, Depends(_sorting)],
+) -> dict[str, Any]:
+    """The documents that are wanted, a part at a time; journey `universal` are those in none."""
+    found = site.app.catalogue.listed(wanted, sorting, visitor.whole)
+    return {"documents": [entry_json(one, site.progress(one)) for one in found.entries], "total": found.total}
+
+
+@router.post("/documents/actions", response_model=OutcomesShape, dependencies=[Depends(our_request)])
+def act(site: Here, visitor: Editor, given: Selection) -> dict[str, Any]:
+    """Read, withdraw, restore or erase documents; says for each what became of it."""
+    return {"outcomes": [asdict(one) for one in acted(site, visitor, given.action, given.documents)]}
+
+
+@router.get("/documents/{document_id}", response_model=WholeDocumentShape)
+def document(site: Here, visitor: Editor, document_id: str) -> dict[str, Any]:
+    """One document version, its other versions, and what became of them, when and by whom."""
+    entry = site.entry(document_id, visitor.whole)
+    versions = site.app.catalogue.versions(entry.lineage, visitor.whole)
+    history = site.app.library.history(document_id, visitor.whole)
+    return {
+        **entry_json(entry, site.progress(entry)),
+        "versions": [entry_json(one, None) for one in versions],
+        "history": [asdict(one) for one in history],
+    }
+
+
+@router.patch("/documents/{document_id}", response_model=KeptDocumentShape, dependencies=[Depends(our_request)])
+def edit(site: Here, visitor: Editor, document_id: str, given: DocumentEdit) -> dict[str, Any]:
+    """Change name, tags, journeys or how it is cut next time; 409 where somebody else changed it since."""
+    said: dict[str, Any] = {"title": given.title}
+    said["tags"] = None if given.tags is None else frozenset(given.tags)
+    said["journeys"] = given.journeys
+    cut = given.chunking
+    said["chunking"] = None if cut is None else chunking(cut.strategy, cut.size, cut.overlap)
+    entry = edited(site, visitor, document_id, said, given.revision)
+    return entry_json(entry, site.progress(entry))
+
+
+@router.get("/documents/{document_id}/chunks", response_model=ChunksShape)
+def chunks(
+    site: Here,
+    visitor: Editor,
+    document_id: str,
+    first: Annotated[int, Query(ge=0, le=10_000_000)] = 0,
+    limit: Annotated[int, Query(ge=1, le=200)] = 50,
+) -> dict[str, Any]:
+    """Some passages of a document, by their number."""
+    entry = site.entry(document_id, visitor.whole)
+    found = site.app.catalogue.chunks(document_id, visitor.whole, first=first, limit=limit)
+    names = ("index", "page", "tokens", "start", "end", "text")
+    told = [{**{name: getattr(one, name) for name in names}, "section": list(one.section)} for one in found]
+    return {"chunks": told, "total": entry.chunk_count}
+
+
+@router.get("/queue", response_model=QueueShape)
+def queue(site: Here, visitor: Editor) -> dict[str, Any]:
+    """How the queue stands, and who works on it."""
+    status = site.app.library.status(visitor.whole)
+    told = asdict(status)
+    return {**told, "states": {state.value: count for state, count in status.states.items()}}
+
+
+@router.get("/audit", response_model=FoundRecordsShape)
+def audit(
+    *,
+    site: Here,
+    visitor: Governor,
+    words: Text = "",
+    user: Annotated[str, Query(max_length=255)] = "",
+    assistant: Annotated[str, Query(max_length=16)] = "",
+    since: date | None = None,
+    until: date | None = None,
+    before: Annotated[int | None, Query(ge=1)] = None,
+) -> dict[str, Any]:
+    """Answers on record by words of the question or the answer, person, assistant and day, the newest first."""
+    found = search(site, visitor, Sought(words, user, assistant, since, until, before))
+    return asdict(found)

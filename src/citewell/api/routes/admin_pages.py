@@ -1,0 +1,332 @@
+"""Pages for those who keep the documents: list, upload, one document, actions, queue, audit search and health."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from datetime import date
+from http import HTTPStatus
+from typing import Annotated, Any
+
+from fastapi import APIRouter, Form, Query, Request, Response
+from fastapi.responses import RedirectResponse
+from starlette.concurrency import run_in_threadpool
+
+import citewell
+from citewell.adapters.store.catalogue import Order, Sorting, Wanted
+from citewell.api.admin import Action, Outcome, acted, chosen, chunking, edited
+from citewell.api.admin_audit import Sought, search
+from citewell.api.errors import Problem, problem_of
+from citewell.api.health import Health
+from citewell.api.history import names
+from citewell.api.requests import require_our_form
+from citewell.api.routes.library_pages import ACCEPTED
+from citewell.api.site import Here, Site
+from citewell.api.upload import MAX_FILES
+from citewell.api.visitor import Editor, Governor, Visitor
+from citewell.errors import CitewellError, InputError, NotFound
+from citewell.types import State
+
+router = APIRouter(prefix="/admin")
+
+Csrf = Annotated[str, Form()]
+Short = Annotated[str, Query(max_length=200)]
+Ids = Annotated[list[str] | None, Query(alias="id")]
+ROWS = 50
+PASSAGES_SHOWN = 10
+FAILED_SHOWN = 20
+ASSISTANTS = ("knowledge", "guidelines", "evidence")
+
+
+@dataclass(frozen=True, slots=True)
+class ActionWords:
+    """What a page says of an action before it is done, and after."""
+
+    title: str
+    meaning: str
+    button: str
+    done: str
+
+
+WORDS: Mapping[Action, ActionWords] = {
+    "ingest": ActionWords(
+        "Read again",
+        "Each is queued. One that answers goes on answering from its last reading until the new one is whole.",
+        "Queue them",
+        "queued",
+    ),
+    "withdraw": ActionWords(
+        "Withdraw",
+        "Searches and answers stop finding them at once. Files, text and history are kept, and they can be restored.",
+        "Withdraw them",
+        "withdrawn from search",
+    ),
+    "restore": ActionWords("Restore", "They answer again at once, as they did before.", "Restore them", "restored"),
+    "erase": ActionWords(
+        "Erase",
+        "All versions are erased for good: the files, their text and their passages. Only the history says they were.",
+        "Erase for good",
+        "erased",
+    ),
+}
+
+
+# --------------------------------------------------------------------------------------------------------- the list
+
+
+@router.get("/documents")
+def documents(
+    *,
+    request: Request,
+    site: Here,
+    visitor: Editor,
+    words: Short = "",
+    state: Short = "",
+    journey: Short = "",
+    tag: Short = "",
+    active: Short = "",
+    sort: Order = "added",
+    down: bool = True,
+    first: Annotated[int, Query(ge=0, le=10_000_000)] = 0,
+) -> Response:
+    """The documents that are wanted, a page at a time."""
+    if state and state not in list(State):
+        raise InputError("There is no such state. Choose one of those in the list.")
+    is_active = {"true": True, "false": False}.get(active)
+    wanted = Wanted(words, State(state) if state else None, journey or None, tag or None, is_active)
+    asked = {name: value for name, value in request.query_params.items() if value and name != "first"}
+    return _list(site, visitor, wanted, Sorting(sort, down, first, ROWS), asked=asked)
+
+
+def _list(
+    site: Site,
+    visitor: Visitor,
+    wanted: Wanted,
+    sorting: Sorting,
+    *,
+    asked: Mapping[str, str],
+    outcomes: Sequence[Outcome] = (),
+    done: str = "",
+) -> Response:
+    scope = visitor.whole
+    journeys = site.app.journeys.all(scope)
+    return site.page(
+        "admin_documents.html",
+        visitor,
+        nav="admin",
+        found=site.app.catalogue.listed(wanted, sorting, scope),
+        wanted=wanted,
+        sorting=sorting,
+        asked=asked,
+        journeys=journeys,
+        names={one.slug: one.name for one in journeys},
+        tags=site.app.catalogue.tags(scope),
+        states=list(State),
+        outcomes=outcomes,
+        done=done,
+    )
+
+
+@router.get("/documents/confirm")
+def confirm(site: Here, visitor: Editor, action: Action, ids: Ids = None) -> Response:
+    """Say what would happen to which documents, before it does."""
+    entries = chosen(site, visitor, ids or [])
+    return site.page("admin_confirm.html", visitor, nav="admin", entries=entries, action=action, words=WORDS[action])
+
+
+@router.post("/documents/actions")
+def act(
+    *,
+    request: Request,
+    site: Here,
+    visitor: Editor,
+    action: Annotated[Action, Form()],
+    ids: Annotated[list[str] | None, Form(alias="id")] = None,
+    csrf: Csrf = "",
+) -> Response:
+    """Do it, and say what became of each."""
+    require_our_form(request, csrf)
+    outcomes = acted(site, visitor, action, ids or [])
+    return _list(site, visitor, Wanted(), Sorting(), asked={}, outcomes=outcomes, done=WORDS[action].done)
+
+
+@router.get("/upload")
+def upload(site: Here, visitor: Editor) -> Response:
+    """Many files at once, with how far each has come."""
+    scope = visitor.whole
+    waiting = [
+        entry
+        for state in (State.PROCESSING, State.QUEUED)
+        for entry in site.app.catalogue.listed(Wanted(state=state), Sorting(limit=ROWS), scope).entries
+    ]
+    return site.page(
+        "admin_upload.html",
+        visitor,
+        nav="admin",
+        rows=[(entry, site.progress(entry)) for entry in waiting],
+        journeys=site.app.journeys.all(scope),
+        max_file_mb=site.app.settings.max_file_mb,
+        max_files=MAX_FILES,
+        accepted=ACCEPTED,
+    )
+
+
+# ------------------------------------------------------------------------------------------------------ one document
+
+
+@router.get("/documents/{document_id}")
+def document(
+    site: Here,
+    visitor: Editor,
+    document_id: str,
+    first: Annotated[int, Query(ge=0, le=10_000_000)] = 0,
+    saved: Annotated[int, Query(ge=0, le=1)] = 0,
+) -> Response:
+    """All that is known of a document, to be changed."""
+    return _document(site, visitor, document_id, first=first, is_saved=bool(saved))
+
+
+def _document(
+    site: Site,
+    visitor: Visitor,
+    document_id: str,
+    *,
+    first: int = 0,
+    is_saved: bool = False,
+    problem: Problem | None = None,
+    typed: str = "",
+) -> Response:
+    scope = visitor.whole
+    entry = site.entry(document_id, scope)
+    catalogue = site.app.catalogue
+    response = site.page(
+        "admin_document.html",
+        visitor,
+        nav="admin",
+        entry=entry,
+        progress=site.progress(entry),
+        versions=catalogue.versions(entry.lineage, scope),
+        history=site.app.library.history(document_id, scope),
+        chunks=catalogue.chunks(document_id, scope, first=first, limit=PASSAGES_SHOWN) if entry.chunk_count else (),
+        first=first,
+        shown=PASSAGES_SHOWN,
+        journeys=site.app.journeys.all(scope),
+        accepted=ACCEPTED,
+        is_saved=is_saved,
+        problem=problem,
+        typed=typed,
+        outcomes=(),
+        done="",
+    )
+    if problem is not None:
+        response.status_code = problem.status
+    return response
+
+
+@router.post("/documents/{document_id}")
+def edit(
+    *,
+    request: Request,
+    site: Here,
+    visitor: Editor,
+    document_id: str,
+    title: Annotated[str, Form(max_length=1_000)] = "",
+    tags: Annotated[str, Form(max_length=2_000)] = "",
+    journey: Annotated[list[str] | None, Form()] = None,
+    strategy: Annotated[str, Form(max_length=16)] = "",
+    size: Annotated[int, Form()] = 0,
+    overlap: Annotated[int, Form()] = 0,
+    revision: Annotated[int | None, Form()] = None,
+    csrf: Csrf = "",
+) -> Response:
+    """Save what the form says, unless somebody else changed the document since it was shown."""
+    require_our_form(request, csrf)
+    try:
+        before = site.entry(document_id, visitor.whole)
+        said: dict[str, Any] = {"title": title, "journeys": journey or []}
+        given = frozenset(tags.replace(",", " ").split())
+        said["tags"] = given if given != frozenset(before.tags) else None
+        cut = chunking(strategy, size, overlap) if strategy else None
+        said["chunking"] = cut if cut != before.chunking else None
+        edited(site, visitor, document_id, said, revision)
+    except NotFound:
+        raise
+    except CitewellError as error:
+        typed = f"{title}; tags {tags}; journeys {', '.join(journey or ['none'])}"
+        return _document(site, visitor, document_id, problem=problem_of(error), typed=typed)
+    return RedirectResponse(f"/admin/documents/{document_id}?saved=1", status_code=HTTPStatus.SEE_OTHER)
+
+
+# ------------------------------------------------------------------------------------------ queue, audit log, health
+
+
+@router.get("/queue")
+def queue(site: Here, visitor: Editor) -> Response:
+    """How the queue stands, who works on it, and what could not be read."""
+    scope = visitor.whole
+    failed = site.app.catalogue.listed(Wanted(state=State.FAILED), Sorting(limit=FAILED_SHOWN), scope)
+    return site.page("admin_queue.html", visitor, nav="admin", queue=site.app.library.status(scope), failed=failed)
+
+
+@router.get("/audit")
+def audit(
+    *,
+    request: Request,
+    site: Here,
+    visitor: Governor,
+    words: Short = "",
+    user: Short = "",
+    assistant: Short = "",
+    since: Short = "",
+    until: Short = "",
+    before: Annotated[int | None, Query(ge=1)] = None,
+) -> Response:
+    """Answers on record by words, person, assistant and day."""
+    sought = Sought(words, user, assistant, _day(since), _day(until), before)
+    found = search(site, visitor, sought)
+    return site.page(
+        "admin_audit.html",
+        visitor,
+        nav="admin",
+        sought=sought,
+        found=found,
+        users=site.people.all(tenant=visitor.tenant),
+        assistants=ASSISTANTS,
+        names=names(site, visitor, (one.user_id for one in found.records)),
+        asked={name: value for name, value in request.query_params.items() if value and name != "before"},
+    )
+
+
+def _day(text: str) -> date | None:
+    try:
+        return date.fromisoformat(text) if text else None
+    except ValueError:
+        raise InputError("Write a day like 2026-03-12.") from None
+
+
+@router.get("/health")
+async def health(request: Request, site: Here, visitor: Governor) -> Response:
+    """How each part is, and how much there is."""
+    asked: Health = request.app.state.health
+    parts = await asked.parts()
+
+    def shown() -> Response:
+        scope = visitor.whole
+        status = site.app.library.status(scope)
+        documents, passages = site.app.catalogue.counts(scope)
+        return site.page(
+            "admin_health.html",
+            visitor,
+            nav="admin",
+            parts=parts,
+            is_ready=all(part.state == "ok" for part in parts.values()),
+            documents=documents,
+            passages=passages,
+            waiting=status.states[State.QUEUED] + status.states[State.PROCESSING],
+            failed=status.states[State.FAILED],
+            model=site.app.settings.model,
+            embedder=site.app.library.embedder(),
+            version=citewell.__version__,
+        )
+
+    return await run_in_threadpool(shown)

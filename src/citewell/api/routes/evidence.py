@@ -1,0 +1,73 @@
+"""/api/v1/evidence: conversations in a care journey, each turn with what it cites."""
+
+from __future__ import annotations
+
+from dataclasses import asdict
+from typing import Any
+
+from fastapi import APIRouter, Depends
+from fastapi.responses import StreamingResponse
+
+from citewell.answer.view import done_json
+from citewell.api import stream
+from citewell.api.asking import answered, streamed
+from citewell.api.bodies.documents import DeletedShape
+from citewell.api.bodies.evidence import (
+    EvidenceAnswerShape,
+    EvidenceHistoryShape,
+    EvidenceQuestion,
+    EvidenceTalksShape,
+)
+from citewell.api.evidence import Asking, begun, talk_json
+from citewell.api.parts import Wanted
+from citewell.api.requests import our_request
+from citewell.api.routes.ask import EVENT, EVENTS
+from citewell.api.site import Here
+from citewell.api.visitor import Member
+
+router = APIRouter(prefix="/api/v1/evidence")
+
+
+def _asking(asked: EvidenceQuestion) -> Asking:
+    return Asking(asked.question, asked.journey, asked.conversation_id)
+
+
+@router.post("/ask", response_model=EvidenceAnswerShape, dependencies=[Depends(our_request)])
+async def ask(site: Here, visitor: Member, asked: EvidenceQuestion) -> dict[str, Any]:
+    """Answer from the literature of a journey and that for everyone, each sentence cited and checked."""
+    site.take_ask(visitor)
+    done = await answered(site, await begun(site, visitor, _asking(asked)))
+    return done_json(done, with_withheld=True, marks=asked.marks)
+
+
+@router.post(
+    "/ask/stream",
+    response_class=StreamingResponse,
+    responses={200: {"description": EVENTS, "content": {stream.MEDIA_TYPE: {"schema": EVENT}}}},
+    dependencies=[Depends(our_request)],
+)
+async def ask_stream(site: Here, visitor: Member, asked: EvidenceQuestion) -> StreamingResponse:
+    """The same, sentence by sentence while it is being written."""
+    site.take_ask(visitor)
+    events = await begun(site, visitor, _asking(asked))
+    return StreamingResponse(streamed(site, events), media_type=stream.MEDIA_TYPE, headers={"X-Accel-Buffering": "no"})
+
+
+@router.get("/conversations", response_model=EvidenceTalksShape)
+def conversations(site: Here, visitor: Member, part: Wanted) -> dict[str, Any]:
+    """The sender's own conversations, the last changed first."""
+    found = site.app.evidence.desk.conversations.page(visitor.asker(), limit=part.limit, after=part.after)
+    return {"conversations": [asdict(one) for one in found.items], "next": found.next}
+
+
+@router.get("/conversations/{conversation_id}", response_model=EvidenceHistoryShape)
+def conversation(site: Here, visitor: Member, conversation_id: str) -> dict[str, Any]:
+    """One conversation: each question, what it got, and what has become of the documents that it cites."""
+    return talk_json(site.app.evidence.talk(conversation_id, visitor.asker()))
+
+
+@router.delete("/conversations/{conversation_id}", response_model=DeletedShape, dependencies=[Depends(our_request)])
+def forget(site: Here, visitor: Member, conversation_id: str) -> dict[str, Any]:
+    """Erase a conversation; the audit log keeps its answers."""
+    site.app.evidence.desk.conversations.erase(conversation_id, visitor.asker())
+    return {"deleted": [conversation_id]}

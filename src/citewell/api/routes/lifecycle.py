@@ -1,0 +1,104 @@
+"""/api/v1/documents/…: where a document is in its life, what became of it, and what may be done about that."""
+
+from __future__ import annotations
+
+from dataclasses import asdict
+from http import HTTPStatus
+from typing import Any
+
+from fastapi import APIRouter, Depends
+
+from citewell.api import changes
+from citewell.api.bodies.documents import DocumentShape
+from citewell.api.bodies.lifecycle import HistoryShape, QueueShape, Rereading, RereadShape, Seen, StatusShape
+from citewell.api.requests import our_request
+from citewell.api.shapes import entry_json
+from citewell.api.site import Here, Site
+from citewell.api.visitor import Editor, Governor, Reader
+from citewell.types import Entry
+
+router = APIRouter(prefix="/api/v1")
+
+OURS = [Depends(our_request)]
+
+
+@router.get("/documents/{document_id}/status", response_model=StatusShape)
+def status(site: Here, visitor: Reader, document_id: str) -> dict[str, Any]:
+    """Where a document is, how far its reading has come, and when it is tried again."""
+    entry = site.entry(document_id, visitor.whole)
+    names = ("state", "is_current", "rework", "attempts", "next_attempt_at", "error", "revision")
+    return {
+        "document_id": entry.id,
+        **{name: getattr(entry, name) for name in names},
+        "progress": site.progress(entry),
+    }
+
+
+@router.get("/documents/{document_id}/history", response_model=HistoryShape)
+def history(site: Here, visitor: Editor, document_id: str) -> dict[str, Any]:
+    """What became of a document, when and by whom; of one that is erased, for an administrator."""
+    return {"history": [asdict(one) for one in site.app.library.history(document_id, visitor.whole)]}
+
+
+@router.post("/documents/{document_id}/retry", response_model=DocumentShape, dependencies=OURS)
+def retry(site: Here, visitor: Editor, document_id: str, seen: Seen | None = None) -> dict[str, Any]:
+    """Try again, now, what could not be read."""
+    return _told(site, changes.retry(site, document_id, visitor, revision=_revision(seen)))
+
+
+@router.post("/documents/{document_id}/withdraw", response_model=DocumentShape, dependencies=OURS)
+def withdraw(site: Here, visitor: Editor, document_id: str, seen: Seen | None = None) -> dict[str, Any]:
+    """Take a document out of search; it is kept."""
+    return _told(site, changes.withdraw(site, document_id, visitor, revision=_revision(seen)))
+
+
+@router.post("/documents/{document_id}/restore", response_model=DocumentShape, dependencies=OURS)
+def restore(site: Here, visitor: Editor, document_id: str, seen: Seen | None = None) -> dict[str, Any]:
+    """Let a withdrawn document answer again."""
+    return _told(site, changes.restore(site, document_id, visitor, revision=_revision(seen)))
+
+
+@router.post(
+    "/documents/{document_id}/reingest",
+    response_model=DocumentShape,
+    dependencies=OURS,
+    status_code=HTTPStatus.ACCEPTED,
+)
+def reingest(site: Here, visitor: Editor, document_id: str, seen: Seen | None = None) -> dict[str, Any]:
+    """Read a document a second time; the first reading answers until then."""
+    return _told(site, changes.reread(site, document_id, visitor, revision=_revision(seen)))
+
+
+@router.get("/queue", response_model=QueueShape)
+def queue(site: Here, visitor: Editor) -> dict[str, Any]:
+    """How many documents are in each state, who works and was heard of when, and what waits longest."""
+    told = site.app.library.status(visitor.whole)
+    workers = told.workers if visitor.may("govern") else ()
+    return {**asdict(told), "states": dict(told.states), "workers": [asdict(one) for one in workers]}
+
+
+@router.post("/queue/reingest", response_model=RereadShape, dependencies=OURS, status_code=HTTPStatus.ACCEPTED)
+def reingest_all(site: Here, visitor: Governor, wish: Rereading | None = None) -> dict[str, Any]:
+    """Read everything a second time, with the embedder in the settings; the old readings answer until then."""
+    is_dry = wish is not None and wish.dry_run
+    fingerprint = site.loaded().embedder.fingerprint
+    known = site.app.library.embedder()
+    if is_dry:
+        found = site.app.library.to_reread(visitor.whole, embedder=fingerprint)
+    else:
+        found = site.app.library.reread(visitor.whole, by=changes.who(visitor), embedder=fingerprint)
+        site.worker().nudge()
+    return {
+        "documents": found,
+        "embedder": fingerprint,
+        "is_new_embedder": known not in (None, fingerprint),
+        "is_queued": not is_dry,
+    }
+
+
+def _revision(seen: Seen | None) -> int | None:
+    return None if seen is None else seen.revision
+
+
+def _told(site: Site, entry: Entry) -> dict[str, Any]:
+    return entry_json(entry, site.progress(entry))

@@ -1,0 +1,10 @@
+// The list of documents: tick all, and keys.
+
+import "./keys.js";
+
+const all = document.querySelector("[data-all]");
+const ticks = [...document.querySelectorAll('input[name="id"]')];
+if (all && ticks.length) {
+  all.hidden = false;
+  all.addEventListener("change", () => ticks.forEach((one) => { one.checked = all.checked; }));
+}
