@@ -17,10 +17,12 @@ from hypothesis import strategies as st
 from citewell.adapters.index import exact, rough
 from citewell.adapters.index.bm25 import TUNING
 from citewell.adapters.index.exact import ExactIndex, Size
+from citewell.adapters.store.postgres import open_postgres
 from citewell.errors import EmbedderMismatch, LibraryError
 from citewell.ingest.postings import pack
 from citewell.ports import Candidate, Index, Shelf, Stored, Vector, Vectors
 from citewell.types import EVERY, Scope
+from tests.contracts.mirror import mirrored
 
 Open = Callable[[Shelf], Index]
 
@@ -90,9 +92,14 @@ class MemoryShelf:
                 yield Stored(generation, document.vectors, pack(document.passages))
 
 
-@pytest.fixture(params=ADAPTERS)
-def open_index(request: pytest.FixtureRequest) -> Open:
-    return ADAPTERS[request.param]
+@pytest.fixture(params=[*ADAPTERS, "pgvector"])
+def open_index(request: pytest.FixtureRequest) -> Iterator[Open]:
+    if request.param != "pgvector":
+        yield ADAPTERS[request.param]
+        return
+    engine = open_postgres(request.getfixturevalue("postgres_url"))
+    yield mirrored(engine)
+    engine.dispose()
 
 
 def unit(*numbers: float) -> Vector:

@@ -21,6 +21,7 @@ from citewell.types import Answer, Asker, Check, Chunk, Document, Entry, Filing,
 if TYPE_CHECKING:
     from citewell.adapters.embedding.remembered import Likeness
     from citewell.adapters.index.exact import ExactIndex
+    from citewell.adapters.index.postgres import PostgresIndex
     from citewell.adapters.store.catalogue import SqlCatalogue
     from citewell.adapters.store.journeys import SqlJourneys
     from citewell.adapters.store.people import SqlPeople
@@ -86,11 +87,11 @@ class App:
         return Lexicon.load()
 
     @cached_property
-    def index(self) -> ExactIndex:
-        """The index in memory."""
-        from citewell.adapters.index.exact import ExactIndex
+    def index(self) -> ExactIndex | PostgresIndex:
+        """What finds passages."""
+        from citewell.bootstrap.index import make_index
 
-        return ExactIndex(self.library)
+        return make_index(self.library, self.settings)
 
     @cached_property
     def reader(self) -> Reader:

@@ -11,6 +11,7 @@ from sqlalchemy.exc import ArgumentError
 from citewell.adapters.store.engine import BUSY_TIMEOUT_MS, CONNECTION_TIMEOUT_S, bring_up_to_date
 from citewell.errors import (
     DiskFull,
+    EmbedderMismatch,
     InputError,
     LibraryBusy,
     LibraryError,
@@ -44,6 +45,11 @@ CROWDED = "PostgreSQL at {place} has no connection left. Try again in a moment, 
 BUSY = "Another process is writing to {place}. Nothing was changed; try again in a moment."
 FULL = "The disk of PostgreSQL at {place} is full. Nothing was changed; free some space and try again."
 READ_ONLY = "PostgreSQL at {place} takes no changes: it is a standby or set to read only. Name the primary instead."
+
+MIXED = (
+    "The question's vector and the library's have different numbers of dimensions: they come from different embedders. "
+    "Run `citewell evidence reingest` to embed every document with the one in the settings."
+)
 
 BY_STATE: dict[str, tuple[type[LibraryError], str]] = {
     "28": (LibraryError, REFUSED),
@@ -163,8 +169,10 @@ def _translating(place: str) -> Callable[[ExceptionContext], None]:
     return translate
 
 
-def translated(error: BaseException, place: str) -> LibraryError:
+def translated(error: BaseException, place: str) -> LibraryError | EmbedderMismatch:
     """The error that a person is told."""
+    if "different vector dimensions" in str(error):
+        return EmbedderMismatch(MIXED)
     state, words = str(getattr(error, "sqlstate", None) or ""), str(error).lower()
     told = next((told for part, told in BY_WORDS.items() if part in words and (not state or part in ALWAYS)), None)
     told = told or next((told for start, told in BY_STATE.items() if state and state.startswith(start)), None)

@@ -10,7 +10,7 @@ from typing import Any
 import numpy as np
 from sqlalchemy import Connection, Row, delete, insert, select
 
-from citewell.adapters.store import codec
+from citewell.adapters.store import codec, vectors
 from citewell.adapters.store.schema import chunks, document_journeys, document_tags, documents, generations
 from citewell.ingest.chunk import default_chunking
 from citewell.ingest.postings import pack
@@ -82,6 +82,8 @@ def insert_generation(connection: Connection, document_id: str, reading: Reading
     assert result.inserted_primary_key is not None
     generation = int(result.inserted_primary_key[0])
     connection.execute(insert(chunks), _chunk_rows(generation, reading))
+    if connection.dialect.name == "postgresql":
+        vectors.keep(connection, generation, reading.vectors)
     return generation
 
 
@@ -135,10 +137,10 @@ ENTRY = select(documents, generations.c.chunk_count, generations.c.sentence_coun
 def _grouped(connection: Connection, table: Any, column: str, ids: Sequence[str]) -> dict[str, tuple[str, ...]]:
     found: dict[str, list[str]] = {}
     for batch in (ids[at : at + 500] for at in range(0, len(ids), 500)):
-        query = select(table).where(table.c.document_id.in_(batch)).order_by(table.c[column])
+        query = select(table).where(table.c.document_id.in_(batch))
         for row in connection.execute(query):
             found.setdefault(row.document_id, []).append(getattr(row, column))
-    return {document_id: tuple(values) for document_id, values in found.items()}
+    return {document_id: tuple(sorted(values)) for document_id, values in found.items()}
 
 
 def _entry(row: Row[Any], tags: tuple[str, ...], journeys: tuple[str, ...]) -> Entry:

@@ -111,9 +111,9 @@ class SqlShelf:
 
     @staticmethod
     def _tags(connection: Connection, ids: set[str]) -> dict[str, tuple[str, ...]]:
-        query = select(document_tags).where(document_tags.c.document_id.in_(ids)).order_by(document_tags.c.tag)
+        query = select(document_tags).where(document_tags.c.document_id.in_(ids))
         found: dict[str, tuple[str, ...]] = {}
-        for row in connection.execute(query):
+        for row in sorted(connection.execute(query), key=lambda row: str(row.tag)):  # no two databases sort alike
             found[row.document_id] = (*found.get(row.document_id, ()), row.tag)
         return found
 

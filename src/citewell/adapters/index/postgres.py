@@ -1,0 +1,197 @@
+"""The index of a library that many processes share: the words of a tenant in memory, its vectors where they fit.
+
+A tenant is read when it is first searched, and again as far as it has changed, which one indexed row tells. Where its
+vectors take more memory than the settings allow, pgvector compares them in the database. Both give the same candidates.
+"""
+
+from __future__ import annotations
+
+import threading
+from collections import OrderedDict
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Protocol
+
+import numpy as np
+
+from citewell.adapters.index.bm25 import TUNING, Scores, Tuning, match
+from citewell.adapters.index.exact import MAX_ATTEMPTS, ExactIndex, Size, View, _best, _ranked, _too_busy
+from citewell.adapters.index.listing import Passages
+from citewell.adapters.index.segment import Integers
+from citewell.adapters.index.view import Part
+from citewell.ports import Candidate, Shelf, Stored, Vector
+from citewell.types import Scope
+
+Key = tuple[int, int]
+"""Generation and chunk index."""
+
+WORD_BYTES = 256 << 20
+"""Words are held up to here whatever the settings say: without them every search would read them again."""
+
+
+class VectorShelf(Shelf, Protocol):
+    """The shelf of one tenant in a database that can compare vectors itself."""
+
+    def load_words(self, wanted: Sequence[int]) -> Iterator[Stored]:
+        """Postings of these generations, with vectors that have no numbers."""
+        ...
+
+    def vector_bytes(self) -> int:
+        """How much memory all vectors would take."""
+        ...
+
+    def compared(
+        self, vector: Vector, scope: Scope, *, limit: int, also: Sequence[Key], stamp: int
+    ) -> Mapping[Key, Vector] | None:
+        """The vectors of the nearest chunks in scope, and of these others; None when the shelf changed meanwhile."""
+        ...
+
+
+class PostgresIndex:
+    """One small index for each tenant, the least recently searched let go; threads may share one."""
+
+    def __init__(self, shelf_of: Callable[[str], VectorShelf], *, memory_bytes: int, tuning: Tuning = TUNING) -> None:
+        self._shelf_of, self._memory_bytes, self._tuning = shelf_of, memory_bytes, tuning
+        self._tenants: OrderedDict[str, ExactIndex] = OrderedDict()
+        self._bytes: dict[str, int] = {}
+        self._held = 0
+        self._changing = threading.Lock()
+
+    def candidates(self, vector: Vector, terms: Mapping[str, float], *, scope: Scope, limit: int) -> list[Candidate]:
+        """The union of the `limit` nearest by cosine and the `limit` best by BM25 over weighted terms."""
+        index = self._index_of(scope.tenant)
+        found = index.candidates(vector, terms, scope=scope, limit=limit)
+        self._weigh(scope.tenant, index)
+        return found
+
+    def size(self) -> Size:
+        """What is in memory now, of all tenants."""
+        with self._changing:
+            sizes = [index.size() for index in self._tenants.values()]
+        return Size(*(sum(getattr(one, name) for one in sizes) for name in ("segments", "rows", "bytes")))
+
+    def _index_of(self, tenant: str) -> ExactIndex:
+        with self._changing:
+            if tenant in self._tenants:
+                self._tenants.move_to_end(tenant)
+                return self._tenants[tenant]
+        made = self._made(tenant)
+        with self._changing:
+            return self._tenants.setdefault(tenant, made)
+
+    def _made(self, tenant: str) -> ExactIndex:
+        shelf = self._shelf_of(tenant)
+        if shelf.vector_bytes() < self._memory_bytes:
+            return ExactIndex(shelf, tuning=self._tuning)
+        return WordIndex(shelf, tuning=self._tuning)
+
+    def _weigh(self, tenant: str, index: ExactIndex) -> None:
+        """Let others go when too much is held; a tenant that is too large alone leaves its vectors in the database."""
+        size = index.size().bytes
+        with self._changing:
+            if self._tenants.get(tenant) is not index:
+                return
+            self._held += size - self._bytes.get(tenant, 0)
+            self._bytes[tenant] = size
+            while self._held > max(self._memory_bytes, WORD_BYTES) and len(self._tenants) > 1:
+                oldest, _ = self._tenants.popitem(last=False)
+                self._held -= self._bytes.pop(oldest, 0)
+            if size > self._memory_bytes and not isinstance(index, WordIndex):
+                self._tenants[tenant] = WordIndex(self._shelf_of(tenant), tuning=self._tuning)
+
+
+@dataclass(frozen=True, slots=True)
+class Words:
+    """A shelf whose vectors stay where they are."""
+
+    shelf: VectorShelf
+
+    def stamp(self) -> int:
+        return self.shelf.stamp()
+
+    def current(self) -> list[int]:
+        return self.shelf.current()
+
+    def visible(self, scope: Scope) -> list[int]:
+        return self.shelf.visible(scope)
+
+    def load(self, generations: Sequence[int]) -> Iterator[Stored]:
+        return self.shelf.load_words(generations)
+
+
+class WordIndex(ExactIndex):
+    """BM25 from memory, cosines of what the database finds nearest."""
+
+    def __init__(self, shelf: VectorShelf, *, tuning: Tuning = TUNING) -> None:
+        super().__init__(Words(shelf), tuning=tuning)
+        self._vectors = shelf
+
+    def candidates(self, vector: Vector, terms: Mapping[str, float], *, scope: Scope, limit: int) -> list[Candidate]:
+        """The same candidates as those of an index that holds the vectors."""
+        question = np.ascontiguousarray(vector, dtype=np.float32)
+        question = question if np.isfinite(question).all() else np.zeros_like(question)
+        for _ in range(MAX_ATTEMPTS):
+            stamp = self._vectors.stamp()
+            parts = self._view(scope)
+            assert isinstance(parts, tuple)
+            if limit <= 0 or not parts:
+                return []
+            matches = match(parts, terms, tuning=self._tuning)
+            lexical = _keys(parts, _best(matches.scores, limit))
+            found = self._vectors.compared(question, scope, limit=limit, also=lexical, stamp=stamp)
+            if found is None:
+                continue  # a document came or went since the words were read
+            places = _places(parts, list(found))
+            cosines = _cosines(found, question)
+            passages = []
+            for part, scores, place in zip(parts, matches.scores, places, strict=True):
+                rows = part.segment.first_rows[place.ordinals] + place.chunks
+                at = rows if part.shifts is None else rows - part.shifts[place.ordinals]
+                told = part.segment.generations[place.ordinals], place.chunks, cosines[place.of]
+                passages.append((*told, scores[at], matches.coverage(part.segment, rows)))
+            return _ranked(Passages(*map(np.concatenate, zip(*passages, strict=True))), limit=limit)
+        raise _too_busy()
+
+    def _laid_out(self, key: tuple[Scope, int], parts: tuple[Part, ...]) -> View:  # noqa: ARG002 - as it is there
+        """Nothing to lay out: what takes time is in the database."""
+        return parts
+
+
+@dataclass(frozen=True, slots=True)
+class Place:
+    """Where some of the chunks found stand in one part."""
+
+    of: Integers
+    """Which of them."""
+    ordinals: Integers
+    chunks: Integers
+
+
+def _keys(parts: Sequence[Part], positions: Sequence[Integers]) -> list[Key]:
+    """The chunks at these positions."""
+    found: list[Key] = []
+    for part, own in zip(parts, positions, strict=True):
+        generations, chunks = part.segment.where(part.rows_at(own))
+        found += zip(generations.tolist(), chunks.tolist(), strict=True)
+    return found
+
+
+def _places(parts: Sequence[Part], keys: Sequence[Key]) -> list[Place]:
+    """Where chunks stand, part by part; a chunk stands in one of them."""
+    wanted = np.array(keys, dtype=np.int64).reshape(-1, 2)
+    found = []
+    for part in parts:
+        known = part.segment.generations[part.ordinals]
+        order = np.argsort(known, kind="stable")
+        at = known[order].searchsorted(wanted[:, 0])
+        at[at == len(known)] = 0
+        here = np.flatnonzero(known[order[at]] == wanted[:, 0])
+        found.append(Place(here, part.ordinals[order[at[here]]].astype(np.int64), wanted[here, 1]))
+    return found
+
+
+def _cosines(found: Mapping[Key, Vector], question: Vector) -> Scores:
+    """As an index in memory computes them: each row alone, in double precision."""
+    rows = np.stack(list(found.values())).astype(np.float64)
+    cosines: Scores = np.einsum("ij,j->i", rows, question.astype(np.float64))
+    return cosines
