@@ -129,7 +129,7 @@ def test_no_tenant_sees_anothers_journeys_documents_or_conversations(app: App, k
     assert other.get("/api/v1/journeys").json() == {"journeys": []}
     assert other.get("/api/v1/admin/documents").json() == {"documents": [], "total": 0}
     assert "Back pain" not in other.get("/evidence").text + other.get("/admin/documents").text
-    assert sum(other.get("/api/v1/admin/queue").json()["states"].values()) == 0
+    assert sum(other.get("/api/v1/queue").json()["states"].values()) == 0
     assert other.get("/api/v1/admin/audit").json()["records"] == []
     for method, path, body in (
         ("GET", f"/api/v1/evidence/conversations/{talk['conversation_id']}", None),
@@ -355,6 +355,7 @@ SAME_OVER_THE_API = {
     "/admin/journeys/{}/remove": ("DELETE", "/api/v1/journeys/{slug}"),
     "/admin/users": ("POST", "/api/v1/users"),
     "/admin/users/{}": ("PATCH", "/api/v1/users/{user_id}"),
+    "/admin/queue/reingest": ("POST", "/api/v1/queue/reingest"),
     "/admin/tags": ("PUT", "/api/v1/tags/{tag}"),
     "/evidence/ask": ("POST", "/api/v1/evidence/ask"),
     "/evidence/conversations/{}/delete": ("DELETE", "/api/v1/evidence/conversations/{conversation_id}"),

@@ -9,6 +9,7 @@ from typing import Any, Literal, assert_never
 from citewell.adapters.store.catalogue import Edit
 from citewell.adapters.store.library import NEVER_READ
 from citewell.api import changes
+from citewell.api.changes import who
 from citewell.api.site import Site
 from citewell.api.visitor import Visitor
 from citewell.errors import CitewellError, InputError
@@ -28,11 +29,6 @@ class Outcome:
     title: str
     is_done: bool
     detail: str
-
-
-def who(visitor: Visitor) -> str:
-    """How the history names a visitor."""
-    return visitor.email or visitor.user_id
 
 
 def chosen(site: Site, visitor: Visitor, document_ids: Sequence[str]) -> list[Entry]:

@@ -26,6 +26,7 @@ from citewell.api.requests import known_names
 from citewell.api.routes import (
     admin_documents,
     admin_journey_pages,
+    admin_operations_pages,
     admin_pages,
     ask,
     ask_pages,
@@ -88,6 +89,7 @@ PAGES = (
     desk_pages,
     admin_pages,
     admin_journey_pages,
+    admin_operations_pages,
     people_pages,
     search_pages,
     source_pages,

@@ -1,15 +1,16 @@
-"""Documents as those who keep them see them, actions on a selection, the queue, and searches of the audit log."""
+"""Documents as those who keep them see them, actions on a selection, and searches of the audit log."""
 
 from __future__ import annotations
 
 from datetime import datetime
-from typing import Annotated, Any, Literal
+from typing import Annotated, Literal
 
 from pydantic import BaseModel, Field
 
 from citewell.adapters.store.catalogue import MAX_TITLE_CHARACTERS
 from citewell.api.bodies.documents import DocumentShape
 from citewell.api.bodies.journeys import Slug
+from citewell.api.bodies.lifecycle import ChangeShape
 from citewell.api.bodies.people import Tag
 from citewell.api.bodies.sent import Id, Sent
 from citewell.types import MAX_CHUNK
@@ -69,18 +70,6 @@ class DocumentListShape(BaseModel):
     total: int
 
 
-class ChangeShape(BaseModel):
-    """One thing that became of a document version."""
-
-    document_id: str
-    version: int
-    at: datetime
-    by: str
-    change: str
-    state: str | None
-    detail: str | None
-
-
 class WholeDocumentShape(KeptDocumentShape):
     """A document version, those before and after it, and all that became of them."""
 
@@ -127,14 +116,3 @@ class FoundRecordsShape(BaseModel):
     opened: int
     next: int | None
     """What to send as `before` for those that follow; null at the end."""
-
-
-class QueueShape(BaseModel):
-    """How the queue stands, and who works on it."""
-
-    states: dict[str, int]
-    rereading: int
-    oldest_waiting_at: datetime | None
-    next_attempt_at: datetime | None
-    reembedding_to: str | None
-    workers: list[dict[str, Any]]

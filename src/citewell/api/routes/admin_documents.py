@@ -1,4 +1,4 @@
-"""/api/v1/admin: documents a part at a time, checked edits, actions on a selection, the queue, the audit log."""
+"""/api/v1/admin: documents a part at a time, checked edits, actions on a selection, the audit log."""
 
 from __future__ import annotations
 
@@ -18,7 +18,6 @@ from citewell.api.bodies.admin import (
     FoundRecordsShape,
     KeptDocumentShape,
     OutcomesShape,
-    QueueShape,
     Selection,
     WholeDocumentShape,
 )
@@ -116,14 +115,6 @@ def chunks(
     names = ("index", "page", "tokens", "start", "end", "text")
     told = [{**{name: getattr(one, name) for name in names}, "section": list(one.section)} for one in found]
     return {"chunks": told, "total": entry.chunk_count}
-
-
-@router.get("/queue", response_model=QueueShape)
-def queue(site: Here, visitor: Editor) -> dict[str, Any]:
-    """How the queue stands, and who works on it."""
-    status = site.app.library.status(visitor.whole)
-    told = asdict(status)
-    return {**told, "states": {state.value: count for state, count in status.states.items()}}
 
 
 @router.get("/audit", response_model=FoundRecordsShape)

@@ -9,7 +9,7 @@ from fastapi import APIRouter, Form, Request, Response
 from fastapi.responses import RedirectResponse
 
 from citewell.adapters.store.journeys import JourneyChange
-from citewell.api.admin import who
+from citewell.api.changes import who
 from citewell.api.errors import Problem, problem_of
 from citewell.api.requests import require_our_form
 from citewell.api.site import Here, Site

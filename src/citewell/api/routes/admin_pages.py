@@ -1,29 +1,23 @@
-"""Pages for those who keep the documents: list, upload, one document, actions, queue, audit search and health."""
+"""Pages for those who keep the documents: the list, upload, actions on a selection, one document."""
 
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from datetime import date
 from http import HTTPStatus
 from typing import Annotated, Any
 
 from fastapi import APIRouter, Form, Query, Request, Response
 from fastapi.responses import RedirectResponse
-from starlette.concurrency import run_in_threadpool
 
-import citewell
 from citewell.adapters.store.catalogue import Order, Sorting, Wanted
 from citewell.api.admin import Action, Outcome, acted, chosen, chunking, edited
-from citewell.api.admin_audit import Sought, search
 from citewell.api.errors import Problem, problem_of
-from citewell.api.health import Health
-from citewell.api.history import names
 from citewell.api.requests import require_our_form
 from citewell.api.routes.library_pages import ACCEPTED
 from citewell.api.site import Here, Site
 from citewell.api.upload import MAX_FILES
-from citewell.api.visitor import Editor, Governor, Visitor
+from citewell.api.visitor import Editor, Visitor
 from citewell.errors import CitewellError, InputError, NotFound
 from citewell.types import State
 
@@ -34,8 +28,6 @@ Short = Annotated[str, Query(max_length=200)]
 Ids = Annotated[list[str] | None, Query(alias="id")]
 ROWS = 50
 PASSAGES_SHOWN = 10
-FAILED_SHOWN = 20
-ASSISTANTS = ("knowledge", "guidelines", "evidence")
 
 
 @dataclass(frozen=True, slots=True)
@@ -255,78 +247,3 @@ def edit(
         typed = f"{title}; tags {tags}; journeys {', '.join(journey or ['none'])}"
         return _document(site, visitor, document_id, problem=problem_of(error), typed=typed)
     return RedirectResponse(f"/admin/documents/{document_id}?saved=1", status_code=HTTPStatus.SEE_OTHER)
-
-
-# ------------------------------------------------------------------------------------------ queue, audit log, health
-
-
-@router.get("/queue")
-def queue(site: Here, visitor: Editor) -> Response:
-    """How the queue stands, who works on it, and what could not be read."""
-    scope = visitor.whole
-    failed = site.app.catalogue.listed(Wanted(state=State.FAILED), Sorting(limit=FAILED_SHOWN), scope)
-    return site.page("admin_queue.html", visitor, nav="admin", queue=site.app.library.status(scope), failed=failed)
-
-
-@router.get("/audit")
-def audit(
-    *,
-    request: Request,
-    site: Here,
-    visitor: Governor,
-    words: Short = "",
-    user: Short = "",
-    assistant: Short = "",
-    since: Short = "",
-    until: Short = "",
-    before: Annotated[int | None, Query(ge=1)] = None,
-) -> Response:
-    """Answers on record by words, person, assistant and day."""
-    sought = Sought(words, user, assistant, _day(since), _day(until), before)
-    found = search(site, visitor, sought)
-    return site.page(
-        "admin_audit.html",
-        visitor,
-        nav="admin",
-        sought=sought,
-        found=found,
-        users=site.people.all(tenant=visitor.tenant),
-        assistants=ASSISTANTS,
-        names=names(site, visitor, (one.user_id for one in found.records)),
-        asked={name: value for name, value in request.query_params.items() if value and name != "before"},
-    )
-
-
-def _day(text: str) -> date | None:
-    try:
-        return date.fromisoformat(text) if text else None
-    except ValueError:
-        raise InputError("Write a day like 2026-03-12.") from None
-
-
-@router.get("/health")
-async def health(request: Request, site: Here, visitor: Governor) -> Response:
-    """How each part is, and how much there is."""
-    asked: Health = request.app.state.health
-    parts = await asked.parts()
-
-    def shown() -> Response:
-        scope = visitor.whole
-        status = site.app.library.status(scope)
-        documents, passages = site.app.catalogue.counts(scope)
-        return site.page(
-            "admin_health.html",
-            visitor,
-            nav="admin",
-            parts=parts,
-            is_ready=all(part.state == "ok" for part in parts.values()),
-            documents=documents,
-            passages=passages,
-            waiting=status.states[State.QUEUED] + status.states[State.PROCESSING],
-            failed=status.states[State.FAILED],
-            model=site.app.settings.model,
-            embedder=site.app.library.embedder(),
-            version=citewell.__version__,
-        )
-
-    return await run_in_threadpool(shown)

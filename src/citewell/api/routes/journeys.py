@@ -11,7 +11,6 @@ from fastapi import APIRouter, Depends, Path, Query
 
 from citewell.adapters.store.journeys import JourneyChange
 from citewell.api import changes
-from citewell.api.admin import who
 from citewell.api.bodies.journeys import (
     SLUG,
     Assigned,
@@ -22,6 +21,7 @@ from citewell.api.bodies.journeys import (
     JourneysShape,
     NewJourney,
 )
+from citewell.api.changes import who
 from citewell.api.requests import our_request
 from citewell.api.site import Here, Site
 from citewell.api.visitor import Editor, Governor, Reader, Visitor

@@ -1,0 +1,115 @@
+"""Pages for those who run it: queue and workers, a search of the audit log, health."""
+
+from __future__ import annotations
+
+from datetime import date
+from typing import Annotated
+
+from fastapi import APIRouter, Form, Query, Request, Response
+from starlette.concurrency import run_in_threadpool
+
+import citewell
+from citewell.adapters.store.catalogue import Sorting, Wanted
+from citewell.api import changes
+from citewell.api.admin_audit import Sought, search
+from citewell.api.health import Health
+from citewell.api.history import names
+from citewell.api.requests import require_our_form
+from citewell.api.site import Here, Site
+from citewell.api.visitor import Editor, Governor, Visitor
+from citewell.errors import InputError
+from citewell.types import State
+
+router = APIRouter(prefix="/admin")
+
+Csrf = Annotated[str, Form()]
+Short = Annotated[str, Query(max_length=200)]
+FAILED_SHOWN = 20
+ASSISTANTS = ("knowledge", "guidelines", "evidence")
+
+
+@router.get("/queue")
+def queue(site: Here, visitor: Editor) -> Response:
+    """How the queue stands, who works on it, and what could not be read."""
+    return _queue(site, visitor, queued=None)
+
+
+def _queue(site: Site, visitor: Visitor, *, queued: int | None) -> Response:
+    scope = visitor.whole
+    failed = site.app.catalogue.listed(Wanted(state=State.FAILED), Sorting(limit=FAILED_SHOWN), scope)
+    told = site.app.library.status(scope)
+    return site.page("admin_queue.html", visitor, nav="admin", queue=told, failed=failed, queued=queued)
+
+
+@router.post("/queue/reingest")
+def reingest(request: Request, site: Here, visitor: Governor, csrf: Csrf = "") -> Response:
+    """Read everything a second time, with the embedder in the settings."""
+    require_our_form(request, csrf)
+    embedder = site.loaded().embedder.fingerprint
+    queued = site.app.library.reread(visitor.whole, by=changes.who(visitor), embedder=embedder)
+    site.worker().nudge()
+    return _queue(site, visitor, queued=len(queued))
+
+
+@router.get("/audit")
+def audit(
+    *,
+    request: Request,
+    site: Here,
+    visitor: Governor,
+    words: Short = "",
+    user: Short = "",
+    assistant: Short = "",
+    since: Short = "",
+    until: Short = "",
+    before: Annotated[int | None, Query(ge=1)] = None,
+) -> Response:
+    """Answers on record by words, person, assistant and day."""
+    sought = Sought(words, user, assistant, _day(since), _day(until), before)
+    found = search(site, visitor, sought)
+    return site.page(
+        "admin_audit.html",
+        visitor,
+        nav="admin",
+        sought=sought,
+        found=found,
+        users=site.people.all(tenant=visitor.tenant),
+        assistants=ASSISTANTS,
+        names=names(site, visitor, (one.user_id for one in found.records)),
+        asked={name: value for name, value in request.query_params.items() if value and name != "before"},
+    )
+
+
+def _day(text: str) -> date | None:
+    try:
+        return date.fromisoformat(text) if text else None
+    except ValueError:
+        raise InputError("Write a day like 2026-03-12.") from None
+
+
+@router.get("/health")
+async def health(request: Request, site: Here, visitor: Governor) -> Response:
+    """How each part is, and how much there is."""
+    asked: Health = request.app.state.health
+    parts = await asked.parts()
+
+    def shown() -> Response:
+        scope = visitor.whole
+        status = site.app.library.status(scope)
+        documents, passages = site.app.catalogue.counts(scope)
+        return site.page(
+            "admin_health.html",
+            visitor,
+            nav="admin",
+            parts=parts,
+            is_ready=all(part.state == "ok" for part in parts.values()),
+            documents=documents,
+            passages=passages,
+            waiting=status.states[State.QUEUED] + status.states[State.PROCESSING],
+            failed=status.states[State.FAILED],
+            model=site.app.settings.model,
+            embedder=site.app.library.embedder(),
+            version=citewell.__version__,
+        )
+
+    return await run_in_threadpool(shown)
