@@ -7,7 +7,7 @@ PORT ?= 8477
 SHARED ?= ../shared/data
 export PIP_DISABLE_PIP_VERSION_CHECK = 1
 
-.PHONY: help run test check format lint types contracts fast faults bench samples vocabulary screenshot system audit docs clean
+.PHONY: help run test check format lint types contracts fast thorough faults bench samples vocabulary screenshot system audit docs clean
 
 help: ## Say what each target does
 	@grep -hE '^[a-z]+:.*##' $(MAKEFILE_LIST) | awk -F ':.*## ' '{printf "  %-12s %s\n", $$1, $$2}'
@@ -39,6 +39,9 @@ docs: .venv/dev ## Check that the generated parts of the docs are true
 
 fast: .venv/dev ## Tests that take less than two minutes together
 	@$(BIN)/python -m pytest -q -n 2 --dist loadfile -m "not slow and not browser"
+
+thorough: .venv/dev ## Hold the API to its schema with ten times as many cases as `make test`
+	CITEWELL_EXAMPLES=100 $(BIN)/python -m pytest -q -n 2 tests/api/test_schema.py
 
 faults: .venv/dev ## kill -9 a writer 200 times
 	CITEWELL_KILLS=200 $(BIN)/python -m pytest -q tests/faults
