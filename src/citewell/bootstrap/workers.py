@@ -20,12 +20,15 @@ from citewell.errors import EmbedderMismatch
 if TYPE_CHECKING:
     from citewell.bootstrap.app import App
     from citewell.config import Settings
+    from citewell.ingest.read import Step
     from citewell.ingest.worker import Worker
     from citewell.ports.blobs import Blobs
     from citewell.ports.queue import Queue
 
 log = logging.getLogger(__name__)
 
+Tell = Callable[[str, "Step"], None]
+"""Called at every step of a document, with its name."""
 Part = Literal["poll", "serve", "sweep"]
 """What one process of a worker does: look at the table by itself, serve nudges, or sweep up what nudges missed."""
 
@@ -79,6 +82,26 @@ def drain(app: App) -> int:
     while worker.work():
         count += 1
     return count
+
+
+def read_one(app: App, document_id: str, *, watch: Tell) -> bool:
+    """Read one document that waits, in this process; whether it was there to read."""
+    from citewell.ingest.worker import Worker
+
+    return Worker(app.library, app.reader, tell=watch).work(document_id)
+
+
+def read_again(app: App, document_ids: Sequence[str], *, watch: Tell) -> list[str]:
+    """Read these documents a second time, in this process; those that could not be read."""
+    from citewell.ingest.worker import Worker
+
+    worker = Worker(app.library, app.reader, tell=watch)
+    worker.take_up()
+    for document_id in document_ids:
+        worker.work(document_id)
+    app.library.switch_when_whole(app.embedder.fingerprint)
+    left = {entry.id for entry in app.entries() if entry.error is not None or entry.rework is not None}
+    return [document_id for document_id in document_ids if document_id in left]
 
 
 def make_worker(app: App) -> Worker:

@@ -18,6 +18,7 @@ from citewell.cli import (
     delete,
     doctor,
     entries,
+    evidence,
     file,
     guidelines,
     inbox,
@@ -33,6 +34,7 @@ from citewell.cli import (
     users,
     vault,
     verify,
+    worker,
 )
 from citewell.cli.frame import Home
 
@@ -59,6 +61,7 @@ for verb, name in (
     (reindex.reindex, "reindex"),
     (verify.verify, "verify"),
     (serve.serve, "serve"),
+    (worker.worker, "worker"),
     (doctor.doctor, "doctor"),
 ):
     app.command(name)(verb)
@@ -71,6 +74,7 @@ for group, name in (
     (journeys.app, "journeys"),
     (models.app, "models"),
     (guidelines.app, "guidelines"),
+    (evidence.app, "evidence"),
     (vault.app, "vault"),
     (records.app, "records"),
 ):

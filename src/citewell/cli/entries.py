@@ -44,10 +44,10 @@ def list_entries(
     if not entries:
         typer.echo(NO_DOCUMENTS)
         return
-    _print(entries)
+    print_entries(entries)
 
 
-def _print(entries: Sequence[Entry]) -> None:
+def print_entries(entries: Sequence[Entry]) -> None:
     """A table; on a narrow screen without the counts, so that titles have room."""
     from rich.console import Console
     from rich.table import Table

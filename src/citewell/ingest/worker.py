@@ -40,14 +40,21 @@ class Worker:
     A process of its own keeps its memory within bounds too, and ends itself when a document hangs.
     """
 
-    def __init__(self, library: Library, reader: Reader, *, is_alone: bool = False, name: str | None = None) -> None:
-        self._library, self._reader, self._is_alone = library, reader, is_alone
+    def __init__(
+        self,
+        library: Library,
+        reader: Reader,
+        *,
+        is_alone: bool = False,
+        tell: Callable[[str, Step], None] | None = None,
+    ) -> None:
+        self._library, self._reader, self._is_alone, self._tell = library, reader, is_alone, tell
         self._wake = threading.Event()
         self._stopping = threading.Event()
         self._thread: threading.Thread | None = None
         self._taken_up_at = 0.0
         self._beat_at = 0.0
-        self.name = name or f"{socket.gethostname()}/{os.getpid()}/{uuid.uuid4()}"
+        self.name = f"{socket.gethostname()}/{os.getpid()}/{uuid.uuid4()}"
         self.done = self.failed = 0
         self.steps: dict[str, Step] = {}
         """How far each document in work has come."""
@@ -116,6 +123,7 @@ class Worker:
             self.take_up()
         if not self._beat_at or time.monotonic() - self._beat_at > TAKE_UP_S:
             self._beat(None)
+            self._library.switch_when_whole(self._reader.embedder.fingerprint)
 
     def _beat(self, document_id: str | None) -> None:
         self._beat_at = time.monotonic()
@@ -124,9 +132,10 @@ class Worker:
 
     # ---------------------------------------------------------------------------------------------------------- work
 
-    def work(self) -> bool:
-        """Read one document that waits; whether there was one."""
-        claim = self._library.claim(self.name, embedder=self._reader.embedder.fingerprint)
+    def work(self, document_id: str | None = None) -> bool:
+        """Read one document that waits, or the one named; whether there was one."""
+        fingerprint = self._reader.embedder.fingerprint
+        claim = self._library.claim(self.name, embedder=fingerprint, document_id=document_id)
         if claim is None:
             return False
         try:
@@ -170,9 +179,14 @@ class Worker:
             if heart.is_overdue:
                 raise too_long
             self.steps[claim.document_id] = step
+            if self._tell is not None:
+                self._tell(claim.name, step)
 
         with heart, bounded_memory(allowed.memory_bytes) if self._is_alone else nullcontext():
-            reading = self._reader.read(claim.source, chunking=claim.chunking, watch=watch)
+            if claim.parsed is None:
+                reading = self._reader.read(claim.source, chunking=claim.chunking, watch=watch)
+            else:
+                reading = self._reader.embedded(claim.parsed(), chunking=claim.chunking, watch=watch)
             watch(Step("storing"))
             entry = self._library.complete(claim.document_id, reading, self.name)
         if entry is not None:

@@ -128,8 +128,8 @@ class Library(Shelf, Protocol):
         """Keep the bytes of a document that a worker will read."""
         ...
 
-    def claim(self, worker: str, *, embedder: str | None = None) -> Claim | None:
-        """Take the oldest document that waits, of any tenant, if the worker's embedder fits."""
+    def claim(self, worker: str, *, embedder: str | None = None, document_id: str | None = None) -> Claim | None:
+        """Take the oldest document that waits, of any tenant, or the one named, if the worker's embedder fits."""
         ...
 
     def renew(self, document_id: str, worker: str) -> bool:
@@ -229,7 +229,10 @@ class Claim:
 
     document_id: str
     tenant: str
+    name: str
     fetch: Callable[[], Source]
+    parsed: Callable[[], Document] | None
+    """The text as it was read before, where only its vectors are to be made anew."""
     chunking: Chunking | None
     size_bytes: int
     attempts: int

@@ -5,13 +5,14 @@ from __future__ import annotations
 from datetime import UTC, datetime, timedelta
 from typing import Any
 
-from sqlalchemy import ColumnElement, Connection, Row, Select, and_, delete, func, insert, or_, select, update
+from sqlalchemy import ColumnElement, Connection, Row, and_, delete, func, insert, or_, select, update
 
 from citewell.adapters.store import originals
 from citewell.adapters.store.access import visible
 from citewell.adapters.store.clock import clock
 from citewell.adapters.store.engine import reading, writing
 from citewell.adapters.store.history import change_of, move, note, refuse_stale
+from citewell.adapters.store.reindex import stale_for
 from citewell.adapters.store.schema import document_history, documents, generations, workers
 from citewell.adapters.store.schema import library as facts
 from citewell.adapters.store.versions import NO_SUCH_DOCUMENT, SqlVersions
@@ -88,7 +89,7 @@ class SqlLifecycle(SqlVersions):
                 if rows[0].generation is None:
                     raise InputError(f"This document was never read; it is {rows[0].state}. Try it again instead.")
             else:
-                rows = list(connection.execute(_rereadable(scope, is_new=is_new)).all())
+                rows = self._rereadable(connection, scope, embedder)
             if is_new:
                 self._aim(connection, embedder)
             for row in rows:
@@ -100,8 +101,21 @@ class SqlLifecycle(SqlVersions):
     def to_reread(self, scope: Scope, *, embedder: str) -> list[str]:
         """The documents that would be read a second time."""
         with reading(self.engine, self.path) as connection:
-            is_new = self._fact(connection, "embedder") not in (None, embedder)
-            return [row.id for row in connection.execute(_rereadable(scope, is_new=is_new))]
+            return [row.id for row in self._rereadable(connection, scope, embedder)]
+
+    def _rereadable(self, connection: Connection, scope: Scope, embedder: str) -> list[Row[Any]]:
+        """What is to be read a second time: what is left of the last time, or else all that answers.
+
+        For another embedder every version of all tenants that has no vectors of it yet.
+        """
+        if self._fact(connection, "embedder") not in (None, embedder):
+            begun = self._fact(connection, "reindex_after")
+            is_same = self._fact(connection, "reindex_to") in (None, embedder)
+            done = stale_for(embedder, int(begun)) if begun and is_same else documents.c.generation.is_not(None)
+            return list(connection.execute(select(documents).where(done)).all())
+        mine = select(documents).where(visible(scope), _stands())
+        left = connection.execute(mine.where(documents.c.rework == "queued")).all()
+        return list(left or connection.execute(mine).all())
 
     def _aim(self, connection: Connection, embedder: str) -> None:
         """Remember which embedder everything is embedded anew with, and where that began."""
@@ -220,12 +234,6 @@ class SqlLifecycle(SqlVersions):
         connection.execute(update(documents).where(documents.c.id == row.id).values(rework=now, **values))
         change = {"queued": "reread queued", "processing": "rereading", None: "reread failed"}[now]
         note(connection, row, change, by=by, state=State(row.state), detail=detail)
-
-
-def _rereadable(scope: Scope, *, is_new: bool) -> Select[Any]:
-    """What answers in the scope; every version of all tenants where the vectors must change."""
-    query = select(documents).where(documents.c.generation.is_not(None), documents.c.rework.is_(None))
-    return query if is_new else query.where(visible(scope), _stands())
 
 
 def _stands() -> ColumnElement[bool]:

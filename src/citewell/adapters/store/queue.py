@@ -18,7 +18,7 @@ from citewell.adapters.store.schema import documents, generations
 from citewell.errors import EmbedderMismatch, NotFound
 from citewell.ingest.retries import RETRIES, STOPPED_PROGRAM
 from citewell.ports import Claim, Reading
-from citewell.types import OWNER_ID, Entry, Filing, Scope, Source, State
+from citewell.types import OWNER_ID, Document, Entry, Filing, Scope, Source, State
 from citewell.types.lifecycle import SYSTEM
 
 LEASE = timedelta(minutes=2)
@@ -38,17 +38,17 @@ class SqlQueue(SqlLifecycle):
             move(connection, row, State.QUEUED, by=filing.added_by or OWNER_ID)
             return self._entry(connection, document_id)
 
-    def claim(self, worker: str, *, embedder: str | None = None) -> Claim | None:
-        """Take the oldest document that waits, of any tenant; new ones before those that are read a second time.
+    def claim(self, worker: str, *, embedder: str | None = None, document_id: str | None = None) -> Claim | None:
+        """Take the oldest document that waits, of any tenant, or the one named; new ones before second readings.
 
         A worker whose embedder fits neither is refused.
         """
         with reading(self.engine, self.path) as connection:  # most looks find nothing, and need no lock
             kinds = self._kinds(connection, embedder)
-            if not any(connection.execute(query).first() for query in self._waiting(connection, kinds)):
+            if not any(connection.execute(query).first() for query in self._waiting(connection, kinds, document_id)):
                 return None
         with writing(self.engine, self.path) as connection:
-            for query in self._waiting(connection, self._kinds(connection, embedder)):
+            for query in self._waiting(connection, self._kinds(connection, embedder), document_id):
                 row = connection.execute(query.with_for_update(skip_locked=True)).first()
                 if row is not None:
                     return self._claimed(connection, row, worker)
@@ -67,8 +67,18 @@ class SqlQueue(SqlLifecycle):
             self._rework(connection, row, "processing", by=worker, **held)
         else:
             move(connection, row, State.PROCESSING, by=worker, **held)
-        fetch = partial(self._source, row.tenant, row.content_hash, row.name)
-        return Claim(row.id, row.tenant, fetch, rows.chunking_of(row), row.size_bytes, row.attempts + 1, is_rework)
+        is_reembedding = is_rework and self._fact(connection, "reindex_to") is not None
+        return Claim(
+            document_id=row.id,
+            tenant=row.tenant,
+            name=row.name,
+            fetch=partial(self._source, row.tenant, row.content_hash, row.name),
+            parsed=partial(self._parsed, row.id) if is_reembedding else None,
+            chunking=rows.chunking_of(row),
+            size_bytes=row.size_bytes,
+            attempts=row.attempts + 1,
+            is_rework=is_rework,
+        )
 
     def _kinds(self, connection: Connection, embedder: str | None) -> tuple[ColumnElement[bool], ...]:
         """Which documents a worker with this embedder may read."""
@@ -86,9 +96,13 @@ class SqlQueue(SqlLifecycle):
         )
 
     @staticmethod
-    def _waiting(connection: Connection, kinds: Sequence[ColumnElement[bool]]) -> list[Select[Any]]:
-        """The oldest document of each kind that is due."""
+    def _waiting(
+        connection: Connection, kinds: Sequence[ColumnElement[bool]], document_id: str | None
+    ) -> list[Select[Any]]:
+        """The oldest document of each kind that is due, or the one named."""
         due = or_(documents.c.next_attempt_at.is_(None), documents.c.next_attempt_at <= clock(connection))
+        if document_id is not None:
+            due = and_(due, documents.c.id == document_id)
         oldest = select(documents).order_by(documents.c.added_at, documents.c.id).limit(1)
         return [oldest.where(kind, due) for kind in kinds]
 
@@ -99,6 +113,15 @@ class SqlQueue(SqlLifecycle):
         if data is None:
             raise NotFound("The original file is no longer kept. Add the document again.")
         return Source(data, name)
+
+    def _parsed(self, document_id: str) -> Document:
+        """The text of a document as it is in use."""
+        query = select(documents, generations).join(generations, generations.c.id == documents.c.generation)
+        with reading(self.engine, self.path) as connection:
+            row = connection.execute(query.where(documents.c.id == document_id)).first()
+        if row is None:
+            raise NotFound("The document was erased meanwhile.")
+        return rows.document_of(row)
 
     def renew(self, document_id: str, worker: str) -> bool:
         """Say that the work goes on; whether it is still this worker's."""

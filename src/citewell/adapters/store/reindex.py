@@ -8,11 +8,13 @@ from sqlalchemy import ColumnElement, Connection, and_, delete, func, insert, se
 
 from citewell.adapters.store import rows
 from citewell.adapters.store.engine import reading, writing
+from citewell.adapters.store.history import note
 from citewell.adapters.store.schema import documents, generations
 from citewell.adapters.store.schema import library as facts
 from citewell.adapters.store.shelf import SqlShelf
 from citewell.ports import Reading
-from citewell.types import Chunking, Document
+from citewell.types import Chunking, Document, State
+from citewell.types.lifecycle import SYSTEM
 
 
 class SqlReindex(SqlShelf):
@@ -26,7 +28,7 @@ class SqlReindex(SqlShelf):
         query = select(documents, generations).join(generations, generations.c.id == documents.c.generation)
         with writing(self.engine, self.path) as connection:
             begun = self._begun(connection)
-            ids = connection.execute(select(documents.c.id).where(_stale(embedder, begun))).scalars().all()
+            ids = connection.execute(select(documents.c.id).where(stale_for(embedder, begun))).scalars().all()
         for document_id in ids:
             with reading(self.engine, self.path) as connection:
                 row = connection.execute(query.where(documents.c.id == document_id)).first()
@@ -48,14 +50,23 @@ class SqlReindex(SqlShelf):
         return int(known)
 
     def switch_when_whole(self, embedder: str) -> int | None:
-        """Switch if everything was to be embedded anew with this embedder and now is; else nothing."""
+        """Switch if everything was to be embedded anew with this embedder and now is; else nothing.
+
+        What came meanwhile is queued for it; what could not be embedded holds the switch up until somebody looks.
+        """
         with reading(self.engine, self.path) as connection:
             begun = self._fact(connection, "reindex_after")
             if begun is None or self._fact(connection, "reindex_to") != embedder:
                 return None
-            if connection.execute(select(documents.c.id).where(_stale(embedder, int(begun))).limit(1)).first():
-                return None
-        return self.switch(embedder)
+            stale = connection.execute(select(documents).where(stale_for(embedder, int(begun)))).all()
+        late = [row for row in stale if row.rework is None and row.error is None]
+        if late:
+            with writing(self.engine, self.path) as connection:
+                for row in late:
+                    mine = and_(documents.c.id == row.id, documents.c.rework.is_(None))
+                    connection.execute(update(documents).where(mine).values(rework="queued", attempts=0))
+                    note(connection, row, "reread queued", by=SYSTEM, state=State(row.state), detail="came meanwhile")
+        return None if stale else self.switch(embedder)
 
     def switch(self, embedder: str) -> int | None:
         """Put the generations of this embedder in use, all at once, and drop the others; says how many.
@@ -68,7 +79,7 @@ class SqlReindex(SqlShelf):
             .scalar_subquery()
         )
         with writing(self.engine, self.path) as connection:
-            if connection.execute(select(documents.c.id).where(_stale(embedder, self._begun(connection)))).first():
+            if connection.execute(select(documents.c.id).where(stale_for(embedder, self._begun(connection)))).first():
                 return None
             flip = update(documents).where(documents.c.generation.is_not(None)).values(generation=newest)
             count = connection.execute(flip).rowcount
@@ -81,7 +92,7 @@ class SqlReindex(SqlShelf):
             return count
 
 
-def _stale(embedder: str, begun: int) -> ColumnElement[bool]:
+def stale_for(embedder: str, begun: int) -> ColumnElement[bool]:
     """The documents in use without a generation of this embedder made since the reindex began."""
     done = select(generations.c.document_id).where(generations.c.embedder == embedder, generations.c.id > begun)
     return and_(documents.c.generation.is_not(None), documents.c.id.not_in(done))

@@ -1,0 +1,153 @@
+"""`citewell evidence`: the life of documents, from the queue to the shelf and away again."""
+
+from __future__ import annotations
+
+from dataclasses import asdict
+from typing import TYPE_CHECKING, Annotated, Any
+
+import typer
+
+from citewell.api.shapes import entry_json
+from citewell.cli.entries import print_entries
+from citewell.cli.evidence_reingest import reingest
+from citewell.cli.frame import DocumentId, Home, Json, opened, print_json, printable, progress
+from citewell.cli.verify import verify
+from citewell.errors import InputError, NotFound
+from citewell.types import OWNER_ID, State
+
+if TYPE_CHECKING:
+    from citewell.bootstrap import App
+    from citewell.types import Entry
+    from citewell.types.lifecycle import QueueStatus
+
+app = typer.Typer(help="Keep the literature: read, list, withdraw, erase.", add_completion=False, no_args_is_help=True)
+app.command("reingest")(reingest)
+app.command("verify")(verify)
+
+Yes = Annotated[bool, typer.Option("--yes", "-y", help="Do not ask.")]
+
+
+@app.command()
+def ingest(context: typer.Context, document: DocumentId, home: Home = None, json: Json = False) -> None:
+    """Read a document now that waits or has failed; one that was withdrawn answers again, others are read anew."""
+    with opened(context, home) as library, progress(quiet=json) as watch:
+        entry = library.library.entry(library.find(document), library.scope_of_owner())
+        entry = _ingested(library, entry, watch)
+    _print_one(entry, as_json=json)
+    if entry.state is State.FAILED or entry.error:
+        raise typer.Exit(1)
+
+
+def _ingested(library: App, entry: Entry, watch: Any) -> Entry:
+    """Do what the state of a document asks for."""
+    from citewell.bootstrap.workers import read_one
+
+    store, scope = library.library, library.scope_of_owner()
+    match entry.state:
+        case State.WITHDRAWN:
+            return store.restore(entry.id, scope, by=OWNER_ID)
+        case State.SUPERSEDED:
+            raise InputError("A newer version has taken its place. Name that one: `citewell evidence list`.")
+        case State.PROCESSING:
+            raise InputError("A worker is reading it just now. `citewell evidence show` tells how it ended.")
+        case State.COMPLETED:
+            store.reread(scope, by=OWNER_ID, embedder=library.embedder.fingerprint, document_id=entry.id)
+        case State.PENDING | State.QUEUED | State.FAILED:
+            store.requeue(entry.id, scope, by=OWNER_ID)
+    read_one(library, entry.id, watch=watch)
+    return store.entry(entry.id, scope)
+
+
+@app.command()
+def withdraw(context: typer.Context, document: DocumentId, home: Home = None, json: Json = False) -> None:
+    """Take a document out of search; it is kept, and `ingest` lets it answer again."""
+    with opened(context, home) as library:
+        scope = library.scope_of_owner()
+        entry = library.library.withdraw(library.find(document), scope, by=OWNER_ID)
+    _print_one(entry, as_json=json)
+
+
+@app.command()
+def delete(
+    context: typer.Context, document: DocumentId, yes: Yes = False, home: Home = None, json: Json = False
+) -> None:
+    """Erase a document for good, with all of its versions; only its history stays."""
+    from citewell.cli.delete import delete as erase
+
+    erase(context, document, yes=yes, home=home, json=json)
+
+
+@app.command("list")
+def list_documents(
+    context: typer.Context,
+    state: Annotated[State | None, typer.Option(help="Only those in this state.")] = None,
+    all_versions: Annotated[bool, typer.Option("--all", help="Older versions too.")] = False,
+    home: Home = None,
+    json: Json = False,
+) -> None:
+    """List documents with their state, and how the queue stands."""
+    with opened(context, home) as library:
+        entries = [entry for entry in library.entries() if all_versions or state or entry.state is not State.SUPERSEDED]
+        entries = [entry for entry in entries if state in (None, entry.state)]
+        status = library.library.status(library.scope_of_owner())
+    if json:
+        print_json({"documents": [entry_json(entry, None) for entry in entries], "queue": _queue_json(status)})
+        return
+    if entries:
+        print_entries(entries)
+    typer.echo(_queue_line(status))
+
+
+@app.command()
+def show(context: typer.Context, document: DocumentId, home: Home = None, json: Json = False) -> None:
+    """Show where a document is in its life."""
+    with opened(context, home) as library:
+        entry = library.library.entry(library.find(document), library.scope_of_owner())
+    _print_one(entry, as_json=json)
+
+
+@app.command()
+def history(context: typer.Context, document: DocumentId, home: Home = None, json: Json = False) -> None:
+    """Tell what became of a document, when and by whom; of an erased one by its full id."""
+    with opened(context, home) as library:
+        try:
+            document_id = library.find(document)
+        except NotFound:
+            document_id = document.lower()
+        changes = library.library.history(document_id, library.scope_of_owner())
+    if json:
+        print_json({"history": [asdict(change) for change in changes]})
+        return
+    for one in changes:
+        detail = f": {one.detail}" if one.detail else ""
+        typer.echo(printable(f"{one.at:%d %b %Y %H:%M:%S} UTC  v{one.version}  {one.change:<13} {one.by}{detail}"))
+
+
+def _print_one(entry: Entry, *, as_json: bool) -> None:
+    if as_json:
+        print_json({"document": entry_json(entry, None)})
+        return
+    answers = "answers" if entry.is_current and entry.state is State.COMPLETED else "does not answer"
+    lines = [
+        f"{entry.title} ({entry.id})",
+        f"{entry.state}, version {entry.version}, {answers}; {entry.chunk_count} passages, revision {entry.revision}",
+    ]
+    if entry.rework:
+        lines.append(f"a second reading is {entry.rework}")
+    if entry.error:
+        lines.append(f"error: {entry.error}")
+    if entry.next_attempt_at:
+        lines.append(f"tried {entry.attempts} times; next at {entry.next_attempt_at:%d %b %Y %H:%M:%S} UTC")
+    typer.echo(printable("\n".join(lines)))
+
+
+def _queue_json(status: QueueStatus) -> dict[str, Any]:
+    return {**asdict(status), "states": {state.value: count for state, count in status.states.items()}}
+
+
+def _queue_line(status: QueueStatus) -> str:
+    """The queue in one line."""
+    counts = ", ".join(f"{count} {state.value}" for state, count in status.states.items() if count) or "nothing here"
+    rereading = f", {status.rereading} read a second time" if status.rereading else ""
+    alive = sum(not worker.is_silent for worker in status.workers)
+    return f"{counts}{rereading}; {alive} worker{'' if alive == 1 else 's'}."

@@ -1,0 +1,78 @@
+"""`citewell evidence reingest`: read documents a second time; the first reading answers until then."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Annotated, Any
+
+import typer
+
+from citewell.cli.frame import Home, Json, opened, print_json, progress
+from citewell.types import OWNER_ID
+
+if TYPE_CHECKING:
+    from citewell.bootstrap import App
+
+
+def reingest(
+    context: typer.Context,
+    dry_run: Annotated[bool, typer.Option("--dry-run", help="Only say what would be read again.")] = False,
+    cleanup: Annotated[
+        bool, typer.Option("--cleanup", help="Remove afterwards what nothing uses: old readings, stray files.")
+    ] = False,
+    document_id: Annotated[
+        str | None, typer.Option("--document-id", help="One document only.", show_default=False)
+    ] = None,
+    sync: Annotated[bool, typer.Option("--sync", help="Read here and now, though there are workers.")] = False,
+    home: Home = None,
+    json: Json = False,
+) -> None:
+    """Read documents anew, with the embedder in the settings; stopped half-way, the next call goes on.
+
+    After a change of the embedder the old vectors answer until every document has new ones; then all change at once.
+    """
+    with opened(context, home) as app, progress(quiet=json) as watch:
+        one = None if document_id is None else app.find(document_id)
+        told: dict[str, Any] = {"embedder": app.embedder.fingerprint, "was": app.library.embedder(), "dry_run": dry_run}
+        told["documents"] = _wanted(app, one)
+        if not dry_run:
+            told |= _reread(app, one, watch, is_here=sync or app.settings.broker_url is None)
+            told["cleaned"] = app.library.clean_up() if cleanup else 0
+    if json:
+        print_json(told)
+    else:
+        typer.echo(_line(told))
+    if told.get("failed"):
+        raise typer.Exit(1)
+
+
+def _wanted(app: App, one: str | None) -> list[str]:
+    if one is not None:
+        return [one]
+    return app.library.to_reread(app.scope_of_owner(), embedder=app.embedder.fingerprint)
+
+
+def _reread(app: App, one: str | None, watch: Any, *, is_here: bool) -> dict[str, Any]:
+    """Queue the documents, and read them here unless workers do."""
+    from citewell.bootstrap.workers import read_again
+
+    fingerprint = app.embedder.fingerprint
+    wanted = app.library.reread(app.scope_of_owner(), by=OWNER_ID, embedder=fingerprint, document_id=one)
+    if not is_here:
+        app.queue.nudge()
+        return {"queued": True}
+    failed = read_again(app, wanted, watch=watch)
+    return {"queued": False, "failed": failed, "answers_with": app.library.embedder()}
+
+
+def _line(told: dict[str, Any]) -> str:
+    count = len(told["documents"])
+    documents = f"{count} document version{'' if count == 1 else 's'}"
+    change = "" if told["was"] in (None, told["embedder"]) else f", from {told['was']}"
+    if told["dry_run"]:
+        return f"{documents} would be read again with {told['embedder']}{change}."
+    if told["queued"]:
+        how = f"{documents} queued to be read again with {told['embedder']}{change}"
+        return f"{how}; `citewell evidence list` shows how far."
+    cleaned = f" {told['cleaned']} leftovers removed." if told["cleaned"] else ""
+    failed = f" {len(told['failed'])} could not be read: `citewell evidence list`." if told["failed"] else ""
+    return f"{documents} read again; the library answers with {told['answers_with']}.{failed}{cleaned}"

@@ -1,0 +1,67 @@
+"""`citewell worker`: read what is queued, in processes of its own."""
+
+from __future__ import annotations
+
+import logging
+import os
+from typing import Annotated
+
+import typer
+
+from citewell.cli.frame import Home, Json, print_json, settings
+from citewell.config import Settings
+
+
+def worker(
+    context: typer.Context,
+    processes: Annotated[
+        int | None, typer.Option(help="How many documents are read at once; unset: one a core.", min=1, max=256)
+    ] = None,
+    drain: Annotated[bool, typer.Option("--drain", help="Read what waits now, then leave.")] = False,
+    part: Annotated[str | None, typer.Option(hidden=True)] = None,
+    home: Home = None,
+    json: Json = False,
+) -> None:
+    """Read queued documents until it is stopped; start as many as you like, on any machine that reaches the library."""
+    from citewell.bootstrap import build
+    from citewell.bootstrap.workers import drain as read_all
+    from citewell.bootstrap.workers import parts_of, processes_of, refuse_misfit, run_part, supervise
+
+    chosen = settings(context, home)
+    count = processes or processes_of(chosen)
+    logging.basicConfig(level=logging.WARNING, format="%(asctime)s %(process)d %(levelname)s %(message)s")
+    match part:
+        case None:
+            pass
+        case "poll" | "serve" | "sweep":
+            with build(_shared(chosen, count)) as app:
+                run_part(app, part, processes=count)
+            return
+        case _:
+            raise typer.BadParameter("A part is poll, serve or sweep.")
+    with build(chosen) as app:
+        refuse_misfit(app)
+        if drain:
+            _told(read_all(app), as_json=json)
+            return
+    if json:
+        print_json({"processes": count, "broker": chosen.broker_url is not None})
+    else:
+        way = "woken through Redis" if chosen.broker_url else "looking at the library every second"
+        typer.echo(f"Reading with {count} process{'es' if count > 1 else ''}, {way}. Stop it with Ctrl-C.")
+    raise typer.Exit(supervise(parts_of(chosen, count)))
+
+
+def _shared(chosen: Settings, count: int) -> Settings:
+    """The settings of one process of several: they share the cores rather than fight for them."""
+    if chosen.embedder_threads is not None:
+        return chosen
+    threads = max(1, (os.cpu_count() or 1) // count)
+    return chosen.model_copy(update={"embedder_threads": threads})
+
+
+def _told(count: int, *, as_json: bool) -> None:
+    if as_json:
+        print_json({"documents": count})
+    else:
+        typer.echo(f"{count} document{'' if count == 1 else 's'} read; nothing waits now.")
