@@ -137,8 +137,12 @@ def _judged(text: str, patient: Patient, *, is_heading: bool) -> Fit:
 
 
 def _narrows(group: Group) -> bool:
-    """A number limits whatever group stands beside it: “adults weighing 50 kg or more”, “children under 5 years”."""
-    return group.kg_from is not None or group.kg_below is not None or group.name.startswith("ages ")
+    """A number or an exception limits whatever group stands beside it: “adults weighing 50 kg or more”."""
+    return (
+        group.kg_from is not None
+        or group.kg_below is not None
+        or group.name.startswith(("ages ", "people who are not"))
+    )
 
 
 def _groups(text: str, *, is_heading: bool) -> Iterator[Group]:

@@ -7,7 +7,6 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from functools import cache
 
-from citewell.answer.negation import denials
 from citewell.answer.reactions import reacts
 from citewell.answer.verify_names import Medicine, medicines
 from citewell.assistants.consult.mentions import concept_of
@@ -16,6 +15,20 @@ from citewell.clinical import Lexicon
 from citewell.types.consult import Category, Finding, Patient, Polarity
 from citewell.types.consult_plan import Conflict
 
+_WARNS_BEFORE = re.compile(
+    r"\b(?:(?:do|should|must) not (?:be )?(?:give|use|offer|prescribe|take|start|combine|add)\w*|don't (?:give"
+    r"|use)|avoid(?:ing)?"
+    r"|never (?:give|use)|recommend(?:s|ed)? against|advise(?:s|d)? against|suggest(?:s|ed)? against|stop"
+    r"|discontinue|withhold"
+    r"|instead of|rather than|allergic to|allergy to|in place of)\b(?:(?!\b(?:give|use|offer|start"
+    r"|treat)\b)[^.;:])*$",
+    re.IGNORECASE,
+)
+_WARNS_BEHIND = re.compile(
+    r"[^.;,]{0,60}\b(?:(?:is|are) (?:not recommended|contra-?indicated)|(?:should|must) (?:not be|be avoided"
+    r"|never)|not be (?:used|given))\b",
+    re.IGNORECASE,
+)
 _WHEN = re.compile(r"(?P<what>pregnant|age)(?:(?P<sign><|>=)(?P<limit>[\d.]+))?")
 
 
@@ -55,17 +68,24 @@ def conflicts(statement: str, held: Held) -> tuple[Conflict, ...]:
     found: list[Conflict] = []
     for one in given(statement):
         found += [*_allergies(one, held), *_cautions(one, held), *_interactions(one, held)]
-    return tuple(dict.fromkeys(found))
+    found.sort(key=lambda one: not one.is_grave)
+    once: dict[tuple[str, str, str], Conflict] = {}
+    for told in found:
+        once.setdefault((told.kind, told.medicine, told.text if told.kind == "interaction" else ""), told)
+    return tuple(once.values())
 
 
 def given(statement: str) -> list[Medicine]:
-    """The medicines that a statement tells to give: those that no denial reaches.
+    """The medicines that a statement does not plainly warn of: in doubt it gives them, and they are checked.
 
-    >>> [one.name for one in given("Give amoxicillin; do not give doxycycline.")]
+    >>> [one.name for one in given("If it is not available, give amoxicillin; do not give doxycycline.")]
     ['amoxicillin']
     """
-    denied = denials(statement)
-    return [one for one in medicines(statement) if not any(denial.reaches(one.start) for denial in denied)]
+    return [one for one in medicines(statement) if not _is_warned_of(statement, one)]
+
+
+def _is_warned_of(statement: str, one: Medicine) -> bool:
+    return bool(_WARNS_BEFORE.search(statement[: one.start]) or _WARNS_BEHIND.match(statement[one.end :]))
 
 
 def _allergies(one: Medicine, held: Held) -> Iterator[Conflict]:

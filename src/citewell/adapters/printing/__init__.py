@@ -1,0 +1,1 @@
+"""Printing: what Citewell writes as pages."""

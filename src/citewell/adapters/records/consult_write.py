@@ -1,0 +1,247 @@
+"""Writes a consult as a FHIR R4 document: a Composition with the patient, findings, conditions and the care plan."""
+
+from __future__ import annotations
+
+import json
+import uuid
+from collections.abc import Iterator, Mapping
+from html import escape
+from typing import Any
+
+from citewell.types.consult import Category, Consult, Differential, Finding, Polarity, State
+
+NAMESPACE = uuid.UUID("0f1a7a66-2f0d-5d38-9f41-4d6f5d6f6c11")
+LOINC = "http://loinc.org"
+TERMINOLOGY = "http://terminology.hl7.org/CodeSystem"
+VITALS = {
+    "temperature": ("8310-5", "Cel", "Body temperature"),
+    "pulse": ("8867-4", "/min", "Heart rate"),
+    "respiratory rate": ("9279-1", "/min", "Respiratory rate"),
+    "oxygen saturation": ("59408-5", "%", "Oxygen saturation"),
+    "systolic blood pressure": ("8480-6", "mm[Hg]", "Systolic blood pressure"),
+    "diastolic blood pressure": ("8462-4", "mm[Hg]", "Diastolic blood pressure"),
+    "weight": ("29463-7", "kg", "Body weight"),
+    "height": ("8302-2", "cm", "Body height"),
+    "glucose": ("15074-8", "mmol/L", "Glucose"),
+}
+"""LOINC codes and UCUM units of what is measured."""
+CERTAINTIES = {"high": "provisional", "moderate": "differential", "low": "differential"}
+
+
+def write_document(consult: Consult) -> bytes:
+    """One document Bundle; a draft is preliminary, a signed consult final."""
+    resources = [_patient(consult), *_observations(consult), *_allergies(consult), *_medicines(consult)]
+    conditions = [_condition(consult, at, one) for at, one in enumerate(consult.differentials)]
+    plan = _care_plan(consult, conditions)
+    author = _author(consult)
+    everything = [author, *resources, *conditions, *([plan] if plan else [])]
+    composition = _composition(consult, resources, conditions, plan)
+    entries = [{"fullUrl": _url(one), "resource": one} for one in (composition, *everything)]
+    bundle = {
+        "resourceType": "Bundle",
+        "type": "document",
+        "identifier": {"system": "urn:ietf:rfc:3986", "value": f"urn:uuid:{consult.id}"},
+        "timestamp": consult.signed_at or consult.changed_at,
+        "entry": entries,
+    }
+    return json.dumps(bundle, ensure_ascii=False, indent=1).encode()
+
+
+def _id(consult: Consult, *parts: object) -> str:
+    return str(uuid.uuid5(NAMESPACE, "\x1f".join([consult.id, *map(str, parts)])))
+
+
+def _url(resource: Mapping[str, Any]) -> str:
+    return f"urn:uuid:{resource['id']}"
+
+
+def _reference(resource: Mapping[str, Any]) -> dict[str, str]:
+    return {"reference": _url(resource)}
+
+
+def _subject(consult: Consult) -> dict[str, str]:
+    return {"reference": f"urn:uuid:{_id(consult, 'patient')}"}
+
+
+def _patient(consult: Consult) -> dict[str, Any]:
+    sex = next((one.unit for one in consult.findings if one.name == "sex"), None)
+    patient: dict[str, Any] = {"resourceType": "Patient", "id": _id(consult, "patient")}
+    return {**patient, "gender": sex} if sex in ("female", "male") else patient
+
+
+def _author(consult: Consult) -> dict[str, Any]:
+    name = consult.signed_by or "Not signed"
+    return {"resourceType": "Practitioner", "id": _id(consult, "author"), "name": [{"text": name}]}
+
+
+def _observations(consult: Consult) -> Iterator[dict[str, Any]]:
+    """Measurements by their codes; every other finding by its name, with how it holds."""
+    for one in consult.findings:
+        if one.category in (Category.ALLERGY, Category.MEDICATION) or one.name == "sex":
+            continue
+        observation: dict[str, Any] = {
+            "resourceType": "Observation",
+            "id": _id(consult, one.id),
+            "status": "final" if consult.state is State.SIGNED else "preliminary",
+            "code": {"text": one.name},
+            "subject": _subject(consult),
+            "effectiveDateTime": consult.changed_at,
+        }
+        note = "; ".join(part for part in (one.arithmetic, one.onset, one.about and f"of {one.about}") if part)
+        if note:
+            observation["note"] = [{"text": note}]
+        yield observation | _value(one)
+
+
+def _value(one: Finding) -> dict[str, Any]:
+    if one.category is Category.VITAL and one.name in VITALS:
+        code, unit, display = VITALS[one.name]
+        kinds = [{"coding": [{"system": f"{TERMINOLOGY}/observation-category", "code": "vital-signs"}]}]
+        quantity = {"value": one.value, "unit": one.unit, "system": "http://unitsofmeasure.org", "code": unit}
+        coding = {"coding": [{"system": LOINC, "code": code, "display": display}], "text": one.name}
+        return {"category": kinds, "code": coding, "valueQuantity": quantity}
+    if one.value is not None:
+        return {"valueQuantity": {"value": one.value, "unit": one.unit or "1"}}
+    if one.polarity in (Polarity.PRESENT, Polarity.ABSENT):
+        return {"valueBoolean": one.polarity is Polarity.PRESENT}
+    return {"valueString": one.polarity.value}
+
+
+def _allergies(consult: Consult) -> Iterator[dict[str, Any]]:
+    for one in consult.findings:
+        if one.category is not Category.ALLERGY:
+            continue
+        is_none = one.polarity is not Polarity.PRESENT
+        name = "No known allergies" if one.name == "any" else one.name
+        if is_none and one.name != "any":
+            continue
+        yield {
+            "resourceType": "AllergyIntolerance",
+            "id": _id(consult, one.id),
+            "clinicalStatus": _coded("allergyintolerance-clinical", "active"),
+            "verificationStatus": _coded("allergyintolerance-verification", "unconfirmed"),
+            "code": {"text": name},
+            "patient": _subject(consult),
+        }
+
+
+def _medicines(consult: Consult) -> Iterator[dict[str, Any]]:
+    for one in consult.findings:
+        if one.category is Category.MEDICATION and one.polarity is Polarity.PRESENT and one.name != "any":
+            yield {
+                "resourceType": "MedicationStatement",
+                "id": _id(consult, one.id),
+                "status": "active",
+                "medicationCodeableConcept": {"text": one.name},
+                "subject": _subject(consult),
+            }
+
+
+def _coded(system: str, code: str) -> dict[str, Any]:
+    return {"coding": [{"system": f"{TERMINOLOGY}/{system}", "code": code}]}
+
+
+def _condition(consult: Consult, at: int, one: Differential) -> dict[str, Any]:
+    evidence = [{"detail": [{"reference": f"urn:uuid:{_id(consult, said.finding)}"}]} for said in one.supports]
+    return {
+        "resourceType": "Condition",
+        "id": _id(consult, "condition", at),
+        "clinicalStatus": _coded("condition-clinical", "active"),
+        "verificationStatus": _coded("condition-ver-status", CERTAINTIES[one.confidence]),
+        "code": {"text": one.condition},
+        "subject": _subject(consult),
+        "note": [{"text": f"Confidence: {one.confidence}"}],
+        **({"evidence": evidence} if evidence else {}),
+    }
+
+
+def _care_plan(consult: Consult, conditions: list[dict[str, Any]]) -> dict[str, Any] | None:
+    """One activity for each statement that is offered; what is held back is a note, never an activity."""
+    plan: Mapping[str, Any] | None = consult.plan
+    if plan is None:
+        return None
+    activities, notes = [], []
+    for at, diagnosis in enumerate(plan["diagnoses"]):
+        for one in diagnosis["offered"]:
+            activities.append(_activity(consult, f"{at + 1}.{one['id']}", one, conditions[at]))
+        notes += [f"Not for this patient: {one['text']} {_against(one)}" for one in diagnosis["held_back"]]
+        notes += [] if diagnosis["is_found"] else [diagnosis["said"]]
+    return {
+        "resourceType": "CarePlan",
+        "id": _id(consult, "plan"),
+        "status": "active" if consult.state is State.SIGNED else "draft",
+        "intent": "plan",
+        "subject": _subject(consult),
+        "addresses": [_reference(one) for one in conditions],
+        **({"activity": activities} if activities else {}),
+        **({"note": [{"text": note} for note in notes]} if notes else {}),
+    }
+
+
+def _activity(consult: Consult, label: str, one: Mapping[str, Any], condition: Mapping[str, Any]) -> dict[str, Any]:
+    edits = [edit for edit in consult.edits if edit["statement"] == label]
+    text = str(edits[-1]["text"]) if edits else one["text"]
+    place = one["place"]
+    source = ", ".join(part for part in (place["document"], *place["section"][-1:], place["published"]) if part)
+    doses = " ".join(f"[{dose['arithmetic']}]" for dose in one["doses"])
+    return {
+        "detail": {
+            "status": "not-started",
+            "reasonReference": [_reference(condition)],
+            "description": f"{text} {doses}".strip(),
+        },
+        "progress": [{"text": f"Source: {source}. “{place['quote']}”"}],
+    }
+
+
+def _against(one: Mapping[str, Any]) -> str:
+    return " ".join(told["text"] for told in one["conflicts"])
+
+
+def _composition(
+    consult: Consult, found: list[dict[str, Any]], conditions: list[dict[str, Any]], plan: dict[str, Any] | None
+) -> dict[str, Any]:
+    told: Mapping[str, Any] = consult.plan or {}
+    sections = [
+        _section(
+            "Findings", "10164-2", told.get("summary", ""), [one for one in found if one["resourceType"] != "Patient"]
+        ),
+        _section("Assessment", "51848-0", "; ".join(one["code"]["text"] for one in conditions), conditions),
+        _section("Plan of care", "18776-5", _plan_text(told), [plan] if plan else []),
+    ]
+    signed = [{"mode": "legal", "time": consult.signed_at, "party": _author_reference(consult)}]
+    return {
+        "resourceType": "Composition",
+        "id": _id(consult, "composition"),
+        "status": "final" if consult.state is State.SIGNED else "preliminary",
+        "type": {"coding": [{"system": LOINC, "code": "11488-4", "display": "Consult note"}]},
+        "subject": _subject(consult),
+        "date": consult.signed_at or consult.changed_at,
+        "author": [_author_reference(consult)],
+        "title": "Consult note",
+        **({"attester": signed} if consult.state is State.SIGNED else {}),
+        "section": sections,
+    }
+
+
+def _author_reference(consult: Consult) -> dict[str, str]:
+    return {"reference": f"urn:uuid:{_id(consult, 'author')}"}
+
+
+def _section(title: str, code: str, text: str, entries: list[dict[str, Any]]) -> dict[str, Any]:
+    words = escape(text or "None.")
+    return {
+        "title": title,
+        "code": {"coding": [{"system": LOINC, "code": code}]},
+        "text": {"status": "generated", "div": f'<div xmlns="http://www.w3.org/1999/xhtml"><p>{words}</p></div>'},
+        **({"entry": [_reference(one) for one in entries]} if entries else {}),
+    }
+
+
+def _plan_text(plan: Mapping[str, Any]) -> str:
+    return " ".join(
+        f"{one['condition']}: {one['said']}"
+        if not one["offered"]
+        else f"{one['condition']}: {len(one['offered'])} statements."
+        for one in plan.get("diagnoses", ())
+    )

@@ -1,0 +1,61 @@
+"""Assesses a signed consult again on the versions of then, and tells the difference sentence by sentence."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Collection, Mapping
+from dataclasses import asdict, replace
+from typing import Any
+
+from citewell.answer.case import Texts
+from citewell.answer.record import numbers, scope_of
+from citewell.answer.replay import Replay, compare, erased_since
+from citewell.assistants.consult.assess import Parts, assess
+from citewell.assistants.consult.kept import differential_of, finding_of
+from citewell.assistants.consult.record import KEY, claims_of
+from citewell.keeping import Record
+from citewell.types import Asker
+from citewell.types.consult import Consult, State
+
+
+def again(
+    record: Record,
+    asker: Asker,
+    *,
+    parts: Callable[[int, Collection[int] | None], Parts],
+    library: Texts,
+    setup: Mapping[str, Any],
+) -> Replay:
+    """The same findings and differentials on the same versions, beside what was signed; edits stay with the record."""
+    words = record.words
+    then = words[KEY]
+    consult = Consult(
+        then["id"],
+        "",
+        "",
+        State.ASSESSING,
+        then["setting"],
+        then["country"],
+        findings=tuple(finding_of(one) for one in then["findings"]),
+        differentials=tuple(differential_of(one) for one in then["differentials"]),
+        despite=then["despite"],
+    )
+    stamp, generations = int(words["library"]["stamp"]), numbers(words["library"]["generations"])
+    scope = scope_of(words["scope"])
+    scope = scope if asker.is_admin else replace(scope, tags=scope.tags & asker.scope.tags, subject=None)
+    plan, _ = assess(consult, scope=scope, parts=parts(stamp, generations or None))
+    now = asdict(plan)
+    erased = erased_since(words["evidence"], library, scope.tenant)
+    notes = [f"Version {one.version} of “{one.document}” has been erased since." for one in erased]
+    if words["setup"] != {key: value for key, value in setup.items() if key != "library"}:
+        notes.append("Citewell or the writer is not set as it was then.")
+    return Replay(
+        record=record,
+        now=now,
+        text_then=then["plan"]["summary"],
+        text_now=plan.summary,
+        action_then="signed",
+        action_now="signed",
+        changes=tuple(compare(words["claims"], claims_of(now))),
+        erased=erased,
+        notes=tuple(notes),
+    )

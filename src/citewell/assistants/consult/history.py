@@ -1,0 +1,114 @@
+"""What a record says that a consult needs: who the patient is, allergies, medicines, illnesses, the last weight."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator, Sequence
+from datetime import UTC, datetime
+
+from citewell.answer.verify_names import medicines
+from citewell.assistants.consult.mentions import find_mentions
+from citewell.clinical import Lexicon
+from citewell.types.consult import By, Category, Finding, Polarity
+from citewell.types.facts import (
+    NO_KNOWN,
+    Allergy,
+    Diagnosis,
+    DiagnosisStatus,
+    Fact,
+    LabResult,
+    Medication,
+    MedicationStatus,
+    Person,
+)
+
+_PREGNANT = re.compile(r"\b(?:pregnan(?:t|cy)|gestation)\b", re.IGNORECASE)
+_NOT_ILLNESS = re.compile(
+    r"\((?:finding|situation)\)|employ|education|school|housing|criminal|medication review|labor force"
+    r"|reports of violence"
+    r"|social|transport|refugee|veteran|stress",
+    re.IGNORECASE,
+)
+_KIND = re.compile(r"\s*\((?:finding|disorder|situation|procedure|person|substance|product)\)$", re.IGNORECASE)
+WEIGHT_CODE = "29463-7"
+"""LOINC: body weight."""
+FRESH_WEIGHT_DAYS = {"adult": 365, "child": 31}
+DAYS_IN_YEAR = 365.25
+
+
+def findings_of(facts: Sequence[Fact], *, lexicon: Lexicon, now: datetime | None = None) -> list[Finding]:
+    """Findings of a record, none with words of a message; what is old enough to have changed is left out."""
+    now = now or datetime.now(UTC)
+    found = [*_person(facts, now), *_allergies(facts), *_medicines(facts), *_illnesses(facts, lexicon)]
+    found += _weight(facts, now)
+    return list({(one.category, one.name.casefold()): one for one in found}.values())
+
+
+def _finding(category: Category, name: str, polarity: Polarity = Polarity.PRESENT, **more: object) -> Finding:
+    return Finding("", category, name, polarity, By.RECORD, None, **more)  # type: ignore[arg-type]
+
+
+def _person(facts: Sequence[Fact], now: datetime) -> Iterator[Finding]:
+    for one in facts:
+        if isinstance(one, Person):
+            if one.born is not None:
+                years = int((now - one.born.at).days / DAYS_IN_YEAR)
+                yield _finding(Category.DEMOGRAPHIC, "age", value=float(years), unit="years")
+            if one.sex in ("female", "male"):
+                yield _finding(Category.DEMOGRAPHIC, "sex", unit=one.sex)
+            return
+
+
+def _allergies(facts: Sequence[Fact]) -> Iterator[Finding]:
+    for one in facts:
+        if isinstance(one, Allergy) and one.is_active:
+            if one.code in NO_KNOWN or one.allergen.casefold().startswith("no known"):
+                yield _finding(Category.ALLERGY, "any", Polarity.ABSENT)
+            else:
+                known = medicines(one.allergen)
+                yield _finding(Category.ALLERGY, known[0].name if known else _KIND.sub("", one.allergen).casefold())
+
+
+def _medicines(facts: Sequence[Fact]) -> Iterator[Finding]:
+    for one in facts:
+        if isinstance(one, Medication) and one.status is MedicationStatus.ACTIVE:
+            known = medicines(one.generic_name)
+            yield _finding(Category.MEDICATION, known[0].name if known else one.generic_name)
+
+
+def _illnesses(facts: Sequence[Fact], lexicon: Lexicon) -> Iterator[Finding]:
+    for one in facts:
+        if not isinstance(one, Diagnosis):
+            continue
+        is_over = one.ended is not None or one.status is DiagnosisStatus.RESOLVED
+        if _PREGNANT.search(one.name):
+            if not is_over:
+                yield _finding(Category.DEMOGRAPHIC, "pregnant")
+            continue
+        if _NOT_ILLNESS.search(one.name):
+            continue
+        name = _KIND.sub("", one.name)
+        mention = next(iter(find_mentions(name, lexicon)), None)
+        polarity = Polarity.PAST if is_over else Polarity.PRESENT
+        known = (
+            (mention.name, mention.concept)
+            if mention and len(name) - (mention.end - mention.start) < 4
+            else (name, None)
+        )
+        yield _finding(Category.MEDICAL_HISTORY, known[0], polarity, concept=known[1])
+
+
+def _weight(facts: Sequence[Fact], now: datetime) -> Iterator[Finding]:
+    """The last weight, while it is fresh: a child's changes within weeks."""
+    weighed = [one for one in facts if isinstance(one, LabResult) and (one.code == WEIGHT_CODE or _is_weight(one))]
+    dated = [one for one in weighed if one.collected is not None and one.value is not None]
+    born = next((one.born for one in facts if isinstance(one, Person) and one.born is not None), None)
+    is_child = born is not None and (now - born.at).days < 18 * DAYS_IN_YEAR
+    for one in sorted(dated, key=lambda result: result.collected.at if result.collected else now, reverse=True)[:1]:
+        assert one.collected is not None
+        if (now - one.collected.at).days <= FRESH_WEIGHT_DAYS["child" if is_child else "adult"] and one.unit == "kg":
+            yield _finding(Category.VITAL, "weight", value=one.value, unit="kg", onset=one.collected.text[:10])
+
+
+def _is_weight(one: LabResult) -> bool:
+    return one.test_name.casefold() in ("body weight", "weight")

@@ -1,0 +1,76 @@
+"""Makes a finding of what a clinician types into the list: checked, and in place of another where it corrects one."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import replace
+from typing import Any
+
+from citewell.assistants.consult.measures import find_measures, vitals
+from citewell.assistants.consult.mentions import concept_of
+from citewell.clinical import Lexicon
+from citewell.errors import InputError
+from citewell.types.consult import By, Category, Finding, Polarity
+
+MAX_NAME = 200
+FIELDS = frozenset({"name", "category", "polarity", "value", "unit", "onset", "duration_days"})
+
+
+def corrected(old: Finding | None, change: Mapping[str, Any], *, number: int, lexicon: Lexicon) -> Finding:
+    """The finding as the clinician has it; what is not named stays as it was."""
+    if unknown := set(change) - FIELDS:
+        raise InputError(f"A finding has no {', '.join(sorted(unknown))}. It has {', '.join(sorted(FIELDS))}.")
+    if old is None and not str(change.get("name") or "").strip():
+        raise InputError("A finding needs a name, such as “fever”.")
+    base = old or Finding("", Category.SYMPTOM, "", Polarity.PRESENT, By.CLINICIAN)
+    made = replace(base, id=f"f{number}", by=By.CLINICIAN, is_confirmed=True, arithmetic=None)
+    if change.get("name"):
+        made = _named(made, str(change["name"]), lexicon, is_new=old is None)
+    if change.get("category"):
+        made = replace(made, category=Category(_one_of(Category, str(change["category"]), "category")))
+    if change.get("polarity"):
+        made = replace(made, polarity=Polarity(_one_of(Polarity, str(change["polarity"]), "polarity")))
+    if change.get("onset"):
+        made = replace(made, onset=str(change["onset"])[:MAX_NAME])
+    if change.get("unit"):
+        made = replace(made, unit=str(change["unit"])[:MAX_NAME])
+    if change.get("value") is not None:
+        made = replace(made, value=_number(change["value"], "value"))
+    if change.get("duration_days") is not None:
+        made = replace(made, duration_days=_number(change["duration_days"], "duration_days"))
+    return _measured(made, change)
+
+
+def _named(made: Finding, written: str, lexicon: Lexicon, *, is_new: bool) -> Finding:
+    name = " ".join(written.split())[:MAX_NAME]
+    known, concept, category = concept_of(name, lexicon)
+    if name.casefold() in vitals():
+        return replace(made, name=name.casefold(), concept=None, category=Category.VITAL)
+    kept = category if is_new else made.category
+    return replace(made, name=known, concept=concept, category=kept)
+
+
+def _measured(made: Finding, change: Mapping[str, Any]) -> Finding:
+    """A measurement in the unit of the table: pounds become kilograms, with the arithmetic."""
+    if made.category is not Category.VITAL or change.get("value") is None:
+        return made
+    unit = str(change.get("unit") or "")
+    read = find_measures(f"{made.name} {made.value:g} {unit}".strip())
+    found = next((one for one in read if one.name == made.name), None)
+    if found is None or found.trouble:
+        raise InputError(found.trouble if found and found.trouble else f"{made.name} cannot be read from this value.")
+    return replace(made, value=found.value, unit=found.unit, arithmetic=found.arithmetic)
+
+
+def _one_of(kind: type[Category] | type[Polarity], written: str, field: str) -> Category | Polarity:
+    try:
+        return kind(written.strip().lower())
+    except ValueError as error:
+        raise InputError(f"“{field}” is one of {', '.join(one.value for one in kind)}.") from error
+
+
+def _number(value: object, field: str) -> float:
+    try:
+        return float(str(value))
+    except ValueError as error:
+        raise InputError(f"“{field}” is a number.") from error

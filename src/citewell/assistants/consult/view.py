@@ -1,0 +1,153 @@
+"""A consult as its views show it: one JSON object, and plain text that reads like a note."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from dataclasses import asdict
+from typing import Any
+
+from citewell.assistants.consult.desk import Turn
+from citewell.assistants.consult.kept import differential_json, finding_json
+from citewell.assistants.consult.patient import patient_of
+from citewell.assistants.consult.record import text_now
+from citewell.assistants.consult.summary import summary, who
+from citewell.types.consult import Consult, State
+
+DRAFT = "DRAFT for a clinician to check and sign. Not advice to a patient."
+MARKS = {"present": "+", "absent": "−", "family": "f", "past": "p", "hypothetical": "?"}
+
+
+def turn_json(turn: Turn) -> dict[str, Any]:
+    """The consult, what to ask next, and what cannot wait."""
+    question = turn.question
+    return {
+        **consult_json(turn.consult),
+        "question": None if question is None else asdict(question),
+        "red_flags": [{**asdict(one), "is_acknowledged": one.id in turn.consult.acknowledged} for one in turn.flags],
+        "troubles": list(turn.troubles),
+    }
+
+
+def consult_json(consult: Consult) -> dict[str, Any]:
+    """The consult itself."""
+    return {
+        "id": consult.id,
+        "state": consult.state.value,
+        "made_at": consult.made_at,
+        "changed_at": consult.changed_at,
+        "patient": asdict(patient_of(consult)),
+        "summary": summary(consult),
+        "consent": None if consult.consent is None else asdict(consult.consent),
+        "messages": [asdict(one) for one in consult.messages],
+        "findings": [finding_json(one) for one in consult.findings],
+        "gone": [{"finding": finding_json(one), "why": why} for one, why in consult.gone],
+        "contradictions": [asdict(one) for one in consult.contradictions],
+        "differentials": [differential_json(one) for one in consult.differentials],
+        "despite": consult.despite,
+        "plan": consult.plan,
+        "edits": [dict(one) for one in consult.edits],
+        "failure": consult.failure,
+        "notes": list(consult.notes),
+        "signed_by": consult.signed_by,
+        "signed_at": consult.signed_at,
+        "answer_id": consult.answer_id,
+    }
+
+
+def listed_json(consult: Consult) -> dict[str, Any]:
+    """One line of the list of consults."""
+    told = {"id": consult.id, "state": consult.state.value, "changed_at": consult.changed_at}
+    return {**told, "patient": who(patient_of(consult)).rstrip(","), "summary": summary(consult)}
+
+
+def note_text(consult: Consult) -> str:
+    """The whole consult as plain text: assessment, differentials, plan with sources, signature."""
+    return "\n".join(_lines(consult)) + "\n"
+
+
+def _lines(consult: Consult) -> Iterator[str]:
+    is_signed = consult.state is State.SIGNED
+    yield f"CONSULT {consult.id[:8]}"
+    yield f"Signed by {consult.signed_by}, {consult.signed_at}" if is_signed else DRAFT
+    if consult.consent is not None:
+        yield f"Consent: {consult.consent.shown}"
+    yield ""
+    yield "ASSESSMENT"
+    yield summary(consult)
+    for one in consult.contradictions:
+        yield f"Not settled: {one.question}"
+    yield from (f"Note: {note}" for note in consult.notes)
+    yield from _differential_lines(consult)
+    plan: Mapping[str, Any] | None = consult.plan
+    if plan is None:
+        yield f"\nNo plan: {consult.failure}" if consult.failure else "\nNo plan yet."
+        return
+    yield from _plan_lines(consult, plan)
+
+
+def _differential_lines(consult: Consult) -> Iterator[str]:
+    if consult.differentials:
+        yield "\nDIFFERENTIALS"
+    for number, one in enumerate(consult.differentials, 1):
+        yield f"{number}. {one.condition} ({one.confidence})"
+        for sign, speaking in (("+", one.supports), ("−", one.opposes)):
+            yield from (f"   {sign} {said.name}" + (f" — {said.source}" if said.source else "") for said in speaking)
+
+
+def _plan_lines(consult: Consult, plan: Mapping[str, Any]) -> Iterator[str]:
+    yield "\nPLAN"
+    yield from (f"!! {flag}" for flag in plan["red_flags"])
+    yield from (f"Note: {note}" for note in plan["notes"])
+    for number, diagnosis in enumerate(plan["diagnoses"], 1):
+        yield f"\n{number}. {diagnosis['condition']} ({diagnosis['confidence']})"
+        if not diagnosis["is_found"]:
+            yield f"   {diagnosis['said']}"
+        for one in diagnosis["offered"]:
+            yield from _statement_lines(consult, number, one, held_back=False)
+        for one in diagnosis["held_back"]:
+            yield from _statement_lines(consult, number, one, held_back=True)
+        for one in diagnosis["disagreements"]:
+            yield from _disagreement_lines(diagnosis, number, one)
+        for one in diagnosis["left_out"]:
+            yield f"   left out: {' › '.join((one['document'], *one['section'][-1:]))}: {one['reason']}"
+    if plan["leads"]:
+        yield "\nALSO POINTED AT BY THE FINDINGS ALONE"
+        yield from (f"   {' › '.join((one['document'], *one['section']))}" for one in plan["leads"])
+
+
+def _statement_lines(consult: Consult, number: int, one: Mapping[str, Any], *, held_back: bool) -> Iterator[str]:
+    label = f"{number}.{one['id']}"
+    now = text_now(consult, label)
+    mark = "NOT FOR THIS PATIENT: " if held_back else ""
+    yield f"   {label} {mark}{now}"
+    if now != one["text"]:
+        yield f"       edited by the clinician; the source says: {one['text']}"
+    graded = ", ".join(
+        part
+        for part in (
+            f"{one['strength']} recommendation" if one["strength"] else "",
+            f"{one['certainty']} certainty" if one["certainty"] else "",
+        )
+        if part
+    )
+    yield f"       [{source_line(one['place'])}]" + (f" ({graded})" if graded else "")
+    yield from (f"       dose: {dose['arithmetic']}" for dose in one["doses"])
+    yield from (f"       ! {told['text']} ({told['source']})" for told in one["conflicts"])
+    yield from (f"       ? {told}" for told in one["reservations"])
+
+
+def source_line(place: Mapping[str, Any]) -> str:
+    """A source as a person can look it up: title, section, page, year, publisher, country."""
+    year = (place["published"] or "")[:4]
+    page = f"p. {place['page']}" if place["page"] else ""
+    parts = (place["document"], *place["section"][-1:], page, year, place["publisher"], place["country"])
+    return ", ".join(part for part in parts if part)
+
+
+def _disagreement_lines(diagnosis: Mapping[str, Any], number: int, one: Mapping[str, Any]) -> Iterator[str]:
+    yield f"   Sources differ on {one['about']}: {one['why']}"
+    known = {told["id"]: told for told in (*diagnosis["offered"], *diagnosis["held_back"])}
+    for told in one["statements"]:
+        place = known[told]["place"]
+        dated = place["published"] or "no date"
+        yield f"       {number}.{told} ({dated}, {place['country'] or 'country not stated'}): {known[told]['text']}"

@@ -1,0 +1,141 @@
+"""Puts the consult together: its events, the guidelines it searches, the writer, and a record at hand."""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Mapping, Sequence
+from dataclasses import dataclass, replace
+from functools import cached_property
+from importlib.metadata import version
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from citewell.adapters.store.consults import SqlConsults
+from citewell.answer.record import Versions
+from citewell.answer.retrieve import Search
+from citewell.assistants.consult.assess import RULES, Parts
+from citewell.assistants.consult.desk import ConsultDesk
+from citewell.assistants.consult.history import findings_of
+from citewell.bootstrap.desk import open_seal
+from citewell.bootstrap.home import read_source
+from citewell.errors import InputError
+
+if TYPE_CHECKING:
+    from citewell.answer.replay import Replay
+    from citewell.assistants.consult.desk import Turn
+    from citewell.bootstrap.app import App
+    from citewell.keeping import Record
+    from citewell.types import Asker
+    from citewell.types.consult import Finding
+    from citewell.types.facts import Fact
+
+
+@dataclass(frozen=True)
+class ConsultRoom:
+    """Where consults are held over an open library."""
+
+    app: App
+
+    @cached_property
+    def desk(self) -> ConsultDesk:
+        """The flow, with everything that it needs."""
+        library = self.app.library
+        return ConsultDesk(
+            consults=SqlConsults(library.engine, library.path, open_seal(library)),
+            ledger=self.app.desk.ledger,
+            lexicon=lambda: self.app.lexicon,
+            parts=self.parts,
+            setup=self.setup,
+            sent=self._sent(),
+        )
+
+    def _sent(self) -> str:
+        model = self.app.settings.model
+        if model == "extractive":
+            return "Nothing is sent anywhere."
+        return f"What is said and found is sent to the model {model}."
+
+    def parts(self, asker: Asker) -> Parts:
+        """What an assessment needs, over what is current now."""
+        return self._parts(asker, self._search)
+
+    @cached_property
+    def _search(self) -> Search:
+        return Search(self.app.library, self.app.index, self.app.embedder, self.app.lexicon)
+
+    def _parts(self, asker: Asker, search: Search) -> Parts:
+        is_quoting = self.app.settings.model == "extractive"
+        return Parts(
+            search=search,
+            verify=self.app.verify_sentence,
+            lexicon=self.app.lexicon,
+            entry=lambda document_id: self.app.library.entry(document_id, asker.scope),
+            writer=None if is_quoting else self.app.writer,
+        )
+
+    def setup(self, asker: Asker) -> Mapping[str, Any]:
+        """What the library and the writer are now, for the record."""
+        library = self.app.library
+        stamp = library.stamp()
+        told = Versions.of(library.at(stamp).versions(asker.scope))
+        return {
+            "library": {
+                "stamp": stamp,
+                "is_settled": True,
+                "embedder": library.embedder(),
+                "documents": told.count,
+                "generations": told.generations,
+                "digest": told.digest,
+            },
+            "citewell": version("citewell"),
+            "assistant": "consult",
+            "writer": {"name": self.app.settings.model, "prompt": RULES.hash},
+        }
+
+    # ----------------------------------------------------------------------------------------------- a record at hand
+
+    def from_bundle(self, path: Path) -> tuple[str, Sequence[Finding]]:
+        """The findings of a FHIR R4 bundle; anything else is refused."""
+        from citewell.adapters.records.fhir import read_fhir
+        from citewell.ingest.sniff import FHIR, sniff
+
+        source = read_source(path, self.app.settings.limits.max_bytes)
+        if not source.data.strip() or sniff(source) != FHIR:
+            raise InputError(f"{path.name} is no FHIR R4 bundle. Export the patient's record as one JSON bundle.")
+        return f"the file {path.name}", self.from_facts(read_fhir(source.data).facts)
+
+    def from_facts(self, facts: Sequence[Fact]) -> list[Finding]:
+        """The findings of a record's facts."""
+        return findings_of(facts, lexicon=self.app.lexicon)
+
+    # -------------------------------------------------------------------------------------------------------- again
+
+    def replay(self, record: Record, asker: Asker) -> Replay:
+        """Assess a signed consult again on the versions of then, beside what was signed; nothing is recorded."""
+        from citewell.adapters.index.exact import ExactIndex
+        from citewell.assistants.consult.again import again
+
+        def parts(stamp: int, only: Collection[int] | None) -> Parts:
+            past = ExactIndex(self.app.library.at(stamp, only=only))
+            return self._parts(asker, replace(self._search, index=past))
+
+        return again(record, asker, parts=parts, library=self.app.library, setup=self.setup(asker))
+
+
+FORMATS = ("json", "pdf", "txt")
+
+
+def exported(turn: Turn, kind: str) -> bytes:
+    """A consult as a file: a FHIR R4 document, a PDF, or plain text."""
+    from citewell.assistants.consult.view import note_text
+
+    if kind == "txt":
+        return note_text(turn.consult).encode()
+    if kind == "json":
+        from citewell.adapters.records.consult_write import write_document
+
+        return write_document(turn.consult)
+    if kind == "pdf":
+        from citewell.adapters.printing.pdf import print_note
+
+        return print_note(note_text(turn.consult), title=f"Consult {turn.consult.id[:8]}")
+    raise InputError("A consult is exported as .json (FHIR R4), .pdf or .txt.")
