@@ -31,6 +31,7 @@ if TYPE_CHECKING:
     from citewell.answer.stream import Event
     from citewell.assistants.knowledge import Knowledge
     from citewell.bootstrap.chat import ChatRoom
+    from citewell.bootstrap.consult import ConsultRoom
     from citewell.bootstrap.evidence import EvidenceRoom
     from citewell.bootstrap.guidelines import GuidelineShelf
     from citewell.clinical import Lexicon
@@ -193,6 +194,13 @@ class App:
         return EvidenceRoom(self)
 
     @cached_property
+    def consult(self) -> ConsultRoom:
+        """The consults, and the assistant that holds them."""
+        from citewell.bootstrap.consult import ConsultRoom
+
+        return ConsultRoom(self)
+
+    @cached_property
     def desk(self) -> Desk:
         """Where questions are asked, kept and passed on."""
         from citewell.bootstrap.desk import make_desk
@@ -317,12 +325,15 @@ class App:
 
     def replay(self, answer_id: str, *, asker: Asker | None = None) -> Replay:
         """Ask again what is on record, on the versions that answered then; nothing is recorded."""
+        from citewell.assistants.consult.record import is_consult
         from citewell.assistants.guidelines.kept import is_assessment
 
         asker = asker or self.owner()
         record = self.desk.audit.read(answer_id, asker)
         if is_assessment(record):
             return self.guidelines.replay(record, asker)
+        if is_consult(record):
+            return self.consult.replay(record, asker)
         setup = record.words["setup"]
         if setup.get("assistant") == "evidence":
             return self.evidence.replay(record, asker)

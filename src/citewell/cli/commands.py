@@ -14,6 +14,7 @@ from citewell.cli import (
     audit,
     chat,
     check,
+    consult,
     conversations,
     delete,
     doctor,
@@ -77,6 +78,7 @@ for group, name in (
     (evidence.app, "evidence"),
     (vault.app, "vault"),
     (records.app, "records"),
+    (consult.app, "consult"),
 ):
     app.add_typer(group, name=name)
 
