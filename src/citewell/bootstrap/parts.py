@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING
 from citewell.errors import InputError
 
 if TYPE_CHECKING:
+    from citewell.adapters.entailment.onnx import OnnxEntailment
     from citewell.adapters.store.library import SqlLibrary
     from citewell.clinical import Lexicon
     from citewell.config import Settings
@@ -20,10 +21,12 @@ def make_library(settings: Settings) -> SqlLibrary:
 
     if settings.database_url is None:
         return SqlLibrary(library_file(settings.home))
+    from citewell.adapters.store.migrate import refuse_unfinished
     from citewell.adapters.store.postgres import open_postgres
 
     make_home(settings.home)
     engine = open_postgres(settings.database_url.get_secret_value())
+    refuse_unfinished(engine)
     return SqlLibrary(settings.home / "library", engine=engine)
 
 
@@ -65,3 +68,12 @@ def make_writer(settings: Settings, lexicon: Lexicon) -> Writer:
     )
     limits = model.limits
     return ModelWriter(model, window=limits.context_window, reply=limits.max_reply_tokens, rating=RATING)
+
+
+def make_entailment(settings: Settings) -> OnnxEntailment | None:
+    """The entailment model in the folder that the person has named; none by default."""
+    if settings.entailment is None:
+        return None
+    from citewell.adapters.entailment.onnx import OnnxEntailment
+
+    return OnnxEntailment(settings.entailment)

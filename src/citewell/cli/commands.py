@@ -24,6 +24,7 @@ from citewell.cli import (
     guidelines,
     inbox,
     journeys,
+    migrate,
     models,
     records,
     reindex,
@@ -64,6 +65,7 @@ for verb, name in (
     (serve.serve, "serve"),
     (worker.worker, "worker"),
     (doctor.doctor, "doctor"),
+    (migrate.migrate, "migrate"),
 ):
     app.command(name)(verb)
 for group, name in (
