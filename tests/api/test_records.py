@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import logging
+import re
 import tempfile
 from collections.abc import Iterator
 from typing import Any
@@ -93,6 +94,78 @@ def test_a_question_is_answered_from_the_record_with_its_place(client: httpx.Cli
     ).json()
     assert again["text"].startswith("This may be an emergency.")
     assert again["conversation_id"] == answer["conversation_id"]
+
+
+def test_an_answer_comes_as_a_stream_with_an_emergency_first(client: httpx.Client, vault: str) -> None:
+    asked = {"question": "My chest hurts and my arm is numb. Who prescribed warfarin?"}
+    sent = client.post(f"/api/v1/records/{vault}/ask/stream", json=asked)
+    assert sent.headers["content-type"].startswith("text/event-stream")
+    events = [
+        (name, json.loads(data)) for name, data in re.findall(r"event: (\w+)\ndata: (.*)\n", sent.content.decode())
+    ]
+    names = [name for name, _ in events]
+    assert names[:3] == ["started", "told", "working"]
+    assert events[1][1]["text"].startswith("This may be an emergency.")
+    assert (names.count("sentence") >= 1, names[-1]) == (True, "done")
+    done = events[-1][1]
+    assert done["text"].startswith(events[1][1]["text"])
+    page = client.get(f"/records/{vault}/answers/{done['id']}", params={"conversation_id": done["conversation_id"]})
+    assert (page.status_code, page.text.count('class="notice bad emergency"')) == (200, 1)
+
+
+def test_what_was_asked_is_listed_remembered_judged_and_forgotten(client: httpx.Client) -> None:
+    base = f"/api/v1/records/{make(client, 'remembers')}"
+    client.post(f"{base}/import", files={"files": ("export.json", bundle(*ALL))})
+    first = client.post(f"{base}/ask", json={"question": "Who prescribed warfarin?"}).json()
+    prepared = client.post(f"{base}/ask", json={"question": "What should I ask at my next appointment?"}).json()
+    assert prepared["text"].endswith("You asked this before:\n• Who prescribed warfarin?")
+    told = client.put(f"{base}/answers/{first['id']}/feedback", json={"is_helpful": True})
+    assert told.json() == {"answer_id": first["id"], "is_helpful": True}
+    here = f"{base}/conversations/{first['conversation_id']}"
+    assert [one["is_helpful"] for one in client.get(here).json()["turns"]] == [True, True]
+    client.put(f"{base}/answers/{first['id']}/feedback", json={"is_helpful": None})
+    assert [one["is_helpful"] for one in client.get(here).json()["turns"]] == [None, None]
+    assert client.put(f"{base}/answers/nothing/feedback", json={"is_helpful": True}).status_code == 404
+    listed = client.get(f"{base}/conversations").json()["conversations"]
+    assert [one["title"] for one in listed] == [
+        "What should I ask at my next appointment?",
+        "Who prescribed warfarin?",
+    ]
+    assert client.delete(here).status_code == 204
+    assert client.get(here).status_code == 404
+
+
+def test_a_person_sets_lock_time_language_and_model_for_their_record(client: httpx.Client) -> None:
+    base = f"/api/v1/records/{make(client, 'set')}"
+    as_served = {"lock_minutes": None, "language": None, "model": None}
+    offered = {"models": ["extractive"], "in_use": "extractive", "sent_to": ""}
+    assert client.get(f"{base}/settings").json() == {**as_served, **offered}
+    chosen = {"lock_minutes": 5, "language": "de", "model": None}
+    assert client.put(f"{base}/settings", json=chosen).json() == {**chosen, **offered}
+    assert (
+        client.post(f"{base}/ask", json={"question": "What is my dose?"})
+        .json()["text"]
+        .startswith("Ihre Akte ist leer")
+    )
+    refused = client.put(f"{base}/settings", json={"model": "google:gemini"})
+    assert (refused.status_code, "not configured" in refused.json()["detail"]) == (422, True)
+
+
+def test_a_locked_copy_is_taken_and_brought_back(client: httpx.Client) -> None:
+    vault = make(client, "copied")
+    client.post(f"/api/v1/records/{vault}/import", files={"files": ("export.json", bundle(*ALL))})
+    wrong = client.post(f"/api/v1/vaults/{vault}/export", json={"passphrase": "another passphrase"})
+    assert wrong.status_code == 403
+    copy = client.post(f"/api/v1/vaults/{vault}/export", json={"passphrase": PASSPHRASE}).content
+    assert b"Warfarin" not in copy
+    octets = {"Content-Type": "application/octet-stream"}
+    assert client.post("/api/v1/vaults/restore", content=copy, headers=octets).status_code == 422  # it is still here
+    client.post(f"/api/v1/vaults/{vault}/erase", json={"label": "copied"})
+    assert client.post("/api/v1/vaults/restore", content=b"no copy", headers=octets).status_code == 422
+    back = client.post("/api/v1/vaults/restore", content=copy, headers=octets)
+    assert (back.status_code, back.json()["id"], back.json()["is_open"]) == (201, vault, False)
+    client.post(f"/api/v1/vaults/{vault}/unlock", json={"passphrase": PASSPHRASE})
+    assert len(facts(client, vault)) == 6
 
 
 def test_results_alerts_and_what_waits_are_told_and_decided(client: httpx.Client) -> None:

@@ -82,20 +82,25 @@ def test_a_record_is_asked_and_each_line_opens_where_it_is_written(own: Any, vis
     expect(page.locator("h1")).to_have_text("Open “mum”")
     _open(page, own, vault_id)
     page.fill("#q", "Which medicines do I take?")
-    with page.expect_navigation():
-        page.press("#q", "Enter")
+    page.press("#q", "Enter")
+    expect(page.locator("[data-feedback]")).to_have_count(1, timeout=60_000)  # the whole answer is there
     expect(page.locator(".own-words").first).to_have_text("Your record lists 1 medicine that you take now:")
     expect(page.locator(".sentence")).to_contain_text("Warfarin Sodium")
     expect(page.locator("#last .confidence")).to_have_text("well supported")
     page.click(".sentence .chip")
     expect(page.locator("#source .best")).to_contain_text("Warfarin Sodium")
+    page.click("#last button:text-is('Yes')")
+    expect(page.locator("#last button[aria-pressed=true]")).to_have_text("Yes")
     page.fill("#q", "I have crushing chest pain, is it my warfarin?")
-    with page.expect_navigation():
-        page.press("#q", "Enter")
+    page.press("#q", "Enter")
+    expect(page.locator("[data-feedback]")).to_have_count(2, timeout=60_000)
     last = page.locator("#last")
     expect(last.locator(".emergency")).to_contain_text("This may be an emergency.")
     first = last.locator("h2 + *")
     assert "emergency" in (first.get_attribute("class") or "")
+    page.reload()
+    expect(page.locator(".turn")).to_have_count(2)
+    expect(page.locator("button[aria-pressed=true]")).to_have_text("Yes")
     follow(page, ".tabs >> text=Facts")
     expect(page.locator("section", has=page.locator("#medicines"))).to_contain_text("Warfarin Sodium")
     page.locator("section", has=page.locator("#allergies")).locator("a.from").click()
@@ -110,6 +115,8 @@ def test_asking_works_without_a_script(own: Any, visit: Any) -> None:
     page.fill("#q", "Am I allergic to penicillin?")
     _press(page, ".ask button")
     expect(page.locator(".sentence").first).to_be_visible()
+    _press(page, "[data-feedback] button:text-is('No')")
+    expect(page.locator("button[aria-pressed=true]")).to_have_text("No")
     follow(page, ".sentence .chip")
     expect(page.locator(".source .best")).to_be_visible()
 
@@ -183,7 +190,9 @@ def test_papers_are_taken_in_and_what_is_not_sure_is_decided(own: Any, visit: An
     expect(page.locator(".alert-allergy")).to_have_count(0)
 
 
-def test_a_passphrase_is_changed_a_copy_taken_and_a_record_erased(own: Any, visit: Any) -> None:
+def test_a_passphrase_is_changed_a_copy_taken_a_record_erased_and_brought_back(
+    own: Any, visit: Any, tmp_path: Path
+) -> None:
     vault_id = _vault(own)
     page = visit(own)
     _open(page, own, vault_id)
@@ -194,8 +203,19 @@ def test_a_passphrase_is_changed_a_copy_taken_and_a_record_erased(own: Any, visi
     _press(page, "text=Change it")
     expect(page.locator(".notice.good")).to_contain_text("The passphrase is changed")
     with page.expect_download() as download:
-        page.click("text=Download")
+        page.click("text=Download the open copy")
     assert b"Warfarin Sodium" in download.value.path().read_bytes()
+    page.fill("#lock", "3")
+    page.select_option("#language", "fr")
+    _press(page, "button:text-is('Keep')")
+    expect(page.locator(".notice.good")).to_contain_text("Kept.")
+    assert (page.input_value("#lock"), page.input_value("#language")) == ("3", "fr")
+    page.fill("#copying", "four yellow scooters")
+    with page.expect_download() as locked:
+        page.click("text=Download the locked copy")
+    copy = tmp_path / "mum.vault"
+    locked.value.save_as(copy)
+    assert b"Warfarin Sodium" not in copy.read_bytes()
     page.fill("#typed", "dad")
     _press(page, "button:text-is('Erase')")
     expect(page.locator("[role=alert]")).to_contain_text("Nothing was erased")
@@ -203,3 +223,9 @@ def test_a_passphrase_is_changed_a_copy_taken_and_a_record_erased(own: Any, visi
     _press(page, "button:text-is('Erase')")
     expect(page.locator(".empty h2")).to_have_text("There is no record yet")
     assert list((own.app.settings.home / "vaults").iterdir()) == []
+    page.set_input_files("#copy", copy)
+    _press(page, "text=Bring it back")
+    page.fill("#passphrase", "four yellow scooters")
+    _press(page, "button:text-is('Open')")
+    follow(page, ".tabs >> text=Facts")
+    expect(page.locator("section", has=page.locator("#medicines"))).to_contain_text("Warfarin Sodium")

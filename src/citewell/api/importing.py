@@ -62,8 +62,8 @@ def _taken(room: Room, file: Received) -> Outcome:
 def _outcome(room: Room, source: Source) -> Outcome:
     started = time.perf_counter()
     try:
-        with in_use(room.profile):
-            imported = room.record.import_source(source)
+        with in_use(room.profile), room.safe.importing(room.id) as watch:
+            imported = room.record.import_source(source, watch=watch)
     except VaultLocked:
         raise
     except CitewellError as error:

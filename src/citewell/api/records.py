@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 import threading
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
+from functools import partial
 from typing import Annotated
 from weakref import WeakKeyDictionary
 
@@ -16,12 +17,14 @@ from citewell.adapters.vault.header import Header
 from citewell.answer.desk import Desk
 from citewell.answer.stream import Done, Event
 from citewell.api.asking import answered
+from citewell.api.progress import Progress, Stopwatch
 from citewell.api.site import Site, site_of
 from citewell.api.visitor import Visitor, visitor_of
 from citewell.bootstrap.record_desk import make_record_desk
 from citewell.bootstrap.records import Record
 from citewell.bootstrap.vault import NO_SUCH_VAULT, Profile, Vaults
 from citewell.errors import NotFound, VaultLocked
+from citewell.ingest.read import Step
 from citewell.types import Asker, Scope
 
 
@@ -33,6 +36,8 @@ class Safe:
         self.vaults = self._all()
         self._desks: WeakKeyDictionary[Profile, Desk] = WeakKeyDictionary()
         self._making = threading.Lock()
+        self._steps: dict[str, Step] = {}
+        self._stopwatch = Stopwatch()
 
     def close(self) -> None:
         """Lock everything; a server may be started again."""
@@ -57,6 +62,20 @@ class Safe:
         except VaultLocked:
             return False
         return True
+
+    @contextmanager
+    def importing(self, vault_id: str) -> Iterator[Callable[[Step], None]]:
+        """Told of every step of an import, so that a page can show how far it is."""
+        try:
+            yield partial(self._steps.__setitem__, vault_id)
+        finally:
+            self._steps.pop(vault_id, None)
+            self._stopwatch.forget(vault_id)
+
+    def progress(self, vault_id: str) -> Progress | None:
+        """How far the import into a vault is; None where none is under way."""
+        step = self._steps.get(vault_id)
+        return None if step is None else self._stopwatch.look(vault_id, step)
 
     def desk(self, profile: Profile) -> Desk:
         """Where an open record is asked; it goes when the vault is locked."""

@@ -7,6 +7,7 @@ from dataclasses import replace
 from typing import TYPE_CHECKING
 
 from citewell.adapters.index.exact import ExactIndex
+from citewell.adapters.llm.extractive import Extractive
 from citewell.adapters.records.own import SqlOwn
 from citewell.answer.retrieve import Search
 from citewell.assistants.guidelines.shelve import Books
@@ -34,6 +35,7 @@ def make_records(app: App, facts: Facts) -> Records:
     return Records(
         search=Search(app.library, app.index, app.embedder, app.lexicon),
         writer=app.writer,
+        quoter=Extractive(app.lexicon),
         verify=app.verify_sentence,
         known=facts.remembered,
         places=Places(app.library),

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from citewell.cli import records_add, records_ask, records_review
+from citewell.cli import records_add, records_ask, records_review, records_talks
 from citewell.cli.frame import Home, Json, print_json, printable, progress
 from citewell.cli.unlock import PassphraseStdin, Vault, opened_profile
 from citewell.errors import InputError, LibraryError
@@ -122,6 +122,10 @@ def export(
 
 
 app.command()(records_ask.ask)
+app.command()(records_talks.conversations)
+app.command()(records_talks.forget)
+app.command()(records_talks.feedback)
+app.command()(records_talks.settings)
 app.command()(records_review.review)
 app.command()(records_review.confirm)
 app.command()(records_review.correct)

@@ -2,12 +2,18 @@
 
 from __future__ import annotations
 
-from typing import Annotated
+from typing import TYPE_CHECKING, Annotated
 
 import typer
 
 from citewell.cli.frame import Home, Json, print_json, printable
+from citewell.cli.records_talks import desk_of
 from citewell.cli.unlock import PassphraseStdin, Vault, opened_profile
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable
+
+    from citewell.answer.stream import Done, Event
 
 
 def ask(
@@ -24,19 +30,37 @@ def ask(
     """Answer from the record's own facts and words, each with its place; an emergency is told before anything else."""
     from citewell.answer.view import done_json
     from citewell.assistants.records.confidence import band
-    from citewell.bootstrap.record_desk import make_record_desk
-    from citewell.types import Asker
+    from citewell.bootstrap.record_models import elsewhere
 
     with opened_profile(context, home, vault, from_stdin=passphrase_stdin) as profile:
-        desk = make_record_desk(profile.app, profile.record.facts)
-        done = desk.answer(question, asker=Asker.owner(profile.record.scope), conversation_id=conversation)
+        if (where := elsewhere(profile.app.settings)) and not json:
+            typer.echo(printable(f"Your question and words of your record are sent to {where}."), err=True)
+        desk, asker = desk_of(profile)
+        done = _told(desk.ask(question, asker=asker, conversation_id=conversation), is_quiet=json)
     if json:
         print_json(done_json(done, with_withheld=True))
         return
-    typer.echo(printable(done.answer.text))
     if done.answer.citations:
         typer.echo(f"{band(done.answer.confidence.calibrated).capitalize()}.")
     for one in done.answer.citations:
         where = f", page {one.page}" if one.page else ""
         typer.echo(printable(f"  [{one.n}] {one.document}{where}"))
     typer.echo(f"Go on with --conversation {done.conversation_id}")
+    typer.echo(f"Did it help? citewell records feedback {done.answer.id} helpful")
+
+
+def _told(events: Iterable[Event], *, is_quiet: bool) -> Done:
+    """Read an answer to its end; a notice in an emergency is printed before anything is searched."""
+    from citewell.answer.stream import Done, Told, Working
+
+    is_searching, notice = False, ""
+    for event in events:
+        is_searching = is_searching or isinstance(event, Working)
+        if isinstance(event, Told) and not is_searching and not is_quiet:
+            notice = event.text
+            typer.echo(printable(f"{notice}\n"))
+        if isinstance(event, Done):
+            if not is_quiet:
+                typer.echo(printable(event.answer.text.removeprefix(notice).lstrip()))
+            return event
+    raise AssertionError("an answer ends with its end")

@@ -174,9 +174,11 @@ class RecordTurn:
     sources: tuple[Chip, ...] = ()
     support: str = ""
     """How far it can be trusted, in words; empty where nothing is cited."""
+    is_helpful: bool | None = None
+    """What the person said of it, if they said anything."""
 
 
-def record_turn(question: str, answer: Mapping[str, Any] | None) -> RecordTurn:
+def record_turn(question: str, answer: Mapping[str, Any] | None, *, is_helpful: bool | None = None) -> RecordTurn:
     """An answer in its JSON shape, ready to be shown."""
     if answer is None:
         return RecordTurn(question, None)
@@ -190,7 +192,7 @@ def record_turn(question: str, answer: Mapping[str, Any] | None) -> RecordTurn:
     after = notes.get("after", "") if answer["sentences"] else ""
     sources = tuple(chips[n] for n in sorted(chips))
     support = band(answer["confidence"]["calibrated"]) if sources else ""
-    return RecordTurn(question, answer, notice, before, said, after, sources, support)
+    return RecordTurn(question, answer, notice, before, said, after, sources, support, is_helpful)
 
 
 def apart(head: str) -> tuple[str, str]:

@@ -244,6 +244,16 @@ class ImportedShape(BaseModel):
     notes: list[str]
 
 
+class ImportProgressShape(BaseModel):
+    """How far an import is; all of it empty where none is under way."""
+
+    stage: str | None
+    done: int
+    total: int
+    time_left_s: float | None
+    words: str
+
+
 class ImportShape(BaseModel):
     """What became of the files of an import."""
 

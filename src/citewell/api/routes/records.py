@@ -17,6 +17,7 @@ from citewell.api.bodies.records import (
     Correction,
     Dismissing,
     FactsShape,
+    ImportProgressShape,
     ImportShape,
     Kind,
     OneAlertShape,
@@ -26,7 +27,7 @@ from citewell.api.bodies.records import (
 )
 from citewell.api.errors import PROBLEM
 from citewell.api.importing import Outcome, import_files
-from citewell.api.records import Opened, Owner, Vaulted, VaultId, asked, room_of
+from citewell.api.records import Known, Opened, Owner, Vaulted, VaultId, asked, room_of
 from citewell.api.requests import our_request
 from citewell.api.routes import records_talks
 from citewell.api.shapes import entry_json
@@ -163,6 +164,14 @@ async def take_in(request: Request, _visitor: Owner, safe: Vaulted, vault_id: Va
         "imported": [_imported_json(one) for one in outcomes if one.imported is not None],
         "refused": [{"name": one.name, "kind": type(one.error).__name__, "detail": str(one.error)} for one in refused],
     }
+
+
+@router.get("/import/progress", response_model=ImportProgressShape)
+def progress(_visitor: Owner, safe: Vaulted, vault: Known) -> dict[str, Any]:
+    """How far the import that is under way has come; to look does not keep a vault open."""
+    found = safe.progress(vault.id)
+    nothing = {"stage": None, "done": 0, "total": 0, "time_left_s": None, "words": ""}
+    return nothing if found is None else asdict(found)
 
 
 @router.get("/export", response_class=Response, responses={200: {"content": {BUNDLE: {}}}})

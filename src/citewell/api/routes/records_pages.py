@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from http import HTTPStatus
-from typing import Annotated, Any
+from typing import Annotated, Any, Literal
 
 from fastapi import APIRouter, Depends, FastAPI, Form, Request, Response
 from fastapi.responses import RedirectResponse
@@ -12,12 +12,14 @@ from starlette.concurrency import run_in_threadpool
 from citewell.adapters.vault.folder import MAX_LABEL_CHARACTERS, MIN_PASSPHRASE_CHARACTERS
 from citewell.adapters.vault.header import Header
 from citewell.api import errors
+from citewell.api.copying import restored
 from citewell.api.errors import Problem, problem_of
 from citewell.api.history import TALKS_SHOWN
 from citewell.api.records import Known, Opened, Owner, Room, Safe, Vaulted, asked
 from citewell.api.requests import our_form
 from citewell.api.site import Here, Site
 from citewell.api.visitor import Visitor
+from citewell.bootstrap.record_models import elsewhere
 from citewell.errors import CitewellError, InputError, NotFound, VaultLocked
 from citewell.web.records import RecordTurn, record_turn
 
@@ -27,8 +29,6 @@ FORM = [Depends(our_form)]
 Secret = Annotated[str, Form(max_length=1_000)]
 Line = Annotated[str, Form(max_length=200)]
 
-BUILT_IN = ("extractive", "minilm")
-"""The writer and the embedder that send nothing anywhere."""
 DIFFERENT = "The two passphrases differ. Type the same one twice."
 EXAMPLES = (
     "Which medicines do I take, and since when?",
@@ -57,7 +57,6 @@ def see(address: str) -> Response:
 
 def room_page(template: str, room: Room, visitor: Visitor, *, tab: str, **values: Any) -> Response:
     """A page of an open vault."""
-    settings = room.site.app.settings
     return room.site.page(
         template,
         visitor,
@@ -65,7 +64,7 @@ def room_page(template: str, room: Room, visitor: Visitor, *, tab: str, **values
         tab=tab,
         vault=room.profile.vault,
         base=room.base,
-        elsewhere=" and ".join(one for one in (settings.model, settings.embedder) if one not in BUILT_IN),
+        elsewhere=elsewhere(room.profile.app.settings),
         **values,
     )
 
@@ -98,6 +97,16 @@ def create(
     except CitewellError as error:
         return _picker(site, visitor, safe, label=label, problem=problem_of(error))
     return site.page("records_made.html", visitor, nav="records", vault=made, words=phrase.split())
+
+
+@router.post("/restore")
+async def restore(request: Request, site: Here, visitor: Owner, safe: Vaulted) -> Response:
+    """Take a locked copy in again, and lead to where it is opened."""
+    try:
+        made = await restored(request, safe)
+    except CitewellError as error:
+        return await run_in_threadpool(_picker, site, visitor, safe, problem=problem_of(error))
+    return see(f"/records/{made.id}/unlock")
 
 
 @router.get("/{vault}/unlock")
@@ -217,6 +226,35 @@ def delete(_visitor: Owner, room: Opened, conversation_id: str) -> Response:
     return see(room.base)
 
 
+@router.get("/{vault}/answers/{answer_id}")
+def turn(visitor: Owner, room: Opened, answer_id: str, conversation_id: str = "") -> Response:
+    """One question and its answer, as the conversation shows it."""
+    words = room.desk.audit.read(answer_id, room.asker).words
+    shown = record_turn(words["question"], words["answer"], is_helpful=room.record.feedback.get(answer_id))
+    return room.site.page(
+        "records_turn.html",
+        visitor,
+        nav="records",
+        turn=shown,
+        base=room.base,
+        conversation_id=conversation_id,
+        is_last=True,
+    )
+
+
+@router.post("/{vault}/answers/{answer_id}/feedback", dependencies=FORM)
+def feedback(
+    _visitor: Owner,
+    room: Opened,
+    answer_id: str,
+    is_helpful: Annotated[Literal["yes", "no"], Form()],
+    conversation_id: Line = "",
+) -> Response:
+    """Keep whether an answer helped."""
+    room.record.give_feedback(answer_id, is_helpful=is_helpful == "yes")
+    return see(f"{room.base}/conversations/{conversation_id}#last" if conversation_id else room.base)
+
+
 def _failed(room: Room, visitor: Visitor, question: str, conversation_id: str, problem: Problem) -> Response:
     """The page with the question still in its box."""
     shown = _turns(room, conversation_id) if conversation_id else []
@@ -253,9 +291,10 @@ def _chat(
 
 def _turns(room: Room, conversation_id: str) -> list[RecordTurn]:
     """What was asked in a conversation, each question with what it got."""
-    desk, found = room.desk, []
+    desk, helped, found = room.desk, room.record.feedback, []
     for one in desk.conversations.turns(conversation_id, room.asker):
         if one.message.role == "user":
             record = None if one.answer_id is None else desk.audit.read(one.answer_id, room.asker)
-            found.append(record_turn(one.message.text, None if record is None else record.words["answer"]))
+            answer = None if record is None else record.words["answer"]
+            found.append(record_turn(one.message.text, answer, is_helpful=helped.get(one.answer_id or "")))
     return found

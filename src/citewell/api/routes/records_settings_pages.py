@@ -2,25 +2,49 @@
 
 from __future__ import annotations
 
-from fastapi import APIRouter, Response
+from typing import Annotated, Literal
+
+from fastapi import APIRouter, Form, Response
 
 from citewell.adapters.vault.folder import MIN_PASSPHRASE_CHARACTERS
+from citewell.api.copying import exported
 from citewell.api.errors import Problem, problem_of
 from citewell.api.records import Opened, Owner, Room, Vaulted
 from citewell.api.routes.documents import disposition
 from citewell.api.routes.records_pages import FORM, Line, Secret, room_page, see
 from citewell.api.visitor import Visitor
+from citewell.bootstrap.vault import MAX_LOCK_MINUTES
 from citewell.errors import CitewellError, InputError
+from citewell.ports.records import Choices
 
 router = APIRouter(prefix="/records/{vault}")
 
 BUNDLE = "application/fhir+json"
+LANGUAGES = {"": "that of my question", "en": "English", "fr": "French", "de": "German"}
+"""The languages of our own words, as a person reads them."""
 
 
 @router.get("/settings")
 def settings(visitor: Owner, room: Opened) -> Response:
     """What can be set, and what can be done to the whole record."""
     return _settings(room, visitor)
+
+
+@router.post("/choices", dependencies=FORM)
+def choose(
+    *,
+    visitor: Owner,
+    room: Opened,
+    lock_minutes: Annotated[int, Form(ge=1, le=MAX_LOCK_MINUTES)],
+    language: Annotated[Literal["", "en", "fr", "de"], Form()] = "",
+    model: Line = "",
+) -> Response:
+    """Set the lock time, the language of our own words, and who words the answers."""
+    try:
+        room.profile.choose(Choices(lock_minutes, language or None, model or None))
+    except CitewellError as error:
+        return _settings(room, visitor, problem=problem_of(error))
+    return _settings(room, visitor, done="Kept. It holds from your next question on.")
 
 
 @router.post("/passphrase", dependencies=FORM)
@@ -44,6 +68,17 @@ def export(_visitor: Owner, room: Opened) -> Response:
     return Response(room.record.export(), media_type=BUNDLE, headers=headers)
 
 
+@router.post("/copy", dependencies=FORM)
+def copy(*, visitor: Owner, room: Opened, safe: Vaulted, passphrase: Secret = "") -> Response:
+    """The whole vault as one file, still encrypted; it opens with the same passphrase."""
+    try:
+        data = exported(safe, room.id, passphrase)
+    except CitewellError as error:
+        return _settings(room, visitor, problem=problem_of(error))
+    headers = {"Content-Disposition": disposition(f"{room.profile.vault.label}.vault")}
+    return Response(data, media_type="application/octet-stream", headers=headers)
+
+
 @router.post("/erase", dependencies=FORM)
 def erase(*, visitor: Owner, room: Opened, safe: Vaulted, typed: Line = "") -> Response:
     """Remove the record for good, when its name was typed to say so."""
@@ -61,7 +96,12 @@ def _settings(room: Room, visitor: Visitor, *, problem: Problem | None = None, d
         room,
         visitor,
         tab="settings",
-        lock_minutes=room.site.app.settings.lock_minutes,
+        lock_minutes=int(room.profile.lock_minutes),
+        max_lock_minutes=MAX_LOCK_MINUTES,
+        choices=room.profile.choices,
+        models=room.profile.models,
+        in_use=room.profile.app.settings.model,
+        languages=LANGUAGES,
         min_passphrase=MIN_PASSPHRASE_CHARACTERS,
         problem=problem,
         done=done,

@@ -5,7 +5,8 @@ from __future__ import annotations
 from http import HTTPStatus
 from typing import Any
 
-from fastapi import APIRouter, Depends
+from fastapi import APIRouter, Depends, Request, Response
+from starlette.concurrency import run_in_threadpool
 
 from citewell.adapters.vault.folder import label_of
 from citewell.adapters.vault.header import Header
@@ -19,6 +20,7 @@ from citewell.api.bodies.records import (
     VaultShape,
     VaultsShape,
 )
+from citewell.api.copying import exported, restored
 from citewell.api.errors import Problem, Refused
 from citewell.api.records import Known, Owner, Safe, Vaulted
 from citewell.api.requests import our_request
@@ -27,6 +29,8 @@ from citewell.errors import InputError
 router = APIRouter(prefix="/api/v1/vaults")
 
 OURS = [Depends(our_request)]
+COPY = "application/octet-stream"
+BODY = {"required": True, "content": {COPY: {"schema": {"type": "string", "format": "binary"}}}}
 LABEL_TAKEN = Problem(HTTPStatus.CONFLICT, "LabelTaken", "There is a vault with this label already. Choose another.")
 
 
@@ -65,6 +69,19 @@ def change_passphrase(_visitor: Owner, safe: Vaulted, vault: Known, sent: NewPhr
     """Give a vault another passphrase; its recovery words stay the same."""
     safe.vaults.change_passphrase(vault.id, sent.passphrase, sent.new)
     return vault_json(vault, safe)
+
+
+@router.post("/{vault}/export", response_class=Response, responses={200: {"content": {COPY: {}}}}, dependencies=OURS)
+def export(_visitor: Owner, safe: Vaulted, vault: Known, sent: Unlocking) -> Response:
+    """A copy of a vault as one file, still encrypted; it opens with the same passphrase."""
+    return Response(exported(safe, vault.id, sent.passphrase), media_type=COPY)
+
+
+@router.post("/restore", status_code=HTTPStatus.CREATED, response_model=VaultShape, openapi_extra={"requestBody": BODY})
+async def restore(request: Request, _visitor: Owner, safe: Vaulted) -> dict[str, Any]:
+    """Take such a copy in again; it is locked."""
+    made = await restored(request, safe)
+    return await run_in_threadpool(vault_json, made, safe)
 
 
 @router.post("/{vault}/erase", response_model=ErasedShape, dependencies=OURS)

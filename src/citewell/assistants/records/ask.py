@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import logging
 import time
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Generator, Iterator, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, field
 from datetime import UTC, datetime
@@ -15,7 +15,8 @@ from typing import Any
 from citewell.answer.assemble import Budget, assemble
 from citewell.answer.finish import Verify, finish
 from citewell.answer.retrieve import Search, retrieve
-from citewell.answer.stream import Event, Told, Working
+from citewell.answer.stream import Done, Event, Told, Working
+from citewell.assistants.records.align import align
 from citewell.assistants.records.cues import Language
 from citewell.assistants.records.examples import Nearness
 from citewell.assistants.records.fetch import allergies, fetch
@@ -32,7 +33,7 @@ from citewell.assistants.records.turn import NOTHING, Turn
 from citewell.assistants.records.wishes import wishes
 from citewell.ports import Writer
 from citewell.prompts import Template
-from citewell.types import Check, Context, Hit, Message, Scope, Span
+from citewell.types import Check, Context, Hit, Message, Refuse, Scope, Span
 from citewell.types.facts import Fact
 from citewell.types.facts_line import line_of
 
@@ -58,6 +59,8 @@ class Records:
 
     search: Search
     writer: Writer
+    quoter: Writer
+    """Who quotes word for word where no model words the answer, or where nothing of what it wrote could be shown."""
     verify: Verify
     known: Callable[[Scope], Sequence[Fact]]
     places: Places
@@ -83,14 +86,11 @@ class Records:
             return
         known = Known(tuple(facts))
         gathered = gather(turn.text, wishes(turn.text, now=self.now()), known, lexicon=self.search.lexicon)
+        is_told = False
         if self.is_model:
-            yield from self._worded(turn, known, gathered, hits)
-        elif gathered is not None:
-            yield from self._quoted_facts(turn, known, gathered)
-        elif hits:
-            yield from self._quoted_passages(turn, hits)
-        else:
-            yield turn.said("reference" if turn.kind is Kind.GENERAL else NOTHING)
+            is_told = yield from self._worded(turn, known, gathered, hits)
+        if not is_told:
+            yield from self._quoted(turn, known, gathered, hits)
 
     def setup(self) -> Mapping[str, Any]:
         """What it is set to, so that an answer can be told from another's later."""
@@ -128,6 +128,15 @@ class Records:
 
     # ------------------------------------------------------------------------------------------------ without a model
 
+    def _quoted(self, turn: Turn, known: Known, gathered: Gathered | None, hits: Sequence[Hit]) -> Iterator[Event]:
+        """The record's own words: facts where they tell something, else sentences of the documents."""
+        if gathered is not None:
+            yield from self._quoted_facts(turn, known, gathered)
+        elif hits:
+            yield from self._quoted_passages(turn, hits)
+        else:
+            yield turn.said("reference" if turn.kind is Kind.GENERAL else NOTHING)
+
     def _quoted_facts(self, turn: Turn, known: Known, gathered: Gathered) -> Iterator[Event]:
         """The lines of the facts, each with the place that it was read from."""
         hits = self.places.hits(gathered.facts, turn.scope)
@@ -151,7 +160,7 @@ class Records:
         lead = "Your documents say:"
         yield Told(lead)
         yield Working("writing", len(context.evidence))
-        pieces = self.writer.write(turn.text, context, rules=self.rules.text)
+        pieces = self.quoter.write(turn.text, context, rules=self.rules.text)
         yield from finish(pieces, turn.asked(context, before=lead), verify=self.verify, judge=turn.judge())
 
     def _verbatim(self, sentence: str, spans: Sequence[Span]) -> Check:
@@ -160,31 +169,43 @@ class Records:
 
     # --------------------------------------------------------------------------------------------------- with a model
 
-    def _worded(self, turn: Turn, known: Known, gathered: Gathered | None, hits: Sequence[Hit]) -> Iterator[Event]:
+    def _worded(
+        self, turn: Turn, known: Known, gathered: Gathered | None, hits: Sequence[Hit]
+    ) -> Generator[Event, None, bool]:
         """A model words it: allergies first, then what is named, passages, and facts of the kind that is asked for.
 
-        Every sentence passes the filter and the check before it is shown.
+        Every sentence passes the filter and the check before it is shown; says whether anything was told at all.
         """
         named = [*allergies(known), *(gathered.facts if gathered else ())]
         others = [one for one in fetch(known, turn.plan, now=self.now()) if one not in named]
         places = self.places
         evidence = [*places.hits(dict.fromkeys(named), turn.scope), *hits, *places.hits(others, turn.scope)]
-        after = _listed(TOLD, _told(gathered)) if gathered else []
         if not evidence:
-            yield turn.put("\n\n".join([gathered.lead, *after])) if gathered else turn.said(NOTHING)
-            return
+            return False
         history = [*self._remembered(turn)[-REMEMBERED:], *turn.history]
         context = self._context(turn.screened.block, evidence, history)
         yield Working("writing", len(context.evidence))
+        after = _listed(TOLD, _told(gathered)) if gathered else []
+        asked, judge = turn.asked(context, after="\n\n".join(after)), turn.judge(named, known.facts)
+        for event in finish(
+            self._released(turn, context), asked, verify=self.verify, judge=judge, cut=lambda some: some
+        ):
+            if isinstance(event, Done):
+                log.info("answer %s: filter %s, %s", turn.id, turn.tally.outcome, counted(turn.tally.findings))
+                if isinstance(event.answer.action, Refuse) and not turn.tally.calm:
+                    return False
+            yield event
+        return True
+
+    def _released(self, turn: Turn, context: Context) -> Iterator[str]:
+        """What a model writes, as far as a patient may see it; a sentence without a mark gets that of its passage."""
         sentences = release(
             lambda: self.writer.write(turn.screened.block, context, rules=self.rules.text),
             Sources.of(one.text for one in context.evidence),
             turn.tally,
             language=turn.language,
         )
-        asked, judge = turn.asked(context, after="\n\n".join(after)), turn.judge(named, known.facts)
-        yield from finish(sentences, asked, verify=self.verify, judge=judge, cut=lambda some: some)
-        log.info("answer %s: filter %s, %s", turn.id, turn.tally.outcome, counted(turn.tally.findings))
+        yield from (align(one, context.evidence) for one in sentences)
 
     def _context(self, question: str, hits: Sequence[Hit], history: Sequence[Message]) -> Context:
         budget = Budget(self.writer.window, self.writer.reply, EVIDENCE_TOKENS, HISTORY_TOKENS)

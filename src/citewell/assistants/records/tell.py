@@ -109,13 +109,26 @@ def _medicines(asked: Asked) -> Gathered | None:
         active = [one for one in found if one.status is MedicationStatus.ACTIVE]
         lead = "Your record lists this among what you take now:" if active else "Your record lists this as past:"
         return _told(lead, active or found)
-    if not asked.names_nothing:
+    if asked.unknown or (asked.named and Wish.MEDICINES not in asked.wanted):
         return unknown(asked)
+    if for_it := _given_for(asked):
+        return _told(f"Your record lists {_count(for_it, 'medicine')} for this:", for_it)
     if Wish.PAST in asked.wanted:
         past = [one for one in asked.inside(asked.known.of(Medication)) if one.status is not MedicationStatus.ACTIVE]
         return _told(f"Your record lists {_count(past, 'medicine')} that you no longer take:", past)
     taken = asked.inside(asked.known.taken)
     return _told(f"Your record lists {_count(taken, 'medicine')} that you take now:", taken)
+
+
+def _given_for(asked: Asked) -> list[Medication]:
+    """The medicines of now that the record gives a named condition or symptom as the reason for."""
+    names = [one.name.casefold() for one in asked.named if isinstance(one, Diagnosis)]
+    names += [one.specific.casefold() for one in asked.named if isinstance(one, Symptom)]
+    return [
+        one
+        for one in asked.known.taken
+        if any(name in (told or "").casefold() for name in names for told in (one.reason_start, one.condition))
+    ]
 
 
 def _trend(asked: Asked) -> Gathered | None:

@@ -83,6 +83,7 @@ class Turn:
             "is_cut": self.screened.is_cut,
             "before": head,
             "after": after,
+            **self._told(),
         }
 
         def closing() -> str:

@@ -1,0 +1,146 @@
+"""`citewell records conversations`, `forget`, `feedback` and `settings`: what is kept of what was asked, and how."""
+
+from __future__ import annotations
+
+from dataclasses import asdict, replace
+from typing import TYPE_CHECKING, Annotated, Any, Literal
+
+import typer
+
+from citewell.cli.frame import Home, Json, print_json, printable
+from citewell.cli.unlock import PassphraseStdin, Vault, opened_profile
+from citewell.errors import InputError
+
+if TYPE_CHECKING:
+    from citewell.answer.desk import Desk
+    from citewell.bootstrap.vault import Profile
+    from citewell.types import Asker
+
+TITLE_CHARACTERS = 50
+AS_SERVER = "default"
+"""Sets something back to what the server has."""
+
+
+def desk_of(profile: Profile) -> tuple[Desk, Asker]:
+    """Where an open record is asked, and by whom."""
+    from citewell.bootstrap.record_desk import make_record_desk
+    from citewell.types import Asker
+
+    return make_record_desk(profile.app, profile.record.facts), Asker.owner(profile.record.scope)
+
+
+def conversations(
+    context: typer.Context,
+    conversation: Annotated[
+        str | None, typer.Argument(help="Id of one conversation, to read it.", show_default=False)
+    ] = None,
+    vault: Vault = None,
+    passphrase_stdin: PassphraseStdin = False,
+    home: Home = None,
+    json: Json = False,
+) -> None:
+    """List the conversations with a record, the last changed first, or show one."""
+    with opened_profile(context, home, vault, from_stdin=passphrase_stdin) as profile:
+        desk, asker = desk_of(profile)
+        if conversation is None:
+            talks = desk.conversations.all(asker)
+            shown = [{"id": one.id, "title": one.title, "changed_at": one.changed_at.isoformat()} for one in talks]
+            lines = [f"{one.id}  {one.title[:TITLE_CHARACTERS]}" for one in talks]
+            told: dict[str, Any] = {"conversations": shown}
+        else:
+            turns = desk.conversations.turns(conversation, asker)
+            helped = profile.record.feedback
+            said = [
+                {
+                    "role": one.message.role,
+                    "text": one.message.text,
+                    "answer_id": one.answer_id,
+                    "is_helpful": helped.get(one.answer_id or ""),
+                }
+                for one in turns
+            ]
+            lines = [f"{'You' if one.message.role == 'user' else 'Record'}: {one.message.text}\n" for one in turns]
+            told = {"id": conversation, "turns": said}
+    if json:
+        print_json(told)
+    else:
+        typer.echo(printable("\n".join(lines) or "Nothing was asked yet."))
+
+
+def forget(
+    context: typer.Context,
+    conversation: Annotated[str, typer.Argument(help="Id of the conversation.", show_default=False)],
+    vault: Vault = None,
+    passphrase_stdin: PassphraseStdin = False,
+    home: Home = None,
+    json: Json = False,
+) -> None:
+    """Remove a conversation; the audit log inside the vault keeps its answers."""
+    with opened_profile(context, home, vault, from_stdin=passphrase_stdin) as profile:
+        desk, asker = desk_of(profile)
+        desk.conversations.erase(conversation, asker)
+    if json:
+        print_json({"erased": conversation})
+    else:
+        typer.echo("The conversation is gone.")
+
+
+def feedback(
+    context: typer.Context,
+    answer: Annotated[str, typer.Argument(help="Id of the answer, as `ask` shows it.", show_default=False)],
+    said: Annotated[
+        Literal["helpful", "not-helpful", "none"], typer.Argument(help="Whether it helped; none takes it back.")
+    ],
+    vault: Vault = None,
+    passphrase_stdin: PassphraseStdin = False,
+    home: Home = None,
+    json: Json = False,
+) -> None:
+    """Say whether an answer helped; it stays inside the vault."""
+    is_helpful = None if said == "none" else said == "helpful"
+    with opened_profile(context, home, vault, from_stdin=passphrase_stdin) as profile:
+        profile.record.give_feedback(answer, is_helpful=is_helpful)
+    if json:
+        print_json({"answer_id": answer, "is_helpful": is_helpful})
+    else:
+        typer.echo("Kept, inside the vault.")
+
+
+def settings(
+    context: typer.Context,
+    lock_minutes: Annotated[
+        int | None, typer.Option(help="Idle minutes after which it is locked.", show_default=False)
+    ] = None,
+    language: Annotated[
+        str | None, typer.Option(help="Language of our own words: en, fr, de or default.", show_default=False)
+    ] = None,
+    model: Annotated[
+        str | None, typer.Option(help="Who words the answers: a configured model, or default.", show_default=False)
+    ] = None,
+    vault: Vault = None,
+    passphrase_stdin: PassphraseStdin = False,
+    home: Home = None,
+    json: Json = False,
+) -> None:
+    """Show what is set for a record, or set it otherwise."""
+    from citewell.bootstrap.record_models import elsewhere
+
+    if language not in (None, "en", "fr", "de", AS_SERVER):
+        raise InputError("--language is one of en, fr, de, default.")
+    given = {"lock_minutes": lock_minutes, "language": language, "model": model}
+    told = {name: None if value == AS_SERVER else value for name, value in given.items() if value is not None}
+    with opened_profile(context, home, vault, from_stdin=passphrase_stdin) as profile:
+        if told:
+            profile.choose(replace(profile.choices, **told))  # type: ignore[arg-type]
+        used, chosen = profile.app.settings, profile.choices
+        shown = {**asdict(chosen), "models": list(profile.models), "in_use": used.model, "sent_to": elsewhere(used)}
+        minutes = profile.lock_minutes
+    if json:
+        print_json(shown)
+        return
+    typer.echo(
+        f"Locked after {minutes:g} idle minutes; our own words in {chosen.language or 'the question’s language'}."
+    )
+    typer.echo(f"Answers are worded by {shown['in_use']}; configured: {', '.join(shown['models'])}.")
+    where = shown["sent_to"]
+    typer.echo(f"Words of the record are sent to {where}." if where else "Nothing leaves this machine.")

@@ -1,0 +1,60 @@
+"""A real model words a record's answers: notice first, every shown sentence carried by the record, nothing else."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+from citewell.adapters.embedding.minilm import MiniLM
+from citewell.answer.stream import Done, Sentence, Started, Told, Working
+from citewell.assistants.records.safety import Passed, check_sentence
+from citewell.assistants.records.sources import Sources
+from citewell.bootstrap import build
+from citewell.bootstrap.record_desk import make_record_desk
+from citewell.bootstrap.records import Record
+from citewell.config import Settings
+from citewell.types import Asker, Source, Verdict
+from tests.llm.conftest import RealServer
+
+pytestmark = pytest.mark.slow
+
+LETTER = (
+    b"# Letter of 12 March 2025\n\nDr Chen saw you for knee pain. The X-ray of the left knee shows mild "
+    b"osteoarthritis. Physiotherapy was advised, twice a week for six weeks.\n"
+)
+
+
+def test_a_model_is_heard_sentence_by_sentence_and_only_as_far_as_the_record_carries_it(
+    tmp_path: Path, embedder: MiniLM, real_server: RealServer
+) -> None:
+    settings = Settings(
+        home=tmp_path / "home",
+        model=f"openai:{real_server.model_name}",
+        model_url=real_server.url,
+        model_timeout_s=120,
+        allowed_models=(f"{real_server.model_name}=2048/96",),
+    )
+    with build(settings) as app:
+        app.__dict__["embedder"] = embedder
+        record = Record(app)
+        record.import_source(Source(LETTER, "letter.md"))
+        desk, asker = make_record_desk(app, record.facts), Asker.owner(record.scope)
+        question = "I have chest pain. What does the X-ray of my knee show?"
+        started, notice, searching, *rest, done = desk.ask(question, asker=asker)
+        assert (type(started), searching) == (Started, Working("searching"))
+        assert isinstance(notice, Told)
+        assert isinstance(done, Done)
+        answer = done.answer
+        assert answer.text.startswith(notice.text)
+        assert "BOUNDARY_CHECK" not in answer.text
+        shown = [claim for claim in answer.claims if claim.is_shown]
+        assert len(shown) >= 1  # of the model's own, or quoted where none of its sentences could be shown
+        assert {claim.check.verdict for claim in shown} <= {Verdict.SUPPORTED, Verdict.PARTLY}
+        assert all(claim.citations for claim in shown)
+        sources = Sources.of([LETTER.decode()])
+        assert [one.text for one in shown if not isinstance(check_sentence(f"{one.text} [1]", sources), Passed)] == []
+        assert any(isinstance(event, Sentence) for event in rest)
+        assert 1 <= answer.notes["replies"] <= 3
+        assert answer.notes["filter"] in ("passed", "rephrased", "blocked")
+        assert desk.audit.read(answer.id, asker).words["setup"]["writer"]["name"] == f"openai:{real_server.model_name}"
