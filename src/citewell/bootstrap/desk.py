@@ -71,7 +71,11 @@ def open_seal(library: SqlLibrary) -> Seal:
             f"{KEY_FILE} is missing in {home}, and conversations and the audit log cannot be opened without it. Put it "
             "back from a backup, or begin a new library with --home."
         )
-    return Seal.of(home)
+    seal = Seal.of(home)
+    if library.engine.dialect.name != "sqlite":
+        with writing(library.engine, library.path) as connection:
+            seal.agree(connection, home)
+    return seal
 
 
 def has_sealed(library: SqlLibrary) -> bool:

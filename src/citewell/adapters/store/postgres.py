@@ -69,14 +69,15 @@ BY_WORDS: dict[str, tuple[type[LibraryError], str]] = {
     "password": (LibraryError, REFUSED),
     "authentication": (LibraryError, REFUSED),
     "pg_hba.conf": (LibraryError, REFUSED),
-    'extension "vector"': (LibraryError, NO_PGVECTOR),
+    'extension "vector" is not available': (LibraryError, NO_PGVECTOR),
+    "vector.control": (LibraryError, NO_PGVECTOR),
     "does not exist": (LibraryError, NO_DATABASE),
     "too many clients": (LibraryBusy, CROWDED),
     "connection slots": (LibraryBusy, CROWDED),
 }
 """The same for a connection that never came about, of which the driver has words only."""
 
-ALWAYS = ('extension "vector"',)
+ALWAYS = ('extension "vector" is not available', "vector.control")
 """What the words tell more exactly than the SQLSTATE."""
 NO_CONNECTION = ("OperationalError", "ConnectionTimeout")
 """What the driver raises when nobody answers, or nobody any more."""

@@ -15,6 +15,8 @@ from citewell.adapters.store.schema import library
 from citewell.errors import LibraryError, LibraryReadOnly
 
 KEY_FILE = "seal.key"
+KEY_PRINT = "seal.print"
+"""The fact that tells which key a shared database is sealed with."""
 KEY_BITS = 256
 NONCE_BYTES = 12
 
@@ -53,6 +55,18 @@ class Seal:
             kept = AESGCM.generate_key(KEY_BITS).hex()
             connection.execute(insert(library).values(key=KEY_FILE, value=kept))
         return cls(bytes.fromhex(kept))
+
+    def agree(self, connection: Connection, home: Path) -> None:
+        """Refuse a key that is not the one of a database that several machines share; the first to come sets it."""
+        mine = self.fingerprint(KEY_FILE)
+        kept = connection.execute(select(library.c.value).where(library.c.key == KEY_PRINT)).scalar()
+        if kept is None:
+            connection.execute(insert(library).values(key=KEY_PRINT, value=mine))
+        elif not hmac.compare_digest(kept, mine):
+            raise LibraryError(
+                f"{KEY_FILE} in {home} is not the key of this database. Copy it and audit.head from the machine "
+                "that opened it first; nothing was changed."
+            )
 
     def close(self, text: str, *, about: str) -> bytes:
         """The text, unreadable without the key."""
