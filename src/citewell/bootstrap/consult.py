@@ -18,6 +18,7 @@ from citewell.assistants.consult.history import findings_of
 from citewell.bootstrap.desk import open_seal
 from citewell.bootstrap.home import read_source
 from citewell.errors import InputError
+from citewell.types import Source
 
 if TYPE_CHECKING:
     from citewell.answer.replay import Replay
@@ -95,13 +96,17 @@ class ConsultRoom:
 
     def from_bundle(self, path: Path) -> tuple[str, Sequence[Finding]]:
         """The findings of a FHIR R4 bundle; anything else is refused."""
+        source = read_source(path, self.app.settings.limits.max_bytes)
+        return f"the file {path.name}", self.from_bytes(source.data, name=path.name)
+
+    def from_bytes(self, data: bytes, *, name: str) -> list[Finding]:
+        """The same of bytes in memory."""
         from citewell.adapters.records.fhir import read_fhir
         from citewell.ingest.sniff import FHIR, sniff
 
-        source = read_source(path, self.app.settings.limits.max_bytes)
-        if not source.data.strip() or sniff(source) != FHIR:
-            raise InputError(f"{path.name} is no FHIR R4 bundle. Export the patient's record as one JSON bundle.")
-        return f"the file {path.name}", self.from_facts(read_fhir(source.data).facts)
+        if not data.strip() or sniff(Source(data, "record.json")) != FHIR:
+            raise InputError(f"{name} is no FHIR R4 bundle. Export the patient's record as one JSON bundle.")
+        return self.from_facts(read_fhir(data).facts)
 
     def from_facts(self, facts: Sequence[Fact]) -> list[Finding]:
         """The findings of a record's facts."""

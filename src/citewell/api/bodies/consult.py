@@ -1,0 +1,210 @@
+"""Consults over HTTP: what is sent at each step, and the consult as it stands."""
+
+from __future__ import annotations
+
+from typing import Annotated, Any, Literal
+
+from pydantic import BaseModel, Field
+
+from citewell.api.bodies.sent import Id, Sent
+
+Words = Annotated[str, Field(min_length=1, max_length=20_000, pattern=r"\S")]
+Short = Annotated[str, Field(min_length=1, max_length=200, pattern=r"\S")]
+CategoryName = Literal[
+    "symptom",
+    "location",
+    "onset",
+    "duration",
+    "severity",
+    "character",
+    "aggravating",
+    "relieving",
+    "associated",
+    "medical_history",
+    "medication",
+    "allergy",
+    "vital",
+    "demographic",
+]
+PolarityName = Literal["present", "absent", "family", "past", "hypothetical"]
+ConfidenceName = Literal["high", "moderate", "low"]
+StateName = Literal["interviewing", "differentials_ready", "assessing", "draft", "signed", "failed"]
+
+
+class StartSent(Sent):
+    """How a consult begins: where, and from which record the patient agrees to be read."""
+
+    setting: Short | None = None
+    country: Short | None = None
+    bundle: dict[str, Any] | None = None
+    """The patient's record as a FHIR R4 bundle."""
+    vault: Id | None = None
+    """An open vault of the owner of this library."""
+    consent: bool = False
+    """The patient agrees that the record is read; without it none is."""
+
+
+class SaySent(Sent):
+    """A message of the patient or the clinician."""
+
+    text: Words
+
+
+class FindingSent(Sent):
+    """A finding as the clinician has it; what is not sent stays as it was."""
+
+    name: Short | None = None
+    category: CategoryName | None = None
+    polarity: PolarityName | None = None
+    value: float | None = None
+    unit: Short | None = None
+    onset: Short | None = None
+    duration_days: Annotated[float, Field(ge=0)] | None = None
+
+
+class EnteredSent(Sent):
+    """A condition that is thought of, and how sure."""
+
+    condition: Annotated[str, Field(min_length=1, max_length=120, pattern=r"\S")]
+    confidence: ConfidenceName = "moderate"
+
+
+class DifferentialsSent(Sent):
+    """Conditions to enter, change or remove."""
+
+    entered: Annotated[tuple[EnteredSent, ...], Field(max_length=10)] = ()
+    removed: Annotated[tuple[Short, ...], Field(max_length=10)] = ()
+    despite: Short | None = None
+    """Why it cannot wait for what is missing."""
+    generate: bool = False
+
+
+class EditSent(Sent):
+    """What a statement of the draft shall say."""
+
+    statement: Annotated[str, Field(max_length=16)]
+    text: Words
+    why: Annotated[str, Field(max_length=1_000)] = ""
+
+
+class SignSent(Sent):
+    """Who signs."""
+
+    name: Short
+
+
+class WordsShape(BaseModel):
+    """The words of a message that a finding comes from."""
+
+    message: int
+    start: int
+    end: int
+    text: str
+
+
+class FindingShape(BaseModel):
+    """One thing that was found out."""
+
+    id: str
+    category: CategoryName
+    name: str
+    polarity: PolarityName
+    by: Literal["rules", "model", "clinician", "record"]
+    words: WordsShape | None
+    concept: str | None
+    value: float | None
+    unit: str | None
+    arithmetic: str | None
+    onset: str | None
+    duration_days: float | None
+    about: str | None
+    is_confirmed: bool
+
+
+class GoneShape(BaseModel):
+    """A finding that was replaced or taken back, and why."""
+
+    finding: FindingShape
+    why: str
+
+
+class ContradictionShape(BaseModel):
+    """Two findings that cannot both hold."""
+
+    first: str
+    second: str
+    question: str
+
+
+class QuestionShape(BaseModel):
+    """What to ask next."""
+
+    key: str
+    stage: str
+    text: str
+    is_needed: bool
+
+
+class FlagShape(BaseModel):
+    """What cannot wait."""
+
+    id: str
+    title: str
+    act: str
+    why: str
+    source: str
+    findings: list[str]
+    is_acknowledged: bool
+
+
+class MessageShape(BaseModel):
+    """One message of the interview."""
+
+    position: int
+    role: str
+    text: str
+    at: str
+
+
+class ListedConsultShape(BaseModel):
+    """A consult as it is listed."""
+
+    id: str
+    state: StateName
+    changed_at: str
+    patient: str
+    summary: str
+
+
+class ConsultsShape(BaseModel):
+    """The visitor's consults, the last changed first."""
+
+    consults: list[ListedConsultShape]
+
+
+class ConsultShape(BaseModel):
+    """A consult as it stands, what to ask next, and what cannot wait."""
+
+    id: str
+    state: StateName
+    made_at: str
+    changed_at: str
+    patient: dict[str, Any]
+    summary: str
+    consent: dict[str, Any] | None
+    messages: list[MessageShape]
+    findings: list[FindingShape]
+    gone: list[GoneShape]
+    contradictions: list[ContradictionShape]
+    differentials: list[dict[str, Any]]
+    despite: str | None
+    plan: dict[str, Any] | None
+    edits: list[dict[str, Any]]
+    failure: str | None
+    notes: list[str]
+    signed_by: str | None
+    signed_at: str | None
+    answer_id: str | None
+    question: QuestionShape | None
+    red_flags: list[FlagShape]
+    troubles: list[str]

@@ -1,0 +1,47 @@
+"""What the API and the pages of consults share: who holds one, and a record that the patient agrees to be read."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Sequence
+
+from citewell.api.bodies.consult import StartSent
+from citewell.api.records import Safe
+from citewell.api.site import Site
+from citewell.api.visitor import Visitor
+from citewell.assistants.consult.desk import ConsultDesk
+from citewell.errors import InputError, ScopeRefused
+from citewell.types import Asker
+from citewell.types.consult import Finding
+
+FILES = {"json": "application/fhir+json", "pdf": "application/pdf", "txt": "text/plain; charset=utf-8"}
+NO_CONSENT = "{consent} Nothing was read. Ask the patient, and send “consent”: true once they agree."
+OWNERS_ONLY = "Only the owner of this library may read from one of its vaults."
+
+
+def desk_of(site: Site) -> ConsultDesk:
+    """Where consults are held."""
+    return site.app.consult.desk
+
+
+def holder(visitor: Visitor) -> Asker:
+    """The visitor, asking of all guidelines that they may see."""
+    return Asker(visitor.user_id, visitor.role, visitor.whole)
+
+
+def record_of(site: Site, visitor: Visitor, safe: Safe, sent: StartSent) -> tuple[str, Sequence[Finding]] | None:
+    """The findings of a record, once the patient agrees; None without one."""
+    if sent.bundle is None and sent.vault is None:
+        return None
+    if sent.bundle is not None and sent.vault is not None:
+        raise InputError("Send a bundle or name a vault, not both.")
+    source = "the record that was sent" if sent.bundle is not None else "the patient's vault"
+    if not sent.consent:
+        raise InputError(NO_CONSENT.format(consent=desk_of(site).consent(source)))
+    room = site.app.consult
+    if sent.bundle is not None:
+        return source, room.from_bytes(json.dumps(sent.bundle).encode(), name="the record that was sent")
+    if not visitor.is_owner:
+        raise ScopeRefused(OWNERS_ONLY)
+    record = safe.vaults.profile(sent.vault or "").record
+    return source, room.from_facts(record.facts.all(record.scope))

@@ -1,0 +1,133 @@
+"""/api/v1/consults: an interview, its findings, differentials, and a plan from guidelines that a clinician signs."""
+
+from __future__ import annotations
+
+from http import HTTPStatus
+from typing import Any, Literal
+
+from fastapi import APIRouter, Depends, Request, Response
+
+from citewell.api.bodies.consult import (
+    ConsultShape,
+    ConsultsShape,
+    DifferentialsSent,
+    EditSent,
+    FindingSent,
+    SaySent,
+    SignSent,
+    StartSent,
+)
+from citewell.api.consult import FILES, desk_of, holder, record_of
+from citewell.api.requests import our_request
+from citewell.api.site import Here
+from citewell.api.visitor import Member
+from citewell.assistants.consult.view import listed_json, turn_json
+from citewell.bootstrap.consult import exported
+
+router = APIRouter(prefix="/api/v1/consults")
+
+OURS = [Depends(our_request)]
+BODIES = {"content": {kind.partition(";")[0]: {"schema": {"type": "string"}} for kind in FILES.values()}}
+
+
+@router.get("", response_model=ConsultsShape)
+def consults(site: Here, visitor: Member) -> dict[str, Any]:
+    """The sender's own consults, the last changed first."""
+    return {"consults": [listed_json(consult) for _, consult in desk_of(site).all(holder(visitor))]}
+
+
+@router.post("", status_code=HTTPStatus.CREATED, response_model=ConsultShape, dependencies=OURS)
+def start(site: Here, visitor: Member, request: Request, sent: StartSent) -> dict[str, Any]:
+    """Begin a consult; from a record where one is sent and the patient agrees."""
+    record = record_of(site, visitor, request.app.state.safe, sent)
+    turn = desk_of(site).start(holder(visitor), setting=sent.setting, country=sent.country, record=record)
+    return turn_json(turn)
+
+
+@router.get("/{consult_id}", response_model=ConsultShape)
+def one_consult(site: Here, visitor: Member, consult_id: str) -> dict[str, Any]:
+    """A consult as it stands."""
+    return turn_json(desk_of(site).look(consult_id, holder(visitor)))
+
+
+@router.post("/{consult_id}/messages", response_model=ConsultShape, dependencies=OURS)
+def say(site: Here, visitor: Member, consult_id: str, sent: SaySent) -> dict[str, Any]:
+    """Take a message in: what it says is found, and the next question asked."""
+    site.take_ask(visitor)
+    return turn_json(desk_of(site).say(consult_id, sent.text, holder(visitor)))
+
+
+@router.post("/{consult_id}/findings", response_model=ConsultShape, dependencies=OURS)
+def add_finding(site: Here, visitor: Member, consult_id: str, sent: FindingSent) -> dict[str, Any]:
+    """Add a finding that the clinician has."""
+    change = sent.model_dump(exclude_none=True)
+    return turn_json(desk_of(site).note(consult_id, change, holder(visitor)))
+
+
+@router.patch("/{consult_id}/findings/{finding_id}", response_model=ConsultShape, dependencies=OURS)
+def correct(site: Here, visitor: Member, consult_id: str, finding_id: str, sent: FindingSent) -> dict[str, Any]:
+    """Correct a finding; what it was stays in the history."""
+    change = sent.model_dump(exclude_none=True)
+    return turn_json(desk_of(site).correct(consult_id, finding_id, change, holder(visitor)))
+
+
+@router.delete("/{consult_id}/findings/{finding_id}", response_model=ConsultShape, dependencies=OURS)
+def retract(site: Here, visitor: Member, consult_id: str, finding_id: str) -> dict[str, Any]:
+    """Take a finding back; it stays in the history."""
+    return turn_json(desk_of(site).retract(consult_id, finding_id, holder(visitor)))
+
+
+@router.post("/{consult_id}/confirmed", response_model=ConsultShape, dependencies=OURS)
+def confirm(site: Here, visitor: Member, consult_id: str) -> dict[str, Any]:
+    """Say that all findings are right."""
+    return turn_json(desk_of(site).confirm(consult_id, [], holder(visitor)))
+
+
+@router.post("/{consult_id}/acknowledged", response_model=ConsultShape, dependencies=OURS)
+def acknowledge(site: Here, visitor: Member, consult_id: str) -> dict[str, Any]:
+    """Say that the red flags were seen."""
+    return turn_json(desk_of(site).acknowledge(consult_id, holder(visitor)))
+
+
+@router.put("/{consult_id}/differentials", response_model=ConsultShape, dependencies=OURS)
+def differentials(site: Here, visitor: Member, consult_id: str, sent: DifferentialsSent) -> dict[str, Any]:
+    """Enter, change or remove differentials; red flags and the minimum data set stand before the first."""
+    site.take_ask(visitor)
+    turn = desk_of(site).differentials(
+        consult_id,
+        [(one.condition, one.confidence) for one in sent.entered],
+        holder(visitor),
+        removed=sent.removed,
+        despite=sent.despite,
+        is_generated=sent.generate,
+    )
+    return turn_json(turn)
+
+
+@router.post("/{consult_id}/assess", response_model=ConsultShape, dependencies=OURS)
+def assess(site: Here, visitor: Member, consult_id: str) -> dict[str, Any]:
+    """Write the plan from the guidelines: a draft to check, edit and sign."""
+    site.take_ask(visitor)
+    return turn_json(desk_of(site).assess(consult_id, holder(visitor)))
+
+
+@router.post("/{consult_id}/edits", response_model=ConsultShape, dependencies=OURS)
+def edit(site: Here, visitor: Member, consult_id: str, sent: EditSent) -> dict[str, Any]:
+    """Change a statement of the draft; what the source says stays beside it."""
+    turn = desk_of(site).edit(consult_id, sent.statement, sent.text, holder(visitor), why=sent.why)
+    return turn_json(turn)
+
+
+@router.post("/{consult_id}/sign", response_model=ConsultShape, dependencies=OURS)
+def sign(site: Here, visitor: Member, consult_id: str, sent: SignSent) -> dict[str, Any]:
+    """Sign the draft: it goes on the audit log and cannot be changed."""
+    return turn_json(desk_of(site).sign(consult_id, sent.name, holder(visitor)))
+
+
+@router.get("/{consult_id}/export", response_class=Response, responses={HTTPStatus.OK.value: BODIES})
+def export(site: Here, visitor: Member, consult_id: str, kind: Literal["json", "pdf", "txt"] = "json") -> Response:
+    """The consult as a file: a FHIR R4 document, a PDF, or plain text."""
+    turn = desk_of(site).look(consult_id, holder(visitor))
+    name = f"consult-{turn.consult.id[:8]}.{kind}"
+    headers = {"Content-Disposition": f'attachment; filename="{name}"'}
+    return Response(exported(turn, kind), media_type=FILES[kind], headers=headers)

@@ -1,0 +1,154 @@
+"""A consult over HTTP: every step of it, the gates between them, and nobody sees another's."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from typing import Any
+
+import httpx
+import pytest
+from starlette.testclient import TestClient
+
+from citewell.adapters.embedding.minilm import MiniLM
+from citewell.api.app import create_app
+from citewell.bootstrap import App, build
+from citewell.config import Settings
+from citewell.types import Role
+from tests.assistants.consult_library import write_guidelines
+
+STORY = (
+    "28-year-old woman, 9 weeks pregnant, fever for 3 days with rigors, no cough. Temp 101.3 F, weighs 130 lb. "
+    "Allergic to penicillin. Takes no medication."
+)
+BUNDLE = {
+    "resourceType": "Bundle",
+    "type": "collection",
+    "entry": [
+        {"resource": {"resourceType": "Patient", "id": "p", "birthDate": "1990-01-02", "gender": "male"}},
+        {
+            "resource": {
+                "resourceType": "AllergyIntolerance",
+                "id": "a",
+                "clinicalStatus": {"coding": [{"code": "active"}]},
+                "code": {"text": "Amoxicillin"},
+                "patient": {"reference": "Patient/p"},
+            }
+        },
+    ],
+}
+
+Knock = Callable[..., httpx.Client]
+
+
+@pytest.fixture(scope="module")
+def app(tmp_path_factory: pytest.TempPathFactory, embedder: MiniLM) -> Iterator[App]:
+    folder = tmp_path_factory.mktemp("consult")
+    with build(Settings(home=folder / "home")) as made:
+        made.__dict__["embedder"] = embedder
+        for path in write_guidelines(folder / "guidelines"):
+            made.add(path)
+        yield made
+
+
+@pytest.fixture(scope="module")
+def knock(app: App) -> Knock:
+    site = create_app(app, token="a-token-for-tests")
+
+    def client(name: str, role: Role = Role.MEMBER) -> Any:
+        user = app.people.add(tenant="local", email=f"{name}@local.example", name=name, role=role, tags=("public",))
+        _, key = app.people.add_key(user.id, tenant="local", name="tests")
+        return TestClient(site, base_url="http://127.0.0.1", headers={"Authorization": f"Bearer {key}"})
+
+    return client
+
+
+def ask(client: httpx.Client, method: str, path: str, status: int = 200, **body: Any) -> Any:
+    answer = client.request(
+        method, f"/api/v1/consults{path}", json=body or ({} if (method, path) == ("POST", "") else None)
+    )
+    assert answer.status_code == status, answer.text
+    return answer.json()
+
+
+def test_a_consult_goes_from_the_first_word_to_a_signature_and_a_document(knock: Knock, app: App) -> None:
+    ann = knock("ann")
+    made = ask(ann, "POST", "", 201, setting="primary care")
+    here = f"/{made['id']}"
+    assert (made["state"], made["question"]["key"]) == ("interviewing", "complaint")
+    told = ask(ann, "POST", f"{here}/messages", text=STORY)
+    assert {one["name"]: one["polarity"] for one in told["findings"]}["Cough"] == "absent"
+    assert [one["id"] for one in told["red_flags"]] == ["fever-pregnancy"]
+    for one in told["findings"]:
+        words = one["words"]
+        assert STORY[words["start"] : words["end"]] == words["text"]
+    entered = [{"condition": "Malaria", "confidence": "high"}]
+    stopped = ask(ann, "PUT", f"{here}/differentials", 422, entered=entered)
+    assert "Fever in pregnancy" in stopped["detail"]
+    ask(ann, "POST", f"{here}/acknowledged")
+    ready = ask(ann, "PUT", f"{here}/differentials", entered=entered)
+    assert ready["state"] == "differentials_ready"
+    assert {one["name"] for one in ready["differentials"][0]["supports"]} == {"Fever", "Rigors"}
+    draft = ask(ann, "POST", f"{here}/assess")
+    assert draft["state"] == "draft"
+    edited = ask(ann, "POST", f"{here}/edits", statement="1.1", text="Start treatment today.", why="seen")
+    assert edited["edits"][0]["was"] == draft["plan"]["diagnoses"][0]["offered"][0]["text"]
+    signed = ask(ann, "POST", f"{here}/sign", name="Dr Ann")
+    assert (signed["state"], signed["signed_by"]) == ("signed", "Dr Ann")
+    assert "signed" in ask(ann, "POST", f"{here}/messages", 422, text="one more thing")["detail"]
+    document = ask(ann, "GET", f"{here}/export?kind=json")
+    assert document["entry"][0]["resource"]["status"] == "final"
+    assert ann.get(f"/api/v1/consults{here}/export?kind=pdf").content.startswith(b"%PDF")
+    assert "Start treatment today." in ann.get(f"/api/v1/consults{here}/export?kind=txt").text
+    assert app.replay(signed["answer_id"]).is_same
+
+
+def test_a_finding_is_added_corrected_and_taken_back_with_its_history(knock: Knock) -> None:
+    bob = knock("bob")
+    here = f"/{ask(bob, 'POST', '', 201)['id']}"
+    ask(bob, "POST", f"{here}/messages", text="A cough for a week.")
+    told = ask(bob, "POST", f"{here}/findings", name="weight", value=44, unit="lb")
+    weight = next(one for one in told["findings"] if one["name"] == "weight")
+    assert (weight["value"], weight["arithmetic"]) == (19.96, "44 lb × 0.453592 = 19.96 kg")
+    cough = next(one for one in told["findings"] if one["name"] == "Cough")
+    told = ask(bob, "PATCH", f"{here}/findings/{cough['id']}", polarity="absent")
+    assert [(one["finding"]["id"], one["why"]) for one in told["gone"]] == [(cough["id"], "corrected by the clinician")]
+    assert [one["polarity"] for one in told["findings"] if one["name"] == "Cough"] == ["absent"]
+    told = ask(bob, "DELETE", f"{here}/findings/{weight['id']}")
+    assert "weight" not in {one["name"] for one in told["findings"]}
+    assert len(told["gone"]) == 2
+    ask(bob, "DELETE", f"{here}/findings/f99", 404)
+    ask(bob, "PATCH", f"{here}/findings/{cough['id']}", 404, polarity="present")
+
+
+def test_a_record_is_read_only_with_consent_which_is_kept(knock: Knock) -> None:
+    cho = knock("cho")
+    refused = ask(cho, "POST", "", 422, bundle=BUNDLE)
+    assert "consent" in refused["detail"]
+    assert "Nothing is sent anywhere" in refused["detail"]
+    made = ask(cho, "POST", "", 201, bundle=BUNDLE, consent=True)
+    assert made["consent"]["source"] == "the record that was sent"
+    known = {(one["category"], one["name"], one["unit"], one["by"]) for one in made["findings"]}
+    assert ("allergy", "amoxicillin", None, "record") in known
+    assert ("demographic", "sex", "male", "record") in known
+    ask(cho, "POST", "", 403, vault="any", consent=True)
+    ask(cho, "POST", "", 422, bundle={"resourceType": "Patient"}, consent=True)
+
+
+def test_pregnancy_beside_a_record_that_says_male_is_asked_about_and_not_used(knock: Knock) -> None:
+    eve = knock("eve")
+    here = f"/{ask(eve, 'POST', '', 201, bundle=BUNDLE, consent=True)['id']}"
+    told = ask(eve, "POST", f"{here}/messages", text="Fever for two days, 20 weeks pregnant.")
+    assert "The record says male, and a pregnancy was said" in told["question"]["text"]
+    assert told["patient"]["is_pregnant"] is None
+    assert (
+        "Settle this first" in ask(eve, "PUT", f"{here}/differentials", 422, entered=[{"condition": "Flu"}])["detail"]
+    )
+
+
+def test_nobody_sees_or_changes_the_consult_of_another(knock: Knock) -> None:
+    dan, fay, ray = knock("dan"), knock("fay"), knock("ray", Role.READER)
+    here = f"/{ask(dan, 'POST', '', 201)['id']}"
+    ask(fay, "GET", here, 404)
+    ask(fay, "POST", f"{here}/messages", 404, text="hello")
+    assert ask(fay, "GET", "") == {"consults": []}
+    ask(ray, "GET", "", 403)
