@@ -35,6 +35,7 @@ from citewell.api.routes import (
     chat,
     chat_pages,
     check_pages,
+    consult,
     conversations,
     desk_pages,
     documents,
@@ -79,6 +80,7 @@ API = (
     chat,
     vaults,
     records,
+    consult,
     people,
     status,
 )
