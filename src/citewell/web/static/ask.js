@@ -97,10 +97,24 @@ async function ask(question, turn) {
   button.textContent = "Ask";
 }
 
+// A conversation stays in the journey it began in: what could be chosen is only told from now on.
+function settle() {
+  const picker = document.querySelector("form.journey");
+  if (!picker) return;
+  const chosen = picker.elements.journey.selectedOptions[0];
+  const line = document.createElement("p");
+  const name = document.createElement("b");
+  line.className = "journey";
+  name.textContent = chosen.value ? chosen.textContent : "for everyone";
+  line.append("Journey ", name);
+  picker.replaceWith(line);
+}
+
 function start(question) {
   document.body.className = "with-panel asking";
   document.querySelector("main > h1").classList.add("unseen");
-  document.querySelectorAll("main > .examples, main > .notice, main > .journey.choose").forEach((one) => one.remove());
+  document.querySelectorAll("main > .examples, main > .notice, main > .about-journey").forEach((one) => one.remove());
+  settle();
   document.getElementById("last")?.removeAttribute("id");
   const turn = new Turn(question, JSON.parse(form.dataset.verdicts), JSON.parse(form.dataset.confidence), form.dataset.sources);
   turns.append(turn.element);
