@@ -8,9 +8,11 @@ from pathlib import Path
 import pytest
 
 from citewell.adapters.embedding.minilm import MiniLM
-from citewell.assistants.guidelines.classify import Loaded, Sorted, classify, spelled
+from citewell.assistants.guidelines.chat_cues import spelled
+from citewell.assistants.guidelines.classify import Sorted, classify
 from citewell.assistants.guidelines.examples import examples, nearness
 from citewell.assistants.guidelines.guideline import Guideline
+from citewell.assistants.guidelines.loaded import Loaded
 from citewell.assistants.guidelines.tables import rows
 
 HERE = Path(__file__).parent
@@ -53,6 +55,33 @@ def test_fresh_messages_are_mostly_right_and_no_emergency_is_missed(sort: Sort, 
     found = wrong(sort, name)
     assert len(found) <= 8, found
     assert [one for one in found if one[0] == "safety_urgent"] == []
+
+
+def test_no_emergency_in_lay_words_is_missed(sort: Sort) -> None:
+    found = [(wanted, sort(message).needs_safety, message) for wanted, message in messages("chat_emergencies.tsv")]
+    assert [message for wanted, is_heard, message in found if wanted == "emergency" and not is_heard] == []
+    false_alarms = [message for wanted, is_heard, message in found if wanted == "none" and is_heard]
+    assert len(false_alarms) <= 12, false_alarms
+
+
+def test_a_guideline_on_one_disease_opens_no_door_to_the_treatment_of_others(
+    embedder: MiniLM, ng12: Guideline, ng136: Guideline
+) -> None:
+    near, loaded = nearness(embedder.embed, embedder.embed(examples()[1])), Loaded.of([ng12, ng136])
+
+    def wanted(message: str) -> str:
+        return classify(message, loaded, near=near).input_class
+
+    told = [(name, wanted(message), message) for name, message in messages("chat_messages_reviewed.tsv")]
+    assert [one for one in told if one[0] != one[1]] == []
+    assert wanted("Which drug is offered at step 2 of hypertension?") == "proceed"
+    assert wanted("Should amlodipine be started for high blood pressure?") == "proceed"
+
+
+def test_what_is_long_over_is_no_emergency_unless_it_is_harm_to_oneself(sort: Sort) -> None:
+    assert not sort("My aunt had a stroke years ago: does that matter for a bowel referral?").needs_safety
+    assert sort("I had a stroke years ago and today my arm has gone weak").needs_safety
+    assert sort("I tried to kill myself two years ago").needs_safety
 
 
 def test_no_message_of_the_tests_stands_in_a_table() -> None:

@@ -214,3 +214,12 @@ def test_half_a_guideline_says_what_is_missing(ng12_document: Document) -> None:
     kinds = {problem.kind for problem in found.problems}
     assert {"gap", "reference"} <= kinds
     assert any("section 1.16" in problem.message for problem in found.problems)
+
+
+def test_numbered_entries_of_a_table_of_functions_are_no_recommendations(shared_data: Path) -> None:
+    with pytest.raises(InputError, match="No numbered recommendations"):
+        read(document(("heading", "# Functions"), ("paragraph", "1.4.1 Access by a person to their own record")))
+    for name in ("who-blood-pressure-pregnancy.pdf", "fda-metformin.pdf"):
+        if (path := shared_data / "guidelines" / name).is_file():
+            with pytest.raises(InputError, match="No numbered recommendations"):
+                read(parsed(path))

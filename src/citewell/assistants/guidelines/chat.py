@@ -14,11 +14,12 @@ from typing import Any
 from citewell.answer.assemble import Budget, assemble
 from citewell.answer.finish import Asked, Frame, Judge, Policy, Verify, finish, refuse
 from citewell.answer.guard import is_suspicious
-from citewell.answer.stream import Done, Event, Working
+from citewell.answer.stream import Done, Event, Told, Working
 from citewell.assistants.guidelines.chat_search import Searched, hit, noted
 from citewell.assistants.guidelines.chat_words import Words
-from citewell.assistants.guidelines.classify import Loaded, Nearness, Sorted, classify, topics_covered
+from citewell.assistants.guidelines.classify import Nearness, Sorted, classify
 from citewell.assistants.guidelines.examples import Embed
+from citewell.assistants.guidelines.loaded import Loaded, topics_covered
 from citewell.assistants.guidelines.quality import limit, quality
 from citewell.assistants.guidelines.queries import Query, Rewrite, build_query, has_own_entity, named_plainly, rewritten
 from citewell.assistants.guidelines.quote import Quoter, whole, worth_quoting
@@ -77,10 +78,12 @@ class Chat:
             yield Done(refuse(turn.asked(Context(()), notes), told, judge=turn.judge()))
             return
         frame = _frame(turn, sorted_, searched)
+        yield from _told(frame)
         if not isinstance(self.writer, Quoter):
             if (yield from self._drafted(turn, searched, history, notes, frame)):
                 return
             frame = replace(frame, before=_joined(frame.before, turn.words.text("no_model")))
+            yield from _told(frame)
         yield from self._quoted(turn, searched, notes, frame)
 
     def setup(self) -> Mapping[str, Any]:
@@ -211,6 +214,12 @@ def _frame(turn: Turn, sorted_: Sorted, searched: Searched) -> Frame:
     return Frame(mark, before, after, reservation="limited evidence in the guideline" if is_weak else None)
 
 
+def _told(frame: Frame) -> Iterator[Event]:
+    """What comes first, before any rule is quoted: the way to care does not wait for a search."""
+    if frame.before:
+        yield Told(frame.before)
+
+
 def _speaking(books: Sequence[Book], sorted_: Sorted) -> Sequence[Book]:
     """The guidelines that speak of what is asked for; all of them where it is no matter that only some do."""
     fitting = [book for book in books if sorted_.topics <= topics_covered(_titles(book))]
@@ -226,7 +235,7 @@ def _unanswered(turn: Turn, sorted_: Sorted, searched: Searched) -> str | None:
     """What is said where too little was found; None where there is enough."""
     held = max((one.share for one in searched.found), default=0.0)
     is_matched = searched.quality == "sufficient" or (searched.quality == "weak" and held >= limit("share"))
-    if sorted_.input_class == "safety_urgent" and not is_matched:
+    if sorted_.input_class == "safety_urgent" and not is_matched and not sorted_.is_looked_up:
         return f"{turn.words.text('safety')}\n\n{turn.words.text('safety_asks')}"
     if searched.quality != "none":
         return None

@@ -3,19 +3,19 @@
 from __future__ import annotations
 
 import re
-import unicodedata
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, replace
 from functools import cache
 from typing import Literal
 
-from citewell.assistants.guidelines.entries import facts
-from citewell.assistants.guidelines.guideline import Guideline
-from citewell.assistants.guidelines.match import broader, mentions, units
+from citewell import vocabulary
+from citewell.assistants.guidelines.chat_cues import has, names, patterns, spelled, weight, without
+from citewell.assistants.guidelines.loaded import NOTHING, TOPICS, Loaded
+from citewell.assistants.guidelines.match import broader, mentions
 from citewell.assistants.guidelines.queries import goes_on, is_follow_up
 from citewell.assistants.guidelines.retrieve import RULE_ID
-from citewell.assistants.guidelines.tables import rows
 from citewell.assistants.guidelines.words_shared import focus, is_clinical, put_together
+from citewell.clinical import fold
 
 InputClass = Literal[
     "smalltalk",
@@ -26,8 +26,6 @@ InputClass = Literal[
     "needs_clarification",
     "proceed",
 ]
-TOPICS = ("treatment", "prognosis", "staging")
-"""What a guideline may or may not speak of; its title, headings and terms tell."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -41,92 +39,8 @@ class Sorted:
     """It asks for a diagnosis, which no answer gives."""
     topics: frozenset[str] = frozenset()
     """What it asks for that only some guidelines speak of."""
-
-
-@dataclass(frozen=True, slots=True)
-class Loaded:
-    """What the guidelines at hand speak of, as far as it tells messages apart."""
-
-    topics: frozenset[str] = frozenset()
-    terms: frozenset[str] = frozenset()
-    """What they define, in lower case."""
-    sites: frozenset[str] = frozenset()
-    findings: frozenset[str] = frozenset()
-    """The concepts of all findings that their criteria speak of."""
-
-    @classmethod
-    def of(cls, guidelines: Iterable[Guideline]) -> Loaded:
-        """Told of titles, headings, terms and sites."""
-        found = list(guidelines)
-        terms = [one.term for each in found for one in each.definitions]
-        titles = [each.title for each in found] + [rule.section for each in found for rule in each.rules]
-        sites = {rule.site.casefold() for each in found for rule in each.rules if rule.site}
-        phrases = {one.phrase for each in found for rule in each.rules for one in facts(rule).findings}
-        findings = {name for phrase in phrases for unit in units(phrase) if is_clinical(unit) for name in unit}
-        return cls(
-            topics_covered([*titles, *terms]),
-            frozenset(term.casefold() for term in terms),
-            frozenset(sites),
-            frozenset(findings),
-        )
-
-
-NOTHING = Loaded()
-
-
-@cache
-def _patterns(what: str) -> tuple[tuple[int, re.Pattern[str]], ...]:
-    return tuple(
-        (int(weight), re.compile(rf"(?<![\w&])(?:{pattern})(?![\w&])", re.IGNORECASE))
-        for name, weight, pattern in rows("chat_cues.tsv")
-        if name == what
-    )
-
-
-def has(what: str, text: str) -> bool:
-    """Whether a text has a cue of this kind."""
-    return any(pattern.search(text) for _, pattern in _patterns(what))
-
-
-def _weight(what: str, text: str) -> int:
-    """The weights of all cues of a kind that a text has, each kind of cue once."""
-    return sum(weight for weight, pattern in _patterns(what) if pattern.search(text))
-
-
-def _without(what: str, text: str) -> str:
-    for _, pattern in _patterns(what):
-        text = pattern.sub(" ", text)
-    return text
-
-
-_SHORT = (
-    (r"won[’']t", "will not"),
-    (r"can[’']?t\b(?! scan)", "cannot"),
-    (r"can not", "cannot"),
-    (r"shan[’']t", "shall not"),
-    (r"(\w)n[’']t", r"\1 not"),
-    (r"(\w)[’']m\b", r"\1 am"),
-    (r"(\w)[’']ve\b", r"\1 have"),
-    (r"(\w)[’']re\b", r"\1 are"),
-    (r"(\w)[’']ll\b", r"\1 will"),
-    (r"\b(it|that|this|what|who|where|how|there|he|she|something|let)[’']?s\b(?!\w)", r"\1 is"),
-    (r"\bdont\b", "do not"),
-    (r"\bim\b", "i am"),
-    (r"\bive\b", "i have"),
-    (r"\bwont\b", "will not"),
-)
-
-
-def spelled(message: str) -> str:
-    """A message as the cues have it: short forms in full, one space between words.
-
-    >>> spelled("It’s bad, I can't   breathe")
-    'it is bad, i cannot breathe'
-    """
-    text = " ".join(unicodedata.normalize("NFKC", message).casefold().split())
-    for short, full in _SHORT:
-        text = re.sub(short, full, text)
-    return text
+    is_looked_up: bool = False
+    """It names what can be looked up: its rules follow the way to care."""
 
 
 Nearness = Callable[[str], Mapping[InputClass, float]]
@@ -144,6 +58,10 @@ NOTABLE, CAUTION = 0.35, 0.05
 """From where on, and how much farther than the nearest, an emergency counts where no cue settles a message."""
 
 
+TOLD = 0.42
+"""From here on a complaint without a question that is nearest to an emergency is one."""
+
+
 def classify(
     message: str, loaded: Loaded = NOTHING, *, near: Nearness | None = None, is_answered: bool = False
 ) -> Sorted:
@@ -152,9 +70,10 @@ def classify(
     `is_answered` says that something was answered before, which a follow-up goes on from.
     """
     text = spelled(message)
-    is_own = has("own", _without("own not", text))
-    scope = _weight("scope", text)
-    if has("emergency", text) or has("unsafe", text):
+    is_own = has("own", without("own not", text))
+    scope = weight("scope", text)
+    is_over = has("long past", text) and not has("at present", text)
+    if has("self-harm", text) or has("unsafe", text) or (has("emergency", text) and not is_over):
         is_asked = scope >= STRONG and not is_own and has("in general", text) and not has("here and now", text)
         wants_diagnosis = has("self-diagnosis", text)
         return Sorted("proceed" if is_asked else "safety_urgent", needs_safety=True, wants_diagnosis=wants_diagnosis)
@@ -163,19 +82,24 @@ def classify(
         return Sorted("proceed" if asks else "safety_urgent", needs_safety=True, wants_diagnosis=not asks)
     if _is_small_talk(text):
         return Sorted("smalltalk")
-    by_cues, is_settled = _by_cues(Read.of(text, message, loaded, is_own=is_own), loaded)
+    read = Read.of(text, message, loaded, is_own=is_own)
+    by_cues, is_settled = _by_cues(read, loaded)
     is_settled |= by_cues.input_class == "proceed" and is_answered and goes_on(message)
-    return by_cues if near is None else _heard(by_cues, near(message), is_settled=is_settled, asks=scope >= STRONG)
+    return by_cues if near is None else _heard(read, by_cues, near(message), is_settled=is_settled)
 
 
-def _heard(by_cues: Sorted, nearness: Mapping[InputClass, float], *, is_settled: bool, asks: bool) -> Sorted:
+def _heard(read: Read, by_cues: Sorted, nearness: Mapping[InputClass, float], *, is_settled: bool) -> Sorted:
     """What cues say, unless the examples say otherwise where they may."""
     best = max(nearness, key=lambda one: nearness[one])
-    danger = nearness["safety_urgent"]
+    danger, asks = nearness["safety_urgent"], read.scope >= STRONG
     is_alarming = best == "safety_urgent" and danger >= ALARMING and not asks and not is_settled
     is_close = not is_settled and danger >= max(NOTABLE, nearness[best] - CAUTION) and by_cues.input_class != "proceed"
-    if is_alarming or is_close:
-        return replace(by_cues, input_class="safety_urgent", needs_safety=True)
+    is_told = by_cues.input_class == "proceed" and not read.scope and not read.has_age
+    is_nearest = best == "safety_urgent" and danger >= TOLD and is_told  # a complaint that asks for nothing
+    if is_alarming or is_nearest or (is_close and not asks):
+        return replace(by_cues, input_class="safety_urgent", needs_safety=True, is_looked_up=is_told)
+    if best == "safety_urgent" and asks:
+        return by_cues
     is_clear = nearness[best] >= LIKE and nearness[best] >= nearness[by_cues.input_class] + CLEARLY
     if is_settled or not is_clear:
         return by_cues
@@ -201,9 +125,9 @@ class Read:
     @classmethod
     def of(cls, text: str, message: str, loaded: Loaded, *, is_own: bool) -> Read:
         """Read once, asked often."""
-        scope, has_age, names_term = _weight("scope", text), _AGE.search(text) is not None, names(loaded.terms, text)
+        scope, has_age, names_term = weight("scope", text), _AGE.search(text) is not None, names(loaded.terms, text)
         is_specific = _is_specific(message) or names(loaded.sites, text)
-        plain = _without("vague", message)
+        plain = without("vague", message)
         names_finding = is_specific and any((unit | broader(unit)) & loaded.findings for unit in focus(plain))
         speaks = bool(mentions(message)) or is_specific or has_age or names_term or scope >= STRONG
         told = (scope, is_specific, speaks or has("vague", text), has_age, names_term, names_finding)
@@ -223,8 +147,29 @@ def _by_cues(read: Read, loaded: Loaded) -> tuple[Sorted, bool]:
 
 def _topics(read: Read) -> dict[str, int]:
     """What a message asks for that only some guidelines speak of, and how strongly."""
-    asked = _without("treatment not", read.text)
-    return {topic: weight for topic in TOPICS if (weight := _weight(topic, asked))}
+    asked = without("treatment not", read.text)
+    return {topic: found for topic in TOPICS if (found := weight(topic, asked))}
+
+
+def _is_foreign(read: Read, subject: frozenset[str]) -> bool:
+    """Whether a message names diseases, findings or medicines, and a guideline's words hold none of them."""
+    asked = read.message
+    for topic in TOPICS:
+        asked = without(topic, asked)
+    named = [unit for unit in focus(asked) if is_clinical(unit) or unit & _medicines()]
+    return bool(named) and not any((unit | broader(unit)) & subject for unit in named)
+
+
+@cache
+def _medicines() -> frozenset[str]:
+    """Names of medicines, as single words are compared."""
+    return frozenset(
+        fold(one)
+        for kind, name, *more in vocabulary.rows("drugs.tsv")
+        if kind == "drug"
+        for one in (name, *"|".join(more[1:]).split("|"))
+        if one and " " not in one
+    )
 
 
 def _of_health(read: Read, loaded: Loaded) -> tuple[Sorted, bool]:
@@ -232,29 +177,25 @@ def _of_health(read: Read, loaded: Loaded) -> tuple[Sorted, bool]:
     topics = _topics(read)
     wants_diagnosis = has("self-diagnosis", read.text)
     is_open = not read.is_specific and read.scope < STRONG
-    if sum(weight for topic, weight in topics.items() if topic not in loaded.topics) > read.scope:
+    covered = {topic for topic in topics if topic in loaded.topics and not _is_foreign(read, loaded.subjects[topic])}
+    if sum(asked for topic, asked in topics.items() if topic not in covered) > read.scope:
         return Sorted("medical_out_of_scope", topics=frozenset(topics)), True
     if wants_diagnosis and is_open:
         return Sorted("medical_out_of_scope", wants_diagnosis=True), True
     if has("vague", read.text) and is_open and (read.is_own or not read.has_age):
         return Sorted("needs_clarification"), True
-    is_asked = read.has_age or bool(topics.keys() & loaded.topics) or (read.names_term and not read.is_own)
+    is_asked = read.has_age or bool(covered) or (read.names_term and not read.is_own)
     is_named = read.is_specific and (read.scope >= STRONG or all(is_clinical(one) for one in focus(read.message)))
     is_named |= read.names_finding
     proceed = Sorted("proceed", wants_diagnosis=wants_diagnosis, topics=frozenset(topics))
     return proceed, read.is_clinical and (is_asked or is_named)
 
 
-def names(terms: Iterable[str], text: str) -> bool:
-    """Whether a text has one of these terms as whole words."""
-    return any(re.search(rf"(?<!\w){re.escape(one)}(?!\w)", text) for one in terms)
-
-
 def _is_small_talk(text: str) -> bool:
     """Whether a message says hello, thank you or goodbye and nothing else."""
     if not has("smalltalk", text):
         return False
-    return not re.search(r"\w", _without("smalltalk filler", _without("smalltalk", text)))
+    return not re.search(r"\w", without("smalltalk filler", without("smalltalk", text)))
 
 
 _AGE = re.compile(r"(?<!\w)(?:aged? \d|\d{1,3}[- ]year|(?:under|over|below|above) \d{1,3}s?)", re.IGNORECASE)
@@ -262,18 +203,8 @@ _AGE = re.compile(r"(?<!\w)(?:aged? \d|\d{1,3}[- ]year|(?:under|over|below|above
 
 def _is_specific(message: str) -> bool:
     """Whether a message names a finding, a test or a disease that can be looked up; “tired” and “cancer” are none."""
-    plain = _without("vague", message)
+    plain = without("vague", message)
     names = [*(one.concept.name for one in mentions(plain)), *(name for name, _ in put_together(plain))]
-    vague = _patterns("vague name")
+    vague = patterns("vague name")
     is_named = any(not any(pattern.fullmatch(name) for _, pattern in vague) for name in names)
     return is_named or RULE_ID.search(message) is not None
-
-
-def topics_covered(titles: Iterable[str]) -> frozenset[str]:
-    """What guidelines speak of, by their titles, headings and terms.
-
-    >>> sorted(topics_covered(["Treating and monitoring hypertension"]))
-    ['treatment']
-    """
-    told = list(titles)
-    return frozenset(topic for topic in TOPICS if any(has(f"covers {topic}", one) for one in told))

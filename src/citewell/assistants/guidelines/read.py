@@ -7,7 +7,7 @@ import re
 from citewell.assistants.guidelines.guideline import Definition, Guideline
 from citewell.assistants.guidelines.parse_rules import Terms, parse_rules
 from citewell.assistants.guidelines.problems import problems
-from citewell.assistants.guidelines.read_rules import read_passages
+from citewell.assistants.guidelines.read_rules import Passage, read_passages
 from citewell.assistants.guidelines.read_symptoms import read_symptoms
 from citewell.errors import InputError
 from citewell.types import Document
@@ -24,7 +24,7 @@ FRONT_CHARACTERS = 1_500
 def read(document: Document) -> Guideline:
     """One document, one guideline; a document without numbered recommendations is refused."""
     passages = read_passages(document)
-    if not passages:
+    if not any(_recommends(one) for one in passages):
         raise InputError(
             "No numbered recommendations (1.1.1, 1.1.2, …) were found in this file. Add a guideline that numbers them, "
             "or add the file as a document with `citewell add`."
@@ -43,6 +43,11 @@ def read(document: Document) -> Guideline:
         definitions=definitions,
         problems=problems(document, rules, symptoms),
     )
+
+
+def _recommends(passage: Passage) -> bool:
+    """Whether it is a sentence: the numbered entries of a table or of a list of functions are none."""
+    return passage.date is not None or passage.text.rstrip(')”"’ ').endswith((".", "!", "?"))
 
 
 def read_definitions(document: Document) -> tuple[Definition, ...]:
