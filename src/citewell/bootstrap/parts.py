@@ -26,7 +26,11 @@ def make_library(settings: Settings) -> SqlLibrary:
 
     make_home(settings.home)
     engine = open_postgres(settings.database_url.get_secret_value())
-    refuse_unfinished(engine)
+    try:
+        refuse_unfinished(engine)
+    except BaseException:
+        engine.dispose()
+        raise
     return SqlLibrary(settings.home / "library", engine=engine)
 
 
