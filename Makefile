@@ -10,7 +10,7 @@ export PIP_DISABLE_PIP_VERSION_CHECK = 1
 .PHONY: help run test check format lint types contracts fast thorough faults bench samples vocabulary screenshot system audit docs clean
 
 help: ## Say what each target does
-	@grep -hE '^[a-z]+:.*##' $(MAKEFILE_LIST) | awk -F ':.*## ' '{printf "  %-12s %s\n", $$1, $$2}'
+	@grep -hE '^[a-z-]+:.*##' $(MAKEFILE_LIST) | awk -F ':.*## ' '{printf "  %-14s %s\n", $$1, $$2}'
 
 run: .venv/run ## Install, load the sample library, serve the web app and print its link
 	@$(BIN)/citewell --home "$(HOME_FOLDER)" serve --samples --port $(PORT)
@@ -45,6 +45,12 @@ thorough: .venv/dev ## Hold the API to its schema with ten times as many cases a
 
 faults: .venv/dev ## kill -9 a writer 200 times
 	CITEWELL_KILLS=200 $(BIN)/python -m pytest -q tests/faults
+
+faults-workers: .venv/dev ## kill -9 web server, worker and Redis in turn for 25 minutes while documents come in
+	CITEWELL_FAULT_S=1500 $(BIN)/python -m pytest -q --timeout 1790 tests/faults/test_workers.py
+
+faults-many: .venv/dev ## 10,000 documents queued while workers are killed every few seconds; result in bench/results
+	$(BIN)/python -m tests.faults.many --json bench/results/many.json
 
 bench: .venv/dev ## All benches; results in bench/results
 	$(BIN)/python bench/quality/retrieval.py --data $(SHARED)/scifact --json bench/results/retrieval.json

@@ -138,12 +138,15 @@ def run_part(app: App, part: Part, *, processes: int) -> None:
 
 
 def _serve(settings: Settings, processes: int) -> None:
-    """Serve nudges; every process of the pool opens the library for itself."""
+    """Serve nudges; every process of the pool opens the library for itself, with modules loaded once for all."""
+    from citewell.adapters.embedding import tokenizer  # noqa: F401
+    from citewell.adapters.parsers import all_parsers  # noqa: F401
     from citewell.adapters.queue.celery import run_pool
     from citewell.bootstrap import build
 
     def make_work() -> Callable[[], bool]:
         worker = make_worker(build(settings))
+        threading.Thread(target=worker.keep_looking_round, name="beats", daemon=True).start()
         return worker.work
 
     assert settings.broker_url is not None

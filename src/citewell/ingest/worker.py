@@ -125,6 +125,14 @@ class Worker:
             self._beat(None)
             self._library.switch_when_whole(self._reader.embedder.fingerprint)
 
+    def keep_looking_round(self) -> None:
+        """The same for as long as the process lives: for one that waits to be called."""
+        while not self._stopping.wait(IDLE_S):
+            try:
+                self.look_round()
+            except Exception as error:
+                log.warning("queue cannot be looked at: %s", type(error).__name__)
+
     def _beat(self, document_id: str | None) -> None:
         self._beat_at = time.monotonic()
         embedder = self._reader.embedder.fingerprint

@@ -16,7 +16,7 @@ QUEUE = "citewell"
 LOST_S = 10.0
 """So long a broker that did not answer is left alone."""
 CONNECT_S = 2.0
-AT_ONCE = 50
+AT_ONCE = 20
 """Documents that one nudge leads to at most; then the next process may have a turn."""
 
 
@@ -96,4 +96,4 @@ def run_pool(url: str, *, processes: int, make_work: Callable[[], Callable[[], b
 
     app.task(name=TASK)(work)
     quiet = ["--without-gossip", "--without-mingle", "--without-heartbeat"]
-    app.worker_main(["worker", "--loglevel=WARNING", f"--concurrency={processes}", "-Q", QUEUE, *quiet])
+    app.worker_main(["--quiet", "worker", "--loglevel=WARNING", f"--concurrency={processes}", "-Q", QUEUE, *quiet])

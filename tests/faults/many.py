@@ -1,0 +1,107 @@
+"""10,000 small documents queued while worker processes are killed every few seconds: none stuck, none read twice.
+
+The next kill waits until something was read since the last one: on a slow machine a process takes a while to start.
+
+python -m tests.faults.many [--documents 10000] [--json FILE]
+"""
+
+from __future__ import annotations
+
+import argparse
+import json
+import random
+import tempfile
+import threading
+import time
+from collections import Counter
+from pathlib import Path
+
+from sqlalchemy import func, select
+
+from citewell.adapters.store.library import SqlLibrary
+from citewell.adapters.store.schema import document_history
+from citewell.types import Filing, Scope, Source, State
+from tests.faults.network import Network
+
+OWNER = Scope.owner("local")
+EVERY_S = 4.0
+LIMIT_S = 3_000.0
+
+
+def fill(path: Path, documents: int, filled: threading.Event) -> None:
+    """Queue the documents, as a server would."""
+    library = SqlLibrary(path)
+    for number in range(documents):
+        source = Source(f"Note {number}\n\nTake {number} mg once daily.".encode(), f"{number}.txt")
+        library.enqueue(source, filing=Filing(), scope=OWNER)
+    library.close()
+    filled.set()
+
+
+def run(documents: int) -> dict[str, float]:
+    """Fill the queue, kill, wait for its end, and count."""
+    chance, kills = random.Random(3), Counter[str]()
+    with tempfile.TemporaryDirectory() as home, Network(Path(home)) as network:
+        path = Path(home) / "library.sqlite"
+        library = SqlLibrary(path)
+        filled = threading.Event()
+        threading.Thread(target=fill, args=(path, documents, filled), daemon=True).start()
+        started = time.monotonic()
+        network.start("redis", "serve", "sweep")
+        done = 0
+        while time.monotonic() - started < LIMIT_S:
+            time.sleep(EVERY_S)
+            states = library.status(OWNER).states
+            left = states[State.PENDING] + states[State.QUEUED] + states[State.PROCESSING]
+            print(f"{time.monotonic() - started:6.0f} s {left:6d} wait, {states[State.COMPLETED]:6d} done", flush=True)
+            if filled.is_set() and not left:
+                break
+            if states[State.COMPLETED] == done:  # those killed last are still starting
+                continue
+            done = states[State.COMPLETED]
+            victim = chance.choice(["child", "child", "child", "serve", "sweep"])
+            kills[victim] += 1
+            if victim == "child":
+                network.kill_child("serve", chance)
+            else:
+                network.kill(victim)
+                network.start(victim)
+        took_s = time.monotonic() - started
+        result = counted(library, documents) | {"kills": kills.total(), "minutes": took_s / 60}
+        library.close()
+    return result
+
+
+def counted(library: SqlLibrary, documents: int) -> dict[str, float]:
+    """What became of them."""
+    entries = library.entries(OWNER)
+    completed = document_history.c.change == "completed"
+    often = select(func.count()).where(completed).group_by(document_history.c.document_id)
+    with library.engine.connect() as connection:
+        times = list(connection.execute(often).scalars())
+    return {
+        "documents": documents,
+        "completed": sum(entry.state is State.COMPLETED for entry in entries),
+        "failed": sum(entry.state is State.FAILED for entry in entries),
+        "stuck": sum(entry.state not in (State.COMPLETED, State.FAILED) for entry in entries),
+        "lost": documents - len(entries),
+        "read_twice": sum(count > 1 for count in times),
+        "problems": len(library.verify().problems),
+    }
+
+
+def main() -> None:
+    """Run, print, write JSON."""
+    parser = argparse.ArgumentParser(description=__doc__)
+    parser.add_argument("--documents", type=int, default=10_000)
+    parser.add_argument("--json", type=Path)
+    options = parser.parse_args()
+    result = run(options.documents)
+    for name, value in result.items():
+        print(f"{name:>12} {value:,.1f}")
+    if options.json:
+        options.json.write_text(json.dumps(result, indent=2) + "\n")
+
+
+if __name__ == "__main__":
+    main()

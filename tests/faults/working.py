@@ -1,0 +1,33 @@
+"""One process of a clinic network over a library whose vectors are hashes: a web server or a part of a worker."""
+
+from __future__ import annotations
+
+import sys
+from pathlib import Path
+
+from pydantic import SecretStr
+
+import citewell.bootstrap.app
+from citewell.api.serve import bind, run
+from citewell.bootstrap import build
+from citewell.bootstrap.workers import run_part
+from citewell.config import Settings
+from tests.faults.churn import Hashes
+
+TOKEN = "a-token-for-faults"
+PROCESSES = 2
+
+
+def main(part: str, home: str, broker: str, port: int) -> None:
+    """Do one part until killed."""
+    citewell.bootstrap.app.make_embedder = lambda _settings: Hashes()  # type: ignore[attr-defined,assignment]
+    settings = Settings(home=Path(home), broker_url=SecretStr(broker) if broker else None)
+    with build(settings) as app:
+        if part == "web":
+            run(app, bind("127.0.0.1", port), token=TOKEN)
+        else:
+            run_part(app, part, processes=PROCESSES)  # type: ignore[arg-type]
+
+
+if __name__ == "__main__":
+    main(sys.argv[1], sys.argv[2], sys.argv[3], int(sys.argv[4]))
