@@ -128,6 +128,15 @@ def test_french_and_german_that_nothing_was_tuned_on_do_not_get_worse() -> None:
     assert sum(one == ("no", True) for one in found) == 0
 
 
+@pytest.mark.parametrize(("name", "most_alarms"), [("again", 3), ("kept", 7)])  # 2 and 6 here
+def test_two_more_sets_are_all_found_with_no_more_false_alarms(name: str, most_alarms: int, near: Nearness) -> None:
+    rows_ = table(f"records_emergencies_{name}.tsv")
+    found = [(wanted, words, find_emergency(words, near=near) is not None) for wanted, _, words in rows_]
+    assert [words for wanted, words, is_found in found if wanted == "yes" and not is_found] == []
+    alarms = [words for wanted, words, is_found in found if wanted == "no" and is_found]
+    assert len(alarms) <= most_alarms, alarms
+
+
 def test_examples_raise_few_alarms_on_questions_and_none_on_what_is_denied(near: Nearness) -> None:
     names = ("records_questions.tsv", "records_questions_fresh.tsv", "records_questions_unseen.tsv")
     asked = [row[-1] for name in names for row in table(name)]

@@ -55,6 +55,12 @@ def test_the_filter_does_not_get_worse_on_sentences_it_was_never_tuned_on() -> N
     assert (len(slipped) <= 7, len(alarmed) <= 1) == (True, True), (slipped, alarmed)
 
 
+def test_two_more_sets_are_caught_with_one_false_alarm_each() -> None:
+    for name in ("again", "kept"):
+        slipped, alarmed = missed(table(f"records_sentences_{name}.tsv"))
+        assert (slipped, len(alarmed)) == ([], 1), alarmed
+
+
 def test_french_and_german_are_filtered_too() -> None:
     assert missed(table("records_sentences_other_languages.tsv")) == ([], [])
 

@@ -118,6 +118,8 @@ def _sensed(text: str, near: Nearness) -> Emergency | None:
     asks = max(weight for kind, weight in sums.items() if kind is not Kind.SYMPTOM) >= ASKS
     if text.rstrip().endswith("?") or (asks and not sums[Kind.SYMPTOM]):
         return None
+    if any(_context(name).search(part) for name in ("relief", "paper") for part in _parts(text)):
+        return None
     nearby = {name: found.nearest for name, found in near(text).items()}
     danger = max(nearby["emergency"], nearby["suicide"])
     others = max(cosine for name, cosine in nearby.items() if name not in ("emergency", "suicide"))
