@@ -8,7 +8,7 @@ from typing import Literal
 from pydantic import Field, SecretStr
 from pydantic_settings import BaseSettings, SettingsConfigDict
 
-from citewell.types import Limits
+from citewell.types import Limits, Role
 
 
 class Settings(BaseSettings):
@@ -70,6 +70,11 @@ class Settings(BaseSettings):
     allowed_models: tuple[str, ...] = Field(
         default=(), description='Models allowed besides the built-in list, as a JSON list of "name=window/reply".'
     )
+    entailment: Path | None = Field(
+        default=None,
+        description="Folder of a local entailment model that is asked last of every sentence that is checked: `model.onnx`, "
+        "`tokenizer.json` and `config.json`; none unless named.",
+    )
     admin_email: str | None = Field(default=None, description="Who gets questions that have no owner.")
     confidence_threshold: float = Field(default=0.6, ge=0, le=1, description="Below this a question is routed.")
     context_chunks: int = Field(default=5, ge=1, le=50, description="Passages that an answer may rest on.")
@@ -91,6 +96,28 @@ class Settings(BaseSettings):
         default=(), description="Names under which a proxy makes `serve` known, as a JSON list."
     )
     is_https: bool = Field(default=False, description="Reached over TLS only: cookies are marked Secure.")
+    oidc_issuer: str | None = Field(
+        default=None, description="Address of an OpenID Connect provider that signs people in beside passwords."
+    )
+    oidc_client_id: str = Field(default="citewell", description="Name under which the provider knows this server.")
+    oidc_client_secret: SecretStr | None = Field(default=None, description="Secret that goes with that name.")
+    oidc_label: str = Field(default="your organisation", description="What the sign-in page calls the provider.")
+    oidc_role_claim: str = Field(
+        default="roles", description="Claim that says what somebody may do; dots lead to inner claims."
+    )
+    oidc_roles: dict[str, Role] = Field(
+        default={},
+        description='Role for each value of that claim, as JSON: {"nurses": "member", "library": "editor"}. Whoever '
+        "has none of them is not let in.",
+    )
+    oidc_tags_claim: str | None = Field(
+        default=None, description="Claim whose values are a person's tags; unset: tags are set on the Admin page."
+    )
+    oidc_back: str | None = Field(
+        default=None,
+        description="Address under which browsers reach this server, as `https://citewell.example`; needed behind a "
+        "proxy.",
+    )
     requests_per_minute: int = Field(default=3_000, ge=1, description="Requests that one user or key may send.")
     asks_per_minute: int = Field(default=600, ge=1, description="Questions and checks that one user or key may send.")
     sign_ins_per_quarter: int = Field(

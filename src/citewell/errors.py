@@ -10,6 +10,7 @@ CitewellError
 ├── NotFound                 no such thing in this scope
 ├── ScopeRefused             a scope without a tenant, or a tag the caller may not use
 ├── ChangedMeanwhile         somebody else changed it since it was read
+├── SignInRefused            a sign-in provider's word was not enough
 ├── EmbedderMismatch         vectors of two embedders would be mixed
 ├── EditConflict             somebody else changed it meanwhile
 ├── TookTooLong              work went on for longer than its size allows
@@ -77,6 +78,10 @@ class NotFound(CitewellError):
 
 class ScopeRefused(CitewellError):
     """A scope without a tenant, or with a tag that the caller may not use."""
+
+
+class SignInRefused(CitewellError):
+    """What a sign-in provider said was not enough to let somebody in."""
 
 
 class ChangedMeanwhile(CitewellError):

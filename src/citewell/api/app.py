@@ -47,6 +47,7 @@ from citewell.api.routes import (
     journeys,
     library_pages,
     lifecycle,
+    oidc_pages,
     people,
     people_pages,
     records,
@@ -104,6 +105,7 @@ PAGES = (
     records_settings_pages,
     library_pages,
     sign_in_pages,
+    oidc_pages,
 )
 STATIC = Path(web.__file__).parent / "static"
 

@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+import base64
 import hashlib
 import hmac
 import ipaddress
+import time
 from collections.abc import Collection
 from urllib.parse import urlsplit
 
@@ -35,6 +37,19 @@ class Keys:
     def is_session(self, given: str | None) -> bool:
         """Whether this is a session that the token opened."""
         return is_equal(given, self.session)
+
+    def sealed(self, text: str, *, lasts_s: int) -> str:
+        """A text that a browser may carry for a while but cannot change; it can read it."""
+        body = base64.urlsafe_b64encode(f"{int(time.time()) + lasts_s} {text}".encode()).decode()
+        return f"{body}.{self._derived(f'sealed {body}')}"
+
+    def opened(self, given: str | None) -> str | None:
+        """What was sealed, or None where it was changed or its time is over."""
+        body, _, mark = (given or "").partition(".")
+        if not is_equal(mark, self._derived(f"sealed {body}")):
+            return None
+        ends_at, _, text = base64.urlsafe_b64decode(body).decode().partition(" ")
+        return text if time.time() < int(ends_at) else None
 
     def csrf_of(self, session: str) -> str:
         """What forms made for a session carry; of no use to any other session."""

@@ -30,6 +30,7 @@ STATUS: dict[type[Exception], HTTPStatus] = {
     errors.TooLarge: HTTPStatus.REQUEST_ENTITY_TOO_LARGE,
     errors.NotFound: HTTPStatus.NOT_FOUND,
     errors.ScopeRefused: HTTPStatus.FORBIDDEN,
+    errors.SignInRefused: HTTPStatus.UNAUTHORIZED,
     errors.ChangedMeanwhile: HTTPStatus.CONFLICT,
     errors.EmbedderMismatch: HTTPStatus.CONFLICT,
     errors.EditConflict: HTTPStatus.CONFLICT,
@@ -129,12 +130,12 @@ def _logged(error: Exception) -> str:
     return reference
 
 
-def answer(path: str, problem: Problem) -> Response:
-    """The problem as the asker can read it."""
+def answer(path: str, problem: Problem, *, provider: str | None = None) -> Response:
+    """The problem as the asker can read it; where they must sign in, also through the provider of that name."""
     if path.startswith(FOR_PROGRAMS):
         response: Response = JSONResponse(problem_json(problem), status_code=problem.status, media_type=PROBLEM)
     else:
-        response = page(_template(path, problem), status=problem.status, problem=problem, next=path)
+        response = page(_template(path, problem), status=problem.status, problem=problem, next=path, provider=provider)
     if problem.status is HTTPStatus.UNAUTHORIZED and path.startswith(FOR_PROGRAMS):
         response.headers["WWW-Authenticate"] = "Bearer"
     if problem.retry_after_s is not None:
@@ -163,7 +164,7 @@ def install(site: FastAPI) -> None:
     """Answer every expected error of the site; the guard answers the unexpected ones."""
 
     async def handle(request: Request, error: Exception) -> Response:
-        return answer(request.url.path, problem_of(error))
+        return answer(request.url.path, problem_of(error), provider=request.app.state.site.provider_label)
 
     for kind in (errors.CitewellError, Refused, RequestValidationError, HTTPException):
         site.add_exception_handler(kind, handle)

@@ -25,6 +25,8 @@ SAFE_METHODS = frozenset({"GET", "HEAD"})
 HEALTH = "/api/v1/health"
 OPEN_PATHS = ("/static/", HEALTH, "/favicon.ico")
 SIGN_IN = "/sign-in"
+PROVIDER, PROVIDER_DONE = f"{SIGN_IN}/provider", f"{SIGN_IN}/provider/done"
+SIGN_IN_PATHS = frozenset({SIGN_IN, PROVIDER, PROVIDER_DONE})
 CSRF_HEADER = "x-csrf-token"
 
 HEADERS = {
@@ -95,14 +97,15 @@ class Guard:
             if begun:
                 # The status is out already; ending the connection is all that can still be said.
                 raise ConnectionResetError("an answer broke off") from None
-            await answer(scope["path"], problem)(scope, receive, send_with_headers)
+            told = answer(scope["path"], problem, provider=self._site.provider_label)
+            await told(scope, receive, send_with_headers)
 
     async def _looked_at(self, asked: HTTPConnection) -> Response | None:
         """The answer to a request that goes no further, or None."""
         path, method, hosts = asked.scope["path"], asked.scope["method"], asked.headers.getlist("host")
         if len(hosts) != 1 or not is_own_host(hosts[0], self._host, self._names):
             raise Refused(WRONG_HOST)
-        if method in SAFE_METHODS and (path.startswith(OPEN_PATHS) or path == SIGN_IN):
+        if method in SAFE_METHODS and (path.startswith(OPEN_PATHS) or path in SIGN_IN_PATHS):
             if path.startswith(HEALTH):
                 asked.scope[VISITOR] = await self._visitor(asked)  # administrators are told more
             return None

@@ -10,12 +10,15 @@ from collections.abc import Callable, Hashable
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import suppress
 from dataclasses import dataclass
+from functools import cached_property
 from typing import Annotated, Any, TypeVar
 
 from fastapi import Depends, Request
 from fastapi.responses import HTMLResponse
 from starlette.responses import Response
 
+from citewell.adapters.oidc.provider import Provider
+from citewell.adapters.store.identities import SqlIdentities
 from citewell.answer.desk import Desk
 from citewell.api.auth import Keys
 from citewell.api.errors import Refused
@@ -79,6 +82,7 @@ class Site:
         self.app = app
         self.keys = keys
         self.people = app.people
+        self.identities = SqlIdentities(app.library.engine, app.library.path, app.people)
         self.metrics = Metrics()
         settings = app.settings
         self.requests = Allowance(settings.requests_per_minute)
@@ -101,6 +105,24 @@ class Site:
         self._opened = Recent(OPENED_DOCUMENTS)
         self._images = Recent(PAGE_IMAGES)
         self._counts = Recent(256)
+
+    @cached_property
+    def provider(self) -> Provider:
+        """Who signs people in besides us."""
+        settings = self.app.settings
+        if settings.oidc_issuer is None:
+            raise NotFound("No sign-in provider is set up here. Sign in with a password.")
+        secret = settings.oidc_client_secret
+        return Provider(
+            settings.oidc_issuer,
+            client_id=settings.oidc_client_id,
+            client_secret=secret.get_secret_value() if secret else None,
+        )
+
+    @property
+    def provider_label(self) -> str | None:
+        """What the sign-in page calls the provider; None without one."""
+        return self.app.settings.oidc_label if self.app.settings.oidc_issuer else None
 
     # ------------------------------------------------------------------------------------------------ life
 

@@ -157,6 +157,12 @@ class SqlPeople:
         with reading(self._engine, self._path) as connection:
             return self._user(connection, self._query(tenant).where(users.c.id == user_id))
 
+    def names(self, user_ids: Iterable[str], *, tenant: str) -> dict[str, str]:
+        """What users of a tenant are called, by id."""
+        query = select(users.c.id, users.c.name).where(users.c.tenant == tenant, users.c.id.in_(list(user_ids)))
+        with reading(self._engine, self._path) as connection:
+            return {row.id: row.name for row in connection.execute(query)}
+
     def by_email(self, email: str, *, tenant: str) -> User:
         """The user of a tenant with this e-mail address."""
         with reading(self._engine, self._path) as connection:
@@ -178,13 +184,17 @@ class SqlPeople:
         known = row.password_hash if row is not None and row.is_active else None
         if not self._matches(known, password) or row is None:
             return None
+        return self.user(row.id, tenant=tenant), self.open_session(row.id)
+
+    def open_session(self, user_id: str) -> str:
+        """A new session's token, for a user who has shown who they are."""
         token = secrets.token_urlsafe(32)
+        ends_at = now() + timedelta(hours=SESSION_HOURS)
+        made = {"token_hash": hashed(token), "user_id": user_id, "made_at": now(), "ends_at": ends_at}
         with writing(self._engine, self._path) as connection:
             connection.execute(delete(sessions).where(sessions.c.ends_at < now()))
-            ends_at = now() + timedelta(hours=SESSION_HOURS)
-            made = {"token_hash": hashed(token), "user_id": row.id, "made_at": now(), "ends_at": ends_at}
             connection.execute(insert(sessions).values(**made))
-            return self._made(connection, row), token
+        return token
 
     def by_session(self, token: str) -> User | None:
         """Who holds this session, while it lasts."""

@@ -26,9 +26,9 @@ WRONG = Problem(
 
 
 @router.get(SIGN_IN)
-def sign_in_page() -> Response:
+def sign_in_page(site: Here) -> Response:
     """The form."""
-    response = answer(SIGN_IN, NO_ENTRY)
+    response = answer(SIGN_IN, NO_ENTRY, provider=site.provider_label)
     response.status_code = HTTPStatus.OK
     return response
 
