@@ -109,9 +109,11 @@ def impact(frequencies: Scores, lengths: Scores, mean: float, tuning: Tuning) ->
 
 def _telling(present: Scores | Integers, chunk_count: int, tuning: Tuning) -> NDArray[np.bool_]:
     """Which terms are worth scoring: those that occur, without the very common ones when rarer ones remain."""
-    occurs = present > 0
+    occurs: NDArray[np.bool_] = present > 0
+    if chunk_count <= tuning.common_above_chunks:
+        return occurs
     rare = occurs & (present <= tuning.common_share * chunk_count)
-    return rare if chunk_count > tuning.common_above_chunks and rare.any() else occurs
+    return rare if rare.any() else occurs
 
 
 def _find(part: Part, keys: NDArray[np.uint64]) -> Places:

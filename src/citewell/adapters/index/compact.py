@@ -125,8 +125,11 @@ def _highest(scores: Scores, count: int) -> list[int]:
     >>> _highest(np.array([1.0, 3.0, 2.0, 3.0, 3.0]), 2)
     [1, 3]
     """
-    places = np.arange(len(scores))
-    if 0 < count < len(scores):
-        places = np.flatnonzero(scores >= np.partition(scores, -count)[-count])
-    order: list[int] = places[np.argsort(-scores[places], kind="stable")][:count].tolist()
+    if not 0 < count < len(scores):
+        every: list[int] = (-scores).argsort(kind="stable")[:count].tolist()
+        return every
+    parted = scores.copy()
+    parted.partition(-count)
+    (places,) = (scores >= parted[-count]).nonzero()
+    order: list[int] = places[(-scores[places]).argsort(kind="stable")][:count].tolist()
     return order

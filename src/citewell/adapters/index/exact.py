@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 import threading
 from collections import OrderedDict
 from collections.abc import Mapping, Sequence
@@ -194,7 +195,8 @@ def _checked(vector: Vector, dimensions: set[int]) -> Vector:
             "`citewell evidence reingest` to embed every document with the one in the settings."
         )
     vector = np.ascontiguousarray(vector, dtype=np.float32)
-    return vector if np.isfinite(vector).all() else np.zeros_like(vector)
+    # A sum of squares that is a number has no part that is none.
+    return vector if math.isfinite(vector @ vector) or np.isfinite(vector).all() else np.zeros_like(vector)
 
 
 def _best(scores: Sequence[Scores], limit: int) -> list[Integers]:

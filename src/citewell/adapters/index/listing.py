@@ -25,15 +25,14 @@ class Passages:
 
     def listed(self, dense: list[int], lexical: list[int]) -> list[Candidate]:
         """Those in the dense order, then the others of the lexical one, each with its ranks."""
-        nearest = frozenset(dense)
-        order = dense + [place for place in lexical if place not in nearest]
         ranks = dict(zip(lexical, count(1), strict=False))
+        near_ranks = [ranks.pop(place, None) for place in dense]
+        places = np.array([*dense, *ranks], dtype=np.int64)
         columns = (self.generations, self.chunks, self.cosines, self.scores)
-        places = np.array(order, dtype=np.int64)
         rows = zip(
             *(column.take(places).tolist() for column in columns),
             chain(range(1, len(dense) + 1), repeat(None)),
-            map(ranks.get, order),
+            chain(near_ranks, ranks.values()),
             self.coverages.take(places).tolist(),
             strict=False,
         )
