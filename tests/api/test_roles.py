@@ -14,6 +14,7 @@ from citewell.api.app import API, PAGES, create_app
 from citewell.api.records import owner_only
 from citewell.api.routes import status
 from citewell.api.site import Site
+from citewell.api.guard import SIGN_IN_PATHS
 from citewell.api.visitor import MAY, Visitor, must
 from citewell.bootstrap import App, build
 from citewell.config import Settings
@@ -156,7 +157,7 @@ def test_a_role_lets_do_what_it_includes_and_nothing_else(knock: Knock, role: Ro
 
 def test_every_route_says_which_role_it_asks_for() -> None:
     gates = {must(deed).__name__ for deed in WANTED[Role.ADMIN]} | {owner_only.__name__}
-    open_to_all = {"/api/v1/health", "/api/v1/health/live", "/api/v1/health/ready", "/sign-in"}
+    open_to_all = {"/api/v1/health", "/api/v1/health/live", "/api/v1/health/ready", *SIGN_IN_PATHS}
     routes = [route for part in (*API, *PAGES) for route in part.router.routes] + status.exposition.routes
     for route in routes:
         assert isinstance(route, APIRoute)
