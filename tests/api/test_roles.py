@@ -11,10 +11,10 @@ from fastapi.routing import APIRoute
 from starlette.testclient import TestClient
 
 from citewell.api.app import API, PAGES, create_app
+from citewell.api.guard import SIGN_IN_PATHS
 from citewell.api.records import owner_only
 from citewell.api.routes import status
 from citewell.api.site import Site
-from citewell.api.guard import SIGN_IN_PATHS
 from citewell.api.visitor import MAY, Visitor, must
 from citewell.bootstrap import App, build
 from citewell.config import Settings
