@@ -1,0 +1,66 @@
+"""`citewell worker` as an operator runs it: woken through a real Redis, ended by a signal, refused where it misfits."""
+
+from __future__ import annotations
+
+import os
+import signal
+import subprocess
+import sys
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+
+import pytest
+from sqlalchemy import update
+
+from citewell.adapters.queue.celery import CeleryQueue
+from citewell.adapters.store.schema import library as facts
+from citewell.bootstrap import build
+from citewell.config import Settings
+from citewell.types import Filing, Source, State
+from tests.faults.network import free_port, reached, redis_server
+
+CITEWELL = [sys.executable, "-m", "citewell.cli"]
+
+
+@contextmanager
+def running(command: list[str], log: Path, **environment: str) -> Iterator[subprocess.Popen[bytes]]:
+    """A process with all that it starts, gone at the end."""
+    with log.open("ab") as told:
+        child = subprocess.Popen(
+            command, stdout=told, stderr=told, env=os.environ | environment, start_new_session=True
+        )
+    try:
+        yield child
+    finally:
+        if child.poll() is None:
+            os.killpg(child.pid, signal.SIGKILL)
+        child.wait()
+
+
+@pytest.mark.slow
+def test_a_worker_reads_what_is_queued_ends_when_told_and_refuses_another_embedder(tmp_path: Path) -> None:
+    port, home = free_port(), tmp_path / "home"
+    broker = f"redis://127.0.0.1:{port}/0"
+    settings = Settings(home=home)
+    kept = ["--save", "", "--appendonly", "no", "--dir", str(tmp_path)]
+    names = {"CITEWELL_HOME": str(home), "CITEWELL_BROKER_URL": broker}
+    with running([redis_server(), "--port", str(port), *kept], tmp_path / "redis.log"), build(settings) as app:
+        scope = app.scope_of_owner()
+        source = Source(b"# Iron\n\nTake 200 mg with water.", "iron.md")
+        queued = app.library.enqueue(source, filing=Filing(), scope=scope)
+        with running([*CITEWELL, "worker", "--processes", "1"], tmp_path / "log", **names) as worker:
+            assert reached(CeleryQueue(broker).nudge)
+            assert reached(lambda: app.library.entry(queued.id, scope).state is State.COMPLETED)
+            worker.send_signal(signal.SIGTERM)
+            assert worker.wait(60) == 0, (tmp_path / "log").read_text()
+        assert app.library.verify().problems == ()
+        with app.library.engine.begin() as connection:
+            connection.execute(update(facts).where(facts.c.key == "embedder").values(value="another:1"))
+        for command in (["worker"], ["worker", "--drain"], ["worker", "--part", "sweep"]):
+            refused = subprocess.run(
+                [*CITEWELL, *command], capture_output=True, text=True, env=os.environ | names, check=False
+            )
+            assert refused.returncode != 0
+            assert "It reads nothing" in refused.stderr
+            assert "citewell evidence reingest" in refused.stderr
