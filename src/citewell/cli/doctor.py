@@ -85,6 +85,7 @@ def _library(chosen: Settings) -> Iterator[Check]:
         return
     with app:
         for part, look in (
+            ("database", _look_at_database),
             ("library", _look_at_documents),
             ("embedder", _look_at_embedder),
             ("index", _look_at_index),
@@ -101,6 +102,12 @@ def _tried(part: str, app: App, look: Callable[[App], Check | str]) -> Check:
     except CitewellError as error:
         return Check(part, "failed", str(error))
     return found if isinstance(found, Check) else Check(part, "ok", found)
+
+
+def _look_at_database(app: App) -> str:
+    from citewell.adapters.store.database import database
+
+    return str(database(app.library.engine))
 
 
 def _look_at_documents(app: App) -> Check | str:
@@ -160,6 +167,7 @@ def _extras() -> Iterator[Check]:
         ("rapidocr", "ocr", "scanned pages are read"),
         ("openvino", "openvino", "a faster embedder where the CPU gains by it"),
         ("ollama", "ollama", "an Ollama server as embedder"),
+        ("psycopg", "postgres", "a library in PostgreSQL"),
     ):
         there = importlib.util.find_spec(package) is not None
         yield Check(f"extra {extra}", "ok", use if there else f"not installed (pip install 'citewell[{extra}]'): {use}")

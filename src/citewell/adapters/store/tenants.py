@@ -9,7 +9,7 @@ from sqlalchemy import Connection, func, select
 
 from citewell.adapters.store import vectors
 from citewell.adapters.store.access import searchable, visible
-from citewell.adapters.store.engine import reading
+from citewell.adapters.store.engine import plain_errors, reading
 from citewell.adapters.store.schema import documents, generations, stamps
 from citewell.adapters.store.shelf import SqlShelf
 from citewell.ports import Stored, Vector
@@ -25,9 +25,9 @@ class TenantShelf:
         self._shelf, self._tenant = shelf, tenant
 
     def stamp(self) -> int:
-        """Grows with every change that concerns the tenant."""
-        with reading(self._shelf.engine, self._shelf.path) as connection:
-            return self._stamp(connection)
+        """Grows with every change that concerns the tenant; asked before every search, so without a transaction."""
+        with plain_errors(self._shelf.path), self._shelf.engine.connect() as connection:
+            return self._stamp(connection.execution_options(isolation_level="AUTOCOMMIT"))
 
     def current(self) -> list[int]:
         """The tenant's generations that are current."""
