@@ -7,7 +7,8 @@ from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
 from functools import partial
-from typing import Annotated
+from http import HTTPStatus
+from typing import Annotated, Any
 from weakref import WeakKeyDictionary
 
 from fastapi import Depends, Path, Request
@@ -17,6 +18,7 @@ from citewell.adapters.vault.header import Header
 from citewell.answer.desk import Desk
 from citewell.answer.stream import Done, Event
 from citewell.api.asking import answered
+from citewell.api.errors import PROBLEM
 from citewell.api.progress import Progress, Stopwatch
 from citewell.api.site import Site, site_of
 from citewell.api.visitor import Visitor, visitor_of
@@ -26,6 +28,14 @@ from citewell.bootstrap.vault import NO_SUCH_VAULT, Profile, Vaults
 from citewell.errors import NotFound, VaultLocked
 from citewell.ingest.read import Step
 from citewell.types import Asker, Scope
+
+IS_LOCKED: dict[int | str, dict[str, Any]] = {
+    HTTPStatus.LOCKED.value: {
+        "description": "That is locked",
+        "content": {PROBLEM: {"schema": {"$ref": "#/components/schemas/Problem"}}},
+    }
+}
+"""What every address of a record may answer besides."""
 
 
 class Safe:

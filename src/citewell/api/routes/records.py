@@ -25,23 +25,14 @@ from citewell.api.bodies.records import (
     OwnFact,
     RecordQuestion,
 )
-from citewell.api.errors import PROBLEM
 from citewell.api.importing import Outcome, import_files
-from citewell.api.records import Known, Opened, Owner, Vaulted, VaultId, asked, room_of
+from citewell.api.records import IS_LOCKED, Known, Opened, Owner, Vaulted, VaultId, asked, room_of
 from citewell.api.requests import our_request
-from citewell.api.routes import records_talks
 from citewell.api.shapes import entry_json
 from citewell.types.facts import Fact, Moment, Symptom
 from citewell.types.facts_json import fact_json
 
-IS_LOCKED: dict[int | str, dict[str, Any]] = {
-    HTTPStatus.LOCKED.value: {
-        "description": "That is locked",
-        "content": {PROBLEM: {"schema": {"$ref": "#/components/schemas/Problem"}}},
-    }
-}
 router = APIRouter(prefix="/api/v1/records/{vault}", responses=IS_LOCKED)
-router.include_router(records_talks.router)
 
 OURS = [Depends(our_request)]
 BUNDLE = "application/fhir+json"

@@ -20,13 +20,13 @@ from citewell.api.bodies.records import (
     RecordQuestion,
     RecordTurnsShape,
 )
-from citewell.api.records import Opened, Owner, Room, begun
+from citewell.api.records import IS_LOCKED, Opened, Owner, Room, begun
 from citewell.api.requests import our_request
 from citewell.api.routes.ask import EVENT, EVENTS
 from citewell.bootstrap.record_models import elsewhere
 from citewell.ports.records import Choices
 
-router = APIRouter()
+router = APIRouter(prefix="/api/v1/records/{vault}", responses=IS_LOCKED)
 
 OURS = [Depends(our_request)]
 
