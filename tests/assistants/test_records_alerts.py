@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from datetime import UTC, datetime
+
 import pytest
 
 from citewell.assistants.records.alerts import Alert, AlertKind, find_alerts
@@ -17,6 +19,7 @@ from citewell.types.facts import (
     Medication,
     MedicationStatus,
     Moment,
+    Person,
     Severity,
     Via,
     fact_id,
@@ -160,3 +163,38 @@ def test_what_a_person_adds_is_theirs_and_checked(record: Record) -> None:
         with pytest.raises(InputError):
             record.add(kind, fields)
     assert record.facts.all(record.scope) == [fact]
+
+
+def test_a_newest_result_that_no_laboratory_marked_is_held_against_our_own_limits() -> None:
+    def potassium(value: float, day: str, **fields: object) -> LabResult:
+        made = {"unit": "mmol/L", "test_name": "Potassium", **fields}
+        return LabResult(id=fact_id("k", day), origin=REPORTED, value=value, collected=Moment(day), **made)
+
+    high = potassium(6.9, "2024-05-03")
+    (found,) = find_alerts([potassium(4.1, "2023-01-01"), high])
+    assert (found.kind, found.fact_ids) == (AlertKind.CRITICAL_RESULT, (high.id,))
+    assert found.text == (
+        f"Laboratories usually call the doctor about a value such as Potassium of 3 May 2024: 6.9 mmol/L. {ASK}"
+    )
+    child = Person(id="p", origin=REPORTED, name="Ann", born=Moment("2020-01-01"))
+    assert find_alerts([high, child]) == []
+    assert find_alerts([high, potassium(4.1, "2024-05-04")]) == []  # the newest counts
+    assert find_alerts([potassium(6.9, "2024-05-03", flag=Flag.NORMAL)]) == []  # the laboratory knows better
+    assert find_alerts([potassium(6.9, "2024-05-03", unit="g")]) == []
+    assert find_alerts([potassium(90.0, "2024-05-03", test_name="Potassium in urine")]) == []
+
+
+def test_a_test_that_is_missing_beside_a_medicine_is_told_as_a_gap() -> None:
+    now = datetime(2026, 1, 1, tzinfo=UTC)
+    warfarin = medicine("Warfarin", "5 mg", start=Moment("2020-01-01"))
+    (found,) = find_alerts([warfarin], now=now)
+    assert (found.kind, found.fact_ids) == (AlertKind.GAP, (warfarin.id,))
+    assert "and it holds no INR." in found.text
+    old = LabResult(id="i1", origin=REPORTED, test_name="INR", value=2.5, collected=Moment("2025-03-01"))
+    (later,) = find_alerts([warfarin, old], now=now)
+    assert "its newest INR is of 1 March 2025." in later.text
+    assert later.id != found.id  # another state of things: a dismissed one comes back
+    new = LabResult(id="i2", origin=REPORTED, test_name="INR", value=2.5, collected=Moment("2025-12-01"))
+    assert find_alerts([warfarin, old, new], now=now) == []
+    assert find_alerts([medicine("Warfarin", "5 mg", start=Moment("2025-12-20"))], now=now) == []
+    assert find_alerts([medicine("Warfarin", "5 mg", status=MedicationStatus.STOPPED)], now=now) == []

@@ -5,6 +5,7 @@ from __future__ import annotations
 import uuid
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
+from datetime import UTC, datetime
 from functools import cached_property, partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -148,8 +149,9 @@ class Record:
         """What somebody should look at; what was dismissed stays away."""
         from citewell.assistants.records.alerts import find_alerts
 
+        now = datetime.now(UTC)
         away = frozenset() if with_dismissed else self.facts.dismissed(self.scope)
-        return [alert for alert in find_alerts(self.facts.remembered(self.scope)) if alert.id not in away]
+        return [alert for alert in find_alerts(self.facts.remembered(self.scope), now=now) if alert.id not in away]
 
     def dismiss(self, alert_id: str, *, why: str) -> Alert:
         """Put an alert away for good, by its id or the beginning of it."""

@@ -1,14 +1,16 @@
-"""Finds what somebody should look at: doses that differ, doubles, an allergy against a medicine, critical results."""
+"""Finds what somebody should look at: an allergy against a medicine, critical results, doses, doubles, gaps."""
 
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
+from datetime import datetime
 from enum import StrEnum
 from itertools import combinations
 
 from citewell.answer.quantities import quantities
 from citewell.answer.reactions import reacts, substances
+from citewell.assistants.records.limits import beyond_limits, gaps
 from citewell.types.facts import Allergy, Fact, LabResult, Medication, MedicationStatus, Severity, fact_id
 from citewell.types.facts_line import FLAGS, line_of, shown
 
@@ -22,6 +24,7 @@ class AlertKind(StrEnum):
     DUPLICATE = "duplicate"
     ALLERGY = "allergy"
     CRITICAL_RESULT = "critical_result"
+    GAP = "gap"
 
 
 @dataclass(frozen=True, slots=True)
@@ -35,18 +38,25 @@ class Alert:
     fact_ids: tuple[str, ...]
 
 
-def find_alerts(facts: Iterable[Fact]) -> list[Alert]:
-    """All alerts, the gravest first: allergies, critical results, doses, doubles."""
+def find_alerts(facts: Iterable[Fact], *, now: datetime | None = None) -> list[Alert]:
+    """All alerts, the gravest first: allergies, critical results, doses, doubles, gaps; none is due without a time."""
     known = list(facts)
     taken = [one for one in known if isinstance(one, Medication) and one.status is not MedicationStatus.STOPPED]
-    now = [one for one in taken if one.status is MedicationStatus.ACTIVE]
+    active = [one for one in taken if one.status is MedicationStatus.ACTIVE]
     allergies = [one for one in known if isinstance(one, Allergy) and one.is_active]
     results = [one for one in known if isinstance(one, LabResult)]
-    found = [*_allergies(allergies, taken), *_critical(results), *_doubled(now)]
+    found = [*_allergies(allergies, taken), *_critical(results), *_beyond_limits(known), *_doubled(active)]
+    found += [] if now is None else _gaps(active, results, now)
     return sorted(found, key=lambda alert: (ORDER.index(alert.kind), alert.id))
 
 
-ORDER = (AlertKind.ALLERGY, AlertKind.CRITICAL_RESULT, AlertKind.CONFLICTING_DOSE, AlertKind.DUPLICATE)
+ORDER = (
+    AlertKind.ALLERGY,
+    AlertKind.CRITICAL_RESULT,
+    AlertKind.CONFLICTING_DOSE,
+    AlertKind.DUPLICATE,
+    AlertKind.GAP,
+)
 
 
 def _allergies(allergies: Sequence[Allergy], taken: Sequence[Medication]) -> Iterator[Alert]:
@@ -72,6 +82,26 @@ def _critical(results: Sequence[LabResult]) -> Iterator[Alert]:
             line = line_of(result).partition(": ")[2].partition(";")[0]
             text = f"Your record marks {result.test_name}{when} as {FLAGS[result.flag]}: {line}. {ASK}"
             yield _alert(AlertKind.CRITICAL_RESULT, text, [result])
+
+
+def _beyond_limits(known: Sequence[Fact]) -> Iterator[Alert]:
+    """Newest results that no laboratory marked, beyond the limits of our own table."""
+    for result in beyond_limits(known):
+        when = f" of {shown(result.collected)}" if result.collected else ""
+        line = line_of(result).partition(": ")[2].partition(";")[0]
+        text = f"Laboratories usually call the doctor about a value such as {result.test_name}{when}: {line}. {ASK}"
+        yield _alert(AlertKind.CRITICAL_RESULT, text, [result])
+
+
+def _gaps(active: Sequence[Medication], results: Sequence[LabResult], now: datetime) -> Iterator[Alert]:
+    """Medicines of now whose usual test is not in the record, or not since long ago."""
+    for gap in gaps(active, results, now=now):
+        last = f"its newest {gap.test} is of {shown(gap.last.collected)}" if gap.last else f"it holds no {gap.test}"
+        text = (
+            f"Your record lists {gap.medication.generic_name} among what is taken now, and {last}. A result may be "
+            f"missing here, or the test may be due. {ASK}"
+        )
+        yield _alert(AlertKind.GAP, text, [gap.medication, *([gap.last] if gap.last else [])])
 
 
 def _doubled(taken: Sequence[Medication]) -> Iterator[Alert]:
