@@ -1,10 +1,10 @@
 """The claim check on SciFact: F1 of supported and of contradicted, beside a plain coverage formula; calibration.
 
-    python bench/quality/verify.py --data FOLDER [--json FILE] [--vectors FILE] [--fit]
+    python bench/quality/verify.py --data FOLDER [--json FILE] [--vectors FILE]
 
 Thresholds and coefficients in the product were chosen on the train claims; the validation claims are only reported. A
-claim is checked against the abstract that holds its evidence, or against all that it cites where there is none. `--fit`
-prints the coefficients anew; `--vectors` keeps the sentence vectors in a file between runs.
+claim is checked against the abstract that holds its evidence, or against all that it cites where there is none.
+`fit_support.py` fits them anew; `--vectors` keeps the sentence vectors in a file between runs.
 """
 
 from __future__ import annotations
@@ -23,12 +23,11 @@ from numpy.typing import NDArray
 
 from citewell.adapters.embedding.minilm import MiniLM
 from citewell.answer.verify import verify
-from citewell.answer.verify_look import Similarity, looks, parts_of
+from citewell.answer.verify_look import Similarity, parts_of
 from citewell.answer.verify_score import calibrated
 from citewell.clinical import Lexicon
 from citewell.types import Check, Span, Verdict
 
-FACTS = ("coverage", "cosine", "passage", "turned", "unsaid", "denied", "aim")
 SEED_STOP_WORDS = frozenset(
     """the a an is are was were be been being have has had do does did will would could should may might must shall can
     need dare to of in for on with at by from as into through during before after above below between under again
@@ -187,47 +186,17 @@ def logistic(rows: NDArray[np.float64], true: NDArray[np.float64], penalty: floa
     return weights
 
 
-def fit(every: Sequence[Claim], checks: Sequence[Check], similarity: Similarity) -> dict[str, dict[str, float]]:
-    """The coefficients of `verify_score`, from claims whose nearest sentence has no amount, drug or condition veto."""
-    lexicon = Lexicon.load()
-    rows, true = [], []
-    for claim in every:
-        nearest = looks(claim.text, claim.spans, lexicon=lexicon, similarity=similarity)[0]
-        if all(finding.kind in ("denial", "direction", "opposite") for finding in nearest.findings):
-            facts = nearest.facts()
-            rows.append([facts[name] for name in FACTS])
-            true.append(claim.label == "SUPPORT")
-    table, answers = np.array(rows), np.array(true, float)
-    fitted = {"with_similarity": dict(zip(("base", *FACTS), logistic(table, answers).round(2), strict=True))}
-    others = [number for number, name in enumerate(FACTS) if name != "cosine"]
-    names = ("base", *(FACTS[number] for number in others))
-    fitted["without_similarity"] = dict(zip(names, logistic(table[:, others], answers).round(2), strict=True))
-    odds = np.array([np.log(max(check.support, 1e-3) / max(1 - check.support, 1e-3)) for check in checks])
-    flags = [[check.verdict is verdict for verdict in (Verdict.PARTLY, Verdict.CONTRADICTED)] for check in checks]
-    facts_of_checks = np.c_[odds, np.array(flags, float)]
-    labels = np.array([claim.label == "SUPPORT" for claim in every], float)
-    names = ("base", "log-odds of support", Verdict.PARTLY, Verdict.CONTRADICTED)
-    fitted["calibration"] = dict(zip(names, logistic(facts_of_checks, labels).round(2), strict=True))
-    return fitted
-
-
 def main() -> None:
     """Measure, print one table, write JSON."""
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--data", type=Path, required=True)
     parser.add_argument("--vectors", type=Path)
-    parser.add_argument(
-        "--fit", action="store_true", help="print the coefficients that the train claims give, and stop"
-    )
     parser.add_argument("--json", type=Path)
     options = parser.parse_args()
     train, held = claims(options.data, "claims_train.csv"), claims(options.data, "claims_validation.csv")
     similarity = cosines([*train, *held], options.vectors)
     lexicon = Lexicon.load()
     on_train = [verify(claim.text, claim.spans, lexicon=lexicon, similarity=similarity) for claim in train]
-    if options.fit:
-        print(json.dumps(fit(train, on_train, similarity), indent=2))
-        return
     least = best_threshold([term_share(claim) for claim in train], [claim.label == "SUPPORT" for claim in train])
     on_held = [verify(claim.text, claim.spans, lexicon=lexicon, similarity=similarity) for claim in held]
     result: dict[str, dict[str, float]] = {

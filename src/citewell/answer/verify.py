@@ -9,20 +9,19 @@ from functools import lru_cache
 from typing import Protocol
 
 from citewell.answer.verify_findings import Grade
-from citewell.answer.verify_look import CLEAR_FROM, Look, Similarity, looks, parts_of, whole
+from citewell.answer.verify_look import CLEAR_FROM, Similarity, looks, parts_of, whole
 from citewell.answer.verify_read import without_references
+from citewell.answer.verify_score import supported_from
 from citewell.answer.verify_strangers import stranger
+from citewell.answer.verify_weigh import Look, bearing, support
 from citewell.clinical import Lexicon
 from citewell.types import Check, Span, Verdict
 
-SUPPORTED_FROM = 0.42
-"""Support from which a sentence without a veto is carried; fitted, see docs/verification-notes.md."""
-
 REPEATED_FROM = 0.8
-"""Or coverage, of the claim by one source sentence and of that by the claim: no similarity changed such a verdict."""
+"""Coverage, of the claim by one source sentence and of that by the claim, from which no similarity is asked for."""
 
 PARTLY_FROM = 0.25
-"""Support from which a source speaks of the same matter."""
+"""Bearing from which a source speaks of the same matter."""
 
 AGAINST_FROM = 0.4
 """Share of words from which a difference is a contradiction and not another subject."""
@@ -127,39 +126,34 @@ def _flat(text: str) -> str:
 
 
 def _judged(found: Sequence[Look]) -> Check:
-    """The verdict of the sentence that carries the claim best, or else of the one that comes nearest to it."""
-    vetoed = max((look.nearness for look in found if _opposes(look)), default=0.0)
-    able = [_contested(look, found) for look in found if not look.vetoes and look.nearness >= vetoed - LEEWAY]
-    best = max(able, key=lambda look: look.support, default=None)
-    if best is not None and best.support >= SUPPORTED_FROM:
-        return Check(Verdict.SUPPORTED, ("the cited words say so",), best.part, best.support)
-    nearest = found[0]
+    """The verdict of the nearest sentence without a veto where it carries the claim, or else of the nearest one."""
+    nearest, able, share = found[0], bearer(found), support(found)
+    if able is not None and share >= supported_from(with_similarity=nearest.passage.likeness is not None):
+        return Check(Verdict.SUPPORTED, ("the cited words say so",), able.part, share)
     opposed = _opposed(found, nearest.nearness)
     if opposed is not None:
         against = [finding.reason for finding in opposed.findings if finding.grade == Grade.AGAINST]
-        return Check(Verdict.CONTRADICTED, tuple(dict.fromkeys(against)), opposed.part, opposed.support, is_vetoed=True)
-    if nearest.support < PARTLY_FROM:
-        return Check(Verdict.NOT_FOUND, ("the cited words do not speak of it",), nearest.part, nearest.support)
+        reasons = tuple(dict.fromkeys(against))
+        return Check(Verdict.CONTRADICTED, reasons, opposed.part, share, is_vetoed=True)
+    if bearing(found) < PARTLY_FROM:
+        return Check(Verdict.NOT_FOUND, ("the cited words do not speak of it",), nearest.part, share)
     reasons = tuple(dict.fromkeys(finding.reason for finding in nearest.findings))
     told = reasons or ("the cited words carry only a part of it",)
     is_vetoed = any(finding.grade != Grade.WEAKER for finding in nearest.vetoes)
-    return Check(Verdict.PARTLY, told, nearest.part, nearest.support, is_vetoed)
+    return Check(Verdict.PARTLY, told, nearest.part, share, is_vetoed)
 
 
-def _contested(look: Look, found: Sequence[Look]) -> Look:
-    """The same look, marked where it is silent and another one speaks against the claim."""
-    is_contested = look.is_silent and _opposed(found, look.nearness) is not None
-    return replace(look, is_contested=is_contested) if is_contested else look
+def bearer(found: Sequence[Look]) -> Look | None:
+    """The nearest sentence without a veto that may carry the claim, if no vetoed one is clearly nearer."""
+    vetoed = max((look.nearness for look in found if look.is_opposed), default=0.0)
+    able = [look for look in found if not look.vetoes and look.nearness >= vetoed - LEEWAY]
+    return max(able, key=lambda look: look.nearness, default=None)
 
 
 def _opposed(found: Sequence[Look], nearness: float) -> Look | None:
     """The nearest sentence that speaks against the claim, if it is about as near as another."""
     aligned = [look for look in found if look.nearness >= nearness - ALIGNED_WITHIN]
     return next((look for look in aligned if look.is_against and look.words >= AGAINST_FROM), None)
-
-
-def _opposes(look: Look) -> bool:
-    return any(finding.grade == Grade.AGAINST for finding in look.vetoes)
 
 
 def _heard(check: Check, sentence: str, entailment: Entailment, *, is_open: bool) -> Check:

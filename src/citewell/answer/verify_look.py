@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterable, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from functools import lru_cache
 from typing import Protocol, TypedDict
 
@@ -13,10 +14,10 @@ from citewell.answer.verify_amounts import amounts_missing
 from citewell.answer.verify_direction import Course, course, is_aim, own_course, turned
 from citewell.answer.verify_findings import Finding, Grade
 from citewell.answer.verify_opposites import opposites
-from citewell.answer.verify_read import Reading, forms, read
-from citewell.answer.verify_score import carried
+from citewell.answer.verify_read import Reading, Word, forms, is_light, read
 from citewell.answer.verify_subjects import Topic, medicines_differ, topics, topics_differ
 from citewell.answer.verify_support import Profile, coverage, names_of, profile
+from citewell.answer.verify_weigh import FIRM_FROM, Look, Passage, support
 from citewell.answer.verify_words import denials_differ
 from citewell.clinical import Lexicon
 from citewell.types import Span
@@ -34,85 +35,19 @@ PAIR_GAIN = 0.1
 CLEAR_FROM = 0.8
 """Support by words alone from which no similarity is asked for: on the train claims it never changed such a verdict."""
 
-AIM_DISCOUNT = 0.85
-"""A sentence that says what was asked counts for less than one that says what was found."""
+LIKEST = 3
+"""How many of the source sentences most like the claim count together."""
 
-FIRM_FROM = 0.7
-"""Coverage from which a denial or a turned direction is a veto; below, it only lowers support."""
+LETTERS = 4
+"""How long the runs of letters are that a claim and its source are compared by."""
 
-MIRRORED_FROM = 0.5
-"""Or both coverages, of the claim by the source and of the source by the claim: the two say much the same."""
-
-_SOFT = frozenset(("denial", "direction"))
+_GAP = re.compile(r"\W+")
 
 
 class Similarity(Protocol):
     """Cosines between a sentence and parts of documents, each a sentence with its exact place."""
 
     def __call__(self, sentence: str, parts: Sequence[Span]) -> Sequence[float]: ...
-
-
-@dataclass(frozen=True, slots=True)
-class Look:
-    """One source sentence, or two read together, held against the claim."""
-
-    part: Span
-    coverage: float
-    cosine: float | None
-    words: float = 0.0
-    """Coverage without the quantities."""
-    mirrored: float = 0.0
-    """Coverage of the source sentence by the claim."""
-    passage: float = 0.0
-    """Coverage by all the cited words together."""
-    findings: tuple[Finding, ...] = ()
-    is_unsaid: bool = False
-    """The claim says which way, the source does not."""
-    is_contested: bool = False
-    """It does not say which way, and another one about as near speaks against the claim."""
-
-    @property
-    def nearness(self) -> float:
-        """How near the sentence is to the claim, vetoes left aside."""
-        share = max(self.coverage, self.words)
-        near = share if self.cosine is None else 0.5 * share + 0.5 * max(0.0, self.cosine)
-        return near * AIM_DISCOUNT if is_aim(self.part.text) else near
-
-    @property
-    def support(self) -> float:
-        """The probability that the sentence carries the claim."""
-        return carried(self.facts())
-
-    def facts(self) -> dict[str, float]:
-        """What the score is made of."""
-        kinds = {finding.kind for finding in self.findings if finding.grade == Grade.AGAINST}
-        facts = {
-            "coverage": self.coverage,
-            "passage": self.passage,
-            "turned": float("direction" in kinds),
-            "unsaid": float(self.is_unsaid),
-            "denied": float("denial" in kinds),
-            "aim": float(is_aim(self.part.text)),
-            "contested": float(self.is_contested),
-        }
-        return facts if self.cosine is None else {**facts, "cosine": self.cosine}
-
-    @property
-    def vetoes(self) -> tuple[Finding, ...]:
-        """The findings that no score outweighs, the gravest first."""
-        is_aligned = self.coverage >= FIRM_FROM or min(self.words, self.mirrored) >= MIRRORED_FROM
-        firm = [finding for finding in self.findings if finding.kind not in _SOFT or is_aligned]
-        return tuple(sorted(firm, key=lambda finding: -finding.grade))
-
-    @property
-    def is_silent(self) -> bool:
-        """Whether it does not say which way, or only what was asked."""
-        return self.is_unsaid or is_aim(self.part.text)
-
-    @property
-    def is_against(self) -> bool:
-        """Whether something in it speaks against the claim."""
-        return any(finding.grade == Grade.AGAINST for finding in self.findings)
 
 
 @lru_cache(maxsize=1024)
@@ -143,7 +78,8 @@ def looks(sentence: str, spans: Sequence[Span], *, lexicon: Lexicon, similarity:
         return []
     if similarity is not None:
         cosines = similarity(sentence, parts)
-        rough = tuple(replace(look, cosine=cosine) for look, cosine in zip(rough, cosines, strict=True))
+        passage = replace(rough[0].passage, likeness=likeness(cosines))
+        rough = tuple(replace(look, cosine=one, passage=passage) for look, one in zip(rough, cosines, strict=True))
     known = topics(claim.text, lexicon)
     nearest = sorted(rough, key=lambda look: -look.nearness)[:NEAREST]
     first = _close(claim, nearest[0], lexicon)
@@ -155,6 +91,16 @@ def looks(sentence: str, spans: Sequence[Span], *, lexicon: Lexicon, similarity:
     return sorted(filled, key=lambda look: -look.nearness)
 
 
+def likeness(cosines: Sequence[float]) -> float:
+    """How like a claim its source is: the best sentence, and the best three together, each counting half.
+
+    >>> likeness([0.2, 0.9, 0.6, 0.6])
+    0.8
+    """
+    best = sorted(cosines)[-LIKEST:]
+    return round(0.5 * best[-1] + 0.5 * sum(best) / len(best), 6)
+
+
 @lru_cache(maxsize=64)
 def _rough(
     sentence: str, spans: tuple[Span, ...], lexicon: Lexicon
@@ -164,9 +110,49 @@ def _rough(
     if not parts or not (claim.words or claim.quantities):
         return claim, parts, ()
     known = topics(claim.text, lexicon)
-    passage = coverage(claim, known, whole(spans))
-    found = (Look(part, coverage(claim, known, profile(part.text)), None, passage=passage) for part in parts)
+    everything = whole(spans)
+    unknown = _unknown(claim, known, everything)
+    strange = sum(not is_light(word.form) for word in unknown)
+    passage = Passage(coverage(claim, known, everything), strange, _letters(claim, unknown, spans))
+    found = (Look(part, coverage(claim, known, profile(part.text)), None, passage) for part in parts)
     return claim, parts, tuple(found)
+
+
+def _unknown(claim: Reading, known: Sequence[Topic], source: Profile) -> list[Word]:
+    """The words of a claim that the source does not say in any wording, nor names under another name."""
+    named = [(topic.start, topic.end) for topic in known if topic.is_in(source.forms)]
+    return [
+        word
+        for word in claim.words
+        if word.form not in source.forms
+        and word.meanings.isdisjoint(source.meanings)
+        and not any(start <= word.start < end for start, end in named)
+    ]
+
+
+def _letters(claim: Reading, unknown: Sequence[Word], spans: tuple[Span, ...]) -> float:
+    """The share of a claim's words that the source says, one that it does not say counting by its runs of letters.
+
+    It sees a part of “thrombotic” in “antithrombin”.
+    """
+    if not claim.words:
+        return 1.0
+    held = _runs_of(spans)
+    missed = 0.0
+    for word in unknown:
+        runs = _runs(claim.text[word.start : word.end])
+        missed += 1 - len(runs & held) / len(runs) if runs else 1
+    return 1 - missed / len(claim.words)
+
+
+@lru_cache(maxsize=256)
+def _runs_of(spans: tuple[Span, ...]) -> frozenset[str]:
+    return frozenset().union(*(_runs(span.text) for span in spans))
+
+
+def _runs(text: str) -> frozenset[str]:
+    plain = _GAP.sub(" ", text.casefold())
+    return frozenset(plain[start : start + LETTERS] for start in range(len(plain) - LETTERS + 1))
 
 
 @lru_cache(maxsize=256)
@@ -181,7 +167,7 @@ def whole(spans: tuple[Span, ...]) -> Profile:
 def _close(claim: Reading, look: Look, lexicon: Lexicon) -> Look:
     """The same look with its findings, and coverage that counts amounts and brands."""
     held = _held_against(claim.text, look.part.text, lexicon)
-    return replace(look, **held, passage=max(held["coverage"], look.passage))
+    return replace(look, **held)
 
 
 class _Held(TypedDict):
@@ -190,6 +176,7 @@ class _Held(TypedDict):
     mirrored: float
     findings: tuple[Finding, ...]
     is_unsaid: bool
+    agrees: bool | None
 
 
 @lru_cache(maxsize=512)
@@ -217,13 +204,14 @@ def _held_against(claimed: str, said_there: str, lexicon: Lexicon) -> _Held:
         mirrored=coverage(source, (), profile(claim.text)),
         findings=findings,
         is_unsaid=ours.sign is not None and theirs.sign is None,
+        agrees=None if ours.sign is None or theirs.sign is None else ours.sign == theirs.sign,
     )
 
 
 def _settles(first: Look, claim: Reading, rough: Sequence[Look]) -> bool:
     """Whether the nearest sentence carries the claim so clearly that no other one, read closely, could change that."""
     alone, others = rough[0].coverage, rough[1:]
-    if first.findings or first.is_silent or first.support < CLEAR_FROM or alone + PAIR_GAIN <= 1.0:
+    if first.findings or first.is_silent or support([first]) < CLEAR_FROM or alone + PAIR_GAIN <= 1.0:
         return False
     drugs = [(drug.start, drug.end) for drug in claim.medicines]
     branded = sum(word.weight for word in claim.words if any(start <= word.start < end for start, end in drugs))

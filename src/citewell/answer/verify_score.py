@@ -1,51 +1,41 @@
-"""From words in common to a probability: coefficients fitted on SciFact's train claims, and nothing hidden."""
+"""From facts to a probability: weights fitted on SciFact's train claims, in tables that can be read."""
 
 from __future__ import annotations
 
 import math
 from collections.abc import Mapping, Sequence
-from types import MappingProxyType
+from functools import cache
 
-from citewell.types import Check, Verdict
+from citewell import vocabulary
+from citewell.types import Check
 
-WITH_SIMILARITY: Mapping[str, float] = MappingProxyType(
-    {
-        "base": -3.5,
-        "coverage": 0.2,
-        "cosine": 2.6,
-        "passage": 3.1,
-        "turned": -1.2,
-        "unsaid": -0.9,
-        "denied": -0.8,
-        "aim": -0.8,
-        "contested": -1.2,
-    }
-)
-WITHOUT_SIMILARITY: Mapping[str, float] = MappingProxyType(
-    {
-        "base": -2.3,
-        "coverage": 0.6,
-        "passage": 3.5,
-        "turned": -1.2,
-        "unsaid": -0.9,
-        "denied": -0.8,
-        "aim": -0.8,
-        "contested": -1.2,
-    }
-)
-"""What each fact adds to the log-odds that a claim is carried; bench/quality/verify.py --fit prints them anew."""
+BASE = "base"
+SUPPORTED = "supported from"
+"""The row of the table that is no weight: the probability from which a sentence is carried."""
+
+
+@cache
+def weights(*, with_similarity: bool) -> Mapping[str, float]:
+    """What each fact adds to the log-odds that a claim is carried, and the threshold."""
+    rows = vocabulary.rows("support.tsv")
+    found = {fact: with_it if with_similarity else without for fact, with_it, without, _ in rows}
+    return {fact: float(number) for fact, number in found.items() if number}
 
 
 def carried(facts: Mapping[str, float]) -> float:
     """The probability that a source sentence carries a claim.
 
-    >>> round(carried({"coverage": 1.0, "cosine": 1.0, "passage": 1.0}), 2)
-    0.92
-    >>> round(carried({"coverage": 0.2, "passage": 0.3}), 2)
-    0.24
+    >>> near = {"passage": 1.0, "letters": 1.0, "way": 0.9}
+    >>> carried(near) > 0.8 > carried({**near, "turned": 1.0, "against": 1.0})
+    True
     """
-    weights = WITH_SIMILARITY if "cosine" in facts else WITHOUT_SIMILARITY
-    return sigmoid(weights["base"] + sum(weights[name] * value for name, value in facts.items()))
+    known = weights(with_similarity="likeness" in facts)
+    return sigmoid(known[BASE] + sum(known[name] * value for name, value in facts.items()))
+
+
+def supported_from(*, with_similarity: bool) -> float:
+    """The probability from which a sentence without a veto is carried."""
+    return weights(with_similarity=with_similarity)[SUPPORTED]
 
 
 def sigmoid(odds: float) -> float:
@@ -53,10 +43,10 @@ def sigmoid(odds: float) -> float:
     return 1 / (1 + math.exp(-odds))
 
 
-CALIBRATION: Mapping[str, float] = MappingProxyType(
-    {"base": -0.1, "log-odds of support": 1.0, Verdict.PARTLY: -0.1, Verdict.CONTRADICTED: -1.3}
-)
-"""From support and verdict to log-odds, fitted on the train claims by `bench/quality/verify.py --fit`."""
+@cache
+def calibration() -> Mapping[str, float]:
+    """From support and verdict to log-odds that a sentence is truly carried."""
+    return {name: float(weight) for name, weight, _ in vocabulary.rows("calibration.tsv")}
 
 
 def calibrated(checks: Sequence[Check]) -> float:
@@ -70,9 +60,18 @@ def calibrated(checks: Sequence[Check]) -> float:
     return sum(map(_chance, checks)) / len(checks)
 
 
+def log_odds(probability: float) -> float:
+    """The other way round, within reason.
+
+    >>> round(log_odds(1.0), 1), log_odds(0.5)
+    (6.9, 0.0)
+    """
+    return math.log(max(probability, 1e-3) / max(1 - probability, 1e-3))
+
+
 def _chance(check: Check) -> float:
     if check.span is None:
         return 0.0
-    odds = math.log(max(check.support, 1e-3) / max(1 - check.support, 1e-3))
-    weights = CALIBRATION
-    return sigmoid(weights["base"] + weights["log-odds of support"] * odds + weights.get(check.verdict, 0.0))
+    known = calibration()
+    verdict = known.get(check.verdict.value, 0.0)
+    return sigmoid(known[BASE] + known["support"] * log_odds(check.support) + verdict)

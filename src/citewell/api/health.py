@@ -18,7 +18,7 @@ from citewell.api.site import Site
 KEPT_S = 5.0
 """So long an answer counts: whoever asks every second does not keep the parts busy."""
 
-LIMITS_S: Mapping[str, float] = MappingProxyType({"store": 2.0, "embedder": 5.0, "model": 5.0})
+LIMITS_S: Mapping[str, float] = MappingProxyType({"store": 2.0, "embedder": 5.0, "model": 5.0, "entailment": 5.0})
 
 Ask = Callable[[], object]
 
@@ -43,13 +43,14 @@ class Health:
     @classmethod
     def of(cls, site: Site) -> Health:
         """The health of a site."""
-        return cls(
-            {
-                "store": site.app.library.stamp,
-                "embedder": lambda: site.loaded().embedder.embed(["fever"]),
-                "model": lambda: _ask_model(site),
-            }
-        )
+        asked: dict[str, Ask] = {
+            "store": site.app.library.stamp,
+            "embedder": lambda: site.loaded().embedder.embed(["fever"]),
+            "model": lambda: _ask_model(site),
+        }
+        if site.app.settings.entailment is not None:
+            asked["entailment"] = lambda: _ask_entailment(site)
+        return cls(asked)
 
     async def parts(self) -> dict[str, Part]:
         """The state of every part, within the longest of the limits."""
@@ -76,8 +77,8 @@ def _asked(ask: Ask) -> Part:
     """What came of asking; an error is told in its own calm words."""
     started = time.perf_counter()
     try:
-        ask()
-        part = Part("ok", 0.0)
+        told = ask()
+        part = Part("ok", 0.0, told if isinstance(told, str) else None)
     except Exception as error:
         part = Part("failed", 0.0, problem_of(error).detail)
     return replace(part, took_ms=round((time.perf_counter() - started) * 1000, 1))
@@ -91,3 +92,12 @@ def _ask_model(site: Site) -> None:
     vendor, name = split_spec(settings.model)
     with closing(server_of(settings, vendor)) as server:
         server.check(name)
+
+
+def _ask_entailment(site: Site) -> str | None:
+    """Let the entailment model read two texts; which one it is."""
+    model = site.loaded().entailment
+    if model is None:
+        return None
+    model.score("Give iron.", "Iron is given.")
+    return model.name

@@ -20,6 +20,7 @@ from citewell.types import Answer, Asker, Check, Chunk, Document, Entry, Filing,
 
 if TYPE_CHECKING:
     from citewell.adapters.embedding.remembered import Likeness
+    from citewell.adapters.entailment.onnx import OnnxEntailment
     from citewell.adapters.index.exact import ExactIndex
     from citewell.adapters.index.postgres import PostgresIndex
     from citewell.adapters.store.catalogue import SqlCatalogue
@@ -154,6 +155,13 @@ class App:
         return make_writer(self.settings, self.lexicon)
 
     @cached_property
+    def entailment(self) -> OnnxEntailment | None:
+        """The local entailment model, where the settings name one."""
+        from citewell.bootstrap.parts import make_entailment
+
+        return make_entailment(self.settings)
+
+    @cached_property
     def knowledge(self) -> Knowledge:
         """The assistant for a tenant's documents."""
         from citewell.answer.finish import Policy
@@ -170,6 +178,7 @@ class App:
             admin_email=chosen.admin_email,
             policy=Policy(threshold=chosen.confidence_threshold),
             limits=Limits(chosen.context_chunks, chosen.max_context_tokens, chosen.max_history_tokens),
+            entailment=None if self.entailment is None else self.entailment.name,
         )
 
     @cached_property
@@ -344,7 +353,7 @@ class App:
         """Hold one sentence against the words that it cites."""
         from citewell.answer.verify import verify
 
-        return verify(sentence, spans, lexicon=self.lexicon, similarity=self._likeness)
+        return verify(sentence, spans, lexicon=self.lexicon, similarity=self._likeness, entailment=self.entailment)
 
     def check(
         self, text: str, *, against: str | None = None, evidence: str | None = None, scope: Scope | None = None

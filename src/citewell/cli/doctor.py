@@ -92,6 +92,7 @@ def _library(chosen: Settings) -> Iterator[Check]:
             ("vocabulary", _look_at_vocabulary),
             ("queue", _look_at_queue),
             ("audit log", _look_at_records),
+            ("entailment", _look_at_entailment),
         ):
             yield _tried(part, app, look)
 
@@ -126,6 +127,14 @@ def _look_at_records(app: App) -> Check | str:
     if proof.problems:
         return Check("audit log", "failed", "it is not whole: run `citewell audit verify`")
     return f"whole, {proof.records} on record"
+
+
+def _look_at_entailment(app: App) -> Check | str:
+    model = app.entailment
+    if model is None:
+        return "none is set: sentences are checked by rules, words and cosines"
+    model.score("Give iron.", "Iron is given.")
+    return model.name
 
 
 def _look_at_embedder(app: App) -> Check | str:

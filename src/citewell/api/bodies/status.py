@@ -21,7 +21,7 @@ class HealthShape(BaseModel):
     status: Literal["ok", "degraded"]
     live: bool
     ready: bool
-    parts: dict[Literal["store", "embedder", "model"], PartState]
+    parts: dict[Literal["store", "embedder", "model", "entailment"], PartState]
 
 
 class ModelShape(BaseModel):

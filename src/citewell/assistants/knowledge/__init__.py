@@ -51,6 +51,8 @@ class Knowledge:
     admin_email: str | None
     policy: Policy = field(default_factory=Policy)
     limits: Limits = field(default_factory=Limits)
+    entailment: str | None = None
+    """The entailment model that is asked last of every sentence, where there is one."""
 
     def ask(self, question: str, *, scope: Scope, history: Sequence[Message] = ()) -> Iterator[Event]:
         """Answer one question, sentence by sentence; the last event holds the answer."""
@@ -79,7 +81,9 @@ class Knowledge:
         shown = sorted(verdict.value for verdict in self.policy.shown)
         policy = {**asdict(self.policy), "shown": shown}
         prompts = {"rules": RULES.hash, "rating": RATING.hash}
-        built = {"citewell": version("citewell"), "prompts": prompts}
+        built: dict[str, Any] = {"citewell": version("citewell"), "prompts": prompts}
+        if self.entailment is not None:
+            built["entailment"] = self.entailment
         return {**built, "writer": writer, "limits": asdict(self.limits), "policy": policy}
 
     def _context(self, question: str, hits: Sequence[Hit], history: Sequence[Message]) -> Context:

@@ -1,0 +1,1 @@
+"""Local models that read two texts: does the first one carry the second?"""

@@ -1,0 +1,123 @@
+"""One source sentence beside a claim, and the facts from which support is reckoned."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
+
+from citewell.answer.verify_direction import is_aim
+from citewell.answer.verify_findings import Finding, Grade
+from citewell.answer.verify_score import carried
+from citewell.types import Span
+
+AIM_DISCOUNT = 0.85
+"""A sentence that says what was asked counts for less than one that says what was found."""
+
+FIRM_FROM = 0.7
+"""Coverage from which a denial or a turned direction is a veto; below, it only lowers support."""
+
+MIRRORED_FROM = 0.5
+"""Or both coverages, of the claim by the source and of the source by the claim: the two say much the same."""
+
+MOST_STRANGE = 5
+"""Words that the source does not have; more of them say nothing more."""
+
+MATTER = ("passage", "strange", "letters", "likeness")
+"""The facts that tell what is spoken of, not what is said of it."""
+
+_SOFT = frozenset(("denial", "direction"))
+
+
+@dataclass(frozen=True, slots=True)
+class Passage:
+    """What all the cited words together have of a claim."""
+
+    coverage: float = 0.0
+    strange: int = 0
+    """Content words of the claim that none of them says in any wording."""
+    letters: float = 0.0
+    """The share of the claim's words that they say; one that they do not say counts by its runs of four letters."""
+    likeness: float | None = None
+    """How like the claim its sentences are, where there are cosines."""
+
+
+@dataclass(frozen=True, slots=True)
+class Look:
+    """One source sentence, or two read together, held against the claim."""
+
+    part: Span
+    coverage: float
+    cosine: float | None
+    passage: Passage = Passage()
+    words: float = 0.0
+    """Coverage without the quantities."""
+    mirrored: float = 0.0
+    """Coverage of the source sentence by the claim."""
+    findings: tuple[Finding, ...] = ()
+    is_unsaid: bool = False
+    """The claim says which way, the source does not."""
+    agrees: bool | None = None
+    """Whether both say the same way; None where one of them says none."""
+
+    @property
+    def nearness(self) -> float:
+        """How near the sentence is to the claim, vetoes left aside."""
+        share = max(self.coverage, self.words)
+        near = share if self.cosine is None else 0.5 * share + 0.5 * max(0.0, self.cosine)
+        return near * AIM_DISCOUNT if is_aim(self.part.text) else near
+
+    @property
+    def vetoes(self) -> tuple[Finding, ...]:
+        """The findings that no score outweighs, the gravest first."""
+        is_aligned = self.coverage >= FIRM_FROM or min(self.words, self.mirrored) >= MIRRORED_FROM
+        firm = [finding for finding in self.findings if finding.kind not in _SOFT or is_aligned]
+        return tuple(sorted(firm, key=lambda finding: -finding.grade))
+
+    @property
+    def is_silent(self) -> bool:
+        """Whether it does not say which way, or only what was asked."""
+        return self.is_unsaid or is_aim(self.part.text)
+
+    @property
+    def is_against(self) -> bool:
+        """Whether something in it speaks against the claim."""
+        return any(finding.grade == Grade.AGAINST for finding in self.findings)
+
+    @property
+    def is_opposed(self) -> bool:
+        """Whether it speaks against the claim so that no score outweighs it."""
+        return any(finding.grade == Grade.AGAINST for finding in self.vetoes)
+
+
+def support(found: Sequence[Look]) -> float:
+    """The probability that the cited words carry the claim, from the sentences read closely, the nearest first."""
+    return carried(facts(found))
+
+
+def bearing(found: Sequence[Look]) -> float:
+    """The same from words and likeness alone: whether both speak of one matter, whatever they say of it."""
+    told = facts(found)
+    return carried({name: told[name] for name in MATTER if name in told})
+
+
+def facts(found: Sequence[Look]) -> dict[str, float]:
+    """What the score is made of; `support.tsv` says what each is worth."""
+    nearest, passage = found[0], found[0].passage
+    kinds = {finding.kind for finding in nearest.findings if finding.grade == Grade.AGAINST}
+    said = [look for look in found if not is_aim(look.part.text)]
+    told = {
+        "passage": max(nearest.coverage, passage.coverage),
+        "strange": min(passage.strange, MOST_STRANGE) / MOST_STRANGE,
+        "letters": passage.letters,
+        "turned": float("direction" in kinds),
+        "denied": float("denial" in kinds),
+        "unsaid": float(nearest.is_unsaid),
+        "way": _nearest(look for look in said if look.agrees) - _nearest(look for look in said if look.agrees is False),
+        "against": sum(look.is_against for look in found) / len(found),
+        "opposed": _nearest(look for look in found if look.is_opposed),
+    }
+    return told if passage.likeness is None else {**told, "likeness": passage.likeness}
+
+
+def _nearest(found: Iterable[Look]) -> float:
+    return max((look.nearness for look in found), default=0.0)
