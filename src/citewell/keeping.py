@@ -2,15 +2,29 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from datetime import datetime
-from typing import Any, Literal, Protocol
+from typing import Any, Generic, Literal, Protocol, TypeVar
 
 from citewell.types import Asker, Message, Route
 
 Words = Mapping[str, Any]
 """A record as `answer.record` writes it."""
+
+T = TypeVar("T")
+
+PAGE_LENGTH = 50
+"""How much of a list is read at once, unless a number is given."""
+
+
+@dataclass(frozen=True, slots=True)
+class Page(Generic[T]):
+    """A part of a list, and where it goes on; None at its end."""
+
+    items: tuple[T, ...]
+    next: str | None
+
 
 # ---------------------------------------------------------------------------------------------------- conversations
 
@@ -54,6 +68,12 @@ class Conversations(Protocol):
 
     def all(self, asker: Asker) -> list[Conversation]:
         """The asker's conversations, the last changed first."""
+        ...
+
+    def page(
+        self, asker: Asker, *, limit: int = PAGE_LENGTH, after: str | None = None, starting: str = ""
+    ) -> Page[Conversation]:
+        """The same a part at a time; those whose id starts so, where characters are given."""
         ...
 
     def turns(self, conversation_id: str, asker: Asker, *, newest: int | None = None) -> list[Turn]:
@@ -124,12 +144,18 @@ class Proof:
 class AuditLog(Protocol):
     """Records that can be read and proved, not changed; an administrator reads all of the tenant, others their own."""
 
-    def entries(self, asker: Asker, *, limit: int = 100, starting: str = "") -> list[AuditEntry]:
-        """The newest records; those whose answer's id starts so, where characters are given."""
+    def entries(
+        self, asker: Asker, *, limit: int = 100, starting: str = "", before: int | None = None
+    ) -> list[AuditEntry]:
+        """The newest records, or those before a number; those whose answer's id starts so, if it is given."""
         ...
 
     def read(self, answer_id: str, asker: Asker) -> Record:
         """One record with its words."""
+        ...
+
+    def records(self, answer_ids: Iterable[str], asker: Asker) -> dict[str, Record]:
+        """Many records with their words, by answer id; those that are not there or cannot be opened are left out."""
         ...
 
     def prove(self, tenant: str, *, known: Head | None = None) -> Proof:
@@ -163,12 +189,18 @@ class Routed:
 class Inbox(Protocol):
     """Who asked sees their own; who owns sees what is theirs; an administrator sees all of the tenant."""
 
-    def waiting(self, asker: Asker) -> list[Routed]:
-        """What this person may answer: open ones first, then the newest."""
+    def waiting(
+        self, asker: Asker, *, limit: int = PAGE_LENGTH, after: str | None = None, starting: str = ""
+    ) -> Page[Routed]:
+        """What this person may answer, open ones first, then the newest; those whose id starts so, if it is given."""
         ...
 
-    def asked(self, asker: Asker) -> list[Routed]:
+    def asked(self, asker: Asker, *, limit: int = PAGE_LENGTH, after: str | None = None) -> Page[Routed]:
         """What this person asked and was passed on, the newest first."""
+        ...
+
+    def replies(self, answer_ids: Iterable[str], asker: Asker) -> dict[str, str]:
+        """The replies to what this person asked, by answer id."""
         ...
 
     def one(self, routed_id: str, asker: Asker) -> Routed:

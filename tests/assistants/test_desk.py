@@ -294,8 +294,8 @@ def test_nobody_is_sent_their_own_question(notes: App) -> None:
     assert (done.answer.action.owner_id, done.answer.action.is_fallback) == (None, True)
     assert "you answer for tag “ward” yourself" in done.answer.action.reason
     assert "passed on to the administrator" in done.answer.text
-    assert notes.desk.inbox.waiting(bob) == []
-    assert [item.id for item in notes.desk.inbox.waiting(notes.owner())] == [done.routed_id]
+    assert notes.desk.inbox.waiting(bob).items == ()
+    assert [item.id for item in notes.desk.inbox.waiting(notes.owner()).items] == [done.routed_id]
 
 
 def test_an_owner_sees_no_document_that_they_may_not_see(notes: App) -> None:

@@ -215,7 +215,7 @@ def test_an_ending_is_kept_whole_or_not_at_all(office: Office, part: str, monkey
     monkeypatch.setattr(getattr(office, part), {"inbox": "put", "conversations": "end"}[part], breaks)
     with pytest.raises(LibraryError):
         office.ledger.keep(ending(place=place, route=ROUTE))
-    assert (office.audit.entries(OWNER), office.inbox.waiting(OWNER)) == ([], [])
+    assert (office.audit.entries(OWNER), office.inbox.waiting(OWNER).items) == ([], ())
     assert [turn.answer_id for turn in office.conversations.turns(place.conversation_id, ANN)] == [None]
     assert office.audit.prove("clinic").problems == ()
 
@@ -274,3 +274,17 @@ def test_a_library_of_the_schema_before_is_brought_up_to_date(tmp_path: Path) ->
     log = SqlAudit(library.engine, path, Seal.of(tmp_path))
     assert [entry.number for entry in log.entries(OWNER)] == [2, 1]
     library.close()
+
+
+def test_the_log_is_read_in_parts_and_many_records_at_once(office: Office) -> None:
+    kept = [ending(f"Question {number}?", ANN if number % 2 else BOB) for number in range(5)]
+    for one in kept:
+        office.ledger.keep(one)
+    assert [entry.number for entry in office.audit.entries(OWNER, limit=2, before=4)] == [3, 2]
+    ids = [one.answer_id for one in kept]
+    found = office.audit.records([*ids, ids[0], "nowhere"], OWNER)
+    assert {answer_id: record.words["question"] for answer_id, record in found.items()} == {
+        one.answer_id: one.question for one in kept
+    }
+    assert set(office.audit.records(ids, ANN)) == {ids[1], ids[3]}
+    assert office.audit.records(ids, STRANGER) == {}

@@ -100,3 +100,14 @@ def test_the_words_are_sealed_in_the_file(office: Office) -> None:
     office.library.close()
     for path in office.file.parent.glob("library.sqlite*"):
         assert b"aematuria" not in path.read_bytes()
+
+
+def test_a_long_list_of_conversations_is_read_in_parts(office: Office) -> None:
+    ids = [office.conversations.begin(f"Question {n}?", ANN, conversation_id=None).conversation_id for n in range(5)]
+    first = office.conversations.page(ANN, limit=2)
+    office.conversations.erase(ids[4], ANN)  # the one before the place where the list goes on
+    rest = office.conversations.page(ANN, limit=9, after=first.next)
+    assert [one.id for one in (*first.items, *rest.items)] == ids[::-1]
+    assert rest.next is None
+    assert [one.id for one in office.conversations.page(ANN, starting=ids[1][:13].upper()).items] == [ids[1]]
+    assert office.conversations.page(BOB).items == ()

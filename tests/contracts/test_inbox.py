@@ -7,12 +7,14 @@ from dataclasses import replace
 import pytest
 
 from citewell.errors import InputError, NotFound
+from citewell.keeping import Page, Routed
 from citewell.types import Asker, Role
 from tests.contracts.conftest import Office
 from tests.contracts.kept import ANN, BOB, OWNER, ROUTE, STRANGER, ending
 
 CAROL = replace(ANN, user_id="00000000-0000-0000-0000-000000000003")
 ADMIN = replace(CAROL, role=Role.ADMIN)
+NOTHING: Page[Routed] = Page((), None)
 
 
 @pytest.fixture
@@ -23,25 +25,25 @@ def routed_id(office: Office) -> str:
 
 
 def test_the_owner_sees_what_is_theirs_and_the_asker_what_they_asked(office: Office, routed_id: str) -> None:
-    (item,) = office.inbox.waiting(BOB)
+    (item,) = office.inbox.waiting(BOB).items
     assert (item.id, item.asked_by, item.owner_id, item.tag) == (routed_id, ANN.user_id, BOB.user_id, "ward")
     assert (item.state, item.reply, item.reason, item.is_fallback) == ("open", None, "Low confidence: 45%", False)
-    assert office.inbox.asked(ANN) == [item]
-    assert (office.inbox.waiting(ANN), office.inbox.asked(BOB)) == ([], [])
-    assert office.inbox.waiting(ADMIN) == office.inbox.waiting(OWNER) == [item]
+    assert office.inbox.asked(ANN) == Page((item,), None)
+    assert office.inbox.waiting(ANN) == office.inbox.asked(BOB) == NOTHING
+    assert office.inbox.waiting(ADMIN) == office.inbox.waiting(OWNER) == Page((item,), None)
 
 
 def test_the_asker_sees_the_reply(office: Office, routed_id: str) -> None:
     replied = office.inbox.reply(routed_id, "  Take it with food.  ", BOB)
     assert (replied.state, replied.reply, replied.replied_by) == ("answered", "Take it with food.", BOB.user_id)
-    assert office.inbox.asked(ANN) == [replied]
+    assert office.inbox.asked(ANN).items == (replied,)
     assert office.inbox.one(routed_id, ANN) == replied
     assert b"with food" not in office.file.read_bytes()
 
 
 @pytest.mark.parametrize("other", [CAROL, STRANGER, replace(BOB, scope=STRANGER.scope)])
 def test_nobody_else_sees_or_answers_it(office: Office, routed_id: str, other: Asker) -> None:
-    assert (office.inbox.waiting(other), office.inbox.asked(other)) == ([], [])
+    assert office.inbox.waiting(other) == office.inbox.asked(other) == NOTHING
     for deed in (
         lambda: office.inbox.one(routed_id, other),
         lambda: office.inbox.reply(routed_id, "Mine now.", other),
@@ -64,8 +66,8 @@ def test_the_asker_may_look_but_not_answer(office: Office, routed_id: str) -> No
 def test_what_has_no_owner_waits_for_an_administrator(office: Office) -> None:
     fallback = replace(ROUTE, owner_id=None, owner_email=None, is_fallback=True)
     made = office.ledger.keep(ending(route=fallback))
-    assert office.inbox.waiting(BOB) == []
-    assert [item.id for item in office.inbox.waiting(ADMIN)] == [made]
+    assert office.inbox.waiting(BOB) == NOTHING
+    assert [item.id for item in office.inbox.waiting(ADMIN).items] == [made]
 
 
 def test_a_closed_question_takes_no_reply(office: Office, routed_id: str) -> None:
@@ -85,4 +87,45 @@ def test_open_questions_come_first_then_the_newest(office: Office) -> None:
     ids = [office.ledger.keep(ending(route=ROUTE)) or "" for _ in range(4)]
     office.inbox.reply(ids[3], "Done.", BOB)
     office.inbox.close(ids[1], BOB)
-    assert [item.id for item in office.inbox.waiting(BOB)] == [ids[2], ids[0], ids[3], ids[1]]
+    assert [item.id for item in office.inbox.waiting(BOB).items] == [ids[2], ids[0], ids[3], ids[1]]
+
+
+def test_a_long_inbox_is_read_in_parts_that_neither_repeat_nor_skip(office: Office) -> None:
+    ids = [office.ledger.keep(ending(route=ROUTE)) or "" for _ in range(7)]
+    office.inbox.reply(ids[6], "Done.", BOB)
+    whole = [item.id for item in office.inbox.waiting(BOB).items]
+    first = office.inbox.waiting(BOB, limit=3)
+    late = office.ledger.keep(ending(route=ROUTE))
+    office.inbox.reply(ids[5], "Done, too.", BOB)  # it has been read already, and moves behind the open ones
+    second = office.inbox.waiting(BOB, limit=3, after=first.next)
+    third = office.inbox.waiting(BOB, limit=3, after=second.next)
+    seen = [item.id for page in (first, second) for item in page.items]
+    assert seen == whole[:6]
+    assert ([item.id for item in third.items], third.next) == ([ids[6], ids[5]], None)
+    assert [item.id for item in office.inbox.waiting(BOB, limit=1).items] == [late]
+    assert [item.id for item in office.inbox.waiting(BOB, starting=ids[2].upper()).items] == [ids[2]]
+
+
+def test_what_was_asked_is_read_in_parts_the_newest_first(office: Office) -> None:
+    ids = [office.ledger.keep(ending(route=ROUTE)) or "" for _ in range(5)]
+    found, after = [], None
+    for _ in range(3):
+        page = office.inbox.asked(ANN, limit=2, after=after)
+        found += [item.id for item in page.items]
+        after = page.next
+    assert (found, after) == (ids[::-1], None)
+
+
+@pytest.mark.parametrize("cursor", ["", "nonsense", "0~yesterday~x", "2~2026-01-01T00:00:00~x", "0~2026-01-01~"])
+def test_a_place_in_the_list_that_is_none_is_refused(office: Office, cursor: str) -> None:
+    with pytest.raises(InputError, match="no such page"):
+        office.inbox.asked(ANN, after=cursor)
+
+
+def test_replies_are_given_to_who_asked_alone(office: Office) -> None:
+    kept = ending(route=ROUTE)
+    office.inbox.reply(office.ledger.keep(kept) or "", "With food.", BOB)
+    office.ledger.keep(other := ending(route=ROUTE))
+    ids = [kept.answer_id, other.answer_id]
+    assert office.inbox.replies(ids, ANN) == {kept.answer_id: "With food."}
+    assert office.inbox.replies(ids, BOB) == {}

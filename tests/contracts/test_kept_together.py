@@ -94,7 +94,7 @@ class Keeping(RuleBasedStateMachine):
             proof = self.office.audit.prove(tenant)
             assert (proof.records, proof.problems) == (len(expected), ())
         everything = {*self.records["clinic"], *self.records["elsewhere"]}
-        items = [*self.office.inbox.waiting(OWNER), *self.office.inbox.waiting(STRANGER)]
+        items = [*self.office.inbox.waiting(OWNER).items, *self.office.inbox.waiting(STRANGER).items]
         assert {item.id: item.answer_id for item in items} == self.inbox
         assert set(self.inbox.values()) <= everything
 

@@ -35,7 +35,7 @@ def check(app: App, said: list[list[str]]) -> int:
     desk, owner = app.desk, app.owner()
     assert desk.audit.prove("local").problems == ()
     records = {entry.answer_id for entry in desk.audit.entries(owner, limit=100_000)}
-    inbox = {item.id: item.answer_id for item in desk.inbox.waiting(owner)}
+    inbox = {item.id: item.answer_id for item in desk.inbox.waiting(owner, limit=100_000).items}
     turns = {one.id: desk.conversations.turns(one.id, owner) for one in desk.conversations.all(owner)}
     for kind, *ids in said:
         if kind == "kept":

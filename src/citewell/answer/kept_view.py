@@ -9,7 +9,7 @@ from typing import Any
 from citewell.answer.case import Case
 from citewell.answer.replay import Replay
 from citewell.answer.view import answer_json
-from citewell.keeping import AuditEntry, Conversation, Proof, Record, Routed, Turn
+from citewell.keeping import AuditEntry, Conversation, Page, Proof, Record, Routed, Turn
 from citewell.types import Answer
 
 
@@ -21,6 +21,11 @@ def conversation_json(conversation: Conversation) -> dict[str, Any]:
         "made_at": when(conversation.made_at),
         "changed_at": when(conversation.changed_at),
     }
+
+
+def conversation_page_json(page: Page[Conversation]) -> dict[str, Any]:
+    """A part of the list of conversations, and what to give as `after` for the next one."""
+    return {"conversations": [conversation_json(one) for one in page.items], "next": page.next}
 
 
 def turn_json(turn: Turn) -> dict[str, Any]:
@@ -49,6 +54,11 @@ def routed_json(routed: Routed) -> dict[str, Any]:
         "made_at": when(routed.made_at),
         "replied_at": None if routed.replied_at is None else when(routed.replied_at),
     }
+
+
+def routed_page_json(page: Page[Routed]) -> dict[str, Any]:
+    """A part of the inbox, and what to give as `after` for the next one."""
+    return {"questions": [routed_json(one) for one in page.items], "next": page.next}
 
 
 def case_json(case: Case) -> dict[str, Any]:

@@ -71,7 +71,7 @@ def _chosen(app: App, conversation: str | None, continued: bool) -> str | None:
     """The conversation to go on with, or None to begin a new one."""
     if conversation is not None:
         return conversation_id(app, conversation)
-    known = app.desk.conversations.all(app.owner()) if continued else []
+    known = app.desk.conversations.page(app.owner(), limit=1).items if continued else ()
     if continued and not known:
         raise InputError("There is no conversation to go on with yet: ask without --continue first.")
     return known[0].id if known else None

@@ -31,12 +31,13 @@ def answer_id(library: App, prefix: str) -> str:
 def list_records(
     context: typer.Context,
     limit: Annotated[int, typer.Option(help="How many of the newest records.", min=1)] = 50,
+    before: Annotated[int | None, typer.Option(help="Only records with a lower number.", min=1)] = None,
     home: Home = None,
     json: Json = False,
 ) -> None:
     """List the newest records; their words are sealed, `show` opens one."""
     with opened(context, home) as library:
-        entries = library.desk.audit.entries(library.owner(), limit=limit)
+        entries = library.desk.audit.entries(library.owner(), limit=limit, before=before)
     if json:
         print_json({"records": [entry_json(entry) for entry in entries]})
         return

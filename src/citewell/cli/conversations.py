@@ -6,9 +6,10 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from citewell.answer.kept_view import conversation_json, turn_json
-from citewell.cli.frame import Home, Json, opened, print_json, printable
+from citewell.answer.kept_view import conversation_page_json, turn_json
+from citewell.cli.frame import After, Home, Json, Limit, opened, print_json, print_next, printable
 from citewell.cli.ids import find
+from citewell.keeping import PAGE_LENGTH
 
 if TYPE_CHECKING:
     from citewell.bootstrap import App
@@ -22,30 +23,35 @@ ConversationId = Annotated[
 
 def conversation_id(library: App, prefix: str) -> str:
     """The full id of a conversation."""
-    known = library.desk.conversations.all(library.owner())
+    known = library.desk.conversations.page(library.owner(), limit=2, starting=prefix).items
     missing = "There is no such conversation. `citewell conversations` shows the ids."
     return find(prefix, (one.id for one in known), missing=missing)
 
 
 @app.callback(invoke_without_command=True)
-def conversations(context: typer.Context, home: Home = None, json: Json = False) -> None:
+def conversations(
+    context: typer.Context, limit: Limit = PAGE_LENGTH, after: After = None, home: Home = None, json: Json = False
+) -> None:
     """List your conversations, the last changed first."""
     if context.invoked_subcommand is None:
-        list_conversations(context, home, json)
+        list_conversations(context, limit, after, home, json)
 
 
 @app.command("list")
-def list_conversations(context: typer.Context, home: Home = None, json: Json = False) -> None:
+def list_conversations(
+    context: typer.Context, limit: Limit = PAGE_LENGTH, after: After = None, home: Home = None, json: Json = False
+) -> None:
     """List your conversations, the last changed first."""
     with opened(context, home) as library:
-        known = library.desk.conversations.all(library.owner())
+        known = library.desk.conversations.page(library.owner(), limit=limit, after=after)
     if json:
-        print_json({"conversations": [conversation_json(one) for one in known]})
+        print_json(conversation_page_json(known))
         return
-    if not known:
+    if not known.items:
         typer.echo("There are no conversations yet. Begin one with `citewell ask`.")
-    for one in known:
+    for one in known.items:
         typer.echo(printable(f"{one.id[:8]}  {one.changed_at:%d %b %Y %H:%M} UTC  {one.title}"))
+    print_next(known)
 
 
 @app.command()

@@ -19,6 +19,7 @@ from citewell.errors import CitewellError, InputError
 if TYPE_CHECKING:
     from citewell.bootstrap import App
     from citewell.ingest.read import Step
+    from citewell.keeping import Page
 
 Home = Annotated[
     Path | None,
@@ -29,6 +30,10 @@ Tags = Annotated[list[str] | None, typer.Option("--tag", help="A tag; may be giv
 Journey = Annotated[str | None, typer.Option("--journey", help="A care journey.", show_default=False)]
 Subject = Annotated[
     str | None, typer.Option("--subject", help="The person whom documents are about.", show_default=False)
+]
+Limit = Annotated[int, typer.Option("--limit", help="How many at most.", min=1)]
+After = Annotated[
+    str | None, typer.Option("--after", help="Go on after this, as the part before said.", show_default=False)
 ]
 NO_DOCUMENTS = "There are no documents yet. Add one with `citewell add FILE`, or samples with `citewell add --samples`."
 DocumentId = Annotated[str, typer.Argument(help="The document's id, or its first characters.", show_default=False)]
@@ -115,3 +120,9 @@ def progress(*, quiet: bool) -> Iterator[Callable[[str, Step], None]]:
                 bar.remove_task(tasks.pop(name))
 
         yield watch
+
+
+def print_next(page: Page[Any]) -> None:
+    """Say how to read on, where a list is longer than what was shown."""
+    if page.next is not None:
+        typer.echo(f"There are more: go on with --after {page.next}")

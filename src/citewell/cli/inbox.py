@@ -3,21 +3,20 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from contextlib import suppress
 from textwrap import shorten
 from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from citewell.answer.kept_view import case_json, routed_json
-from citewell.cli.frame import Home, Json, opened, print_json, printable
+from citewell.answer.kept_view import case_json, routed_json, routed_page_json
+from citewell.cli.frame import After, Home, Json, Limit, opened, print_json, print_next, printable
 from citewell.cli.ids import find
-from citewell.errors import CitewellError
+from citewell.keeping import PAGE_LENGTH
 
 if TYPE_CHECKING:
     from citewell.answer.case import Case
     from citewell.bootstrap import App
-    from citewell.keeping import Routed
+    from citewell.keeping import Page, Routed
 
 app = typer.Typer(help="Read and answer questions that were passed on.", add_completion=False)
 
@@ -26,32 +25,38 @@ RoutedId = Annotated[str, typer.Argument(help="The id in the inbox, or its first
 
 
 def _routed_id(library: App, prefix: str) -> str:
-    items = library.desk.inbox.waiting(library.owner())
+    items = library.desk.inbox.waiting(library.owner(), limit=2, starting=prefix).items
     missing = "There is no such question in the inbox. `citewell inbox` shows the ids."
     return find(prefix, (item.id for item in items), missing=missing)
 
 
 @app.callback(invoke_without_command=True)
-def inbox(context: typer.Context, home: Home = None, json: Json = False) -> None:
+def inbox(
+    context: typer.Context, limit: Limit = PAGE_LENGTH, after: After = None, home: Home = None, json: Json = False
+) -> None:
     """List the questions that wait for a reply, open ones first."""
     if context.invoked_subcommand is None:
-        list_waiting(context, home, json)
+        list_waiting(context, limit, after, home, json)
 
 
 @app.command("list")
-def list_waiting(context: typer.Context, home: Home = None, json: Json = False) -> None:
+def list_waiting(
+    context: typer.Context, limit: Limit = PAGE_LENGTH, after: After = None, home: Home = None, json: Json = False
+) -> None:
     """List the questions that wait for a reply, open ones first."""
     with opened(context, home) as library:
-        items = library.desk.inbox.waiting(library.owner())
+        items = library.desk.inbox.waiting(library.owner(), limit=limit, after=after)
         words = {} if json else _words(library, items)
     _print_items(items, words, json=json, empty="The inbox is empty.")
 
 
 @app.command()
-def asked(context: typer.Context, home: Home = None, json: Json = False) -> None:
+def asked(
+    context: typer.Context, limit: Limit = PAGE_LENGTH, after: After = None, home: Home = None, json: Json = False
+) -> None:
     """List your own questions that were passed on, with the replies."""
     with opened(context, home) as library:
-        items = library.desk.inbox.asked(library.owner())
+        items = library.desk.inbox.asked(library.owner(), limit=limit, after=after)
         words = {} if json else _words(library, items)
     _print_items(items, words, json=json, empty="None of your questions was passed on.")
 
@@ -95,27 +100,25 @@ def close(context: typer.Context, question: RoutedId, home: Home = None, json: J
         typer.echo("Put away.")
 
 
-def _words(library: App, items: list[Routed]) -> dict[str, str]:
-    """The first words of each question; none where its record cannot be opened."""
-    found = {}
-    for item in items:
-        with suppress(CitewellError):
-            question = library.desk.audit.read(item.answer_id, library.owner()).words["question"]
-            found[item.id] = shorten(question, FIRST_WORDS, placeholder="…")
-    return found
+def _words(library: App, page: Page[Routed]) -> dict[str, str]:
+    """The first words of each question by answer; none where its record cannot be opened."""
+    records = library.desk.audit.records((item.answer_id for item in page.items), library.owner())
+    return {one: shorten(record.words["question"], FIRST_WORDS, placeholder="…") for one, record in records.items()}
 
 
-def _print_items(items: list[Routed], words: Mapping[str, str], *, json: bool, empty: str) -> None:
+def _print_items(page: Page[Routed], words: Mapping[str, str], *, json: bool, empty: str) -> None:
     if json:
-        print_json({"questions": [routed_json(item) for item in items]})
+        print_json(routed_page_json(page))
         return
-    if not items:
+    if not page.items:
         typer.echo(empty)
-    for item in items:
-        typer.echo(printable(f"{item.id[:8]}  {item.state:<8}  {item.made_at:%d %b %Y}  {words.get(item.id, '')}"))
+    for item in page.items:
+        told = words.get(item.answer_id, "")
+        typer.echo(printable(f"{item.id[:8]}  {item.state:<8}  {item.made_at:%d %b %Y}  {told}"))
         typer.echo(printable(f"          {item.tag}: {item.reason}"))
         if item.reply:
             typer.echo(printable(f"          Reply: {item.reply}"))
+    print_next(page)
 
 
 def _print_case(case: Case) -> None:

@@ -4,12 +4,13 @@ from __future__ import annotations
 
 import hashlib
 import json
-from collections.abc import Mapping
+import logging
+from collections.abc import Iterable, Mapping
 from datetime import UTC
 from pathlib import Path
 from typing import Any
 
-from sqlalchemy import Connection, Engine, Row, delete, insert, select
+from sqlalchemy import ColumnElement, Connection, Engine, Row, and_, delete, insert, select
 
 from citewell.adapters.store.engine import reading
 from citewell.adapters.store.heads import HEAD_FILE, Heads, NoHeads
@@ -19,6 +20,11 @@ from citewell.adapters.store.seal import Seal
 from citewell.errors import LibraryError, NotFound
 from citewell.keeping import AuditEntry, Ending, Head, Proof, Record
 from citewell.types import Asker
+
+log = logging.getLogger(__name__)
+
+ASKED_AT_ONCE = 500
+"""Ids in one query."""
 
 EMPTY = Head(0, "0" * 64)
 """The end of a log without records."""
@@ -56,25 +62,41 @@ class SqlAudit:
         """Say beside the library how far a log has come that is committed."""
         self._heads.note(tenant, head)
 
-    def entries(self, asker: Asker, *, limit: int = 100, starting: str = "") -> list[AuditEntry]:
-        """The newest records: all of the tenant for an administrator, else the asker's own."""
-        query = select(answers).where(answers.c.tenant == asker.tenant)
-        if not asker.is_admin:
-            query = query.where(answers.c.user_id == asker.user_id)
+    def entries(
+        self, asker: Asker, *, limit: int = 100, starting: str = "", before: int | None = None
+    ) -> list[AuditEntry]:
+        """The newest, or those before a number: all of the tenant for an administrator, else the asker's own."""
+        query = select(answers).where(_readable(asker))
         if starting:
             query = query.where(answers.c.id.startswith(starting.lower(), autoescape=True))
+        if before is not None:
+            query = query.where(answers.c.number < before)
         with reading(self._engine, self._path) as connection:
             return [_entry(row) for row in connection.execute(query.order_by(answers.c.number.desc()).limit(limit))]
 
     def read(self, answer_id: str, asker: Asker) -> Record:
         """One record with its words."""
-        query = select(answers).where(answers.c.id == answer_id, answers.c.tenant == asker.tenant)
-        if not asker.is_admin:
-            query = query.where(answers.c.user_id == asker.user_id)
+        query = select(answers).where(_readable(asker), answers.c.id == answer_id)
         with reading(self._engine, self._path) as connection:
             row = connection.execute(query).first()
         if row is None:
             raise NotFound("There is no such answer in the audit log. `citewell audit list` shows the ids.")
+        return self._opened(row)
+
+    def records(self, answer_ids: Iterable[str], asker: Asker) -> dict[str, Record]:
+        """Many records with their words, by answer id; those that are not there or cannot be opened are left out."""
+        found, wanted = {}, list(dict.fromkeys(answer_ids))
+        with reading(self._engine, self._path) as connection:
+            for first in range(0, len(wanted), ASKED_AT_ONCE):
+                some = answers.c.id.in_(wanted[first : first + ASKED_AT_ONCE])
+                for row in connection.execute(select(answers).where(_readable(asker), some)):
+                    try:
+                        found[row.id] = self._opened(row)
+                    except LibraryError as error:
+                        log.warning("answer %s cannot be opened: %s", row.id, type(error).__name__)
+        return found
+
+    def _opened(self, row: Row[Any]) -> Record:
         return Record(_entry(row), json.loads(self._seal.open(row.record, about=f"answer:{row.id}")))
 
     def prove(self, tenant: str, *, known: Head | None = None) -> Proof:
@@ -162,6 +184,12 @@ def _orphans(connection: Connection, tenant: str) -> list[str]:
     if connection.execute(turns.limit(1)).first() is not None:
         told.append("a conversation holds an answer which is not in the log")
     return told
+
+
+def _readable(asker: Asker) -> ColumnElement[bool]:
+    """All of the tenant for an administrator, else what the asker asked."""
+    mine = answers.c.tenant == asker.tenant
+    return mine if asker.is_admin else and_(mine, answers.c.user_id == asker.user_id)
 
 
 def _entry(row: Row[Any]) -> AuditEntry:

@@ -4,17 +4,19 @@ from __future__ import annotations
 
 import uuid
 from datetime import UTC, timedelta
+from functools import partial
 from pathlib import Path
 from typing import Any
 
-from sqlalchemy import Connection, Engine, Row, delete, func, insert, select, update
+from sqlalchemy import Connection, Engine, Row, Select, delete, func, insert, select, update
 
+from citewell.adapters.store import paging
 from citewell.adapters.store.engine import reading, writing
 from citewell.adapters.store.rows import now
 from citewell.adapters.store.schema import conversations, messages
 from citewell.adapters.store.seal import Seal
 from citewell.errors import NotFound
-from citewell.keeping import Conversation, Ending, Place, Turn
+from citewell.keeping import PAGE_LENGTH, Conversation, Ending, Page, Place, Turn
 from citewell.types import EVERY, Asker, Message
 
 TITLE_CHARACTERS = 80
@@ -70,19 +72,23 @@ class SqlConversations:
     def all(self, asker: Asker) -> list[Conversation]:
         """The asker's conversations, the last changed first."""
         self._drop_expired()
-        query = select(conversations).where(self._mine(asker))
         with reading(self._engine, self._path) as connection:
-            rows = connection.execute(query.order_by(conversations.c.changed_at.desc(), conversations.c.id)).all()
-        return [
-            Conversation(
-                id=row.id,
-                title=self._seal.open(row.title, about=f"title:{row.id}"),
-                made_at=row.made_at.replace(tzinfo=UTC),
-                changed_at=row.changed_at.replace(tzinfo=UTC),
-                journey=row.journey,
-            )
-            for row in rows
-        ]
+            return [self._listed(row) for row in connection.execute(self._newest(asker))]
+
+    def page(
+        self, asker: Asker, *, limit: int = PAGE_LENGTH, after: str | None = None, starting: str = ""
+    ) -> Page[Conversation]:
+        """The same a part at a time; those whose id starts so, where characters are given."""
+        self._drop_expired()
+        query = self._newest(asker)
+        if after is not None:
+            query = query.where(paging.after(after, None, conversations.c.changed_at, conversations.c.id))
+        if starting:
+            query = query.where(conversations.c.id.startswith(starting.lower(), autoescape=True))
+        with reading(self._engine, self._path) as connection:
+            rows = connection.execute(query.limit(limit + 1)).all()
+        cursor = partial(paging.cursor_of, moment="changed_at")
+        return paging.page_of(rows, limit=limit, made=self._listed, cursor=cursor)
 
     def erase(self, conversation_id: str, asker: Asker) -> None:
         """Remove a conversation; the audit log keeps its answers."""
@@ -93,6 +99,19 @@ class SqlConversations:
                 raise NotFound(NO_SUCH_CONVERSATION)
 
     # -------------------------------------------------------------------------------------------------------- inside
+
+    def _newest(self, asker: Asker) -> Select[Any]:
+        query = select(conversations).where(self._mine(asker))
+        return query.order_by(conversations.c.changed_at.desc(), conversations.c.id)
+
+    def _listed(self, row: Row[Any]) -> Conversation:
+        return Conversation(
+            id=row.id,
+            title=self._seal.open(row.title, about=f"title:{row.id}"),
+            made_at=row.made_at.replace(tzinfo=UTC),
+            changed_at=row.changed_at.replace(tzinfo=UTC),
+            journey=row.journey,
+        )
 
     def _drop_expired(self) -> None:
         """Delete what nobody has spoken in for too long; from then on its id is as good as none."""

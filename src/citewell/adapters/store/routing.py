@@ -3,18 +3,20 @@
 from __future__ import annotations
 
 import uuid
+from collections.abc import Callable, Iterable
 from datetime import UTC
 from pathlib import Path
 from typing import Any
 
-from sqlalchemy import Connection, Engine, Row, Select, insert, or_, select, update
+from sqlalchemy import ColumnElement, Connection, Engine, Row, Select, and_, insert, or_, select, update
 
+from citewell.adapters.store import paging
 from citewell.adapters.store.engine import reading, writing
 from citewell.adapters.store.rows import now
 from citewell.adapters.store.schema import routed
 from citewell.adapters.store.seal import Seal
 from citewell.errors import InputError, NotFound
-from citewell.keeping import Ending, Routed
+from citewell.keeping import PAGE_LENGTH, Ending, Page, Routed
 from citewell.types import Asker, Route
 
 MAX_REPLY_CHARACTERS = 20_000
@@ -45,17 +47,37 @@ class SqlInbox:
         connection.execute(insert(routed).values(**row))
         return routed_id
 
-    def waiting(self, asker: Asker) -> list[Routed]:
-        """What this person may answer: open ones first, then the newest."""
+    def waiting(
+        self, asker: Asker, *, limit: int = PAGE_LENGTH, after: str | None = None, starting: str = ""
+    ) -> Page[Routed]:
+        """What this person may answer, open ones first, then the newest; those whose id starts so, if it is given."""
         query = select(routed).where(routed.c.tenant == asker.tenant)
         if not asker.is_admin:
             query = query.where(routed.c.owner_id == asker.user_id)
-        return self._all(query.order_by(routed.c.state != "open", routed.c.made_at.desc(), routed.c.id))
+        is_done = routed.c.state != "open"
+        if after is not None:
+            query = query.where(paging.after(after, is_done, routed.c.made_at, routed.c.id))
+        if starting:
+            query = query.where(routed.c.id.startswith(starting.lower(), autoescape=True))
+        query = query.order_by(is_done, routed.c.made_at.desc(), routed.c.id)
+        return self._page(query, limit, lambda row: paging.cursor_of(row, moment="made_at", is_low=row.state != "open"))
 
-    def asked(self, asker: Asker) -> list[Routed]:
+    def asked(self, asker: Asker, *, limit: int = PAGE_LENGTH, after: str | None = None) -> Page[Routed]:
         """What this person asked and was passed on, the newest first."""
-        query = select(routed).where(routed.c.tenant == asker.tenant, routed.c.asked_by == asker.user_id)
-        return self._all(query.order_by(routed.c.made_at.desc(), routed.c.id))
+        query = select(routed).where(self._asked_by(asker))
+        if after is not None:
+            query = query.where(paging.after(after, None, routed.c.made_at, routed.c.id))
+        query = query.order_by(routed.c.made_at.desc(), routed.c.id)
+        return self._page(query, limit, lambda row: paging.cursor_of(row, moment="made_at"))
+
+    def replies(self, answer_ids: Iterable[str], asker: Asker) -> dict[str, str]:
+        """The replies to what this person asked, by answer id."""
+        query = select(routed).where(
+            self._asked_by(asker), routed.c.answer_id.in_(list(answer_ids)), routed.c.reply.is_not(None)
+        )
+        with reading(self._engine, self._path) as connection:
+            found = [self._made(row) for row in connection.execute(query)]
+        return {one.answer_id: one.reply for one in found if one.reply}
 
     def one(self, routed_id: str, asker: Asker) -> Routed:
         """One of them, for who asked, who owns or an administrator."""
@@ -103,9 +125,13 @@ class SqlInbox:
             raise NotFound(NO_SUCH_QUESTION)
         return self._made(row)
 
-    def _all(self, query: Select[Any]) -> list[Routed]:
+    def _asked_by(self, asker: Asker) -> ColumnElement[bool]:
+        return and_(routed.c.tenant == asker.tenant, routed.c.asked_by == asker.user_id)
+
+    def _page(self, query: Select[Any], limit: int, cursor: Callable[[Row[Any]], str]) -> Page[Routed]:
         with reading(self._engine, self._path) as connection:
-            return [self._made(row) for row in connection.execute(query)]
+            rows = connection.execute(query.limit(limit + 1)).all()
+        return paging.page_of(rows, limit=limit, made=self._made, cursor=cursor)
 
     def _made(self, row: Row[Any]) -> Routed:
         reply = self._seal.open(row.reply, about=f"reply:{row.id}") if row.reply else None

@@ -29,6 +29,8 @@ class ConversationsShape(BaseModel):
     """Conversations, the last changed first."""
 
     conversations: list[ConversationShape]
+    next: str | None = None
+    """What to send as `after` for those that follow; null at the end."""
 
 
 class TurnShape(BaseModel):
@@ -68,6 +70,8 @@ class RoutedListShape(BaseModel):
     """Questions that were handed to a person."""
 
     questions: list[RoutedShape]
+    next: str | None = None
+    """What to send as `after` for those that follow; null at the end."""
 
 
 class PassageShape(BaseModel):

@@ -13,6 +13,7 @@ from citewell.answer.stream import Started
 from citewell.api.asking import Asking, answered, begun
 from citewell.api.errors import Problem, problem_of
 from citewell.api.history import talks, turns
+from citewell.api.parts import Wanted
 from citewell.api.requests import require_our_form
 from citewell.api.routes.search_pages import examples
 from citewell.api.site import Here, Site, is_answering
@@ -109,9 +110,10 @@ def _failed(site: Site, visitor: Visitor, question: str, conversation_id: str, p
 
 
 @router.get("/conversations")
-def conversations(site: Here, visitor: Member) -> Response:
-    """All conversations of the visitor."""
-    return site.page("conversations.html", visitor, nav="", found=talks(site, visitor.asker(), limit=None))
+def conversations(site: Here, visitor: Member, part: Wanted) -> Response:
+    """The conversations of the visitor."""
+    found = site.desk().conversations.page(visitor.asker(), limit=part.limit, after=part.after)
+    return site.page("conversations.html", visitor, nav="", found=found.items, next=found.next, after=part.after)
 
 
 @router.post("/conversations/{conversation_id}/delete")

@@ -17,9 +17,15 @@ router = APIRouter(prefix="/api/v1/audit")
 
 
 @router.get("", response_model=RecordsShape)
-def records(site: Here, visitor: Member, limit: Annotated[int, Query(ge=1, le=1_000)] = 100) -> dict[str, Any]:
+def records(
+    site: Here,
+    visitor: Member,
+    limit: Annotated[int, Query(ge=1, le=1_000)] = 100,
+    before: Annotated[int | None, Query(ge=1, le=2**31 - 1, description="Only records with a lower number.")] = None,
+) -> dict[str, Any]:
     """The newest records: all of the tenant for an administrator, their own for others."""
-    return {"records": [entry_json(one) for one in site.desk().audit.entries(visitor.asker(), limit=limit)]}
+    found = site.desk().audit.entries(visitor.asker(), limit=limit, before=before)
+    return {"records": [entry_json(one) for one in found]}
 
 
 @router.get("/proof", response_model=ProofShape)

@@ -6,9 +6,10 @@ from typing import Any
 
 from fastapi import APIRouter, Depends
 
-from citewell.answer.kept_view import conversation_json, turn_json
+from citewell.answer.kept_view import conversation_page_json, turn_json
 from citewell.api.bodies.documents import DeletedShape
 from citewell.api.bodies.kept import ConversationsShape, TurnsShape
+from citewell.api.parts import Wanted
 from citewell.api.requests import our_request
 from citewell.api.site import Here
 from citewell.api.visitor import Member
@@ -17,10 +18,9 @@ router = APIRouter(prefix="/api/v1/conversations")
 
 
 @router.get("", response_model=ConversationsShape)
-def list_conversations(site: Here, visitor: Member) -> dict[str, Any]:
+def list_conversations(site: Here, visitor: Member, part: Wanted) -> dict[str, Any]:
     """The sender's own conversations, the last changed first."""
-    found = site.desk().conversations.all(visitor.asker())
-    return {"conversations": [conversation_json(one) for one in found]}
+    return conversation_page_json(site.desk().conversations.page(visitor.asker(), limit=part.limit, after=part.after))
 
 
 @router.get("/{conversation_id}", response_model=TurnsShape)

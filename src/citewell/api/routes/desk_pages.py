@@ -5,13 +5,14 @@ from __future__ import annotations
 from http import HTTPStatus
 from typing import Annotated
 
-from fastapi import APIRouter, Form, Request, Response
+from fastapi import APIRouter, Form, Query, Request, Response
 from fastapi.responses import RedirectResponse
 from starlette.concurrency import run_in_threadpool
 
 from citewell.answer.replay import Replay
 from citewell.api.asking import in_turn
-from citewell.api.history import names, words
+from citewell.api.history import names, questions
+from citewell.api.parts import Wanted
 from citewell.api.requests import require_our_form
 from citewell.api.site import Here, Site
 from citewell.api.visitor import Governor, Member, Visitor
@@ -21,25 +22,26 @@ from citewell.web.answers import passage_chip, turn
 router = APIRouter()
 
 Csrf = Annotated[str, Form()]
-RECORDS_SHOWN = 200
+RECORDS_SHOWN = 100
 
 
 @router.get("/inbox")
-def inbox(site: Here, visitor: Member) -> Response:
+def inbox(site: Here, visitor: Member, part: Wanted) -> Response:
     """What waits for this person, open questions first."""
     asker = visitor.asker()
-    rows = [(one, words(site, one.answer_id, asker)) for one in site.desk().inbox.waiting(asker)]
-    return site.page(
-        "inbox.html", visitor, nav="inbox", rows=rows, names=names(site, visitor, (one.asked_by for one, _ in rows))
-    )
+    found = site.desk().inbox.waiting(asker, limit=part.limit, after=part.after)
+    known = names(site, visitor, (one.asked_by for one in found.items))
+    rows = questions(site, found.items, asker)
+    return site.page("inbox.html", visitor, nav="inbox", rows=rows, names=known, next=found.next, after=part.after)
 
 
 @router.get("/asked")
-def asked(site: Here, visitor: Member) -> Response:
+def asked(site: Here, visitor: Member, part: Wanted) -> Response:
     """What this person asked that was handed on, with the replies."""
     asker = visitor.asker()
-    rows = [(one, words(site, one.answer_id, asker)) for one in site.desk().inbox.asked(asker)]
-    return site.page("asked.html", visitor, nav="asked", rows=rows)
+    found = site.desk().inbox.asked(asker, limit=part.limit, after=part.after)
+    rows = questions(site, found.items, asker)
+    return site.page("asked.html", visitor, nav="asked", rows=rows, next=found.next, after=part.after)
 
 
 @router.get("/inbox/{routed_id}")
@@ -80,9 +82,9 @@ def close(request: Request, site: Here, visitor: Member, routed_id: str, csrf: C
 
 
 @router.get("/audit")
-def audit(site: Here, visitor: Member) -> Response:
-    """The newest answers on record."""
-    return _records(site, visitor, proof=None)
+def audit(site: Here, visitor: Member, before: Annotated[int | None, Query(ge=1, le=2**31 - 1)] = None) -> Response:
+    """The newest answers on record, or those before a number."""
+    return _records(site, visitor, proof=None, before=before)
 
 
 @router.post("/audit/proof")
@@ -92,10 +94,14 @@ def prove(request: Request, site: Here, visitor: Governor, csrf: Csrf = "") -> R
     return _records(site, visitor, proof=site.desk().audit.prove(visitor.tenant))
 
 
-def _records(site: Site, visitor: Visitor, *, proof: Proof | None) -> Response:
-    records = site.desk().audit.entries(visitor.asker(), limit=RECORDS_SHOWN)
-    known = names(site, visitor, (one.user_id for one in records))
-    return site.page("audit.html", visitor, nav="audit", records=records, names=known, proof=proof)
+def _records(site: Site, visitor: Visitor, *, proof: Proof | None, before: int | None = None) -> Response:
+    found = site.desk().audit.entries(visitor.asker(), limit=RECORDS_SHOWN + 1, before=before)
+    shown = found[:RECORDS_SHOWN]
+    next = shown[-1].number if len(found) > RECORDS_SHOWN else None
+    known = names(site, visitor, (one.user_id for one in shown))
+    return site.page(
+        "audit.html", visitor, nav="audit", records=shown, names=known, proof=proof, next=next, after=before
+    )
 
 
 @router.get("/audit/{answer_id}")

@@ -6,8 +6,9 @@ from typing import Any
 
 from fastapi import APIRouter, Depends
 
-from citewell.answer.kept_view import case_json, routed_json
+from citewell.answer.kept_view import case_json, routed_json, routed_page_json
 from citewell.api.bodies.kept import CaseShape, Reply, RoutedListShape, RoutedShape
+from citewell.api.parts import Wanted
 from citewell.api.requests import our_request
 from citewell.api.site import Here
 from citewell.api.visitor import Member
@@ -16,15 +17,15 @@ router = APIRouter(prefix="/api/v1")
 
 
 @router.get("/inbox", response_model=RoutedListShape)
-def waiting(site: Here, visitor: Member) -> dict[str, Any]:
-    """What the sender may answer: questions about their tags, or all of the tenant for an administrator."""
-    return {"questions": [routed_json(one) for one in site.desk().inbox.waiting(visitor.asker())]}
+def waiting(site: Here, visitor: Member, part: Wanted) -> dict[str, Any]:
+    """What the sender may answer, open ones first: about their tags, or all of the tenant for an administrator."""
+    return routed_page_json(site.desk().inbox.waiting(visitor.asker(), limit=part.limit, after=part.after))
 
 
 @router.get("/asked", response_model=RoutedListShape)
-def asked(site: Here, visitor: Member) -> dict[str, Any]:
-    """What the sender asked and was handed on, with the replies."""
-    return {"questions": [routed_json(one) for one in site.desk().inbox.asked(visitor.asker())]}
+def asked(site: Here, visitor: Member, part: Wanted) -> dict[str, Any]:
+    """What the sender asked and was handed on, the newest first, with the replies."""
+    return routed_page_json(site.desk().inbox.asked(visitor.asker(), limit=part.limit, after=part.after))
 
 
 @router.get("/inbox/{routed_id}", response_model=CaseShape)

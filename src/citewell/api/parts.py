@@ -1,0 +1,30 @@
+"""A list that is read a part at a time: how much of it, and after what."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Annotated
+
+from fastapi import Depends, Query
+
+from citewell.keeping import PAGE_LENGTH
+
+MAX_LENGTH = 500
+
+
+@dataclass(frozen=True, slots=True)
+class Part:
+    """Which part of a list was asked for."""
+
+    limit: int
+    after: str | None
+
+
+def _part(
+    limit: Annotated[int, Query(ge=1, le=MAX_LENGTH, description="How many at most.")] = PAGE_LENGTH,
+    after: Annotated[str | None, Query(max_length=100, description="`next` of the part before.")] = None,
+) -> Part:
+    return Part(limit, after or None)
+
+
+Wanted = Annotated[Part, Depends(_part)]
