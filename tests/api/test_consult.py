@@ -122,21 +122,25 @@ def test_a_finding_is_added_corrected_and_taken_back_with_its_history(knock: Kno
 
 def test_a_record_is_read_only_with_consent_which_is_kept(knock: Knock) -> None:
     cho = knock("cho")
-    refused = ask(cho, "POST", "", 422, bundle=BUNDLE)
+    here = f"/{ask(cho, 'POST', '', 201)['id']}"
+    refused = ask(cho, "POST", f"{here}/record", 422, bundle=BUNDLE)
     assert "consent" in refused["detail"]
     assert "Nothing is sent anywhere" in refused["detail"]
-    made = ask(cho, "POST", "", 201, bundle=BUNDLE, consent=True)
+    assert ask(cho, "GET", here)["findings"] == []
+    made = ask(cho, "POST", f"{here}/record", bundle=BUNDLE, consent=True)
     assert made["consent"]["source"] == "the record that was sent"
     known = {(one["category"], one["name"], one["unit"], one["by"]) for one in made["findings"]}
     assert ("allergy", "amoxicillin", None, "record") in known
     assert ("demographic", "sex", "male", "record") in known
-    ask(cho, "POST", "", 403, vault="any", consent=True)
-    ask(cho, "POST", "", 422, bundle={"resourceType": "Patient"}, consent=True)
+    ask(cho, "POST", f"{here}/record", 403, vault="any", consent=True)
+    ask(cho, "POST", f"{here}/record", 422, bundle={"resourceType": "Patient"}, consent=True)
+    ask(cho, "POST", f"{here}/record", 422, consent=True)
 
 
 def test_pregnancy_beside_a_record_that_says_male_is_asked_about_and_not_used(knock: Knock) -> None:
     eve = knock("eve")
-    here = f"/{ask(eve, 'POST', '', 201, bundle=BUNDLE, consent=True)['id']}"
+    here = f"/{ask(eve, 'POST', '', 201)['id']}"
+    ask(eve, "POST", f"{here}/record", bundle=BUNDLE, consent=True)
     told = ask(eve, "POST", f"{here}/messages", text="Fever for two days, 20 weeks pregnant.")
     assert "The record says male, and a pregnancy was said" in told["question"]["text"]
     assert told["patient"]["is_pregnant"] is None

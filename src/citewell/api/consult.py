@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 from collections.abc import Sequence
 
-from citewell.api.bodies.consult import StartSent
+from citewell.api.bodies.consult import RecordSent
 from citewell.api.records import Safe
 from citewell.api.site import Site
 from citewell.api.visitor import Visitor
@@ -29,12 +29,10 @@ def holder(visitor: Visitor) -> Asker:
     return Asker(visitor.user_id, visitor.role, visitor.whole)
 
 
-def record_of(site: Site, visitor: Visitor, safe: Safe, sent: StartSent) -> tuple[str, Sequence[Finding]] | None:
-    """The findings of a record, once the patient agrees; None without one."""
-    if sent.bundle is None and sent.vault is None:
-        return None
-    if sent.bundle is not None and sent.vault is not None:
-        raise InputError("Send a bundle or name a vault, not both.")
+def record_of(site: Site, visitor: Visitor, safe: Safe, sent: RecordSent) -> tuple[str, Sequence[Finding]]:
+    """The findings of a record, once the patient agrees."""
+    if (sent.bundle is None) == (sent.vault is None):
+        raise InputError("Send a bundle or name a vault, one of the two.")
     source = "the record that was sent" if sent.bundle is not None else "the patient's vault"
     if not sent.consent:
         raise InputError(NO_CONSENT.format(consent=desk_of(site).consent(source)))

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Mapping, Sequence
+from collections.abc import Callable, Collection, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
 from importlib.metadata import version
@@ -23,10 +23,12 @@ from citewell.types import Source
 if TYPE_CHECKING:
     from citewell.answer.replay import Replay
     from citewell.assistants.consult.desk import Turn
+    from citewell.assistants.consult.hear import Reader
+    from citewell.assistants.consult.tools import Caller
     from citewell.bootstrap.app import App
     from citewell.keeping import Record
     from citewell.types import Asker
-    from citewell.types.consult import Finding
+    from citewell.types.consult import Consult, Differential, Finding
     from citewell.types.facts import Fact
 
 
@@ -46,8 +48,32 @@ class ConsultRoom:
             lexicon=lambda: self.app.lexicon,
             parts=self.parts,
             setup=self.setup,
+            reader=self._reader,
+            proposer=self._proposer,
             sent=self._sent(),
         )
+
+    def _reader(self) -> Reader | None:
+        from citewell.assistants.consult.model import model_reader
+
+        return None if self._is_quoting else model_reader(self._caller, self.app.lexicon)
+
+    def _proposer(self) -> Callable[[Consult], list[Differential]] | None:
+        from citewell.assistants.consult.model import model_proposer
+
+        return None if self._is_quoting else model_proposer(self._caller)
+
+    def _caller(self) -> Caller:
+        """A model for one call; it is closed after."""
+        from citewell.assistants.consult.tools import Caller
+        from citewell.bootstrap.parts import make_remote
+
+        model = make_remote(self.app.settings)
+        return Caller(model, model.limits.context_window, model.limits.max_reply_tokens)
+
+    @property
+    def _is_quoting(self) -> bool:
+        return self.app.settings.model == "extractive"
 
     def _sent(self) -> str:
         model = self.app.settings.model
@@ -64,13 +90,12 @@ class ConsultRoom:
         return Search(self.app.library, self.app.index, self.app.embedder, self.app.lexicon)
 
     def _parts(self, asker: Asker, search: Search) -> Parts:
-        is_quoting = self.app.settings.model == "extractive"
         return Parts(
             search=search,
             verify=self.app.verify_sentence,
             lexicon=self.app.lexicon,
             entry=lambda document_id: self.app.library.entry(document_id, asker.scope),
-            writer=None if is_quoting else self.app.writer,
+            writer=None if self._is_quoting else self.app.writer,
         )
 
     def setup(self, asker: Asker) -> Mapping[str, Any]:

@@ -8,6 +8,7 @@ from citewell.errors import InputError
 
 if TYPE_CHECKING:
     from citewell.adapters.entailment.onnx import OnnxEntailment
+    from citewell.adapters.llm.remote import RemoteModel
     from citewell.adapters.store.library import SqlLibrary
     from citewell.clinical import Lexicon
     from citewell.config import Settings
@@ -58,20 +59,26 @@ def make_writer(settings: Settings, lexicon: Lexicon) -> Writer:
         from citewell.adapters.llm.extractive import Extractive
 
         return Extractive(lexicon)
-    from citewell.adapters.llm import make_model
     from citewell.answer.generate import ModelWriter
     from citewell.assistants.knowledge import RATING
 
+    model = make_remote(settings)
+    limits = model.limits
+    return ModelWriter(model, window=limits.context_window, reply=limits.max_reply_tokens, rating=RATING)
+
+
+def make_remote(settings: Settings) -> RemoteModel:
+    """The model that the settings name, behind its server; nothing is sent yet."""
+    from citewell.adapters.llm import make_model
+
     key = settings.model_key.get_secret_value() if settings.model_key else None
-    model = make_model(
+    return make_model(
         settings.model,
         url=settings.model_url,
         key=key,
         timeout_s=settings.model_timeout_s,
         allowed=settings.allowed_models,
     )
-    limits = model.limits
-    return ModelWriter(model, window=limits.context_window, reply=limits.max_reply_tokens, rating=RATING)
 
 
 def make_entailment(settings: Settings) -> OnnxEntailment | None:

@@ -32,10 +32,15 @@ StateName = Literal["interviewing", "differentials_ready", "assessing", "draft",
 
 
 class StartSent(Sent):
-    """How a consult begins: where, and from which record the patient agrees to be read."""
+    """Where a consult is held."""
 
     setting: Short | None = None
     country: Short | None = None
+
+
+class RecordSent(Sent):
+    """A record that the patient agrees to be read: a bundle, or a vault."""
+
     bundle: dict[str, Any] | None = None
     """The patient's record as a FHIR R4 bundle."""
     vault: Id | None = None

@@ -13,6 +13,7 @@ from citewell.api.bodies.consult import (
     DifferentialsSent,
     EditSent,
     FindingSent,
+    RecordSent,
     SaySent,
     SignSent,
     StartSent,
@@ -37,17 +38,24 @@ def consults(site: Here, visitor: Member) -> dict[str, Any]:
 
 
 @router.post("", status_code=HTTPStatus.CREATED, response_model=ConsultShape, dependencies=OURS)
-def start(site: Here, visitor: Member, request: Request, sent: StartSent) -> dict[str, Any]:
-    """Begin a consult; from a record where one is sent and the patient agrees."""
-    record = record_of(site, visitor, request.app.state.safe, sent)
-    turn = desk_of(site).start(holder(visitor), setting=sent.setting, country=sent.country, record=record)
-    return turn_json(turn)
+def start(site: Here, visitor: Member, sent: StartSent) -> dict[str, Any]:
+    """Begin a consult."""
+    return turn_json(desk_of(site).start(holder(visitor), setting=sent.setting, country=sent.country))
 
 
 @router.get("/{consult_id}", response_model=ConsultShape)
 def one_consult(site: Here, visitor: Member, consult_id: str) -> dict[str, Any]:
     """A consult as it stands."""
     return turn_json(desk_of(site).look(consult_id, holder(visitor)))
+
+
+@router.post("/{consult_id}/record", response_model=ConsultShape, dependencies=OURS)
+def read_record(site: Here, visitor: Member, request: Request, consult_id: str, sent: RecordSent) -> dict[str, Any]:
+    """Read a record of the patient into the consult, once they agree: a FHIR R4 bundle, or an open vault."""
+    desk, asker = desk_of(site), holder(visitor)
+    desk.look(consult_id, asker)
+    record = record_of(site, visitor, request.app.state.safe, sent)
+    return turn_json(desk.read_record(consult_id, record, asker))
 
 
 @router.post("/{consult_id}/messages", response_model=ConsultShape, dependencies=OURS)

@@ -95,15 +95,26 @@ class ConsultDesk:
             ("started", {"id": consult_id, "setting": setting, "country": country})
         ]
         if record is not None:
-            source, findings = record
-            events.append(("consented", {"source": source, "shown": self.consent(source)}))
-            numbered = [replace(one, id=f"f{number}") for number, one in enumerate(findings, 1)]
-            events.append(("found", {"findings": [finding_json(one) for one in numbered]}))
+            events += self._consented(record, after=0)
         made = self._happened(events, asker)
         question = ask_next(fold(made), lexicon=self.lexicon())
         made += self._happened([question] if question else [], asker)
         self.consults.begin(consult_id, made, state=fold(made).state.value, asker=asker)
         return self.look(consult_id, asker)
+
+    def read_record(self, consult_id: str, record: tuple[str, Sequence[Finding]], asker: Asker) -> Turn:
+        """Take a record's findings in, with the consent that was given."""
+        consult = self._open(consult_id, asker)
+        events = self._consented(record, after=len(consult.findings) + len(consult.gone))
+        return self._turn(self._append(consult, events, asker, is_asking=True))
+
+    def _consented(self, record: tuple[str, Sequence[Finding]], *, after: int) -> list[tuple[str, Mapping[str, Any]]]:
+        source, findings = record
+        numbered = [replace(one, id=f"f{number}") for number, one in enumerate(findings, after + 1)]
+        return [
+            ("consented", {"source": source, "shown": self.consent(source)}),
+            ("found", {"findings": [finding_json(one) for one in numbered]}),
+        ]
 
     def say(self, consult_id: str, text: str, asker: Asker) -> Turn:
         """Take a message in, whoever spoke: what it says is found, and the next question asked."""

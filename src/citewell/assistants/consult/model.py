@@ -1,0 +1,142 @@
+"""What a model adds to the rules: findings whose words are in the message, differentials from what was found."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from dataclasses import replace
+from typing import Any
+
+from citewell.assistants.consult.extract import Extracted, Heard, extract
+from citewell.assistants.consult.hear import Reader
+from citewell.assistants.consult.mentions import concept_of
+from citewell.assistants.consult.polarity import polarity_of
+from citewell.assistants.consult.summary import summary
+from citewell.assistants.consult.tools import (
+    COLLECT_DEMOGRAPHICS,
+    GENERATE_DIFFERENTIALS,
+    RECORD_FINDINGS,
+    Caller,
+    Wrong,
+    call,
+)
+from citewell.clinical import Lexicon
+from citewell.errors import ModelError
+from citewell.types.consult import By, Category, Consult, Differential, Finding, Polarity, Speaks, Words
+from citewell.words import sentences
+
+FAILED = "The model could not be used for this message ({why}); the findings are those of the rules."
+MEASURED = (Category.VITAL, Category.MEDICATION, Category.ALLERGY, Category.DEMOGRAPHIC)
+"""What only rules may read: a number, a medicine or an allergy that a model words is never taken as it words it."""
+
+
+def model_reader(caller: Callable[[], Caller], lexicon: Lexicon) -> Reader:
+    """Adds a model's findings to those of the rules; where it fails, the rules stand, and it is said."""
+
+    def read(heard: Heard, found: Extracted) -> Extracted:
+        used = caller()
+        try:
+            told = call(used, RECORD_FINDINGS, heard.text, check=lambda reply: _findings(reply, heard, lexicon))
+            who = [] if _knows_who(found) else list(_people(used, heard, lexicon))
+        except ModelError as error:
+            return replace(found, troubles=(*found.troubles, FAILED.format(why=str(error).rstrip("."))))
+        finally:
+            used.model.close()
+        known = {one.key for one in found.findings}
+        spans = [one.words for one in found.findings if one.words]
+        added = [
+            one
+            for one in (*told, *who)
+            if one.key not in known and one.words and not any(_overlap(one.words, other) for other in spans)
+        ]
+        return replace(found, findings=(*found.findings, *{one.key: one for one in added}.values()))
+
+    return read
+
+
+def _knows_who(found: Extracted) -> bool:
+    return any(one.category is Category.DEMOGRAPHIC for one in found.findings)
+
+
+def _overlap(one: Words, other: Words) -> bool:
+    return one.start < other.end and other.start < one.end
+
+
+def _findings(reply: Any, heard: Heard, lexicon: Lexicon) -> list[Finding]:
+    """The findings of a reply; each must quote words of the message, and how it holds is read from those words."""
+    found = []
+    for one in reply["findings"]:
+        words = _quoted(one["quote"], heard)
+        category = Category(one["category"])
+        if category in MEASURED:
+            found += [replace(read, by=By.MODEL) for read in _read_by_rules(words, heard, lexicon)]
+            continue
+        name, concept, _ = concept_of(one["quote"], lexicon)
+        name = name if concept else " ".join(one["name"].split())[:120]
+        polarity = _held(words, heard, Polarity(one["polarity"]))
+        found.append(Finding("", category, name, polarity, By.MODEL, words, concept))
+    return found
+
+
+def _quoted(quote: str, heard: Heard) -> Words:
+    """Where the message has these words; a reply that quotes others is wrong."""
+    at = heard.text.find(quote) if quote.strip() else -1
+    if at < 0:
+        at = heard.text.casefold().find(quote.casefold()) if quote.strip() else -1
+    if at < 0:
+        raise Wrong("a quote is not in the message.")
+    return Words(heard.position, at, at + len(quote), heard.text[at : at + len(quote)])
+
+
+def _held(words: Words, heard: Heard, told: Polarity) -> Polarity:
+    """How a finding holds: as the words say by rule; a model's word counts only where the rules see nothing special."""
+    start, end = next(span for span in sentences(heard.text) if span[0] <= words.start < span[1])
+    ruled = polarity_of(heard.text[start:end], words.start - start, words.end - start, is_child=heard.is_child)
+    return told if ruled is Polarity.PRESENT else ruled
+
+
+def _read_by_rules(words: Words, heard: Heard, lexicon: Lexicon) -> Iterator[Finding]:
+    for one in extract(heard, lexicon=lexicon).findings:
+        if one.words and _overlap(one.words, words):
+            yield one
+
+
+def _people(caller: Caller, heard: Heard, lexicon: Lexicon) -> Iterator[Finding]:
+    """Who the patient is: the model points at the words, the rules read them."""
+
+    def check(reply: Any) -> list[Words]:
+        return [_quoted(one["quote"], heard) for one in reply["stated"]]
+
+    for words in call(caller, COLLECT_DEMOGRAPHICS, heard.text, check=check):
+        for one in _read_by_rules(words, heard, lexicon):
+            if one.category is Category.DEMOGRAPHIC:
+                yield replace(one, by=By.MODEL)
+
+
+def model_proposer(caller: Callable[[], Caller]) -> Callable[[Consult], list[Differential]]:
+    """Suggests differentials from the findings; each finding that it names must be in the list."""
+
+    def propose(consult: Consult) -> list[Differential]:
+        known = {one.id: one for one in consult.findings}
+        listed = "\n".join(f"{one.id}: {one.name} ({one.polarity.value})" for one in consult.findings)
+        text = f"{summary(consult)}\n\nFindings:\n{listed}"
+        used = caller()
+
+        def check(reply: Any) -> list[Differential]:
+            return [_differential(one, known) for one in reply["differentials"]]
+
+        try:
+            return call(used, GENERATE_DIFFERENTIALS, text, check=check)
+        finally:
+            used.model.close()
+
+    return propose
+
+
+def _differential(told: Any, known: dict[str, Finding]) -> Differential:
+    condition = " ".join(told["condition"].split())
+    if not condition or len(condition) > 120:
+        raise Wrong("a condition has no name.")
+    if lost := [one for one in (*told["for"], *told["against"]) if one not in known]:
+        raise Wrong(f"there is no finding {lost[0][:20]}.")
+    sides = [tuple(Speaks(one, known[one].name) for one in told[side]) for side in ("for", "against")]
+    return Differential(condition, told["confidence"], By.MODEL, *sides)

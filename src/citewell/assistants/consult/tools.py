@@ -1,0 +1,163 @@
+"""Typed tools for a model: each reply is held against its schema and the message, asked for once more, or left."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any, TypeVar
+
+from citewell.errors import ModelReply
+from citewell.ports import Model, Prompt
+from citewell.prompts import Template
+from citewell.types import Message
+from citewell.types.consult import CONFIDENCES, Category, Polarity
+
+FOLDER = Path(__file__).parent / "prompts"
+MAX_FINDINGS = 30
+MAX_DIFFERENTIALS = 5
+AGAIN = "That could not be used: {why} Reply again, with JSON that follows the schema and nothing else."
+BROKEN = "The model's reply to {tool} could not be used, twice ({why})."
+T = TypeVar("T")
+
+
+def _strings(*names: str) -> dict[str, Any]:
+    return {name: {"type": "string"} for name in names}
+
+
+def _object(properties: Mapping[str, Any], *, required: tuple[str, ...]) -> dict[str, Any]:
+    return {
+        "type": "object",
+        "properties": dict(properties),
+        "required": list(required),
+        "additionalProperties": False,
+    }
+
+
+@dataclass(frozen=True, slots=True)
+class Tool:
+    """A tool that a model is given: its name, its rules and the schema of what it sends."""
+
+    name: str
+    rules: Template
+    schema: Mapping[str, Any]
+
+
+_FELT = [one.value for one in Category if one is not Category.DEMOGRAPHIC]
+RECORD_FINDINGS = Tool(
+    "record_findings",
+    Template.read(FOLDER / "findings.txt"),
+    _object(
+        {
+            "findings": {
+                "type": "array",
+                "maxItems": MAX_FINDINGS,
+                "items": _object(
+                    {
+                        **_strings("quote", "name"),
+                        "category": {"type": "string", "enum": _FELT},
+                        "polarity": {"type": "string", "enum": [one.value for one in Polarity]},
+                    },
+                    required=("quote", "name", "category", "polarity"),
+                ),
+            }
+        },
+        required=("findings",),
+    ),
+)
+COLLECT_DEMOGRAPHICS = Tool(
+    "collect_demographics",
+    Template.read(FOLDER / "demographics.txt"),
+    _object(
+        {
+            "stated": {
+                "type": "array",
+                "maxItems": 4,
+                "items": _object(
+                    {"what": {"type": "string", "enum": ["age", "sex", "pregnancy"]}, **_strings("quote")},
+                    required=("what", "quote"),
+                ),
+            }
+        },
+        required=("stated",),
+    ),
+)
+GENERATE_DIFFERENTIALS = Tool(
+    "generate_differentials",
+    Template.read(FOLDER / "differentials.txt"),
+    _object(
+        {
+            "differentials": {
+                "type": "array",
+                "minItems": 1,
+                "maxItems": MAX_DIFFERENTIALS,
+                "items": _object(
+                    {
+                        **_strings("condition"),
+                        "confidence": {"type": "string", "enum": list(CONFIDENCES)},
+                        "for": {"type": "array", "items": {"type": "string"}},
+                        "against": {"type": "array", "items": {"type": "string"}},
+                    },
+                    required=("condition", "confidence", "for", "against"),
+                ),
+            }
+        },
+        required=("differentials",),
+    ),
+)
+
+
+@dataclass(frozen=True, slots=True)
+class Caller:
+    """A model with its limits."""
+
+    model: Model
+    window: int
+    reply: int
+
+
+def call(caller: Caller, tool: Tool, text: str, *, check: Callable[[Any], T]) -> T:
+    """What the tool was called with, checked; a second try is told what was wrong with the first."""
+    messages: list[Message] = [Message("user", text)]
+    why = ""
+    for _ in range(2):
+        prompt = Prompt(tool.rules.text, tuple(messages), caller.reply, caller.window, tool.schema)
+        try:
+            said = "".join(caller.model.stream(prompt))
+            return check(_checked(json.loads(said), tool.schema))
+        except (ValueError, ModelReply) as error:
+            why = str(error) if isinstance(error, ModelReply | Wrong) else "it was no JSON."
+            messages = [Message("user", text), Message("user", AGAIN.format(why=why))]
+    raise ModelReply(BROKEN.format(tool=tool.name, why=why.rstrip(".")))
+
+
+class Wrong(ValueError):
+    """A reply that does not follow its schema, or names words that are not there."""
+
+
+_KINDS: Mapping[str, type] = {"object": dict, "array": list, "string": str}
+
+
+def _checked(value: Any, schema: Mapping[str, Any], place: str = "the reply") -> Any:
+    """The value, if it follows the part of JSON schema that the tools use."""
+    kind = schema["type"]
+    is_fitting = isinstance(value, _KINDS[kind])
+    if not is_fitting:
+        raise Wrong(f"{place} is no {kind}.")
+    if kind == "object":
+        properties = schema["properties"]
+        if missing := [name for name in schema["required"] if name not in value]:
+            raise Wrong(f"{place} lacks {', '.join(missing)}.")
+        if unknown := [name for name in value if name not in properties]:
+            raise Wrong(f"{place} has {', '.join(unknown[:3])}, which the schema does not.")
+        for name, one in value.items():
+            _checked(one, properties[name], name)
+    elif kind == "array":
+        if len(value) > schema.get("maxItems", len(value)) or len(value) < schema.get("minItems", 0):
+            raise Wrong(f"{place} has {len(value)} entries.")
+        for one in value:
+            _checked(one, schema["items"], place)
+    elif "enum" in schema and value not in schema["enum"]:
+        raise Wrong(f"{place} is none of {', '.join(schema['enum'])}.")
+    return value
