@@ -98,6 +98,7 @@ def test_onnxruntime_takes_over_where_openvino_is_missing(model_cache: Path, mon
     assert open_engine(model_cache, "auto", threads=1).name == "onnxruntime float"
 
 
+@pytest.mark.slow
 def test_an_engine_that_gives_wrong_vectors_here_is_not_used(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     wrong = np.zeros(384, np.float32)
     monkeypatch.setattr("citewell.adapters.embedding.engine.reference", lambda: wrong)
@@ -105,6 +106,7 @@ def test_an_engine_that_gives_wrong_vectors_here_is_not_used(tmp_path: Path, mon
         open_engine(tmp_path, "onnxruntime", threads=1)
 
 
+@pytest.mark.slow
 def test_fp32_takes_over_where_eight_bits_give_wrong_vectors(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     exact = cached_graph(tmp_path, "float").read_bytes()
     monkeypatch.setattr("citewell.adapters.embedding.engine.features", lambda: frozenset({"avx512_vnni"}))
@@ -131,6 +133,7 @@ def test_the_graph_is_built_again_when_the_weights_have_changed(tmp_path: Path) 
     assert cached_graph(tmp_path, "float").stat().st_ino != before
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("damage", [b"", b"not a graph"])
 def test_a_damaged_graph_is_built_again(tmp_path: Path, damage: bytes) -> None:
     embedder = MiniLM(tmp_path)
