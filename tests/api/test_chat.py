@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from collections.abc import Callable
 
 import httpx
@@ -121,3 +122,51 @@ def test_the_rules_nearest_to_a_patient_come_in_the_order_that_the_record_gives(
     page = ann.get(f"/guidelines/assessments/{kept}/related").text
     assert page.index("§1.1.1") < page.index("§1.1.2")
     assert knock("bob").get(f"/guidelines/assessments/{kept}/related").status_code == 404
+
+
+@pytest.mark.parametrize("prefix", ["/api/v1", ""])
+def test_an_answer_comes_as_a_stream_the_way_to_care_first(knock: Knock, prefix: str) -> None:
+    ann = knock()
+    sent = {"message": "Ring 999? Which people with unexplained jaundice should be referred?"}
+    with ann.stream("POST", f"{prefix}/chat/stream", json=sent) as response:
+        assert response.headers["content-type"].startswith("text/event-stream")
+        blocks = [block.splitlines() for block in "".join(response.iter_text()).split("\n\n") if block[:6] == "event:"]
+    events = [(lines[0].removeprefix("event: "), json.loads(lines[1].removeprefix("data: "))) for lines in blocks]
+    assert [name for name, _ in events] == ["started", "working", "told", "working", "sentence", "done"]
+    told = dict(events)
+    assert "call 999" in told["told"]["text"]
+    assert told["sentence"]["text"].endswith("with unexplained jaundice.")
+    session = told["started"]["conversation_id"]
+    history = ann.get(f"{prefix}/chat/{session}/history").json()["messages"]
+    assert [one["content"] for one in history] == [sent["message"], told["done"]["text"]]
+    assert knock("bob").post(f"{prefix}/chat/stream", json={**sent, "session_id": session}).status_code == 404
+
+
+def test_a_rule_comes_with_the_table_that_it_refers_to(knock: Knock, app: App) -> None:
+    app.guidelines.add_source(Source(TABLED.encode(), "stripes.md"))
+    found = knock().post("/api/v1/chat", json={"message": "Who is referred by the PSA for their age?"}).json()
+    assert [one["label"] for one in found["citations"]] == [
+        "Stripes: referral §1.1.1",
+        "Stripes: referral §1.1.1, table",
+    ]
+    assert [one["rule"] for one in found["citations"]] == ["1.1.1", "1.1.1"]
+    assert "40 to 49" in found["citations"][1]["excerpt"]
+    assert "More than 2.5" in found["answer"]
+
+
+TABLED = """# Stripes: referral
+
+## Recommendations
+
+### 1.1 Prostate cancer
+
+1.1.1 Refer people using a suspected cancer pathway referral for prostate cancer if their PSA levels are above the
+threshold for their age in table 1. [2021]
+
+| Age (years) | PSA threshold (micrograms/litre) |
+|---|---|
+| 40 to 49 | More than 2.5 |
+| 50 to 59 | More than 3.5 |
+
+1.1.2 Offer an urgent chest X-ray to people aged 40 and over with a persistent cough. [2021]
+"""

@@ -21,10 +21,12 @@ def _with_spots(site: Any, tmp_path: Path) -> str:
 
 
 def _say(page: Page, message: str) -> Any:
-    """Type a message, press Enter, and wait for the page that shows its answer."""
+    """Type a message, press Enter, and wait until its answer is whole."""
+    answered = page.locator(".turn[data-answer]")
+    count = answered.count()
     page.fill("#q", message)
-    with page.expect_navigation(timeout=60_000):
-        page.press("#q", "Enter")
+    page.press("#q", "Enter")
+    expect(answered).to_have_count(count + 1, timeout=60_000)
     return page.locator(".turn").last
 
 

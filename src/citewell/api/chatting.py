@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 
-from citewell.answer.stream import Done
-from citewell.api.asking import counted, in_turn
+from citewell.answer.stream import Done, Event
+from citewell.api.asking import answered, in_turn
 from citewell.api.guidelines import whole_asker
 from citewell.api.site import Site
 from citewell.api.visitor import Visitor
@@ -15,19 +15,16 @@ from citewell.assistants.guidelines.retrieve import Found
 
 async def chatted(site: Site, visitor: Visitor, message: str, *, session_id: str | None, guideline: str | None) -> Done:
     """The answer to a message, in a session of the visitor's."""
+    return await answered(site, await chatting(site, visitor, message, session_id=session_id, guideline=guideline))
+
+
+async def chatting(
+    site: Site, visitor: Visitor, message: str, *, session_id: str | None, guideline: str | None
+) -> Iterator[Event]:
+    """An answer that will be written as it is read; what is wrong with the message is raised now."""
     site.take_ask(visitor)
     asker, only = whole_asker(visitor), (guideline,) if guideline else ()
-
-    def work() -> Done:
-        return site.loaded().chat.answer(message, asker=asker, session_id=session_id, only=only)
-
-    try:
-        done = await in_turn(site, work)
-    except Exception as error:
-        site.metrics.count("failures", kind=type(error).__name__)
-        raise
-    counted(site)(done)
-    return done
+    return await in_turn(site, lambda: site.loaded().chat.ask(message, asker=asker, session_id=session_id, only=only))
 
 
 async def related(site: Site, visitor: Visitor, patient: Patient, only: Sequence[str] = ()) -> list[Found]:

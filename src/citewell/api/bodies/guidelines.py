@@ -183,6 +183,7 @@ class RuleShape(BaseModel):
     page: int
     page_end: int
     text: str
+    table: str | None
     date: str | None
     boxes: list[dict[str, Any]]
     action: str

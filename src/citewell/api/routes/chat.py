@@ -5,11 +5,15 @@ from __future__ import annotations
 from typing import Any
 
 from fastapi import APIRouter, Depends
+from fastapi.responses import StreamingResponse
 
+from citewell.api import stream
+from citewell.api.asking import streamed
 from citewell.api.bodies.chat import ChatAnswerShape, ChatHistoryShape, ChatMessage, RelatedShape
 from citewell.api.bodies.documents import DeletedShape
-from citewell.api.chatting import chatted, related
+from citewell.api.chatting import chatted, chatting, related
 from citewell.api.requests import our_request
+from citewell.api.routes.ask import EVENT, EVENTS
 from citewell.api.site import Here
 from citewell.api.visitor import Member
 from citewell.assistants.guidelines.chat_view import chat_json, history_json, related_json
@@ -22,6 +26,18 @@ router = APIRouter(prefix="/api/v1")
 async def chat(site: Here, visitor: Member, sent: ChatMessage) -> dict[str, Any]:
     """Answer a message with whole, cited recommendations, or say why there are none."""
     return chat_json(await chatted(site, visitor, sent.message, session_id=sent.session_id, guideline=sent.guideline))
+
+
+@router.post(
+    "/chat/stream",
+    response_class=StreamingResponse,
+    responses={200: {"description": EVENTS, "content": {stream.MEDIA_TYPE: {"schema": EVENT}}}},
+    dependencies=[Depends(our_request)],
+)
+async def chat_stream(site: Here, visitor: Member, sent: ChatMessage) -> StreamingResponse:
+    """The same, rule by rule while it is looked up; `started` names the session."""
+    events = await chatting(site, visitor, sent.message, session_id=sent.session_id, guideline=sent.guideline)
+    return StreamingResponse(streamed(site, events), media_type=stream.MEDIA_TYPE, headers={"X-Accel-Buffering": "no"})
 
 
 @router.get("/chat/{session_id}/history", response_model=ChatHistoryShape)

@@ -15,7 +15,7 @@ from citewell.answer.assemble import Budget, assemble
 from citewell.answer.finish import Asked, Frame, Judge, Policy, Verify, finish, refuse
 from citewell.answer.guard import is_suspicious
 from citewell.answer.stream import Done, Event, Told, Working
-from citewell.assistants.guidelines.chat_search import Searched, hit, noted
+from citewell.assistants.guidelines.chat_search import Searched, hit, noted, with_tables
 from citewell.assistants.guidelines.chat_words import Words
 from citewell.assistants.guidelines.classify import Nearness, Sorted, classify
 from citewell.assistants.guidelines.examples import Embed
@@ -198,7 +198,7 @@ def _context(
     question: str, found: Sequence[Found], history: Sequence[Message], *, budget: Budget, writer: Writer
 ) -> Context:
     """The passages that a writer sees, and what of the talk fits beside them."""
-    hits = [hit(one) for one in found]
+    hits = [hit(one) for one in with_tables(found)]
     return assemble(question, hits, history, system=RULES.text, budget=budget, count=writer.count)
 
 

@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from dataclasses import dataclass
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, replace
 from typing import Any
 
 from citewell.assistants.guidelines.classify import Sorted
+from citewell.assistants.guidelines.entries import Piece
 from citewell.assistants.guidelines.quality import Quality
 from citewell.assistants.guidelines.queries import Query
 from citewell.assistants.guidelines.retrieve import Found
@@ -42,6 +43,19 @@ def hit(one: Found) -> Hit:
         relevance=min(1.0, max(0.0, one.score)),
         why=Why(None, None, (), None),
     )
+
+
+def with_tables(found: Sequence[Found]) -> list[Found]:
+    """What was found, each rule followed by the table that stands below it and that it refers to."""
+    return [each for one in found for each in (one, *_table_of(one))]
+
+
+def _table_of(one: Found) -> Iterator[Found]:
+    piece = one.piece
+    table = piece.rules[0].table if piece.kind == "rule" else None
+    if table is not None:
+        below = (f"{piece.label}, table", table.page, table.start, table.end)
+        yield replace(one, piece=Piece(piece.kind, piece.id, table.text, *below, piece.rules))
 
 
 def noted(sorted_: Sorted, searched: Searched | None = None) -> dict[str, Any]:

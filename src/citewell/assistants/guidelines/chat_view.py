@@ -71,7 +71,7 @@ def cited(citation: Mapping[str, Any]) -> dict[str, Any]:
     return {
         "label": f"{label}, p.{page}" if page else label,
         "guideline": name if rule else name.partition(" Part B")[0].partition(" Terms, ")[0],
-        "rule": rule or None,
+        "rule": rule.partition(", ")[0] or None,
         "page": page,
         "excerpt": citation["quote"],
         "document": citation["document"],

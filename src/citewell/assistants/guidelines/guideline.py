@@ -38,6 +38,16 @@ class Action:
 
 
 @dataclass(frozen=True, slots=True)
+class Table:
+    """The table that stands below a rule, with its caption, as the document has it."""
+
+    text: str
+    page: int
+    start: int
+    end: int
+
+
+@dataclass(frozen=True, slots=True)
 class Rule:
     """One numbered recommendation, whole."""
 
@@ -58,6 +68,8 @@ class Rule:
     action: Action
     criteria: Criteria | None
     """None: no criteria language found."""
+    table: Table | None = None
+    """What it refers to and is not whole without."""
 
     @property
     def unread(self) -> tuple[str, ...]:

@@ -31,7 +31,7 @@ _HOW = r"(?:\s(?:using|urgently|immediately|to a|for)\b.*)?"
 def parse_rules(passages: Sequence[Passage], terms: Terms) -> tuple[Rule, ...]:
     """All rules; criteria that refer to other rules may name any of them."""
     ids = tuple(passage.id for passage in passages)
-    return tuple(_rule(passage, Words(terms, ids, passage.table)) for passage in passages)
+    return tuple(_rule(passage, Words(terms, ids, passage.rows)) for passage in passages)
 
 
 def _rule(passage: Passage, words: Words) -> Rule:
@@ -53,6 +53,7 @@ def _rule(passage: Passage, words: Words) -> Rule:
         boxes=passage.boxes,
         action=action,
         criteria=criteria,
+        table=passage.table,
     )
 
 

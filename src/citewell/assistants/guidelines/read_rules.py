@@ -6,6 +6,7 @@ import re
 from collections.abc import Sequence
 from dataclasses import dataclass
 
+from citewell.assistants.guidelines.guideline import Table
 from citewell.types import Block, Box, Document
 
 NUMBERED = re.compile(r"(?P<id>\d{1,2}(?:\.\d{1,3}){2,3})\s+(?=[^\W\d_a-z]|['‘“\"(])")
@@ -44,8 +45,9 @@ class Passage:
     boxes: tuple[Box, ...]
     scope: str | None = None
     """What the section says of whom its rules apply to."""
-    table: tuple[str, ...] = ()
+    rows: tuple[str, ...] = ()
     """The rows of the table that stands below it."""
+    table: Table | None = None
 
 
 def read_passages(document: Document) -> tuple[Passage, ...]:
@@ -110,7 +112,8 @@ def _passage(document: Document, blocks: Sequence[Block], intros: dict[tuple[str
     after = next((n for n, block in enumerate(blocks) if n and _is_heading(document, block)), len(blocks))
     blocks, below = blocks[:after], blocks[:after]
     last = _last(document, blocks)
-    table = tuple(document.text[one.start : one.end] for one in below[last + 1 :] if one.kind == "table_row")
+    rows = [one for one in below[last + 1 :] if one.kind == "table_row"]
+    table = _table(document, below[last + 1 :], rows)
     blocks = [block for block in blocks[: last + 1] if block.kind != "table_row"]
     match = NUMBERED.match(document.text, first.start, first.end)
     if match is None:  # the number stands alone, the words begin in the next block
@@ -139,8 +142,22 @@ def _passage(document: Document, blocks: Sequence[Block], intros: dict[tuple[str
         page_end=document.layout.page_at(end - 1) or first.page or 0,
         boxes=boxes,
         scope=scope,
+        rows=tuple(document.text[one.start : one.end] for one in rows),
         table=table,
     )
+
+
+def _table(document: Document, below: Sequence[Block], rows: Sequence[Block]) -> Table | None:
+    """The first table below a rule, from its caption on."""
+    if not rows:
+        return None
+    at = below.index(rows[0])
+    first = below[at - 1] if at and below[at - 1].kind == "caption" else rows[0]
+    last = rows[0]
+    while (after := below.index(last) + 1) < len(below) and below[after].kind == "table_row":
+        last = below[after]
+    page = document.layout.page_at(first.start) or first.page or 0
+    return Table(document.text[first.start : last.end], page, first.start, last.end)
 
 
 def _is_heading(document: Document, block: Block) -> bool:

@@ -49,6 +49,7 @@ def rule_json(rule: Rule) -> dict[str, Any]:
         "page": rule.page,
         "page_end": rule.page_end,
         "text": rule.text,
+        "table": None if rule.table is None else rule.table.text,
         "date": rule.date,
         "boxes": [asdict(box) for box in rule.boxes],
         "action": rule.action.label,
