@@ -6,7 +6,8 @@ CitewellError
 │   ├── EncryptedFile        a password is needed
 │   ├── DamagedFile          truncated, malformed or hostile
 │   ├── TooLarge             over a limit in the settings
-│   └── EmptyFile            no text to read
+│   ├── EmptyFile            no text to read
+│   └── AlreadyThere         a name that something else has
 ├── NotFound                 no such thing in this scope
 ├── ScopeRefused             a scope without a tenant, or a tag the caller may not use
 ├── ChangedMeanwhile         somebody else changed it since it was read
@@ -70,6 +71,10 @@ class TooLarge(InputError):
 
 class EmptyFile(InputError):
     """A file without any text."""
+
+
+class AlreadyThere(InputError):
+    """A name that something else has."""
 
 
 class NotFound(CitewellError):

@@ -27,6 +27,7 @@ FOR_PROGRAMS = ("/api/", "/metrics", "/assess", "/chat")
 STATUS: dict[type[Exception], HTTPStatus] = {
     errors.InputError: HTTPStatus.UNPROCESSABLE_ENTITY,
     errors.UnsupportedFile: HTTPStatus.UNSUPPORTED_MEDIA_TYPE,
+    errors.AlreadyThere: HTTPStatus.CONFLICT,
     errors.TooLarge: HTTPStatus.REQUEST_ENTITY_TOO_LARGE,
     errors.NotFound: HTTPStatus.NOT_FOUND,
     errors.ScopeRefused: HTTPStatus.FORBIDDEN,

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import hashlib
 import re
 import unicodedata
 from dataclasses import dataclass
@@ -12,6 +13,7 @@ from citewell.errors import InputError
 UNIVERSAL = "universal"
 """In addresses: no journey, so documents for everyone only."""
 RESERVED_SLUGS = frozenset({UNIVERSAL, "all", "none", "new"})
+PREFIX = "journey-"
 MAX_SLUG_CHARACTERS = 64
 MAX_NAME_CHARACTERS = 120
 MAX_DESCRIPTION_CHARACTERS = 2_000
@@ -56,7 +58,7 @@ def checked_name(name: str) -> str:
     >>> checked_name("  Back  pain ")
     'Back pain'
     """
-    found = " ".join("".join(sign for sign in name if sign.isprintable() or sign.isspace()).split())
+    found = " ".join("".join(sign for sign in name if sign.isspace() or not _is_control(sign)).split())
     if not found or len(found) > MAX_NAME_CHARACTERS:
         raise InputError(f"A journey needs a name of up to {MAX_NAME_CHARACTERS} characters.")
     return found
@@ -64,17 +66,27 @@ def checked_name(name: str) -> str:
 
 def checked_description(text: str) -> str:
     """What a journey is about, without signs that cannot be seen."""
-    found = "".join(sign for sign in text.strip() if sign.isprintable() or sign == "\n")
+    found = "".join(sign for sign in text.strip() if sign == "\n" or not _is_control(sign))
     if len(found) > MAX_DESCRIPTION_CHARACTERS:
         raise InputError(f"A description may have up to {MAX_DESCRIPTION_CHARACTERS:,} characters; this one is longer.")
     return found
 
 
 def slug_of(name: str) -> str:
-    """The slug that a name suggests.
+    """The slug that a name suggests; one of its own where the name has no letter or digit for it.
 
-    >>> slug_of("Küchenschmerz & Knee pain (adults)")
-    'kuchenschmerz-knee-pain-adults'
+    >>> slug_of("Küchenschmerz & Knee pain (adults)"), slug_of("All")
+    ('kuchenschmerz-knee-pain-adults', 'journey-all')
+    >>> slug_of("疼痛")
+    'journey-a65e2f'
     """
     plain = unicodedata.normalize("NFKD", name.lower()).encode("ascii", "ignore").decode()
-    return re.sub(r"[^a-z0-9]+", "-", plain).strip("-")[:MAX_SLUG_CHARACTERS].strip("-")
+    found = re.sub(r"[^a-z0-9]+", "-", plain).strip("-")[: MAX_SLUG_CHARACTERS - len(PREFIX)].strip("-")
+    if not found:
+        return PREFIX + hashlib.sha256(name.encode("utf-8", "surrogatepass")).hexdigest()[:6]
+    return PREFIX + found if found in RESERVED_SLUGS else found
+
+
+def _is_control(sign: str) -> bool:
+    """Whether a sign is one that cannot be seen and steers."""
+    return unicodedata.category(sign) in ("Cc", "Cs")

@@ -17,7 +17,7 @@ from citewell.adapters.store.engine import reading, writing
 from citewell.adapters.store.history import note
 from citewell.adapters.store.schema import conversations, document_journeys, documents, journeys
 from citewell.adapters.store.shelf import SqlShelf
-from citewell.errors import ChangedMeanwhile, InputError, NotFound
+from citewell.errors import AlreadyThere, ChangedMeanwhile, InputError, NotFound
 from citewell.types import EVERY, Asker, Entry, Filing, Scope, State
 from citewell.types.journeys import Journey, checked_description, checked_name, checked_slug, slug_of
 
@@ -219,14 +219,14 @@ class SqlJourneys(SqlShelf):
         """Refuse a slug that is in use, or was of another journey."""
         for row in connection.execute(select(journeys).where(journeys.c.tenant == scope.tenant)):
             if row.slug == slug:
-                raise InputError(TAKEN)
+                raise AlreadyThere(TAKEN)
             if slug in row.former and row.slug != but:
-                raise InputError(WAS_TAKEN)
+                raise AlreadyThere(WAS_TAKEN)
 
     def _move(self, connection: Connection, old: str, new: str, scope: Scope) -> None:
         """Documents and conversations follow a journey to its new slug."""
         if connection.execute(select(1).where(_of_tenant(new, scope)).limit(1)).first() is not None:
-            raise InputError(TAKEN)
+            raise AlreadyThere(TAKEN)
         connection.execute(update(document_journeys).where(_of_tenant(old, scope)).values(journey=new))
         held = and_(conversations.c.tenant == scope.tenant, conversations.c.journey == old)
         connection.execute(update(conversations).where(held).values(journey=new))

@@ -12,7 +12,7 @@ from citewell.types.journeys import MAX_DESCRIPTION_CHARACTERS, MAX_NAME_CHARACT
 
 SLUG = r"^[a-z0-9]+(-[a-z0-9]+)*$"
 Slug = Annotated[str, Field(min_length=1, max_length=MAX_SLUG_CHARACTERS, pattern=SLUG)]
-JourneyName = Annotated[str, Field(min_length=1, max_length=MAX_NAME_CHARACTERS, pattern=r"\S")]
+JourneyName = Annotated[str, Field(min_length=1, max_length=MAX_NAME_CHARACTERS, pattern=r"[^\s\x00-\x1f\x7f-\x9f]")]
 Description = Annotated[str, Field(max_length=MAX_DESCRIPTION_CHARACTERS)]
 
 
