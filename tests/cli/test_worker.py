@@ -43,7 +43,7 @@ def test_a_worker_reads_what_is_queued_ends_when_told_and_refuses_another_embedd
     port, home = free_port(), tmp_path / "home"
     broker = f"redis://127.0.0.1:{port}/0"
     settings = Settings(home=home)
-    kept = ["--save", "", "--appendonly", "no", "--dir", str(tmp_path)]
+    kept = ["--bind", "127.0.0.1", "--save", "", "--appendonly", "no", "--dir", str(tmp_path)]
     names = {"CITEWELL_HOME": str(home), "CITEWELL_BROKER_URL": broker}
     with running([redis_server(), "--port", str(port), *kept], tmp_path / "redis.log"), build(settings) as app:
         scope = app.scope_of_owner()

@@ -10,6 +10,8 @@ from __future__ import annotations
 import argparse
 import json
 import random
+import signal
+import sys
 import tempfile
 import threading
 import time
@@ -25,7 +27,6 @@ from tests.faults.network import Network
 
 OWNER = Scope.owner("local")
 EVERY_S = 4.0
-LIMIT_S = 3_000.0
 
 
 def fill(path: Path, documents: int, filled: threading.Event) -> None:
@@ -38,7 +39,7 @@ def fill(path: Path, documents: int, filled: threading.Event) -> None:
     filled.set()
 
 
-def run(documents: int) -> dict[str, float]:
+def run(documents: int, minutes: float) -> dict[str, float]:
     """Fill the queue, kill, wait for its end, and count."""
     chance, kills = random.Random(3), Counter[str]()
     with tempfile.TemporaryDirectory() as home, Network(Path(home)) as network:
@@ -49,7 +50,7 @@ def run(documents: int) -> dict[str, float]:
         started = time.monotonic()
         network.start("redis", "serve", "sweep")
         done = 0
-        while time.monotonic() - started < LIMIT_S:
+        while time.monotonic() - started < 60 * minutes:
             time.sleep(EVERY_S)
             states = library.status(OWNER).states
             left = states[State.PENDING] + states[State.QUEUED] + states[State.PROCESSING]
@@ -59,7 +60,7 @@ def run(documents: int) -> dict[str, float]:
             if states[State.COMPLETED] == done:  # those killed last are still starting
                 continue
             done = states[State.COMPLETED]
-            victim = chance.choice(["child", "child", "child", "serve", "sweep"])
+            victim = chance.choice(["child"] * 8 + ["serve", "sweep"])
             kills[victim] += 1
             if victim == "child":
                 network.kill_child("serve", chance)
@@ -94,9 +95,11 @@ def main() -> None:
     """Run, print, write JSON."""
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--documents", type=int, default=10_000)
+    parser.add_argument("--minutes", type=float, default=50)
     parser.add_argument("--json", type=Path)
     options = parser.parse_args()
-    result = run(options.documents)
+    signal.signal(signal.SIGTERM, lambda _number, _frame: sys.exit(1))  # whatever was started ends too
+    result = run(options.documents, options.minutes)
     for name, value in result.items():
         print(f"{name:>12} {value:,.1f}")
     if options.json:

@@ -61,7 +61,7 @@ class Network:
         here = [str(home), self.broker, str(self.web_port)]
         part = [sys.executable, "-m", "tests.faults.working"]
         self._commands = {
-            "redis": [redis_server(), "--port", str(self.redis_port), *kept],
+            "redis": [redis_server(), "--bind", "127.0.0.1", "--port", str(self.redis_port), *kept],
             "web": [*part, "web", *here],
             "serve": [*part, "serve", *here],
             "sweep": [*part, "sweep", *here],

@@ -121,7 +121,7 @@ def run_part(app: App, part: Part, *, processes: int) -> None:
     die_with_parent()
     try:
         if part == "serve":
-            _serve(app.settings, processes)
+            _serve(app, processes)
             return
         refuse_misfit(app)
         worker = make_worker(app)
@@ -137,15 +137,17 @@ def run_part(app: App, part: Part, *, processes: int) -> None:
         sys.exit(REFUSED)
 
 
-def _serve(settings: Settings, processes: int) -> None:
-    """Serve nudges; every process of the pool opens the library for itself, with modules loaded once for all."""
-    from citewell.adapters.embedding import tokenizer  # noqa: F401
-    from citewell.adapters.parsers import all_parsers  # noqa: F401
+def _serve(app: App, processes: int) -> None:
+    """Serve nudges; what reads is made once for all processes of the pool, and each opens the library for itself."""
     from citewell.adapters.queue.celery import run_pool
     from citewell.bootstrap import build
+    from citewell.ingest.worker import Worker
+
+    settings, reader = app.settings, app.reader
+    app.library.close()  # no process may inherit a connection
 
     def make_work() -> Callable[[], bool]:
-        worker = make_worker(build(settings))
+        worker = Worker(build(settings).library, reader, is_alone=True)
         threading.Thread(target=worker.keep_looking_round, name="beats", daemon=True).start()
         return worker.work
 
