@@ -17,7 +17,7 @@ run: .venv/run ## Install, load the sample library, serve the web app and print 
 
 test: .venv/dev ## Install what is needed and run all checks and tests
 	@$(MAKE) --no-print-directory lint types contracts docs
-	$(BIN)/python -m pytest -q -n 2 --dist loadfile
+	$(BIN)/python -m pytest -q -n 2 --dist loadfile --no-loadscope-reorder
 
 check: .venv/dev format lint types contracts docs fast ## Format, lint, types, import contracts, fast tests
 

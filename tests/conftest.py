@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Iterator
 from pathlib import Path
 
@@ -23,6 +24,12 @@ from tests.postgres import postgres_server, postgres_url
 __all__ = ["postgres_server", "postgres_url"]
 
 SHARED = Path(__file__).resolve().parents[2] / "shared" / "data"
+
+
+def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
+    """Begin with the files that take long, so that no process waits at the end for another."""
+    slow = Counter(item.path for item in items if any(map(item.get_closest_marker, ("slow", "browser"))))
+    items.sort(key=lambda item: -slow[item.path])
 
 
 @pytest.fixture(scope="session")
