@@ -134,7 +134,7 @@ def connect(address: str) -> Engine:
                 "application_name": "citewell",
                 "keepalives_idle": 30,
                 "tcp_user_timeout": BUSY_TIMEOUT_MS,
-                "options": f"-c lock_timeout={BUSY_TIMEOUT_MS} -c idle_in_transaction_session_timeout=600000",
+                "options": f"-c jit=off -c lock_timeout={BUSY_TIMEOUT_MS} -c idle_in_transaction_session_timeout=600000",
             },
         )
     except ModuleNotFoundError as error:

@@ -97,14 +97,24 @@ def nearest(
 ) -> list[tuple[Key, Vector]]:
     """At least the `limit` nearest among documents for which the condition holds, or all that there are."""
     distance = chunk_vectors.c.embedding.op("<#>", return_type=Float())(_bound(vector))
-    columns = (chunk_vectors.c.generation, chunk_vectors.c.chunk_index, _bytes(), distance.label("distance"))
     joined = chunk_vectors.join(documents, documents.c.generation == chunk_vectors.c.generation)
-    query = select(*columns).select_from(joined).where(condition)
-    rows = connection.execute(query.order_by("distance").limit(limit + SPARE)).all()
+    query = select(chunk_vectors.c.generation, chunk_vectors.c.chunk_index, distance.label("distance"))
+    query = query.select_from(joined).where(condition)
+    rows = connection.execute(_with_numbers(query.order_by("distance").limit(limit + SPARE))).all()
     if len(rows) == limit + SPARE and rows[-1].distance <= rows[limit - 1].distance + 2 * ROUNDING:
         # Many are as near as the last: which of them come first is decided by whoever sums in double precision.
-        rows = connection.execute(query.where(distance <= rows[limit - 1].distance + 2 * ROUNDING)).all()
+        near_enough = distance <= rows[limit - 1].distance + 2 * ROUNDING
+        rows = connection.execute(_with_numbers(query.where(near_enough))).all()
     return _read(rows)
+
+
+def _with_numbers(found: Select[Any]) -> Select[Any]:
+    """What was found, each with its vector: those are written out for the few that are left, not for all that were
+    compared."""
+    few = found.subquery("found")
+    same = (chunk_vectors.c.generation == few.c.generation) & (chunk_vectors.c.chunk_index == few.c.chunk_index)
+    columns = (few.c.generation, few.c.chunk_index, few.c.distance, _bytes())
+    return select(*columns).select_from(few.join(chunk_vectors, same)).order_by(few.c.distance)
 
 
 def fetch(connection: Connection, keys: Sequence[Key]) -> list[tuple[Key, Vector]]:
