@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Collection, Iterable, Mapping
 from dataclasses import dataclass
 from datetime import datetime
 from typing import Any, Generic, Literal, Protocol, TypeVar
@@ -244,4 +244,8 @@ class Ledger(Protocol):
 
     def keep(self, ending: Ending) -> str | None:
         """Keep it for good; the id in the inbox when the question was passed on."""
+        ...
+
+    def erase(self, document_ids: Collection[str], tenant: str) -> None:
+        """Take the words of erased documents out of all that is kept; the log still proves whole."""
         ...

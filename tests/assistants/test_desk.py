@@ -283,7 +283,7 @@ def test_a_question_goes_to_the_tags_owner_who_sees_the_draft_and_the_asker_sees
     assert case.draft
     notes.desk.inbox.reply(done.routed_id, "At 130 percent.", bob)
     mine = notes.desk.case(done.routed_id, ann)
-    assert (mine.routed.reply, mine.draft, mine.may_answer) == ("At 130 percent.", (), False)
+    assert (mine.routed.reply, mine.draft, mine.may_answer) == ("At 130 percent.", case.draft, False)
 
 
 def test_nobody_is_sent_their_own_question(notes: App) -> None:

@@ -46,7 +46,7 @@ class Case:
     hidden_passages: int
     """Passages of documents that this person may not see."""
     draft: tuple[Mapping[str, Any], ...]
-    """The withheld sentences, for the person who answers."""
+    """The withheld sentences: who asked has seen them with the answer, and who answers needs them."""
     hidden_sentences: int
     """Sentences that may rest on documents that this person may not see."""
 
@@ -55,7 +55,7 @@ def case(routed: Routed, record: Record, asker: Asker, *, may_answer: bool, libr
     """What the person who asked, or who answers, sees of it."""
     words = record.words
     passages, hidden = _passages(words["evidence"], asker, library)
-    claims = words["claims"] if may_answer else []
+    claims = words["claims"]
     seen = {passage.source_id for passage in passages}
     draft = [claim for claim in claims if not hidden or (claim["span"] and claim["span"]["source_id"] in seen)]
     return Case(

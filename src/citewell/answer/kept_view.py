@@ -86,14 +86,9 @@ def entry_json(entry: AuditEntry) -> dict[str, Any]:
     }
 
 
-def record_json(record: Record, *, with_withheld: bool) -> dict[str, Any]:
-    """One record with its words; the withheld sentences only for an administrator."""
-    words = dict(record.words)
-    if not with_withheld:
-        words["claims"] = [claim for claim in words["claims"] if claim["is_shown"]]
-        if words["answer"] is not None:
-            words["answer"] = {name: value for name, value in words["answer"].items() if name != "withheld"}
-    return {**entry_json(record.entry), **words}
+def record_json(record: Record) -> dict[str, Any]:
+    """One record with its words, the withheld sentences too: who may read it asked the question, or keeps the log."""
+    return {**entry_json(record.entry), **record.words}
 
 
 def proof_json(proof: Proof) -> dict[str, Any]:
@@ -106,7 +101,7 @@ def proof_json(proof: Proof) -> dict[str, Any]:
     }
 
 
-def replay_json(replay: Replay, *, with_withheld: bool) -> dict[str, Any]:
+def replay_json(replay: Replay) -> dict[str, Any]:
     """A question asked again, beside what it got then."""
     words, now = replay.record.words, replay.now
     return {
@@ -118,7 +113,7 @@ def replay_json(replay: Replay, *, with_withheld: bool) -> dict[str, Any]:
         "sentences": [{"change": one.kind, "then": one.then, "now": one.now} for one in replay.changes],
         "erased": [asdict(one) for one in replay.erased],
         "notes": list(replay.notes),
-        "now": answer_json(now, with_withheld=with_withheld) if isinstance(now, Answer) else dict(now),
+        "now": answer_json(now, with_withheld=True) if isinstance(now, Answer) else dict(now),
     }
 
 

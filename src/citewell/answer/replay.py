@@ -23,6 +23,7 @@ OTHER_VERSIONS = "The scope of the question holds other versions now than then: 
 EMBEDDED_ANEW = "The library was embedded anew since: the versions are the same, their vectors are not."
 UNFINISHED = "The answer never came to its end then; only what had been shown is compared."
 NARROWED = "You may see less now than when this was asked; documents that you may not see are left out."
+TAKEN_OUT = "Words of a document that was erased since were taken out of the record; they cannot be compared."
 UPGRADED = "Citewell was {was} then and is {now} now: it may read, search and check in another way."
 
 
@@ -41,7 +42,6 @@ class Then:
     record: Record
     scope: Scope
     is_narrowed: bool
-    with_withheld: bool
 
     @classmethod
     def of(cls, record: Record, asker: Asker) -> Then:
@@ -51,7 +51,7 @@ class Then:
         if not asker.is_admin and EVERY not in asker.scope.tags:
             tags = asker.scope.tags if EVERY in then.tags else then.tags & asker.scope.tags
             scope = replace(scope, tags=tags)
-        return cls(record, scope, is_narrowed=scope != then, with_withheld=asker.is_admin)
+        return cls(record, scope, is_narrowed=scope != then)
 
     @property
     def stamp(self) -> int:
@@ -70,8 +70,8 @@ class Then:
         return None if self.is_embedded_anew(still) else self.generations
 
     def claims(self) -> list[Claimed]:
-        """The sentences of then; those that were withheld only for an administrator."""
-        return [one for one in self.record.words["claims"] if one["is_shown"] or self.with_withheld]
+        """The sentences of then, those that were withheld too: who asked has seen them."""
+        return list(self.record.words["claims"])
 
 
 @dataclass(frozen=True, slots=True)
@@ -119,7 +119,7 @@ def replay(then: Then, still: Sequence[tuple[int, str]], *, assistant: Asked, li
     history = [Message(one["role"], one["text"]) for one in words["history"]]
     *_, last = assistant.ask(words["question"], scope=then.scope, history=history)
     assert isinstance(last, Done)
-    now = [claim_record(claim) for claim in last.answer.claims if claim.is_shown or then.with_withheld]
+    now = [claim_record(claim) for claim in last.answer.claims]
     erased = erased_since(words["evidence"], library, then.scope.tenant)
     return Replay(
         record=then.record,
@@ -179,6 +179,8 @@ def _notes(
         yield UNFINISHED
     if not library["is_settled"]:
         yield NOT_SETTLED
+    if words.get("erased"):
+        yield TAKEN_OUT
     for one in erased:
         yield f"Version {one.version} of “{one.document}”, which the answer rested on, has been erased since."
     if then.is_narrowed:

@@ -86,7 +86,7 @@ def _deed(site: Site, visitor: Visitor, action: Action) -> Callable[[Entry], tup
     def erase(entry: Entry) -> tuple[str, set[str]]:
         family = site.app.catalogue.versions(entry.lineage, Scope.owner(entry.tenant))
         changes.refuse_unless_theirs([entry] if entry.state in NEVER_READ else family, visitor)
-        return "erased", {one.id for one in library.erase(entry.id, scope, by=by)}
+        return "erased", {one.id for one in site.app.erase(entry.id, scope, by=by)}
 
     match action:
         case "ingest":

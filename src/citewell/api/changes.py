@@ -78,7 +78,7 @@ def erasable(site: Site, document_id: str, visitor: Visitor) -> list[Entry]:
 def delete(site: Site, document_id: str, visitor: Visitor) -> list[Entry]:
     """Erase all versions of a document."""
     erasable(site, document_id, visitor)
-    return site.app.library.erase(document_id, visitor.whole, by=who(visitor))
+    return site.app.erase(document_id, visitor.whole, by=who(visitor))
 
 
 def retry(site: Site, document_id: str, visitor: Visitor, *, revision: int | None = None) -> Entry:

@@ -9,14 +9,27 @@ from pathlib import Path
 from types import TracebackType
 from typing import TYPE_CHECKING
 
-from citewell.adapters.store.library import SqlLibrary
+from citewell.adapters.store.library import NEVER_READ, SqlLibrary
 from citewell.bootstrap.home import read_source
 from citewell.bootstrap.outcome import Outcome, Results
 from citewell.bootstrap.parts import make_embedder, make_library, make_writer
 from citewell.bootstrap.workers import make_blobs, make_queue
 from citewell.config import Settings
 from citewell.errors import InputError, LibraryError, NotFound
-from citewell.types import Answer, Asker, Check, Chunk, Document, Entry, Filing, Scope, Source, Span, source_id
+from citewell.types import (
+    OWNER_ID,
+    Answer,
+    Asker,
+    Check,
+    Chunk,
+    Document,
+    Entry,
+    Filing,
+    Scope,
+    Source,
+    Span,
+    source_id,
+)
 
 if TYPE_CHECKING:
     from citewell.adapters.embedding.remembered import Likeness
@@ -302,8 +315,18 @@ class App:
         return self.library.refile(document_id, filing=filing, scope=self.scope_of_owner())
 
     def delete(self, document_id: str) -> list[Entry]:
-        """Erase all versions of a document."""
-        return self.library.erase(document_id, self.scope_of_owner())
+        """Erase all versions of a document, and its words in what was answered."""
+        return self.erase(document_id, self.scope_of_owner(), by=OWNER_ID)
+
+    def erase(self, document_id: str, scope: Scope, *, by: str) -> list[Entry]:
+        """The same for another person; the words go first, so that a crash in between leaves no quote behind."""
+        from citewell.bootstrap.desk import has_sealed
+
+        entry = self.library.entry(document_id, scope)
+        if entry.state not in NEVER_READ and has_sealed(self.library):
+            everything = self.library.entries(Scope.owner(scope.tenant))
+            self.desk.ledger.erase({one.id for one in everything if one.lineage == entry.lineage}, scope.tenant)
+        return self.library.erase(document_id, scope, by=by)
 
     def reindex(self, progress: Callable[[str, Step], None] | None = None) -> int:
         """Cut and embed everything anew; says how many documents."""

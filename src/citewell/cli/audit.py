@@ -53,7 +53,7 @@ def show(context: typer.Context, answer: AnswerId, home: Home = None, json: Json
     with opened(context, home) as library:
         asker = library.owner()
         record = library.desk.audit.read(answer_id(library, answer), asker)
-    told = record_json(record, with_withheld=True)
+    told = record_json(record)
     if json:
         print_json(told)
     else:

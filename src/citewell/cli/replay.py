@@ -17,7 +17,7 @@ def replay(context: typer.Context, answer: AnswerId, home: Home = None, json: Js
     with opened(context, home) as app:
         found = app.replay(answer_id(app, answer))
     if json:
-        print_json(replay_json(found, with_withheld=True))
+        print_json(replay_json(found))
     else:
         _print(found)
 

@@ -5,18 +5,19 @@ from __future__ import annotations
 import hashlib
 import json
 import logging
-from collections.abc import Iterable, Mapping
+from collections.abc import Collection, Iterable, Mapping
 from datetime import UTC
 from pathlib import Path
 from typing import Any
 
-from sqlalchemy import ColumnElement, Connection, Engine, Row, and_, delete, insert, select
+from sqlalchemy import ColumnElement, Connection, Engine, Row, and_, delete, insert, select, update
 
 from citewell.adapters.store.engine import reading
 from citewell.adapters.store.heads import HEAD_FILE, Heads, NoHeads
 from citewell.adapters.store.rows import hashed, now
 from citewell.adapters.store.schema import answers, audit_heads, conversations, messages, routed
 from citewell.adapters.store.seal import Seal
+from citewell.answer.erase import quoted, without
 from citewell.errors import LibraryError, NotFound
 from citewell.keeping import AuditEntry, Ending, Head, Proof, Record
 from citewell.types import Asker
@@ -99,6 +100,31 @@ class SqlAudit:
     def _opened(self, row: Row[Any]) -> Record:
         return Record(_entry(row), json.loads(self._seal.open(row.record, about=f"answer:{row.id}")))
 
+    def erase(self, connection: Connection, tenant: str, document_ids: Collection[str]) -> dict[str, str]:
+        """Take the words of erased documents out of a tenant's records inside a transaction; the words that are gone.
+
+        The chain stays whole: a record that was changed keeps the hash that it was written under.
+        """
+        gone: dict[str, str] = {}
+        changed: list[dict[str, Any]] = []
+        query = select(answers).where(answers.c.tenant == tenant).order_by(answers.c.number)
+        for row in connection.execute(query).yield_per(200):
+            try:
+                words = self._opened(row).words
+            except LibraryError:
+                continue  # `prove` tells of it; nothing can be read out of it either
+            gone |= quoted(words, document_ids)
+            longest_first = {text: gone[text] for text in sorted(gone, key=len, reverse=True)}
+            cleaned = without(words, longest_first, fingerprint=self._seal.fingerprint)
+            if cleaned is not None:
+                record = self._seal.close(json.dumps(cleaned), about=f"answer:{row.id}")
+                before = row.record_hash or hashed(row.record)
+                changed.append({"number": row.number, "record": record, "record_hash": before})
+        for one in changed:
+            mine = and_(answers.c.tenant == tenant, answers.c.number == one.pop("number"))
+            connection.execute(update(answers).where(mine).values(**one))
+        return {text: gone[text] for text in sorted(gone, key=len, reverse=True)}
+
     def prove(self, tenant: str, *, known: Head | None = None) -> Proof:
         """Walk a tenant's log from the first record to the last, then hold its end against what was said of it."""
         told: list[str] = []
@@ -125,9 +151,11 @@ class SqlAudit:
         if row.hash != _hash(row._asdict()):
             told.append(f"record {row.number}: it was changed")
         try:
-            self._seal.open(row.record, about=f"answer:{row.id}")
+            words = self._opened(row).words
         except LibraryError:
-            told.append(f"record {row.number}: its seal is broken")
+            return [*told, f"record {row.number}: its seal is broken"]
+        if row.record_hash is not None and not words.get("erased"):
+            told.append(f"record {row.number}: it was changed, and nothing says that a document was erased")
         return told
 
     def _wrong_end(self, connection: Connection, tenant: str, last: Head) -> list[str]:
@@ -200,5 +228,6 @@ def _entry(row: Row[Any]) -> AuditEntry:
 def _hash(row: Mapping[str, Any]) -> str:
     """The hash of a record and of all that came before it."""
     fields = ("previous_hash", "number", "id", "tenant", "user_id", "question_hash")
-    told = [*(row[field] for field in fields), row["made_at"].isoformat(), hashed(row["record"])]
+    record_hash = row.get("record_hash") or hashed(row["record"])
+    told = [*(row[field] for field in fields), row["made_at"].isoformat(), record_hash]
     return hashlib.sha256(json.dumps(told).encode()).hexdigest()

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import uuid
+from collections.abc import Mapping
 from datetime import UTC, timedelta
 from functools import partial
 from pathlib import Path
@@ -15,6 +16,7 @@ from citewell.adapters.store.engine import reading, writing
 from citewell.adapters.store.rows import now
 from citewell.adapters.store.schema import conversations, messages
 from citewell.adapters.store.seal import Seal
+from citewell.answer.erase import cleaned_text
 from citewell.errors import NotFound
 from citewell.keeping import PAGE_LENGTH, Conversation, Ending, Page, Place, Turn
 from citewell.types import EVERY, Asker, Message
@@ -97,6 +99,19 @@ class SqlConversations:
         with writing(self._engine, self._path) as connection:
             if connection.execute(delete(conversations).where(mine)).rowcount == 0:
                 raise NotFound(NO_SUCH_CONVERSATION)
+
+    def erase_words(self, connection: Connection, tenant: str, gone: Mapping[str, str]) -> None:
+        """Take words of erased documents out of what was answered, inside a transaction; of every assistant."""
+        query = select(messages).join(conversations).where(conversations.c.tenant == tenant)
+        changed = []
+        for row in connection.execute(query.where(messages.c.role == "assistant")).yield_per(200):
+            about, taken = f"message:{row.conversation_id}:{row.position}", dict[str, str]()
+            text = cleaned_text(self._seal.open(row.text, about=about), gone, taken)
+            if taken:
+                changed.append((row.conversation_id, row.position, self._seal.close(text, about=about)))
+        for conversation_id, position, text in changed:
+            place = (messages.c.conversation_id == conversation_id) & (messages.c.position == position)
+            connection.execute(update(messages).where(place).values(text=text))
 
     # -------------------------------------------------------------------------------------------------------- inside
 

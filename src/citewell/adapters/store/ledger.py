@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Collection
 from pathlib import Path
 
 from sqlalchemy import Engine
@@ -32,3 +33,10 @@ class SqlLedger:
                 routed_id = self._inbox.put(connection, ending.route, ending)
         self._audit.note(ending.asker.tenant, head)
         return routed_id
+
+    def erase(self, document_ids: Collection[str], tenant: str) -> None:
+        """Take the words of erased documents out of all that is kept: records and turns; all of it or nothing."""
+        with writing(self._engine, self._path) as connection:
+            gone = self._audit.erase(connection, tenant, document_ids)
+            if gone:
+                self._conversations.erase_words(connection, tenant, gone)

@@ -302,12 +302,16 @@ answers = Table(
     Column("made_at", DateTime, nullable=False),
     Column("question_hash", String(64), nullable=False),
     Column("record", LargeBinary, nullable=False),
+    Column("record_hash", String(64)),
     Column("previous_hash", String(64), nullable=False),
     Column("hash", String(64), nullable=False),
     Index("ix_answers_tenant", "tenant", "number", unique=True),
     sqlite_autoincrement=True,
 )
-"""The audit log: each record is sealed, and its hash covers the one before it of the same tenant."""
+"""The audit log: each record is sealed, and its hash covers the one before it of the same tenant.
+
+`record_hash` is empty while a record is as it was written. Where words of an erased document were taken out of it, it
+is the hash of the record as it was, which the chain goes on from."""
 
 audit_heads = Table(
     "audit_heads",

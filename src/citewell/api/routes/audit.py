@@ -37,8 +37,7 @@ def proof(site: Here, visitor: Governor) -> dict[str, Any]:
 @router.get("/{answer_id}", response_model=RecordShape)
 def one_record(site: Here, visitor: Member, answer_id: str) -> dict[str, Any]:
     """One record with its words."""
-    asker = visitor.asker()
-    return record_json(site.desk().audit.read(answer_id, asker), with_withheld=asker.is_admin)
+    return record_json(site.desk().audit.read(answer_id, visitor.asker()))
 
 
 @router.post("/{answer_id}/replay", response_model=ReplayShape, dependencies=[Depends(our_request)])
@@ -47,4 +46,4 @@ async def replay(site: Here, visitor: Member, answer_id: str) -> dict[str, Any]:
     site.take_ask(visitor)
     asker = visitor.asker()
     again = await in_turn(site, lambda: site.loaded().replay(answer_id, asker=asker))
-    return replay_json(again, with_withheld=asker.is_admin)
+    return replay_json(again)
