@@ -188,7 +188,8 @@ def _held_against(claimed: str, said_there: str, lexicon: Lexicon) -> _Held:
     lost = len({finding.start for finding in amounts})
     drugs = names_of(source.medicines)
     share = coverage(claim, known, there, drugs=drugs, amounts_missing=lost)
-    ours, theirs = own_course(claim.text), course(claim, source.text)
+    named = frozenset().union(*(name for topic in known for name in topic.names if name <= there.forms))
+    ours, theirs = own_course(claim.text), course(claim, source.text, named=named)
     is_excused = _denials_excused(source, ours, theirs) and share < FIRM_FROM
     findings = (
         *amounts,
