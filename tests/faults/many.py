@@ -52,6 +52,7 @@ def run(documents: int, minutes: float) -> dict[str, float]:
         done = 0
         while time.monotonic() - started < 60 * minutes:
             time.sleep(EVERY_S)
+            network.revive()
             states = library.status(OWNER).states
             left = states[State.PENDING] + states[State.QUEUED] + states[State.PROCESSING]
             print(f"{time.monotonic() - started:6.0f} s {left:6d} wait, {states[State.COMPLETED]:6d} done", flush=True)

@@ -87,11 +87,16 @@ class Network:
                     command, stdout=log, stderr=log, cwd=ROOT, start_new_session=True
                 )
 
+    def revive(self) -> None:
+        """Start again what ended by itself, as a supervisor does."""
+        self.start(*[name for name, child in self._running.items() if child.poll() is not None])
+
     def kill(self, *names: str) -> None:
         """kill -9, with all that a process has started."""
         for name in names:
             child = self._running.pop(name)
-            os.killpg(child.pid, signal.SIGKILL)
+            with suppress(ProcessLookupError):
+                os.killpg(child.pid, signal.SIGKILL)
             child.wait()
 
     def kill_child(self, name: str, chance: random.Random) -> None:
