@@ -28,6 +28,12 @@ class Settings(BaseSettings):
         description="With PostgreSQL: memory for vectors of the tenants that were searched last, in MiB; the vectors "
         "of others are compared by the database.",
     )
+    qdrant_url: str | None = Field(
+        default=None,
+        description="Qdrant server that holds a copy of vectors and words for searching, as `https://host:6333`; "
+        "`local:/folder` for a trial.",
+    )
+    qdrant_key: SecretStr | None = Field(default=None, description="Key of that server.")
     broker_url: SecretStr | None = Field(
         default=None,
         description="Redis that wakes workers on several machines, as `redis://host:6379/0`; unset: documents are read "
@@ -72,8 +78,8 @@ class Settings(BaseSettings):
     )
     entailment: Path | None = Field(
         default=None,
-        description="Folder of a local entailment model that is asked last of every sentence that is checked: `model.onnx`, "
-        "`tokenizer.json` and `config.json`; none unless named.",
+        description="Folder of a local entailment model that is asked last of every sentence that is checked: "
+        "`model.onnx`, `tokenizer.json` and `config.json`; none unless named.",
     )
     admin_email: str | None = Field(default=None, description="Who gets questions that have no owner.")
     confidence_threshold: float = Field(default=0.6, ge=0, le=1, description="Below this a question is routed.")

@@ -28,6 +28,7 @@ CitewellError
 ├── Unavailable              a part that should answer does not
 │   ├── ModelFilesMissing    the embedding model is not installed or not the one expected
 │   ├── EmbedderUnavailable  a remote embedder failed
+│   ├── ReplicaUnavailable   the copy for searching does not answer
 │   ├── BlobsUnavailable     the store of original files does not answer
 │   └── ModelError           a language model failed
 │       ├── ModelConnection  its server cannot be reached
@@ -161,6 +162,10 @@ class Unavailable(CitewellError):
 
 class ModelFilesMissing(Unavailable):
     """The embedding model is not installed, or is not the one expected."""
+
+
+class ReplicaUnavailable(Unavailable):
+    """The copy of the library that is searched beside it does not answer."""
 
 
 class EmbedderUnavailable(Unavailable):

@@ -14,11 +14,14 @@ from citewell.adapters.llm import split_spec
 from citewell.adapters.llm.listing import server_of
 from citewell.api.errors import problem_of
 from citewell.api.site import Site
+from citewell.bootstrap.index import make_replica, shelf_for_replica
 
 KEPT_S = 5.0
 """So long an answer counts: whoever asks every second does not keep the parts busy."""
 
-LIMITS_S: Mapping[str, float] = MappingProxyType({"store": 2.0, "embedder": 5.0, "model": 5.0, "entailment": 5.0})
+LIMITS_S: Mapping[str, float] = MappingProxyType(
+    {"store": 2.0, "embedder": 5.0, "model": 5.0, "entailment": 5.0, "replica": 5.0}
+)
 
 Ask = Callable[[], object]
 
@@ -50,6 +53,8 @@ class Health:
         }
         if site.app.settings.entailment is not None:
             asked["entailment"] = lambda: _ask_entailment(site)
+        if site.app.settings.qdrant_url is not None:
+            asked["replica"] = lambda: _ask_replica(site)
         return cls(asked)
 
     async def parts(self) -> dict[str, Part]:
@@ -82,6 +87,12 @@ def _asked(ask: Ask) -> Part:
     except Exception as error:
         part = Part("failed", 0.0, problem_of(error).detail)
     return replace(part, took_ms=round((time.perf_counter() - started) * 1000, 1))
+
+
+def _ask_replica(site: Site) -> str:
+    """How far the replica is behind; searches do not wait for it."""
+    lag = make_replica(site.app.settings).lag(shelf_for_replica(site.app.library))
+    return "like the library" if lag.is_current else f"{lag.documents} document versions behind"
 
 
 def _ask_model(site: Site) -> None:

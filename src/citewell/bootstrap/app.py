@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import time
 from collections.abc import Callable, Iterable, Iterator, Sequence
+from dataclasses import replace
 from functools import cached_property, partial
 from pathlib import Path
 from types import TracebackType
@@ -17,6 +18,7 @@ from citewell.bootstrap.workers import make_blobs, make_queue
 from citewell.config import Settings
 from citewell.errors import InputError, LibraryError, NotFound
 from citewell.types import (
+    EVERY,
     OWNER_ID,
     Answer,
     Asker,
@@ -36,6 +38,7 @@ if TYPE_CHECKING:
     from citewell.adapters.entailment.onnx import OnnxEntailment
     from citewell.adapters.index.exact import ExactIndex
     from citewell.adapters.index.postgres import PostgresIndex
+    from citewell.adapters.index.qdrant import QdrantIndex
     from citewell.adapters.store.catalogue import SqlCatalogue
     from citewell.adapters.store.journeys import SqlJourneys
     from citewell.adapters.store.people import SqlPeople
@@ -102,7 +105,7 @@ class App:
         return Lexicon.load()
 
     @cached_property
-    def index(self) -> ExactIndex | PostgresIndex:
+    def index(self) -> ExactIndex | PostgresIndex | QdrantIndex:
         """What finds passages."""
         from citewell.bootstrap.index import make_index
 
@@ -241,7 +244,15 @@ class App:
         """The scope of the person at this machine: all tags unless some are named; universal documents only
         unless a journey is."""
         owner = self.scope_of_owner()
-        return Scope(owner.tenant, owner.tags if tags is None else frozenset(tags), journey, subject)
+        return self.in_journey(
+            Scope(owner.tenant, owner.tags if tags is None else frozenset(tags), journey, subject)
+        )
+
+    def in_journey(self, scope: Scope) -> Scope:
+        """The same scope, its journey by the slug of now; NotFound where there is no such journey."""
+        if scope.journey is None or scope.journey == EVERY:
+            return scope
+        return replace(scope, journey=self.journeys.one(scope.journey, scope).slug)
 
     def scope_of_owner(self) -> Scope:
         """All that this library's tenant has: for the person who keeps it."""
@@ -341,7 +352,7 @@ class App:
         from citewell.answer.retrieve import retrieve
 
         started = time.perf_counter()
-        found = retrieve(question, scope=scope or self.scope(), search=self._search, limit=limit)
+        found = retrieve(question, scope=self.in_journey(scope or self.scope()), search=self._search, limit=limit)
         took_ms = (time.perf_counter() - started) * 1000
         return Results(question, found.hits, found.expansions, took_ms)
 

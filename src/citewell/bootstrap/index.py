@@ -5,14 +5,46 @@ from __future__ import annotations
 from functools import partial
 from typing import TYPE_CHECKING
 
+from citewell.errors import InputError
+
 if TYPE_CHECKING:
     from citewell.adapters.index.exact import ExactIndex
     from citewell.adapters.index.postgres import PostgresIndex
+    from citewell.adapters.index.qdrant import QdrantIndex
+    from citewell.adapters.index.replica import Replica
+    from citewell.adapters.store.filings import SqlFilings
     from citewell.adapters.store.library import SqlLibrary
     from citewell.config import Settings
 
 
-def make_index(library: SqlLibrary, settings: Settings) -> ExactIndex | PostgresIndex:
+def make_index(library: SqlLibrary, settings: Settings) -> ExactIndex | PostgresIndex | QdrantIndex:
+    """The library's own index; before it the replica, where there is one."""
+    own = _own_index(library, settings)
+    if settings.qdrant_url is None:
+        return own
+    from citewell.adapters.index.qdrant import QdrantIndex
+
+    return QdrantIndex(shelf_for_replica(library), make_replica(settings), own)
+
+
+def make_replica(settings: Settings) -> Replica:
+    """The copy of the library that the settings name."""
+    from citewell.adapters.index.replica import connect
+
+    if settings.qdrant_url is None:
+        raise InputError("There is no replica. Set CITEWELL_QDRANT_URL to the address of a Qdrant server first.")
+    key = settings.qdrant_key
+    return connect(settings.qdrant_url, key=key.get_secret_value() if key else None)
+
+
+def shelf_for_replica(library: SqlLibrary) -> SqlFilings:
+    """The library as a replica is fed from it."""
+    from citewell.adapters.store.filings import SqlFilings
+
+    return SqlFilings(library)
+
+
+def _own_index(library: SqlLibrary, settings: Settings) -> ExactIndex | PostgresIndex:
     """All of a file in memory; of a database that many tenants share, those who are searched."""
     if library.engine.dialect.name == "sqlite":
         from citewell.adapters.index.exact import ExactIndex

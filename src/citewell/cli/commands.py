@@ -29,6 +29,7 @@ from citewell.cli import (
     records,
     reindex,
     replay,
+    replica,
     search,
     serve,
     show,
@@ -81,6 +82,7 @@ for group, name in (
     (vault.app, "vault"),
     (records.app, "records"),
     (consult.app, "consult"),
+    (replica.app, "replica"),
 ):
     app.add_typer(group, name=name)
 

@@ -1,0 +1,60 @@
+"""The library as a replica is fed from it: what search reads, and how each document version is filed."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+
+from sqlalchemy import Table, select
+
+from citewell.adapters.index.replica_points import Filed
+from citewell.adapters.store.access import searchable
+from citewell.adapters.store.engine import reading
+from citewell.adapters.store.schema import document_journeys, document_tags, documents
+from citewell.adapters.store.shelf import SqlShelf
+from citewell.ports import Stored
+from citewell.types import Scope
+
+
+@dataclass(frozen=True, slots=True)
+class SqlFilings:
+    """A shelf that also tells how its documents are filed."""
+
+    shelf: SqlShelf
+
+    def stamp(self) -> int:
+        return self.shelf.stamp()
+
+    def current(self) -> list[int]:
+        return self.shelf.current()
+
+    def visible(self, scope: Scope) -> list[int]:
+        return self.shelf.visible(scope)
+
+    def load(self, generations: Sequence[int]) -> Iterator[Stored]:
+        return self.shelf.load(generations)
+
+    def embedder(self) -> str | None:
+        return self.shelf.embedder()
+
+    def filings(self) -> dict[int, Filed]:
+        """Of every current generation."""
+        query = select(documents.c.id, documents.c.generation, documents.c.tenant, documents.c.subject)
+        with reading(self.shelf.engine, self.shelf.path) as connection:
+            rows = connection.execute(query.where(searchable())).all()
+        tags, journeys = self._named(document_tags, "tag"), self._named(document_journeys, "journey")
+        return {
+            row.generation: Filed(row.tenant, tags.get(row.id, ()), journeys.get(row.id, ()), row.subject)
+            for row in rows
+        }
+
+    def _named(self, table: Table, column: str) -> dict[str, tuple[str, ...]]:
+        """What documents carry, by their ids, in one order on every database."""
+        query = select(table.c.document_id, table.c[column]).where(
+            table.c.document_id.in_(select(documents.c.id).where(searchable()))
+        )
+        found: dict[str, list[str]] = {}
+        with reading(self.shelf.engine, self.shelf.path) as connection:
+            for document_id, name in connection.execute(query):
+                found.setdefault(document_id, []).append(name)
+        return {document_id: tuple(sorted(names)) for document_id, names in found.items()}

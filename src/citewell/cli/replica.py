@@ -1,0 +1,80 @@
+"""`citewell replica`: the copy for searching in a Qdrant server; how far it is, feed it, begin it anew."""
+
+from __future__ import annotations
+
+import time
+from typing import Annotated
+
+import typer
+
+from citewell.cli.frame import Home, Json, opened, print_json, progress
+from citewell.errors import ReplicaUnavailable
+from citewell.ingest.read import Step
+
+app = typer.Typer(
+    help="The copy for searching in a Qdrant server: how far it is, feed it, begin it anew.",
+    no_args_is_help=True,
+    add_completion=False,
+)
+
+
+@app.command()
+def status(context: typer.Context, home: Home = None, json: Json = False) -> None:
+    """Say how far the replica is behind the library."""
+    from citewell.bootstrap.index import make_replica, shelf_for_replica
+
+    with opened(context, home) as app:
+        lag = make_replica(app.settings).lag(shelf_for_replica(app.library))
+    if json:
+        print_json({"missing": lag.missing, "surplus": lag.surplus, "is_current": lag.is_current})
+    elif lag.is_current:
+        typer.echo("The replica is like the library and answers searches.")
+    else:
+        typer.echo(
+            f"The replica is behind: {lag.missing} document versions to send, {lag.surplus} to take away. "
+            "The library's own index answers until `citewell replica feed` has run."
+        )
+
+
+@app.command()
+def feed(
+    context: typer.Context,
+    watch: Annotated[bool, typer.Option("--watch", help="Go on feeding until stopped.")] = False,
+    every: Annotated[float, typer.Option(help="With --watch: seconds between two looks.", min=0.2)] = 2.0,
+    home: Home = None,
+    json: Json = False,
+) -> None:
+    """Send what changed to the replica."""
+    from citewell.bootstrap.index import make_replica, shelf_for_replica
+
+    with opened(context, home) as app:
+        replica, shelf = make_replica(app.settings), shelf_for_replica(app.library)
+        seen = None
+        while True:
+            stamp = shelf.stamp()
+            if stamp != seen:
+                try:
+                    with progress(quiet=json) as bar:
+                        count = replica.feed(
+                            shelf, watch=lambda done, total: bar("replica", Step("storing", done, total))
+                        )
+                    seen = stamp
+                    print_json({"changed": count}) if json else typer.echo(f"{count} document versions changed there.")
+                except ReplicaUnavailable as error:
+                    if not watch:
+                        raise
+                    typer.echo(str(error), err=True)
+            if not watch:
+                return
+            time.sleep(every)
+
+
+@app.command()
+def rebuild(context: typer.Context, home: Home = None, json: Json = False) -> None:
+    """Fill a new collection beside the old one, which answers until the switch."""
+    from citewell.bootstrap.index import make_replica, shelf_for_replica
+
+    with opened(context, home) as app, progress(quiet=json) as bar:
+        replica, shelf = make_replica(app.settings), shelf_for_replica(app.library)
+        count = replica.rebuild(shelf, watch=lambda done, total: bar("replica", Step("storing", done, total)))
+    print_json({"documents": count}) if json else typer.echo(f"{count} document versions are in the new collection.")
