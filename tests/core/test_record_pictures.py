@@ -8,7 +8,7 @@ import pytest
 from PIL import Image, ImageDraw, ImageFont
 
 from citewell.adapters.parsers.ocr import is_installed
-from citewell.adapters.records.picture import as_pdf, is_picture
+from citewell.adapters.records.picture import as_pdf, is_picture, slant
 from citewell.bootstrap import App
 from citewell.bootstrap.records import Record
 from citewell.errors import DamagedFile, TooLarge
@@ -77,3 +77,12 @@ def test_a_picture_that_unfolds_to_too_much_is_refused() -> None:
 
 def test_a_letter_is_no_picture() -> None:
     assert not is_picture(Source(b"Dear Ann", "letter.png"))
+
+
+@pytest.mark.parametrize("degrees", [0, 3, -7, 12])
+def test_a_scan_that_was_laid_askew_is_turned_back(degrees: int) -> None:
+    page = Image.new("RGB", (900, 700), "white")
+    for line in range(8):
+        ImageDraw.Draw(page).rectangle((100, 80 + 70 * line, 500 + 30 * (line % 4), 100 + 70 * line), fill="black")
+    turned = page.rotate(degrees, expand=True, fillcolor="white")
+    assert slant(turned) == pytest.approx(degrees, abs=0.4)

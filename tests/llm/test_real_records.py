@@ -57,4 +57,10 @@ def test_a_model_is_heard_sentence_by_sentence_and_only_as_far_as_the_record_car
         assert any(isinstance(event, Sentence) for event in rest)
         assert 1 <= answer.notes["replies"] <= 3
         assert answer.notes["filter"] in ("passed", "rephrased", "blocked")
+        (entry,) = app.entries(record.scope)
+        proposed, change = record.propose(entry.id)  # so small a model finds little; what it finds must stand there
+        assert change.added == len(proposed.facts)
+        text = app.show(entry.id, record.scope)[1].text
+        assert all(one.origin.end and text[one.origin.start : one.origin.end] for one in proposed.facts)
+        assert record.facts.unverified(record.scope) == sorted(proposed.facts, key=lambda one: one.id)
         assert desk.audit.read(answer.id, asker).words["setup"]["writer"]["name"] == f"openai:{real_server.model_name}"

@@ -17,16 +17,18 @@ from starlette.concurrency import run_in_threadpool
 from citewell.adapters.vault.header import Header
 from citewell.answer.desk import Desk
 from citewell.answer.stream import Done, Event
-from citewell.api.asking import answered
+from citewell.api.asking import answered, in_turn
 from citewell.api.errors import PROBLEM
 from citewell.api.progress import Progress, Stopwatch
 from citewell.api.site import Site, site_of
 from citewell.api.visitor import Visitor, visitor_of
+from citewell.assistants.records.propose import Proposed
 from citewell.bootstrap.record_desk import make_record_desk
 from citewell.bootstrap.records import Record
 from citewell.bootstrap.vault import NO_SUCH_VAULT, Profile, Vaults
 from citewell.errors import NotFound, VaultLocked
 from citewell.ingest.read import Step
+from citewell.ports.records import Change
 from citewell.types import Asker, Scope
 
 IS_LOCKED: dict[int | str, dict[str, Any]] = {
@@ -196,3 +198,13 @@ async def begun(room: Room, visitor: Visitor, question: str, *, conversation_id:
 async def asked(room: Room, visitor: Visitor, question: str, *, conversation_id: str | None) -> Done:
     """The answer to a question, on record inside the vault."""
     return await answered(room.site, await begun(room, visitor, question, conversation_id=conversation_id))
+
+
+async def proposed(room: Room, document_id: str) -> tuple[Proposed, Change]:
+    """What the record's model proposes from a paper."""
+
+    def work() -> tuple[Proposed, Change]:
+        with in_use(room.profile):
+            return room.record.propose(document_id)
+
+    return await in_turn(room.site, work)

@@ -2,9 +2,13 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable, Iterator, Mapping
+from contextlib import closing, contextmanager, suppress
 from typing import TYPE_CHECKING
 
-from citewell.errors import InputError
+from citewell.errors import InputError, ModelReply
+from citewell.ports import Prompt
+from citewell.types import Message
 
 if TYPE_CHECKING:
     from citewell.config import Settings
@@ -38,6 +42,38 @@ def check_model(settings: Settings, chosen: str) -> None:
     """Refuse a model that is not configured."""
     if chosen not in models_of(settings):
         raise InputError(f"This model is not configured. Choose one of {', '.join(models_of(settings))}.")
+
+
+NO_MODEL = "No language model words this record's answers. Set one up (CITEWELL_MODEL), then choose it under Settings."
+
+
+@contextmanager
+def asked(settings: Settings, rules: str, schema: Mapping[str, object]) -> Iterator[Callable[[str], str]]:
+    """Asks the model of the settings for structured replies; one that it cannot give is empty."""
+    if settings.model == EXTRACTIVE:
+        raise InputError(NO_MODEL)
+    from citewell.adapters.llm import make_model
+
+    key = settings.model_key.get_secret_value() if settings.model_key else None
+    model = make_model(
+        settings.model,
+        url=settings.model_url,
+        key=key,
+        timeout_s=settings.model_timeout_s,
+        allowed=settings.allowed_models,
+    )
+
+    def ask(text: str) -> str:
+        limits = model.limits
+        told = (Message("user", text),)
+        prompt = Prompt(rules, told, limits.max_reply_tokens, limits.context_window, schema)
+        pieces: list[str] = []
+        with suppress(ModelReply):  # a reply that is cut or no JSON tells nothing; the next part may
+            pieces.extend(model.stream(prompt))
+        return "".join(pieces)
+
+    with closing(model):
+        yield ask
 
 
 def elsewhere(settings: Settings) -> str:

@@ -14,6 +14,7 @@ from citewell.adapters.records.facts import SqlFacts
 from citewell.adapters.records.own import SqlOwn
 from citewell.adapters.store.engine import writing
 from citewell.bootstrap.home import read_source
+from citewell.bootstrap.record_models import asked
 from citewell.errors import DamagedFile, InputError, NotFound
 from citewell.ingest.library import Added, check_embedder, unwatched
 from citewell.ingest.parse import safe_name
@@ -26,6 +27,7 @@ from citewell.types.facts_json import read_fact
 if TYPE_CHECKING:
     from citewell.adapters.records.told import Told
     from citewell.assistants.records.alerts import Alert
+    from citewell.assistants.records.propose import Proposed
     from citewell.bootstrap.app import App
     from citewell.ingest.read import Step
 
@@ -160,6 +162,20 @@ class Record:
             raise NotFound("There is no such alert. `citewell records alerts` shows the ids.")
         self.facts.dismiss(found[0].id, why=why, by=OWNER_ID, scope=self.scope)
         return found[0]
+
+    def propose(self, document_id: str) -> tuple[Proposed, Change]:
+        """Have the model read a document for facts; what its words hold waits to be confirmed, all else is dropped."""
+        from citewell.assistants.records.propose import PROMPT, SCHEMA, propose
+
+        document = self._app.show(document_id, self.scope)[1]
+        with asked(self._app.settings, PROMPT.text, SCHEMA) as ask:
+
+            def awake(part: str) -> str:
+                self._touch()
+                return ask(part)
+
+            found = propose(document.text, document_id, ask=awake)
+        return found, self.facts.put(found.facts, scope=self.scope)
 
     def add(self, kind: str, fields: Mapping[str, Any]) -> Fact:
         """Keep what the person says themselves: a symptom, a medicine, an allergy."""

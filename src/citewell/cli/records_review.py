@@ -33,6 +33,27 @@ def review(
     show(found, json=json, with_kind=True)
 
 
+def propose(
+    context: typer.Context,
+    document: Annotated[str, typer.Argument(help="The paper's id, or its first characters.", show_default=False)],
+    vault: Vault = None,
+    passphrase_stdin: PassphraseStdin = False,
+    home: Home = None,
+    json: Json = False,
+) -> None:
+    """Have the configured model read a paper for facts; what its words hold waits to be confirmed."""
+    from citewell.cli.records import show
+    from citewell.types.facts_json import fact_json
+
+    with opened_profile(context, home, vault, from_stdin=passphrase_stdin) as profile:
+        found, _change = profile.record.propose(profile.app.find(document))
+    if json:
+        print_json({"proposed": [fact_json(one) for one in found.facts], "dropped": found.dropped})
+        return
+    show(found.facts, json=False, with_kind=True)
+    typer.echo(f"{found.dropped} more were dropped: the paper's own words do not hold them.")
+
+
 def confirm(
     context: typer.Context,
     fact_id: FactId,

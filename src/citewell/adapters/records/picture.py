@@ -5,6 +5,7 @@ from __future__ import annotations
 import io
 import time
 
+import numpy as np
 from PIL import Image, ImageOps, UnidentifiedImageError
 
 from citewell.errors import DamagedFile, TooLarge
@@ -15,6 +16,11 @@ SIGNATURES = (b"\x89PNG\r\n\x1a\n", b"\xff\xd8\xff", b"II*\0", b"MM\0*")
 DOTS_PER_INCH = 200
 MAX_PIXELS = 60_000_000
 MAX_FRAMES = 50
+MOST_DEGREES, LEAST_DEGREES = 15, 0.5
+"""A page that lies farther askew, or on its side, has to be turned by hand; less than the least disturbs nobody."""
+LOOKED_AT_PX = 700
+CLEARLY = 1.3
+"""How much sharper the lines must get before a page is turned: a photograph of no text has none."""
 NO_TIME = time.gmtime(0)
 """The same picture makes the same PDF, so that it is known again; nothing of where and when it was taken is kept."""
 
@@ -49,12 +55,35 @@ def as_pdf(source: Source) -> Source:
 
 
 def _page(picture: Image.Image, number: int) -> Image.Image:
-    """One frame, turned upright, on white where it is see-through."""
+    """One frame, turned upright and straight, on white where it is see-through."""
     picture.seek(number)
     upright = ImageOps.exif_transpose(picture)
     if upright.mode not in ("RGBA", "LA", "PA", "P"):
-        return upright.convert("RGB")
+        return _straight(upright.convert("RGB"))
     clear = upright.convert("RGBA")
     page = Image.new("RGB", clear.size, "white")
     page.paste(clear, mask=clear.getchannel("A"))
-    return page
+    return _straight(page)
+
+
+def _straight(page: Image.Image) -> Image.Image:
+    """A page whose lines run level: one that was laid askew on the glass is turned back, any other stays as it is."""
+    angle = slant(page)
+    if abs(angle) < LEAST_DEGREES:
+        return page
+    return page.rotate(-angle, Image.Resampling.BICUBIC, expand=True, fillcolor="white")
+
+
+def slant(page: Image.Image) -> float:
+    """How many degrees the lines of a page rise from left to right: level ink differs most from the gaps."""
+    small = ImageOps.invert(ImageOps.autocontrast(page.convert("L")))
+    small.thumbnail((LOOKED_AT_PX, LOOKED_AT_PX))
+
+    def sharpness(angle: float) -> float:
+        turned = np.asarray(small.rotate(-angle, Image.Resampling.BILINEAR, fillcolor=0), dtype=np.float64)
+        return float(np.square(np.diff(turned.sum(axis=1))).sum())
+
+    level = sharpness(0.0)
+    coarse = max(np.arange(-MOST_DEGREES, MOST_DEGREES + 1, 1.0).tolist(), key=sharpness)
+    fine = max(np.arange(coarse - 0.8, coarse + 0.9, 0.2).tolist(), key=sharpness)
+    return fine if sharpness(fine) > CLEARLY * level else 0.0

@@ -232,6 +232,15 @@ class ChangeShape(BaseModel):
     same: int
 
 
+class ProposedShape(BaseModel):
+    """What a model proposed from a paper; nothing of it is confirmed."""
+
+    proposed: list[FactShape]
+    dropped: int
+    """Lines of the model that the paper's own words do not hold."""
+    facts: ChangeShape
+
+
 class ImportedShape(BaseModel):
     """A file that was taken in; a whole record that is restored has no document of its own."""
 

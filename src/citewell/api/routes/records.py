@@ -23,10 +23,11 @@ from citewell.api.bodies.records import (
     OneAlertShape,
     OneFactShape,
     OwnFact,
+    ProposedShape,
     RecordQuestion,
 )
 from citewell.api.importing import Outcome, import_files
-from citewell.api.records import IS_LOCKED, Known, Opened, Owner, Vaulted, VaultId, asked, room_of
+from citewell.api.records import IS_LOCKED, Known, Opened, Owner, Vaulted, VaultId, asked, proposed, room_of
 from citewell.api.requests import our_request
 from citewell.api.shapes import entry_json
 from citewell.types.facts import Fact, Moment, Symptom
@@ -155,6 +156,13 @@ async def take_in(request: Request, _visitor: Owner, safe: Vaulted, vault_id: Va
         "imported": [_imported_json(one) for one in outcomes if one.imported is not None],
         "refused": [{"name": one.name, "kind": type(one.error).__name__, "detail": str(one.error)} for one in refused],
     }
+
+
+@router.post("/documents/{document_id}/propose", response_model=ProposedShape, dependencies=OURS)
+async def propose(_visitor: Owner, room: Opened, document_id: str) -> dict[str, Any]:
+    """Have the configured model read a paper for facts; they wait to be confirmed, with the words that hold them."""
+    found, change = await proposed(room, document_id)
+    return {"proposed": [fact_json(one) for one in found.facts], "dropped": found.dropped, "facts": asdict(change)}
 
 
 @router.get("/import/progress", response_model=ImportProgressShape)

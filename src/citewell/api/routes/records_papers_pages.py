@@ -10,17 +10,19 @@ from starlette.concurrency import run_in_threadpool
 
 from citewell.api.errors import Problem, problem_of
 from citewell.api.importing import Outcome, import_files
-from citewell.api.records import Opened, Owner, Room, Vaulted, VaultId, room_of
+from citewell.api.records import Opened, Owner, Room, Vaulted, VaultId, proposed, room_of
 from citewell.api.routes.documents import IMAGE_WIDTHS_PX, disposition
-from citewell.api.routes.records_pages import room_page, see
+from citewell.api.routes.records_pages import FORM, room_page, see
 from citewell.api.routes.source_pages import Named
 from citewell.api.visitor import Visitor
+from citewell.bootstrap.record_models import EXTRACTIVE
 from citewell.errors import InputError
 from citewell.web.results import without_title
 from citewell.web.source import Place, view
 
 router = APIRouter(prefix="/records/{vault}")
 
+NOTHING_PROPOSED = "The model found no fact in this paper that its words hold. You can enter what you know under Facts."
 SEALED = {"Content-Security-Policy": "default-src 'none'; sandbox; frame-ancestors 'none'"}
 
 
@@ -55,7 +57,22 @@ def _documents(
         entries=entries,
         outcomes=outcomes,
         problem=problem,
+        model=None if room.profile.app.settings.model == EXTRACTIVE else room.profile.app.settings.model,
         max_file_mb=room.site.app.settings.max_file_mb,
+    )
+
+
+@router.post("/documents/{document_id}/propose", dependencies=FORM)
+async def propose(visitor: Owner, room: Opened, document_id: str) -> Response:
+    """Have the model read a paper for facts, and lead to where they are confirmed."""
+    try:
+        found, _change = await proposed(room, document_id)
+    except InputError as error:
+        return await run_in_threadpool(_documents, room, visitor, problem=problem_of(error))
+    return (
+        see(f"{room.base}/review")
+        if found.facts
+        else await run_in_threadpool(_documents, room, visitor, problem=problem_of(InputError(NOTHING_PROPOSED)))
     )
 
 

@@ -85,6 +85,15 @@ def _plain(text: str) -> str:
     return " ".join(re.findall(r"\w+(?:[.,]\d+)?", text.casefold()))
 
 
+def is_denied(sentence: str) -> bool:
+    """Whether a sentence denies something.
+
+    >>> is_denied("No known asthma"), is_denied("Asthma since 2019")
+    (True, False)
+    """
+    return _DENIAL.search(sentence) is not None
+
+
 def _read(sentence: str) -> Said:
     numbers = frozenset(number.replace(",", ".").casefold() for number in _NUMBER.findall(sentence))
-    return Said(frozenset(terms(sentence)), numbers, _DENIAL.search(sentence) is not None)
+    return Said(frozenset(terms(sentence)), numbers, is_denied(sentence))
