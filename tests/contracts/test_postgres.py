@@ -179,6 +179,17 @@ def test_a_tenants_index_reads_nothing_because_another_has_changed(tmp_path: Pat
     library.close()
 
 
+def test_verify_misses_a_vector_that_is_gone(tmp_path: Path, postgres_url: str) -> None:
+    library = opened_library(tmp_path, postgres_url)
+    read = reading(np.random.default_rng(6), "whole")
+    library.add(Source(b"whole", "whole.txt"), read, filing=Filing(), scope=OWNER)
+    assert library.verify().problems == ()
+    with library.engine.begin() as connection:
+        connection.execute(text("DELETE FROM chunk_vectors WHERE chunk_index = 0"))
+    assert library.verify().problems == ("1 readings have not all of their vectors in chunk_vectors",)
+    library.close()
+
+
 # ------------------------------------------------------------------------------------------------- many processes
 
 

@@ -23,6 +23,8 @@ from citewell.errors import (
 CONNECTIONS = 20
 """Of one process; a server allows a hundred in all unless it is told otherwise."""
 CONNECT_TIMEOUT_S = 5
+SESSION = {"lock_timeout": BUSY_TIMEOUT_MS, "idle_in_transaction_session_timeout": 600_000, "jit": "off"}
+"""No search is so long that compiling it pays; and who holds a transaction for ten minutes is no more."""
 WRITING_LOCK = 0x63697465
 """Who holds this advisory lock writes: what SQLite grants with its file, the server grants with a number."""
 
@@ -134,7 +136,7 @@ def connect(address: str) -> Engine:
                 "application_name": "citewell",
                 "keepalives_idle": 30,
                 "tcp_user_timeout": BUSY_TIMEOUT_MS,
-                "options": f"-c jit=off -c lock_timeout={BUSY_TIMEOUT_MS} -c idle_in_transaction_session_timeout=600000",
+                "options": " ".join(f"-c {name}={value}" for name, value in SESSION.items()),
             },
         )
     except ModuleNotFoundError as error:

@@ -26,7 +26,7 @@ from sqlalchemy import (
 )
 from sqlalchemy.types import UserDefinedType
 
-from citewell.adapters.store.schema import documents
+from citewell.adapters.store.schema import documents, generations
 from citewell.ports import Vector, Vectors
 
 ROUNDING = 1e-5
@@ -106,6 +106,13 @@ def nearest(
         near_enough = distance <= rows[limit - 1].distance + 2 * ROUNDING
         rows = connection.execute(_with_numbers(query.where(near_enough))).all()
     return _read(rows)
+
+
+def uneven(connection: Connection) -> int:
+    """How many generations have not as many vectors here as passages."""
+    mine = select(func.count()).where(chunk_vectors.c.generation == generations.c.id).scalar_subquery()
+    query = select(func.count()).select_from(generations).where(mine != generations.c.chunk_count)
+    return int(connection.execute(query).scalar_one())
 
 
 def _with_numbers(found: Select[Any]) -> Select[Any]:

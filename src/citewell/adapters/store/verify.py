@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 from sqlalchemy import Connection, Row, func, select, text
 
-from citewell.adapters.store import codec
+from citewell.adapters.store import codec, vectors
 from citewell.adapters.store.originals import fetch, strays
 from citewell.adapters.store.rows import chunks_of, hashed
 from citewell.adapters.store.schema import chunks, documents, generations, originals
@@ -33,6 +33,8 @@ def verify(connection: Connection, embedder: str | None, blobs: Blobs | None = N
         chunk_count += row.chunk_count or 0
         sentence_count += row.sentence_count or 0
     problems += _strays(connection)
+    if connection.dialect.name == "postgresql" and (count := vectors.uneven(connection)):
+        problems.append(f"{count} readings have not all of their vectors in chunk_vectors")
     if blobs is not None and (lost := strays(connection, blobs)):
         problems.append(
             f"{len(lost)} files in {blobs.name} belong to no document: `citewell evidence reingest --cleanup`"
