@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import stat
 from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any
@@ -144,6 +145,19 @@ def test_one_bad_file_among_the_patients_hides_nobody_and_is_named(knock: Knock,
     listed = ann.get("/assess/patients").json()
     assert (len(listed["patients"]), listed["unreadable"]) == (1, ["bad.json"])
     assert ann.post("/assess/PT-1").status_code == 200
+
+
+def test_patients_on_file_are_closed_to_other_users_of_the_machine(knock: Knock, app: App, tmp_path: Path) -> None:
+    folder = app.settings.home / "patients"
+    elsewhere = tmp_path / "elsewhere.json"
+    elsewhere.write_text('{"patient_id": "PT-9", "age": 50}')
+    (folder / "link.json").symlink_to(elsewhere)
+    for path in (folder, folder / "one.json", elsewhere):
+        path.touch()
+        path.chmod(0o755)
+    knock("ann").get("/assess/patients")
+    modes = [stat.S_IMODE(path.stat().st_mode) for path in (folder, folder / "one.json", elsewhere)]
+    assert modes == [0o700, 0o700, 0o755]
 
 
 def test_guidelines_rules_and_editions_can_be_read(knock: Knock, app: App, tmp_path: Path) -> None:

@@ -178,3 +178,9 @@ def test_a_whole_chart_as_symptoms_is_refused() -> None:
     with pytest.raises(InputError, match="more than 10,000 characters together"):
         patient_from({"age": 50, "symptoms": ["abdominal pain, bleeding and a lump " * 20] * 20})
     assert patient_from({"age": 50, "symptoms": ["abdominal pain"] * 100}).complaints
+
+
+def test_what_is_not_understood_is_told_and_not_passed_over_in_silence(ng12: Guideline) -> None:
+    found = assessment_json(assess(patient_from({"age": 60, "symptoms": ["XQZ ++", "sore throat"]}), [ng12]))
+    assert found["risk_level"] == "No NG12 Criteria Met"
+    assert found["notes"][0] == "Not understood, and held against no rule: “XQZ ++”. Say it in other words."

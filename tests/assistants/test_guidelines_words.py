@@ -92,3 +92,27 @@ def test_many_parts_of_findings_cost_no_more_than_their_number() -> None:
 
     calls(1)
     assert calls(40) < 3 * calls(20)
+
+
+@pytest.mark.parametrize(
+    ("concept", "words"),
+    [
+        ("post-menopausal bleeding", "PMB x1"),
+        ("change in bowel habit", "CIBH 6/52"),
+        ("shortness of breath", "sob on stairs"),
+        ("abdominal pain", "abdo pain"),
+        ("rectal bleeding", "PR bleed"),
+        ("weight loss", "wt loss 5kg"),
+        ("fatigue", "TATT"),
+    ],
+)
+def test_the_shorthand_of_clinicians_reaches_the_concept_and_its_denial_does_not(concept: str, words: str) -> None:
+    assert reaches(concept, words)
+    for denied in (f"nil {words}", f"no {words}", f"denies {words}"):
+        assert not reaches(concept, denied)
+    assert reaches(concept, f"nil rash, {words}")
+
+
+@pytest.mark.parametrize(("words", "days"), [("cough 3/52", 21), ("hoarse 4/7", 4), ("BP 140/90, 2/12/2024", None)])
+def test_short_forms_of_weeks_are_read(words: str, days: int | None) -> None:
+    assert duration_days(words) == days

@@ -11,9 +11,11 @@ from citewell.assistants.guidelines.evaluate import Outcome, State, evaluate
 from citewell.assistants.guidelines.evaluate_finding import Record
 from citewell.assistants.guidelines.guideline import Action, Guideline, Rule
 from citewell.assistants.guidelines.patient import Patient
+from citewell.assistants.guidelines.said import is_understood
 from citewell.assistants.guidelines.state import Judged
 from citewell.assistants.guidelines.tables import rows
 
+MAX_STRANGE = 10
 NEAR = 2
 """A rule that lacks more conditions than this is not near."""
 
@@ -188,7 +190,10 @@ def _reasons(found: Assessment) -> Iterator[str]:
 
 
 def _notes(found: Assessment) -> Iterator[str]:
-    """How much of each guideline was held against the patient."""
+    """What of the record was not understood, and how much of each guideline was held against the patient."""
+    strange = [f"“{one.text}”" for one in found.patient.complaints if not is_understood(one.text)]
+    if strange:
+        yield f"Not understood, and held against no rule: {', '.join(strange[:MAX_STRANGE])}. Say it in other words."
     for one in found.guidelines:
         silent = sum(rule.criteria is None or not level_of(rule.action) for rule in one.rules)
         if silent == len(one.rules):

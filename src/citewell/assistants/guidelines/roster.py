@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import stat
+from contextlib import suppress
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -32,15 +34,26 @@ class Roster:
 
 
 def roster(folder: Path) -> Roster:
-    """Every patient of a folder by id; of the same id, the last file's."""
+    """Every patient of a folder by id; of the same id, the last file's. What others may read is closed to them."""
     patients: dict[str, Patient] = {}
     unreadable = []
-    for path in sorted(folder.glob("*.json")) if folder.is_dir() else []:
+    found = sorted(folder.glob("*.json")) if folder.is_dir() else []
+    for path in [folder, *found] if found else []:
+        _close_to_others(path)
+    for path in found:
         try:
             patients |= {one.id: one for one in read_patients(path)}
         except InputError:
             unreadable.append(path.name)
     return Roster(patients, tuple(unreadable))
+
+
+def _close_to_others(path: Path) -> None:
+    """Leave a patient's file, and the folder, to its owner alone; what a link points to is not ours to change."""
+    with suppress(OSError):
+        mode = path.lstat().st_mode
+        if not stat.S_ISLNK(mode) and mode & 0o077:
+            path.chmod(stat.S_IMODE(mode) & 0o700)
 
 
 def find_patient(folder: Path, patient_id: str) -> Patient:

@@ -46,6 +46,9 @@ _LASTED = re.compile(
     r"(?: history\b|\s*$)",
     re.IGNORECASE,
 )
+_SHORT = re.compile(r"(?<![\w/.])(?P<count>\d{1,2})/(?P<part>7|52|12)(?![\w/.])")
+"""“3/52”, as clinicians write three weeks; “4/7” is days and “2/12” months."""
+_PARTS = {"7": 1, "52": 7, "12": 30}
 _NUMBERS = {
     "a": 1,
     "an": 1,
@@ -67,12 +70,13 @@ DAYS = {"day": 1, "week": 7, "month": 30, "year": 365}
 def duration_days(text: str) -> int | None:
     """How long something has lasted, where the words say so.
 
-    >>> duration_days("mouth ulcer for four weeks"), duration_days("cough")
-    (28, None)
+    >>> duration_days("mouth ulcer for four weeks"), duration_days("cough"), duration_days("hoarse 3/52")
+    (28, None, 21)
     """
     match = _FOR.search(text) or _LASTED.search(text)
     if match is None:
-        return None
+        short = _SHORT.search(text)
+        return int(short.group("count")) * _PARTS[short.group("part")] if short else None
     count = match.group("count").lower()
     days = (int(count) if count.isdigit() else _NUMBERS[count]) * DAYS[match.group("unit").lower()]
     return days + 1 if match.groupdict().get("more") else days
@@ -125,6 +129,15 @@ def said(text: str, *, given_days: float | None = None) -> list[Said]:
     return found
 
 
+def is_understood(text: str) -> bool:
+    """Whether a text of a record names anything known, whoever has it.
+
+    >>> is_understood("cough"), is_understood("mother had breast cancer"), is_understood("XQZ ++")
+    (True, True, False)
+    """
+    return bool(mentions(text) or _compositions(text) or cue("family").search(text))
+
+
 def _of_others(text: str) -> list[tuple[int, int]]:
     """The parts that speak of a relative: from the comma before to the end of the sentence.
 
@@ -143,10 +156,12 @@ _SENTENCE = re.compile(r"[;.](?=\s|$)|\bbut\b", re.IGNORECASE)
 _HISTORY = re.compile(r"\b(?:day|week|month|year)s?['’]? history of\b", re.IGNORECASE)
 """“A 3 month history of cough” is no past."""
 _AFTERWARDS = re.compile(
-    r"(?:(?:[:=–]|\s-)\s*(?:none|nil|no|absent|negative|denied)|\b(?:is absent|absent|not present))\s*(?=$|[;,.])",
+    r"(?:(?:[:=–]|\s-)\s*(?:none|nil|no|absent|negative|denied|ve)|\b(?:is absent|absent|not present))\s*(?=$|[;,.])",
     re.IGNORECASE,
 )
 """“Breast lump: none” denies what stands before it."""
+_NIL = re.compile(r"\bnil\b", re.IGNORECASE)
+"""“Nil haemoptysis, cough” denies up to the comma."""
 _STOP = re.compile(r"[;.]|\bbut\b|\bhas\b|\breports\b|\bcomplains\b", re.IGNORECASE)
 """Where “denies cough, fever” ends."""
 _RELATIVE = re.compile(r"\b(?:which|that|who)\s+(?:is|are|was|were|has|have|does|do)\s*$", re.IGNORECASE)
@@ -193,6 +208,9 @@ def _denials(text: str) -> tuple[Denial, ...]:
     ]
     for match in cue("denial").finditer(text):
         stop = _STOP.search(text, match.end())
+        found.append(Denial(match.start(), match.end(), match.end(), stop.start() if stop else len(text)))
+    for match in _NIL.finditer(text):
+        stop = _CLAUSE.search(text, match.end())
         found.append(Denial(match.start(), match.end(), match.end(), stop.start() if stop else len(text)))
     found += [
         Denial(match.start(), match.end(), _clause_start(text, match.start()), match.start())
