@@ -19,6 +19,8 @@ MAX_FRAMES = 50
 MOST_DEGREES, LEAST_DEGREES = 15, 0.5
 """A page that lies farther askew, or on its side, has to be turned by hand; less than the least disturbs nobody."""
 LOOKED_AT_PX = 700
+MOST_INK = 127
+"""What is mostly dark is no page."""
 CLEARLY = 1.3
 """How much sharper the lines must get before a page is turned: a photograph of no text has none."""
 NO_TIME = time.gmtime(0)
@@ -78,6 +80,8 @@ def slant(page: Image.Image) -> float:
     """How many degrees the lines of a page rise from left to right: level ink differs most from the gaps."""
     small = ImageOps.invert(ImageOps.autocontrast(page.convert("L")))
     small.thumbnail((LOOKED_AT_PX, LOOKED_AT_PX))
+    if np.median(np.asarray(small)) > MOST_INK:
+        return 0.0
 
     def sharpness(angle: float) -> float:
         turned = np.asarray(small.rotate(-angle, Image.Resampling.BILINEAR, fillcolor=0), dtype=np.float64)
