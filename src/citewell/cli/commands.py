@@ -12,6 +12,7 @@ from citewell.cli import (
     ask,
     assess,
     audit,
+    backup,
     chat,
     check,
     consult,
@@ -66,6 +67,8 @@ for verb, name in (
     (serve.serve, "serve"),
     (worker.worker, "worker"),
     (doctor.doctor, "doctor"),
+    (backup.backup, "backup"),
+    (backup.restore, "restore"),
     (migrate.migrate, "migrate"),
 ):
     app.command(name)(verb)

@@ -1,0 +1,109 @@
+"""A copy of a library that can be put back: taken while it is in use, proved before it is trusted."""
+
+from __future__ import annotations
+
+import hashlib
+import json
+import shutil
+import sqlite3
+from contextlib import closing
+from dataclasses import dataclass
+from datetime import UTC, datetime
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from citewell.bootstrap.home import LIBRARY_FILE, make_home
+from citewell.errors import DamagedFile, DiskFull, InputError, LibraryError
+
+if TYPE_CHECKING:
+    from citewell.bootstrap.app import App
+
+MANIFEST = "backup.json"
+BESIDE = ("audit.head", "seal.key", "web-token")
+"""In this order and before the library: the note of how far the audit log has come may be behind it, never ahead."""
+NOT_SQLITE = (
+    "This library is in PostgreSQL: back it up with `pg_dump --format=custom`, and copy seal.key and audit.head from "
+    "the home folder apart from it. docs/operations.md says how to put them back."
+)
+
+
+@dataclass(frozen=True, slots=True)
+class Copied:
+    """What a backup holds."""
+
+    folder: Path
+    files: tuple[str, ...]
+    bytes: int
+    vaults: int
+    """Vaults beside the library: each is exported for itself."""
+
+
+def back_up(app: App, folder: Path) -> Copied:
+    """Copy the library and what lies beside it into a new folder; readers and writers go on meanwhile."""
+    if app.library.engine.dialect.name != "sqlite":
+        raise InputError(NOT_SQLITE)
+    home = app.settings.home
+    if folder.exists() and any(folder.iterdir()):
+        raise InputError(f"{folder} is not empty. Name a new folder for each backup.")
+    making = folder.with_name(folder.name + ".part")
+    shutil.rmtree(making, ignore_errors=True)
+    try:
+        make_home(making)
+        for name in BESIDE:
+            if (home / name).is_file():
+                shutil.copy2(home / name, making / name)
+        _copy_library(home / LIBRARY_FILE, making / LIBRARY_FILE)
+        if (home / "patients").is_dir():
+            shutil.copytree(home / "patients", making / "patients")
+        files = {str(path.relative_to(making)): _digest(path) for path in sorted(making.rglob("*")) if path.is_file()}
+        told = {"made_at": datetime.now(UTC).isoformat(timespec="seconds"), "files": files}
+        (making / MANIFEST).write_text(json.dumps(told, indent=1), "utf-8")
+        if folder.exists():
+            folder.rmdir()
+        making.replace(folder)
+    except OSError as error:
+        raise LibraryError(f"The backup could not be written: {error.strerror}. Nothing was changed.") from error
+    finally:
+        shutil.rmtree(making, ignore_errors=True)
+    size = sum((folder / name).stat().st_size for name in files)
+    return Copied(folder, tuple(files), size, sum(1 for _ in (home / "vaults").glob("*")))
+
+
+def restore(folder: Path, home: Path) -> int:
+    """Put a backup into a home that holds no library yet; how many files. Nothing is put back from a damaged one."""
+    try:
+        told: dict[str, Any] = json.loads((folder / MANIFEST).read_text("utf-8"))
+        files: dict[str, str] = told["files"]
+    except (OSError, ValueError, KeyError) as error:
+        raise InputError(f"{folder} holds no backup: {MANIFEST} is missing or damaged.") from error
+    if (home / LIBRARY_FILE).exists() and (home / LIBRARY_FILE).stat().st_size:
+        raise InputError(f"{home} holds a library already. Name an empty folder with --home, or move that one away.")
+    for name, digest in files.items():
+        path = folder / name
+        if Path(name).is_absolute() or ".." in Path(name).parts or not path.is_file() or _digest(path) != digest:
+            raise DamagedFile(f"{name} of the backup is missing or was changed. Nothing was put back.")
+    make_home(home)
+    # The library last: a home without one is no library yet, however far this came.
+    for name in sorted(files, key=lambda one: one == LIBRARY_FILE):
+        target = home / name
+        target.parent.mkdir(parents=True, exist_ok=True, mode=0o700)
+        draft = target.with_name(target.name + ".part")
+        shutil.copy2(folder / name, draft)
+        draft.replace(target)
+    return len(files)
+
+
+def _copy_library(path: Path, target: Path) -> None:
+    try:
+        with closing(sqlite3.connect(f"file:{path}?mode=ro", uri=True)) as connection:
+            connection.execute("VACUUM INTO ?", (str(target),))
+        target.chmod(0o600)
+    except sqlite3.Error as error:
+        if "full" in str(error):
+            raise DiskFull(f"The disk that holds {target.parent} is full. Nothing was changed.") from error
+        raise LibraryError(f"The library could not be copied ({type(error).__name__}). Nothing was changed.") from error
+
+
+def _digest(path: Path) -> str:
+    with path.open("rb") as file:
+        return hashlib.file_digest(file, "sha256").hexdigest()

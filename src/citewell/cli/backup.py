@@ -1,0 +1,51 @@
+"""`citewell backup` and `citewell restore`: a copy of the library, and back."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+from citewell.cli.frame import Home, Json, opened, print_json, settings
+from citewell.errors import LibraryError
+
+
+def backup(
+    context: typer.Context,
+    folder: Annotated[Path, typer.Argument(help="A new folder for the copy.", show_default=False)],
+    home: Home = None,
+    json: Json = False,
+) -> None:
+    """Copy the library with its key and logs while it is in use."""
+    from citewell.bootstrap.backup import back_up
+
+    with opened(context, home) as app:
+        made = back_up(app, folder)
+    if json:
+        print_json({"folder": str(made.folder), "files": list(made.files), "bytes": made.bytes, "vaults": made.vaults})
+        return
+    typer.echo(f"✓ {len(made.files)} files, {made.bytes / 1_048_576:,.1f} MiB in {made.folder}")
+    typer.echo("  seal.key is among them: whoever has it can read conversations and the audit log. Keep it safe.")
+    if made.vaults:
+        typer.echo("  Vaults are not in it. Copy each with `citewell vault export`.")
+
+
+def restore(
+    context: typer.Context,
+    folder: Annotated[Path, typer.Argument(help="The folder of a backup.", show_default=False)],
+    home: Home = None,
+    json: Json = False,
+) -> None:
+    """Put a backup into a home without a library, and prove that it is whole."""
+    from citewell.bootstrap.backup import restore
+
+    count = restore(folder, settings(context, home).home)
+    with opened(context, home) as app:
+        proved = app.verify()
+    if proved.problems:
+        raise LibraryError(f"The library was put back but is not whole: {proved.problems[0]}. Try an older backup.")
+    if json:
+        print_json({"files": count, "documents": proved.documents, "chunks": proved.chunks})
+    else:
+        typer.echo(f"✓ {count} files; {proved.documents} documents and {proved.chunks:,} passages are whole")

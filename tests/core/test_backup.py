@@ -1,0 +1,72 @@
+"""A backup is taken while the library is in use, and put back as it was, or not at all."""
+
+from __future__ import annotations
+
+import json
+import threading
+from pathlib import Path
+
+import pytest
+from typer.testing import CliRunner
+
+from citewell.bootstrap import App, build
+from citewell.bootstrap.backup import MANIFEST, back_up, restore
+from citewell.cli.commands import app as commands
+from citewell.config import Settings
+from citewell.errors import DamagedFile, InputError
+from citewell.types import Source
+
+
+def text(number: int) -> Source:
+    return Source(f"Note {number}. Fever above 38 degrees is measured twice.".encode(), f"note-{number}.txt")
+
+
+def test_a_backup_taken_while_documents_come_in_is_whole_and_answers_the_same(app: App, tmp_path: Path) -> None:
+    for number in range(3):
+        app.add_source(text(number))
+    asked = app.ask("How often is fever measured?")
+    adding = threading.Thread(target=lambda: [app.add_source(text(number)) for number in range(3, 8)])
+    adding.start()
+    made = back_up(app, tmp_path / "copy")
+    adding.join()
+    assert {"library.sqlite", "seal.key", "audit.head"} <= set(made.files)
+    assert restore(tmp_path / "copy", tmp_path / "new") == len(made.files)
+    with build(Settings(home=tmp_path / "new")) as again:
+        again.__dict__["embedder"] = app.embedder
+        assert again.verify().problems == ()
+        assert 3 <= len(again.entries()) <= 8
+        assert again.replay(asked.id).is_same
+        assert not again.desk.audit.prove(again.settings.tenant).problems
+        assert (tmp_path / "new" / "library.sqlite").stat().st_mode & 0o077 == 0
+
+
+def test_a_damaged_backup_or_a_home_that_is_taken_changes_nothing(app: App, tmp_path: Path) -> None:
+    app.add_source(text(1))
+    back_up(app, tmp_path / "copy")
+    with pytest.raises(InputError, match="not empty"):
+        back_up(app, tmp_path / "copy")
+    with pytest.raises(InputError, match="holds a library already"):
+        restore(tmp_path / "copy", app.settings.home)
+    library = tmp_path / "copy" / "library.sqlite"
+    whole = library.read_bytes()
+    library.write_bytes(whole[:-1] + bytes([whole[-1] ^ 1]))
+    with pytest.raises(DamagedFile, match=r"library\.sqlite"):
+        restore(tmp_path / "copy", tmp_path / "new")
+    told = json.loads((tmp_path / "copy" / MANIFEST).read_text("utf-8"))
+    (tmp_path / "copy" / MANIFEST).write_text(json.dumps({**told, "files": {"../evil": "0"}}), "utf-8")
+    with pytest.raises(DamagedFile):
+        restore(tmp_path / "copy", tmp_path / "new")
+    (tmp_path / "copy" / MANIFEST).unlink()
+    with pytest.raises(InputError, match="no backup"):
+        restore(tmp_path / "copy", tmp_path / "new")
+    assert not (tmp_path / "new").exists()
+
+
+def test_both_are_commands(app: App, tmp_path: Path) -> None:
+    app.add_source(text(1))
+    home = str(app.settings.home)
+    run = CliRunner()
+    told = run.invoke(commands, ["--home", home, "backup", str(tmp_path / "copy"), "--json"])
+    assert json.loads(told.output)["vaults"] == 0
+    back = run.invoke(commands, ["--home", str(tmp_path / "new"), "restore", str(tmp_path / "copy")])
+    assert "1 documents and 1 passages are whole" in back.output
