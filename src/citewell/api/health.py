@@ -15,6 +15,7 @@ from citewell.adapters.llm.listing import server_of
 from citewell.api.errors import problem_of
 from citewell.api.site import Site
 from citewell.bootstrap.index import make_replica, shelf_for_replica
+from citewell.errors import ReplicaUnavailable
 
 KEPT_S = 5.0
 """So long an answer counts: whoever asks every second does not keep the parts busy."""
@@ -90,8 +91,11 @@ def _asked(ask: Ask) -> Part:
 
 
 def _ask_replica(site: Site) -> str:
-    """How far the replica is behind; searches do not wait for it."""
-    lag = make_replica(site.app.settings).lag(shelf_for_replica(site.app.library))
+    """How far the replica is behind; searches do without it, so the server is ready all the same."""
+    try:
+        lag = make_replica(site.app.settings).lag(shelf_for_replica(site.app.library))
+    except ReplicaUnavailable as error:
+        return str(error)
     return "like the library" if lag.is_current else f"{lag.documents} document versions behind"
 
 

@@ -20,7 +20,15 @@ COUNTERS = {
     "sign_ins": "Sign-ins, by outcome.",
 }
 TIMES = {"request": "Time to the first byte of an answer, by route.", "search": "Time of a search."}
-GAUGES = {"streams": "Answers that are being sent now."}
+GAUGES = {
+    "streams": "Answers that are being sent now.",
+    "documents": "Documents that answer.",
+    "documents_under_way": "Documents that wait or are being read.",
+    "documents_failed": "Documents that could not be read.",
+    "passages": "Passages that answer.",
+    "queue_oldest_seconds": "How long the oldest document has waited.",
+    "workers": "Workers that were heard of just now.",
+}
 
 Labels = tuple[tuple[str, str], ...]
 
@@ -32,7 +40,7 @@ class Metrics:
         self._lock = threading.Lock()
         self._counts: dict[tuple[str, Labels], int] = defaultdict(int)
         self._times: dict[tuple[str, Labels], list[float]] = {}
-        self._levels: dict[str, int] = dict.fromkeys(GAUGES, 0)
+        self._levels: dict[str, int] = {"streams": 0}
 
     def count(self, name: str, **labels: str) -> None:
         """One more of something."""

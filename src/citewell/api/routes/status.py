@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import asdict, replace
+from datetime import UTC, datetime
 from http import HTTPStatus
 from typing import Any
 
@@ -15,6 +16,7 @@ from citewell.api.errors import Refused
 from citewell.api.health import Health
 from citewell.api.site import UNDER_WAY, Here
 from citewell.api.visitor import NOT_THIS_ROLE, VISITOR, Governor, Member, Visitor
+from citewell.types import State
 
 router = APIRouter(prefix="/api/v1")
 exposition = APIRouter()
@@ -68,9 +70,14 @@ def exposed(site: Here, visitor: Governor) -> Response:
     if visitor.tenant != site.app.settings.tenant:
         raise Refused(NOT_THIS_ROLE)
     entries = site.app.entries(visitor.whole)
+    queue = site.app.library.status(visitor.whole)
+    oldest = queue.oldest_waiting_at
     levels = {
         "documents": float(sum(entry.is_current for entry in entries)),
         "documents_under_way": float(sum(entry.state in UNDER_WAY for entry in entries)),
+        "documents_failed": float(queue.states[State.FAILED]),
         "passages": float(site.passages(visitor.whole)),
+        "queue_oldest_seconds": max(0.0, (datetime.now(UTC) - oldest).total_seconds()) if oldest else 0.0,
+        "workers": float(sum(not worker.is_silent for worker in queue.workers)),
     }
     return Response(site.metrics.text(levels), media_type=metrics.MEDIA_TYPE)
