@@ -7,7 +7,7 @@ PORT ?= 8477
 SHARED ?= ../shared/data
 export PIP_DISABLE_PIP_VERSION_CHECK = 1
 
-.PHONY: help run test check format lint types contracts fast thorough faults bench samples vocabulary screenshot system audit docs clean
+.PHONY: help run test test-postgres check format lint types contracts fast thorough faults bench samples vocabulary screenshot system audit docs clean
 
 help: ## Say what each target does
 	@grep -hE '^[a-z-]+:.*##' $(MAKEFILE_LIST) | awk -F ':.*## ' '{printf "  %-14s %s\n", $$1, $$2}'
@@ -18,6 +18,9 @@ run: .venv/run ## Install, load the sample library, serve the web app and print 
 test: .venv/dev ## Install what is needed and run all checks and tests
 	@$(MAKE) --no-print-directory lint types contracts docs
 	$(BIN)/python -m pytest -q -n 2 --dist loadfile --no-loadscope-reorder
+
+test-postgres: .venv/dev ## The same tests with every library in PostgreSQL instead of a file
+	CITEWELL_TESTS_ON=postgres $(BIN)/python -m pytest -q -n 2 --dist loadfile --no-loadscope-reorder tests
 
 check: .venv/dev format lint types contracts docs fast ## Format, lint, types, import contracts, fast tests
 
@@ -65,6 +68,7 @@ bench: .venv/dev ## All benches; results in bench/results
 	$(BIN)/python bench/speed/guidelines.py --data $(SHARED) --json bench/results/guidelines.json
 	$(BIN)/python bench/speed/records.py --json bench/results/records.json
 	$(BIN)/python bench/speed/start.py --json bench/results/start.json
+	$(BIN)/python bench/speed/postgres.py --data $(SHARED)/scifact --json bench/results/postgres.json
 
 samples: .venv/dev ## Make the sample library anew
 	$(BIN)/python scripts/make_samples.py

@@ -1,0 +1,49 @@
+"""Runs any test on PostgreSQL: with CITEWELL_TESTS_ON=postgres every library that a test opens is in a database."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Iterator
+
+import pytest
+from pydantic import SecretStr
+
+from citewell.adapters.store.library import SqlLibrary
+from citewell.bootstrap import parts
+from citewell.config import Settings
+from tests.postgres import Server
+
+NOTE = "database.note"
+"""Beside what else a home folder holds: the name of its database, and which folder that was said of."""
+
+
+@pytest.fixture(scope="session", autouse=True)
+def libraries_in_postgres(request: pytest.FixtureRequest) -> Iterator[None]:
+    """Nothing, unless the environment asks for it."""
+    if os.environ.get("CITEWELL_TESTS_ON") != "postgres":
+        yield
+        return
+    server: Server = request.getfixturevalue("postgres_server")
+    opened = parts.make_library
+
+    def make_library(settings: Settings) -> SqlLibrary:
+        if settings.database_url is None:
+            settings = settings.model_copy(update={"database_url": SecretStr(_url(server, settings))})
+        return opened(settings)
+
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr("citewell.bootstrap.app.make_library", make_library)
+        yield
+
+
+def _url(server: Server, settings: Settings) -> str:
+    """The database of a home folder; a folder that was copied gets a copy of the database."""
+    home = settings.home.resolve()
+    home.mkdir(parents=True, exist_ok=True)
+    note = home / NOTE
+    name, said_of = note.read_text().split("\n") if note.exists() else ("", "")
+    if said_of == str(home):
+        return server.url(name)
+    url = server.new(like=name) if name else server.new()
+    note.write_text(f"{url.rsplit('/', 1)[1]}\n{home}")
+    return url
