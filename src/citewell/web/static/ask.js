@@ -2,52 +2,22 @@
 
 import "./keys.js";
 import "./panel.js";
+import { listen, NO_ANSWER } from "./stream.js";
 import { Turn } from "./turn.js";
 
 const form = document.getElementById("ask");
 const box = form.elements.question;
 const button = form.querySelector(".box button");
 const turns = document.getElementById("turns");
-const NO_ANSWER = "The server does not answer. Is `citewell serve` still running?";
 const talkAt = (id) => `${form.dataset.talks ?? "/conversations/"}${id}`;
 let stopping = null;
 
 // ------------------------------------------------------------------------------------------------- the stream
 
-function* events(text) {
-  for (const block of text.split("\n\n")) {
-    const lines = block.split("\n");
-    const name = lines.find((line) => line.startsWith("event: "))?.slice(7);
-    const data = lines.find((line) => line.startsWith("data: "))?.slice(6);
-    if (name && data) yield [name, JSON.parse(data)];
-  }
-}
-
-async function* listen(question, signal) {
+function answered(question, signal) {
   const asked = { question, conversation_id: form.elements.conversation_id.value || null };
   if (form.elements.journey) asked.journey = form.elements.journey.value || null;
-  const response = await fetch(form.dataset.stream ?? "/api/v1/ask/stream", {
-    method: "POST",
-    credentials: "same-origin",
-    headers: { "Content-Type": "application/json", "X-CSRF-Token": form.dataset.csrf },
-    body: JSON.stringify(asked),
-    signal,
-  });
-  if (!response.ok) {
-    const problem = await response.json().catch(() => ({}));
-    throw new Error(problem.detail ?? "The question was not taken. Try again.");
-  }
-  const reader = response.body.pipeThrough(new TextDecoderStream()).getReader();
-  let waiting = "";
-  for (;;) {
-    const { value, done } = await reader.read();
-    if (done) break;
-    waiting += value;
-    const end = waiting.lastIndexOf("\n\n");
-    if (end < 0) continue;
-    yield* events(waiting.slice(0, end));
-    waiting = waiting.slice(end + 2);
-  }
+  return listen(form.dataset.stream ?? "/api/v1/ask/stream", asked, { csrf: form.dataset.csrf, signal });
 }
 
 // ------------------------------------------------------------------------------------------------- asking
@@ -81,7 +51,7 @@ async function ask(question, turn) {
   turn.begin(form.dataset.passages, Number(form.dataset.usualMs) || 0);
   let ended = false;
   try {
-    for await (const [name, data] of listen(question, stopping.signal)) {
+    for await (const [name, data] of answered(question, stopping.signal)) {
       if (name === "started") began(data.conversation_id);
       else if (name === "failed") throw new Error(data.message);
       else turn.take(name, data);
