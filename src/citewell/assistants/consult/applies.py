@@ -119,30 +119,32 @@ def fit(section: Sequence[str], sentence: str, patient: Patient) -> Fit:
 
 @lru_cache(maxsize=20_000)
 def _judged(text: str, patient: Patient, *, is_heading: bool) -> Fit:
-    """One heading or sentence: for the patient when they are in one of the groups that it names."""
-    groups = list(_groups(text, is_heading=is_heading))
-    if not groups:
-        return Fit(applies=True)
-    verdicts = [(group, _belongs(group, patient)) for group in groups]
-    if any(answer is True for _, (answer, _) in verdicts):
-        sure = [group for group, (answer, _) in verdicts if answer is True]
-        narrow = [(group, why) for group, (answer, why) in verdicts if answer is False and _narrows(group)]
-        if narrow:
-            return Fit(applies=False, reasons=tuple(f"for {group.name}; {why}" for group, why in narrow))
-        return Fit(applies=True, is_specific=any(group.is_special for group in sure))
-    if any(answer is None for _, (answer, _) in verdicts):
-        told = [f"for {group.name}; {why}" for group, (answer, why) in verdicts if answer is None]
-        return Fit(applies=True, reasons=tuple(told))
-    return Fit(applies=False, reasons=tuple(f"for {group.name}; {why}" for group, (_, why) in verdicts[:1]))
+    """One heading or sentence: the patient is in one of its groups, ages and weights, and is no exception."""
+    reasons: list[str] = []
+    is_specific = False
+    several: dict[str, list[Group]] = {}
+    for group in _groups(text, is_heading=is_heading):
+        several.setdefault(_kind(group), []).append(group)
+    for groups in several.values():
+        verdicts = [(group, *_belongs(group, patient)) for group in groups]
+        sure = [group for group, answer, _ in verdicts if answer is True]
+        unsure = [f"for {group.name}; {why}" for group, answer, why in verdicts if answer is None]
+        if sure:
+            is_specific = is_specific or any(group.is_special for group in sure)
+        elif unsure:
+            reasons += unsure
+        else:
+            return Fit(applies=False, reasons=tuple(f"for {group.name}; {why}" for group, _, why in verdicts[:1]))
+    return Fit(applies=True, reasons=tuple(reasons), is_specific=is_specific)
 
 
-def _narrows(group: Group) -> bool:
-    """A number or an exception limits whatever group stands beside it: “adults weighing 50 kg or more”."""
-    return (
-        group.kg_from is not None
-        or group.kg_below is not None
-        or group.name.startswith(("ages ", "people who are not"))
-    )
+def _kind(group: Group) -> str:
+    """Groups of one kind are alternatives; each exception stands for itself."""
+    if group.kg_from is not None or group.kg_below is not None:
+        return "weight"
+    if group.name.startswith("ages "):
+        return "age"
+    return group.name if group.name.startswith("people who are not") else "people"
 
 
 def _groups(text: str, *, is_heading: bool) -> Iterator[Group]:

@@ -25,8 +25,9 @@ _WARNS_BEFORE = re.compile(
     re.IGNORECASE,
 )
 _WARNS_BEHIND = re.compile(
-    r"[^.;,]{0,60}\b(?:(?:is|are) (?:not recommended|contra-?indicated)|(?:should|must) (?:not be|be avoided"
-    r"|never)|not be (?:used|given))\b",
+    r"[^.;,]{0,60}\b(?:(?:is|are) (?:not (?:recommended|tolerated|available|suitable|effective|an option)"
+    r"|contra-?indicated)"
+    r"|(?:should|must) (?:not be|be avoided|never)|(?:not|cannot) be (?:used|given|taken|tolerated))\b",
     re.IGNORECASE,
 )
 _WHEN = re.compile(r"(?P<what>pregnant|age)(?:(?P<sign><|>=)(?P<limit>[\d.]+))?")

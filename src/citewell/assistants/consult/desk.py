@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import uuid
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import asdict, dataclass, replace
@@ -223,7 +224,7 @@ class ConsultDesk:
         except Exception:
             self._append(before, [("failed", {"reason": "The assessment broke off. Try it again."})], asker)
             raise
-        return self._turn(self._append(before, [("drafted", {"plan": asdict(plan)})], asker))
+        return self._turn(self._append(before, [("drafted", {"plan": json.loads(json.dumps(asdict(plan)))})], asker))
 
     def edit(self, consult_id: str, statement_id: str, text: str, asker: Asker, *, why: str = "") -> Turn:
         """Change a statement of the draft in the clinician's own words; what it was stays beside it."""

@@ -34,6 +34,8 @@ class Heard:
     is_child: bool = False
     has_complaint: bool = False
     """A complaint was told before: what comes now goes with it."""
+    knows_who: bool = False
+    """Age and sex are known already."""
     complaint: str | None = None
     """What a detail without a complaint of its own is about."""
 

@@ -8,6 +8,7 @@ from dataclasses import dataclass
 from citewell.answer.rank import CONTROLS, Controls
 from citewell.answer.retrieve import Search, retrieve_all
 from citewell.assistants.consult.applies import Fit, fit
+from citewell.assistants.consult.telling import is_telling
 from citewell.types import Hit, Scope
 from citewell.types.consult import Category, Finding, Patient, Polarity
 from citewell.types.consult_plan import LeftOut
@@ -93,6 +94,12 @@ def _headings(hit: Hit) -> tuple[str, ...]:
     return (hit.document, *hit.section) if hit.document not in hit.section[:1] else hit.section
 
 
+def _tells(hit: Hit) -> bool:
+    """Whether a passage tells what to do at all; a title page takes no place from one that does."""
+    spans = hit.why.near or ((hit.start, hit.end, 0.0),)
+    return any(is_telling(hit.text[max(start - hit.start, 0) : end - hit.start]) for start, end, _ in spans)
+
+
 def _fused(condition: str, named: Sequence[Hit], broad: Sequence[Hit], patient: Patient) -> Gathered:
     """One order of two; relevance is that of the condition alone, where it found the passage."""
     ranks: dict[tuple[str, int], float] = {}
@@ -112,6 +119,6 @@ def _fused(condition: str, named: Sequence[Hit], broad: Sequence[Hit], patient: 
             continue
         score = ranks[key] * (SPECIFIC if told.is_specific else 1.0)
         passages.append(Passage(hit, told, score, hit.relevance))
-    passages.sort(key=lambda one: (-one.score, one.hit.document_id, one.hit.chunk_index))
+    passages.sort(key=lambda one: (not _tells(one.hit), -one.score, one.hit.document_id, one.hit.chunk_index))
     left_out.sort(key=lambda pair: -pair[0])
     return Gathered(condition, tuple(passages[:SHOWN]), tuple(one for _, one in left_out[:SHOWN]))

@@ -83,13 +83,15 @@ def _topic(consult: Consult) -> str | None:
 
 
 def _heard(consult: Consult, text: str) -> Heard:
-    age = patient_of(consult).age_years
+    patient = patient_of(consult)
+    age = patient.age_years
     complaint = complaint_of(consult)
     return Heard(
         text,
         len(consult.messages) + 1,
         is_child=age is not None and age < ADULT_YEARS,
         has_complaint=complaint is not None,
+        knows_who=age is not None and patient.sex is not None,
         complaint=None if complaint is None else complaint.name,
     )
 

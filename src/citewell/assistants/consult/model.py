@@ -36,7 +36,7 @@ def model_reader(caller: Callable[[], Caller], lexicon: Lexicon) -> Reader:
         used = caller()
         try:
             told = call(used, RECORD_FINDINGS, heard.text, check=lambda reply: _findings(reply, heard, lexicon))
-            who = [] if _knows_who(found) else list(_people(used, heard, lexicon))
+            who = [] if heard.knows_who or _tells_who(found) else list(_people(used, heard, lexicon))
         except ModelError as error:
             return replace(found, troubles=(*found.troubles, FAILED.format(why=str(error).rstrip("."))))
         finally:
@@ -53,7 +53,7 @@ def model_reader(caller: Callable[[], Caller], lexicon: Lexicon) -> Reader:
     return read
 
 
-def _knows_who(found: Extracted) -> bool:
+def _tells_who(found: Extracted) -> bool:
     return any(one.category is Category.DEMOGRAPHIC for one in found.findings)
 
 

@@ -19,7 +19,8 @@ _AGE = re.compile(
     rf"\b(?:{_COUNT}[\s-]*(?P<unit>y(?:ears?|rs?)?|m(?:onths?|ths?)?|w(?:eeks?|ks?)?|d(?:ays?)?)[\s-]*(?:old"
     rf"|o\b|of\s+age))"
     rf"|\b(?:aged?|age:?|i'?m|i am|turned"
-    rf"|age is)\s+(?P<aged>\d{{1,3}})\b(?:\s*(?P<months>months?))?(?!\s*(?:weeks?|days?|kg|lb|%|°|/|cm|hours?"
+    rf"|age is)\s+(?P<aged>\d{{1,3}})\b(?:\s*(?P<part>months?|weeks?|days?)\b(?!\s+(?:pregnant"
+    rf"|gone)))?(?!\s*(?:weeks?|days?|kg|lb|%|°|/|cm|hours?"
     rf"|stone|months? (?:pregnant|gone)|mg|out of))"
     rf"|(?<![\d.,/])\b(?P<short>\d{{1,3}})\s?(?P<sex>[mf])\b|\b(?P<years>\d{{1,3}})\s*y/?o\b"
     rf"|^(?P<bare>\d{{1,3}})(?:\s*years?)?\.?$",
@@ -91,8 +92,8 @@ def _ages(sentence: str) -> Iterator[Trait]:
             years = written * _UNITS[unit]
         else:
             written = float(match["aged"] or match["short"] or match["years"] or match["bare"])
-            years = written / 12 if match["months"] else written
-            unit = "m" if match["months"] else "y"
+            unit = match["part"][0].lower() if match["part"] else "y"
+            years = written * _UNITS[unit]
         if years > MAX_AGE:
             continue
         told = None if unit == "y" else f"{match.group().strip()} = {years:.2f} years"

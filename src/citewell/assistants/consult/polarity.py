@@ -20,7 +20,10 @@ _BOUNDARY = re.compile(
 """Where a new statement begins; a comma alone goes on with a list."""
 _ANSWERED = re.compile(r"\s*\?\s*(?P<no>no|none|never|nope|not)?(?P<yes>yes|yeah|yep|a bit|some)?\b", re.IGNORECASE)
 _COMMA = re.compile(r",|\band\b", re.IGNORECASE)
-_BACK_GAP = re.compile(r"[\s'’]*(?:(?:and|or|/)\s+[\w\s-]{1,30})?[\s'’]*(?:[\w'’-]+\s+){0,2}", re.IGNORECASE)
+_BACK_GAP = re.compile(
+    r"[\s'’]*(?:(?:and|or|/)\s+(?!the\b|my\b|his\b|her\b|an?\b|there\b)[\w\s-]{1,30})?[\s'’]*(?:[\w'’-]+\s+){0,2}",
+    re.IGNORECASE,
+)
 MIN_QUESTION_WORDS = 3
 
 

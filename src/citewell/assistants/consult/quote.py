@@ -5,21 +5,16 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
-from functools import cache
 
 from citewell.assistants.consult.applies import Fit, fit
 from citewell.assistants.consult.doses import has_dose
 from citewell.assistants.consult.gather import Passage
-from citewell.assistants.consult.tables import rows
+from citewell.assistants.consult.telling import is_telling, is_warning
 from citewell.types import Context, Evidence
 from citewell.types.consult import Patient
 from citewell.words import terms
 
-MAX_QUOTED = 8
-MIN_WORDS = 4
-"""Fewer words are a heading or a scrap of a table."""
-MIN_LETTERS = 0.45
-"""A sentence with fewer letters among its characters is a row of numbers or a reference."""
+MAX_QUOTED = 10
 
 
 @dataclass(frozen=True, slots=True)
@@ -29,12 +24,6 @@ class Quote:
     evidence: Evidence
     text: str
     fit: Fit
-
-
-@cache
-def _telling() -> re.Pattern[str]:
-    words = "|".join(row[1] for row in rows("recommends.tsv"))
-    return re.compile(rf"(?<![\w-])(?:{words})(?![\w-])", re.IGNORECASE)
 
 
 def context_of(passages: Sequence[Passage]) -> Context:
@@ -50,7 +39,7 @@ def quotes(passages: Sequence[Passage], context: Context, patient: Patient, cond
     for passage, evidence in zip(passages, context.evidence, strict=True):
         for text in _sentences(evidence):
             key = " ".join(text.casefold().split())
-            if key in found or not _is_worth(text):
+            if key in found or not is_telling(text):
                 continue
             found[key] = Quote(evidence, text, fit(passage.hit.section, text, patient))
     fitting = [one for one in found.values() if one.fit.applies]
@@ -65,7 +54,7 @@ def shut_out(passages: Sequence[Passage], context: Context, patient: Patient) ->
     for passage, evidence in zip(passages, context.evidence, strict=True):
         for text in _sentences(evidence):
             told = fit(passage.hit.section, text, patient)
-            if _is_worth(text) and not told.applies:
+            if is_telling(text) and not told.applies:
                 found.append(Quote(evidence, text, told))
     return found
 
@@ -74,7 +63,7 @@ def _weight(one: Quote, asked: frozenset[str]) -> float:
     """What comes first where there is not room for all: doses, what is for this patient, what names the condition."""
     names = len(asked & frozenset(terms(one.text))) / max(len(asked), 1)
     return (
-        2.0 * has_dose(one.text)
+        2.0 * (has_dose(one.text) or is_warning(one.text))
         + 1.0 * one.fit.is_specific
         + names
         - 0.3 * one.evidence.number
@@ -93,10 +82,3 @@ def _sentences(evidence: Evidence) -> Iterator[str]:
         low, high = max(start, evidence.start), min(end, evidence.end)
         if low == start and high == end:
             yield hit.text[low - hit.start : high - hit.start].strip()
-
-
-def _is_worth(text: str) -> bool:
-    """Whether a sentence tells what to do, in words."""
-    letters = sum(char.isalpha() for char in text)
-    is_prose = len(text.split()) >= MIN_WORDS and letters >= MIN_LETTERS * len(text) and not text.endswith("?")
-    return is_prose and (_telling().search(text) is not None or has_dose(text))

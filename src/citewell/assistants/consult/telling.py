@@ -1,0 +1,38 @@
+"""Tells which sentences of a guideline say what to do, or warn of something."""
+
+from __future__ import annotations
+
+import re
+from functools import cache
+
+from citewell.assistants.consult.doses import has_dose
+from citewell.assistants.consult.tables import rows
+
+MIN_WORDS = 4
+"""Fewer words are a heading or a scrap of a table."""
+MIN_LETTERS = 0.45
+"""A sentence with fewer letters among its characters is a row of numbers or a reference."""
+
+
+@cache
+def _telling() -> re.Pattern[str]:
+    words = "|".join(row[1] for row in rows("recommends.tsv"))
+    return re.compile(rf"(?<![\w-])(?:{words})(?![\w-])", re.IGNORECASE)
+
+
+@cache
+def _warns() -> re.Pattern[str]:
+    words = "|".join(row[1] for row in rows("recommends.tsv") if row[0] == "do not")
+    return re.compile(rf"(?<![\w-])(?:{words})(?![\w-])", re.IGNORECASE)
+
+
+def is_telling(text: str) -> bool:
+    """Whether a sentence tells what to do, in words."""
+    letters = sum(char.isalpha() for char in text)
+    is_prose = len(text.split()) >= MIN_WORDS and letters >= MIN_LETTERS * len(text) and not text.endswith("?")
+    return is_prose and (_telling().search(text) is not None or has_dose(text))
+
+
+def is_warning(text: str) -> bool:
+    """Whether a sentence says what not to do."""
+    return _warns().search(text) is not None

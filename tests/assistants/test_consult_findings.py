@@ -1,0 +1,254 @@
+"""Findings by rules: how each holds, its exact words, its numbers; what corrects, contradicts or takes back another."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+from citewell.assistants.consult.extract import Heard, extract
+from citewell.assistants.consult.fold import fold
+from citewell.assistants.consult.hear import ask_next, hear
+from citewell.assistants.consult.interview import missing
+from citewell.assistants.consult.patient import patient_of
+from citewell.assistants.consult.red_flags import red_flags, rules
+from citewell.assistants.consult.tables import rows
+from citewell.clinical import Lexicon
+from citewell.errors import InputError
+from citewell.ports.consult import Happened
+from citewell.types.consult import Category, Consult, Finding, Polarity
+
+HERE = Path(__file__).parent
+LEXICON = Lexicon.load()
+
+
+def sentences(name: str) -> Iterator[tuple[str, str, str]]:
+    for line in (HERE / name).read_text("utf-8").splitlines():
+        if line and not line.startswith("#"):
+            text, pairs = line.split("\t")
+            for pair in pairs.split("|"):
+                words, _, polarity = pair.rpartition("=")
+                yield text, words, polarity
+
+
+def found(text: str) -> tuple[Finding, ...]:
+    return extract(Heard(text, 1), lexicon=LEXICON).findings
+
+
+def held(text: str, words: str) -> str:
+    """How what these words name holds, as the whole extraction tells it; “not found” where it does not."""
+    at = text.casefold().find(words.casefold())
+    for one in found(text):
+        assert one.words is not None
+        if one.words.start < at + len(words) and at < one.words.end and one.category is not Category.DEMOGRAPHIC:
+            return one.polarity.value
+    return "not found"
+
+
+@pytest.mark.parametrize(
+    "name", ["consult_polarity_seen.tsv", "consult_polarity_kept.tsv", "consult_polarity_fresh.tsv"]
+)
+def test_at_least_95_in_100_findings_are_found_and_hold_as_a_reader_says(name: str) -> None:
+    asked = list(sentences(name))
+    wrong = [(text, words, told, got) for text, words, told in asked if (got := held(text, words)) != told]
+    assert len(wrong) <= 0.05 * len(asked), wrong
+
+
+def test_every_finding_is_exactly_the_words_of_its_message() -> None:
+    for name in ("consult_polarity_seen.tsv", "consult_polarity_kept.tsv"):
+        for text, _, _ in sentences(name):
+            for one in found(text):
+                assert one.words is not None
+                assert text[one.words.start : one.words.end] == one.words.text != ""
+
+
+@pytest.mark.parametrize(
+    ("text", "name", "value", "unit", "arithmetic"),
+    [
+        ("He weighs 35 pounds.", "weight", 15.88, "kg", "35 lb × 0.453592 = 15.88 kg"),
+        ("She is 9 stone 4.", "weight", 58.97, "kg", "9 st × 6.350293 + 4 lb × 0.453592 = 58.97 kg"),
+        ("Weight 71.5 kg", "weight", 71.5, "kg", None),
+        ("Temp 101.3 F", "temperature", 38.5, "°C", "(101.3 °F − 32) ÷ 1.8 = 38.5 °C"),
+        ("temp 99", "temperature", 37.2, "°C", "(99 °F − 32) ÷ 1.8 = 37.2 °C (no unit was said; it can only be °F)"),
+        ("T 38.4", "temperature", 38.4, "°C", None),
+        ("sats 92% on air", "oxygen saturation", 92.0, "%", None),
+        ("BP 150/95", "diastolic blood pressure", 95.0, "mmHg", None),
+        ("RR 28, pulse 110", "respiratory rate", 28.0, "/min", None),
+        ("blood sugar 180", "glucose", 10.0, "mmol/L", "180 mg/dL ÷ 18 = 10 mmol/L"),
+    ],
+)  # fmt: skip
+def test_a_measurement_is_read_in_one_unit_with_the_arithmetic(
+    text: str, name: str, value: float, unit: str, arithmetic: str | None
+) -> None:
+    one = next(one for one in found(text) if one.name == name)
+    assert (one.category, one.value, one.unit, one.arithmetic) == (Category.VITAL, value, unit, arithmetic)
+
+
+def test_what_was_lost_or_gained_or_cannot_be_is_no_measurement() -> None:
+    assert [one.name for one in found("She lost 5 kg in a month.") if one.category is Category.VITAL] == []
+    told = extract(Heard("Temp 385", 1), lexicon=LEXICON)
+    assert [one.name for one in told.findings if one.category is Category.VITAL] == []
+    assert "cannot be right" in told.troubles[0]
+
+
+# -------------------------------------------------------------------------------------------------------- in a consult
+
+
+class Talk:
+    """An interview without a store."""
+
+    def __init__(self) -> None:
+        self.events = [Happened("started", "2030-01-01T00:00:00+00:00", "me", {"id": "c"})]
+
+    @property
+    def consult(self) -> Consult:
+        return fold(self.events)
+
+    def say(self, text: str) -> str:
+        """Say something; the question that comes back."""
+        for kind, body in hear(self.consult, text, lexicon=LEXICON).events:
+            self.events.append(Happened(kind, "2030-01-01T00:00:00+00:00", "me", body))
+        question = ask_next(self.consult, lexicon=LEXICON)
+        if question is not None:
+            self.events.append(Happened(question[0], "2030-01-01T00:00:00+00:00", "me", question[1]))
+            return str(question[1]["text"])
+        return ""
+
+    def held(self) -> dict[str, str]:
+        return {one.name: one.polarity.value for one in self.consult.findings}
+
+
+def test_one_question_at_a_time_follows_from_what_is_missing() -> None:
+    talk = Talk()
+    asked = [
+        talk.say(text) for text in ("I've had a fever and a headache", "34", "female", "yes, 10 weeks", "three days")
+    ]
+    assert asked == [
+        "How old is the patient?",
+        "Is the patient female or male?",
+        "Is she pregnant, and if so how many weeks?",
+        "Since when, or for how long: fever?",
+        "What is the temperature?",
+    ]
+    patient = patient_of(talk.consult)
+    assert (patient.age_years, patient.sex, patient.is_pregnant, patient.pregnancy_weeks) == (34, "female", True, 10)
+    for text in ("101.5", "no medicines", "no known allergies"):
+        talk.say(text)
+    assert missing(talk.consult, lexicon=LEXICON) == []
+    temperature = next(one for one in talk.consult.findings if one.name == "temperature")
+    assert temperature.words is not None
+    assert (temperature.value, temperature.words.text) == (38.6, "101.5")
+
+
+def test_a_man_is_not_asked_about_pregnancy_and_a_child_for_its_weight() -> None:
+    talk = Talk()
+    talk.say("A boy aged 4 with a cough for 2 days")
+    assert "weigh" in talk.say("no fever")
+    assert patient_of(talk.consult).is_pregnant is False
+
+
+def test_a_later_message_corrects_and_the_history_keeps_what_it_was() -> None:
+    talk = Talk()
+    talk.say("Fever and cough.")
+    talk.say("Actually no fever, sorry.")
+    assert talk.held() == {"Cough": "present", "Fever": "absent"}
+    assert [(one.name, one.polarity, why) for one, why in talk.consult.gone] == [
+        ("Fever", Polarity.PRESENT, "corrected by a later message")
+    ]
+
+
+def test_contradictory_answers_are_shown_asked_about_and_settled_by_the_answer() -> None:
+    talk = Talk()
+    talk.say("Fever and cough, 30-year-old man.")
+    assert talk.say("No fever.") == "Both “Fever” and “no Fever” were said: which holds?"
+    assert len(talk.consult.contradictions) == 1
+    talk.say("No fever at all.")
+    assert talk.consult.contradictions == ()
+    assert talk.held()["Fever"] == "absent"
+    assert "34 and 30" not in talk.say("He is 34 years old.")
+    assert "Two values were said: age 30 and 34 years" in talk.consult.contradictions[0].question
+    assert patient_of(talk.consult).age_years is None
+    talk.say("34")
+    assert patient_of(talk.consult).age_years == 34
+
+
+def test_what_is_taken_back_no_longer_holds() -> None:
+    talk = Talk()
+    talk.say("Fever, cough and a rash.")
+    talk.say("Forget what I said about the cough.")
+    assert set(talk.held()) == {"Fever", "rash"}
+    assert talk.consult.gone[0][1] == "taken back in a later message"
+
+
+def test_an_allergy_after_no_allergies_is_a_contradiction_unless_it_corrects() -> None:
+    talk = Talk()
+    talk.say("Cough. No known allergies.")
+    talk.say("She is allergic to penicillin.")
+    assert "none at all" in talk.consult.contradictions[0].question
+    other = Talk()
+    other.say("Cough. No known allergies.")
+    other.say("Actually she is allergic to penicillin.")
+    assert other.consult.contradictions == ()
+    assert other.held()["penicillin"] == "present"
+
+
+def test_an_unknown_answer_is_not_asked_again_and_an_empty_one_is_refused() -> None:
+    talk = Talk()
+    talk.say("Fever for two days, 50-year-old man.")
+    assert talk.say("I don't know") != talk.consult.skipped
+    assert "temperature" in talk.consult.skipped
+    with pytest.raises(InputError, match="Say something"):
+        hear(talk.consult, "  ", lexicon=LEXICON)
+    with pytest.raises(InputError, match="in parts"):
+        hear(talk.consult, "a" * 30_000, lexicon=LEXICON)
+
+
+@pytest.mark.parametrize(
+    ("text", "flag"),
+    [
+        ("60-year-old man with chest pain going to his left arm, sweating.", "acute-coronary"),
+        ("Her face is drooping and her speech is slurred.", "stroke"),
+        ("Worst headache of my life, came on suddenly.", "subarachnoid"),
+        ("Fever and a stiff neck.", "meningitis"),
+        ("A 2-month-old baby girl with a fever of 38.5.", "infant-fever"),
+        ("A boy aged 3, vomiting everything and very sleepy.", "child-danger"),
+        ("32-year-old woman, 30 weeks pregnant, headache, BP 150/95.", "pre-eclampsia"),
+        ("24-year-old woman, 7 weeks pregnant, tummy pain and vaginal bleeding.", "ectopic"),
+        ("Fever, BP 85/50, confused.", "sepsis-vitals"),
+        ("Back pain, numb between his legs, can't pass urine.", "cauda-equina"),
+        ("He wants to die.", "suicide"),
+        ("Short of breath with a swollen left leg.", "pulmonary-embolism"),
+    ],
+)
+def test_what_cannot_wait_is_flagged_with_what_why_and_source(text: str, flag: str) -> None:
+    talk = Talk()
+    talk.say(text)
+    flags = red_flags(talk.consult.findings, patient_of(talk.consult), lexicon=LEXICON)
+    raised = next((one for one in flags if one.id == flag), None)
+    assert raised is not None, [one.id for one in flags]
+    assert raised.act
+    assert raised.why
+    assert raised.source
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "No chest pain, no sweating, no breathlessness.",
+        "My father had chest pain going to his left arm with sweating.",
+        "If I get a stiff neck and fever I will call.",
+        "A boy aged 9 with a fever of 38.5, drinking well.",
+        "30-year-old man, headache, BP 150/95.",
+    ],
+)
+def test_what_is_denied_past_or_of_another_raises_no_flag(text: str) -> None:
+    talk = Talk()
+    talk.say(text)
+    assert red_flags(talk.consult.findings, patient_of(talk.consult), lexicon=LEXICON) == ()
+
+
+def test_the_tables_are_whole() -> None:
+    assert len(rules()) >= 25
+    assert all(len(row) == 6 for row in rows("red_flags.tsv"))
+    assert all(len(row) == 5 for name in ("questions.tsv", "cautions.tsv", "interactions.tsv") for row in rows(name))
