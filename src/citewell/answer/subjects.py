@@ -122,7 +122,7 @@ class Miss:
 
     reason: str
     is_whole: bool
-    """Nothing of what the question is about is spoken of."""
+    """Nothing of what the question is about is spoken of, or another medicine than the one it names."""
 
 
 def missed(asked: Sequence[Subject], shown: Sequence[Section], evidence: Sequence[Evidence]) -> Miss | None:
@@ -135,6 +135,12 @@ def missed(asked: Sequence[Subject], shown: Sequence[Section], evidence: Sequenc
     absent = [key for key in keys if not any(section.holds(key) for section in shown)]
     if absent:
         told = " or ".join(f"“{key.text}”" for key in absent)
-        return Miss(f"the sources shown do not speak of {told}", is_whole=len(absent) == len(keys))
+        is_whole = len(absent) == len(keys) or any(_is_swapped(key, shown) for key in absent)
+        return Miss(f"the sources shown do not speak of {told}", is_whole=is_whole)
     told = " and of ".join(f"“{key.text}”" for key in keys)
     return Miss(f"the sources shown speak of {told}, but not together", is_whole=False)
+
+
+def _is_swapped(absent: Subject, shown: Sequence[Section]) -> bool:
+    """Whether a medicine was asked about and the sentences shown speak of others instead."""
+    return absent.medicine is not None and any(medicines(one) for section in shown for one in section.sentences)

@@ -15,6 +15,11 @@ _WANT = re.compile(
     re.I,
 )
 
+_AVOID = re.compile(r"\bavoid\w*\b", re.IGNORECASE)
+_PREVENT = re.compile(r"\bprevent\w*\b", re.IGNORECASE)
+_ANSWERED = ((_LACK, _WANT), (_AVOID, _PREVENT))
+"""Words of denial, each with the words by which another text says the same."""
+
 
 def shared(claim: Reading, source: Reading) -> list[tuple[Word, Word]]:
     """Pairs of words that say the same, the claim's first; those that agree in denial go before others."""
@@ -106,8 +111,9 @@ def _unframed(reading: Reading, other: Reading) -> Reading:
 
 
 def _is_want(reading: Reading, denial: Denial, other: Reading) -> bool:
-    """Whether a “lack of” is answered by a “deficiency”: both deny the same thing in other words."""
-    return _LACK.search(reading.text[denial.start : denial.end]) is not None and _WANT.search(other.text) is not None
+    """Whether a “lack of” is answered by a “deficiency”, or “avoid” by “prevent”: both deny the same in other words."""
+    said = reading.text[denial.start : denial.end]
+    return any(one.search(said) is not None and answer.search(other.text) is not None for one, answer in _ANSWERED)
 
 
 def _weight(words: list[Word]) -> float:
