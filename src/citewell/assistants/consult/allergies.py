@@ -19,7 +19,7 @@ _NONE = re.compile(
     re.IGNORECASE,
 )
 _TO = re.compile(
-    r"\b(?:allerg(?:ic|y|ies)|anaphyla\w+|intoleran(?:t|ce)|reacts? badly)\s+to\s+(?P<what>[^.;?!]{2,80})",
+    r"\b(?:allerg(?:ic|y|ies)|anaphyla\w+|intoleran(?:t|ce)|reacts? badly)\s+to(?:,?\s+to)?\s+(?P<what>[^.;?!]{2,80})",
     re.IGNORECASE,
 )
 _OF = re.compile(
@@ -35,7 +35,7 @@ _NOT_A_THING = re.compile(
     re.I,
 )
 _NO_MEDICINES = re.compile(
-    r"\bno\s+(?:regular\s+|other\s+|current\s+)*(?:medications?|medicines?|tablets|drugs|meds|pills)\b"
+    r"\bno\s+(?:regular\s+|current\s+)*(?:medications?|medicines?|tablets|drugs|meds|pills)\b"
     r"|\b(?:not|isn't|aren't|am not)\s+(?:on|taking)\s+(?:any(?:thing)?"
     r"|regular)(?:\s+(?:regular\s+)?(?:medications?|medicines?|tablets|meds))?\b"
     r"|\b(?:don't|doesn't|does not|do not)\s+take\s+any(?:thing|\s+(?:regular\s+)?(?:medications?|medicines?"

@@ -16,7 +16,11 @@ from citewell.clinical import Lexicon
 from citewell.types.consult import QUALIFYING, By, Category, Finding, Polarity, Words
 from citewell.words import sentences
 
-_REPLY = re.compile(r"\s*(?:yes|yeah|yep|no|nope|none|never|not|a bit|some)\b", re.IGNORECASE)
+_REPLY = re.compile(
+    r"\s*(?:(?:um|er|uh|well|oh)[\s,]+)*(?:yes|yeah|yep|yup|no|nope|nah|none|never|not|a bit|some|sometimes"
+    r"|definitely|i do|i have)\b",
+    re.IGNORECASE,
+)
 _STOPPED = re.compile(
     r"\b(?:stopped|came off|no longer (?:on|tak\w+)|used to take|finished)\b[\w\s]{0,20}$", re.IGNORECASE
 )

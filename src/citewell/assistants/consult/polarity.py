@@ -18,7 +18,12 @@ _BOUNDARY = re.compile(
     re.IGNORECASE,
 )
 """Where a new statement begins; a comma alone goes on with a list."""
-_ANSWERED = re.compile(r"\s*\?\s*(?P<no>no|none|never|nope|not)?(?P<yes>yes|yeah|yep|a bit|some)?\b", re.IGNORECASE)
+_ANSWERED = re.compile(
+    r"(?P<rest>[^.?!;]{0,120})\?[\s\"]*(?:(?:um|er|uh|well|oh)[\s,]+)*"
+    r"(?:(?P<no>no|none|never|nope|nah|not)|(?P<yes>yes|yeah|yep|yup|a bit|some|definitely|sometimes|i do|i have))\b",
+    re.IGNORECASE,
+)
+"""The question that a finding stands in, and the short answer to it."""
 _COMMA = re.compile(r",|\band\b", re.IGNORECASE)
 _BACK_GAP = re.compile(
     r"[\s'’]*(?:(?:and|or|/)\s+(?!the\b|my\b|his\b|her\b|an?\b|there\b)[\w\s-]{1,30})?[\s'’]*(?:[\w'’-]+\s+){0,2}",
