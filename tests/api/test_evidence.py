@@ -207,6 +207,8 @@ def test_without_a_script_a_question_is_answered_on_a_page_and_a_missing_journey
         client.post("/evidence/ask", data={"question": REST, "journey": "hip"}),
         client.get("/evidence", params={"journey": "hip"}),
         client.post("/api/v1/evidence/ask", json={"question": REST, "journey": "hip"}),
+        client.post("/api/v1/ask", json={"question": REST, "journey": "hip"}),
+        client.get("/api/v1/search", params={"q": REST, "journey": "hip"}),
     ):
         assert (answer.status_code, "journey" in answer.text) == (404, True)
     app.journeys.remove("back-pain", universal=True, scope=CLINIC)

@@ -64,7 +64,9 @@ def test_documents_and_searches_follow_a_journey_to_its_new_slug(app: App, put: 
     named = app.journeys.edit("back", JourneyChange("Back pain", "back-pain"), revision=0, scope=CLINIC, by="owner")
     assert (named.slug, named.name, named.documents) == ("back-pain", "Back pain", 1)
     assert app.library.entry(walk.id, CLINIC).journeys == ("back-pain",)
-    assert (found(app, "back"), found(app, "back-pain")) == (set(), {"Walking"})
+    assert found(app, "back") == found(app, "back-pain") == {"Walking"}
+    with pytest.raises(NotFound, match="no such journey"):
+        found(app, "knee-pain")
     assert app.journeys.one("back", CLINIC) == named  # what was written down once still leads there
     with pytest.raises(AlreadyThere, match="had this slug before"):
         app.journeys.add("Backs", slug="back", scope=CLINIC, by="owner")

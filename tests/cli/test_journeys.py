@@ -26,6 +26,11 @@ def test_journeys_are_added_filled_renamed_and_removed(shell: Shell, tmp_path: P
     assert shell.json("search", "iron")["hits"] == []
     assert shell.json("journeys", "edit", "anaemia-in-adults", "--slug", "anaemia")["journey"]["slug"] == "anaemia"
     assert len(shell.json("search", "iron", "--journey", "anaemia")["hits"]) == 2
+    asked = shell.json("journeys", "ask", "How many tablets are taken with water?", "--journey", "anaemia")
+    assert (asked["citations"][0]["document_id"], asked["notes"]) == (document_id, {"journey": "anaemia"})
+    again = shell("journeys", "ask", "Where are they kept?", "--conversation", asked["conversation_id"][:8])
+    assert (again[0], f"Go on with --conversation {asked['conversation_id'][:8]}" in again[1]) == (0, True)
+    assert shell.json("search", "iron", "--journey", "anemia")["error"]["kind"] == "NotFound"
     assert "anaemia                  Anaemia in adults  (1 document)" in shell("journeys", "list")[1]
     status, _, err = shell("journeys", "remove", "anaemia")
     assert (status, "Say where they go" in err) == (1, True)

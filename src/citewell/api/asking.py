@@ -6,7 +6,7 @@ import asyncio
 import logging
 from collections.abc import AsyncIterator, Callable, Iterator
 from contextlib import aclosing
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import TypeVar
 
 from starlette.concurrency import run_in_threadpool
@@ -57,8 +57,9 @@ async def begun(site: Site, asking: Asking) -> Iterator[Event]:
     """An answer that will be written as it is read; what is wrong with the question is raised now."""
 
     def begin() -> Iterator[Event]:
-        desk = site.loaded().desk
-        return desk.ask(asking.question, asker=asking.asker, conversation_id=asking.conversation_id)
+        app = site.loaded()
+        asker = replace(asking.asker, scope=app.in_journey(asking.asker.scope))
+        return app.desk.ask(asking.question, asker=asker, conversation_id=asking.conversation_id)
 
     return await run_in_threadpool(begin)
 

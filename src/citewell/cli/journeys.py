@@ -8,6 +8,8 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from citewell.cli.frame import Home, Json, opened, print_json, printable
+from citewell.cli.frame import Journey as JourneyOption
+from citewell.cli.ids import find
 from citewell.types import OWNER_ID
 
 if TYPE_CHECKING:
@@ -110,6 +112,37 @@ def unassign(context: typer.Context, slug: Slug, documents: Documents, home: Hom
     with opened(context, home) as library:
         ids = [library.find(one) for one in documents]
         _tell_filed(library.journeys.unassign(slug, ids, scope=library.scope_of_owner(), by=OWNER_ID), json=json)
+
+
+@app.command()
+def ask(
+    context: typer.Context,
+    question: Annotated[str, typer.Argument(help="A question to the literature.", show_default=False)],
+    journey: JourneyOption = None,
+    conversation: Annotated[
+        str | None, typer.Option(help="Id of the conversation to go on with.", show_default=False)
+    ] = None,
+    home: Home = None,
+    json: Json = False,
+) -> None:
+    """Ask the literature of a journey and that for everyone; without a journey only the latter."""
+    from citewell.answer.view import done_json
+
+    with opened(context, home) as library:
+        asker, talk_id = library.owner(), None
+        if conversation is not None:
+            known = library.evidence.desk.conversations.page(asker, starting=conversation.lower()).items
+            talk_id = find(conversation, (one.id for one in known), missing="There is no such conversation.")
+        done = library.evidence.answer(question, asker=asker, journey=journey, conversation_id=talk_id)
+    if json:
+        print_json(done_json(done, with_withheld=True))
+        return
+    answer = done.answer
+    typer.echo(printable(answer.text))
+    for citation in answer.citations:
+        place = f", page {citation.page}" if citation.page else ""
+        typer.echo(printable(f"[{citation.n}] {citation.document}{place}: “{citation.quote}”"))
+    typer.echo(f"Go on with --conversation {(done.conversation_id or '')[:8]}")
 
 
 def _line(one: Journey) -> str:
