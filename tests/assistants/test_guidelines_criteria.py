@@ -4,8 +4,10 @@ from __future__ import annotations
 
 import pytest
 
-from citewell.assistants.guidelines.criteria import as_json, conditions, render
+from citewell.assistants.guidelines.criteria import NeedsReading, as_json, conditions, render
 from citewell.assistants.guidelines.guideline import Guideline
+from citewell.assistants.guidelines.parse_criteria import Words, parse_criteria
+from citewell.assistants.guidelines.populations import Terms
 from tests.assistants.written import rules
 
 REFER = "Refer people using a suspected cancer pathway referral for spot cancer"
@@ -133,3 +135,7 @@ def test_a_tree_is_plain_json_with_every_condition(ng12: Guideline) -> None:
 def _count(node: dict[str, object]) -> int:
     parts = node.get("all") or node.get("any")
     return sum(_count(part) for part in parts) if isinstance(parts, list) else 1
+
+
+def test_a_sentence_without_end_is_left_to_be_read_and_costs_little() -> None:
+    assert isinstance(parse_criteria("cough and " * 900, (), Words(Terms.of(()), ())), NeedsReading)

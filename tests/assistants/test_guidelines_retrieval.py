@@ -8,6 +8,7 @@ import pytest
 from citewell.assistants.guidelines.entries import pieces
 from citewell.assistants.guidelines.guideline import Guideline
 from citewell.assistants.guidelines.patient import Complaint, Patient
+from citewell.assistants.guidelines.quality import quality
 from citewell.assistants.guidelines.quote import worth_quoting
 from citewell.assistants.guidelines.rank import amount
 from citewell.assistants.guidelines.retrieve import Found, query_for, retrieve, retrieve_for
@@ -199,3 +200,14 @@ def test_a_table_with_a_band_for_every_age_gets_nothing_for_an_age(ng12: Guideli
     person = Record(described_person("I am 62"))
     assert {_person_boost(person, rule, ng12) for rule in tabled} == {0.0}
     assert any(_person_boost(person, rule, ng12) > 0 for rule in ng12.rules)
+
+
+def test_the_gate_sees_no_boost() -> None:
+    (first, second) = retrieve(
+        "Which people aged 60 are urgent?",
+        QUESTION,
+        [book(rules("Refer people aged 60 and over urgently for spots.", NEAR), 0.20, 0.19)],
+    )
+    assert first.boost > 0.2
+    assert first.rank > 0.4
+    assert quality("Which people aged 60 are urgent?", [first, second]) == "none"

@@ -63,6 +63,10 @@ _TURNED = re.compile(r"\b(?:no|not|but|without|unless)\b", re.IGNORECASE)
 _CONNECTOR = re.compile(r",?\s+(?P<word>or|and)$", re.IGNORECASE)
 
 
+MAX_CHARACTERS = 3_000
+"""A sentence that is longer than any recommendation is left to be read by a person."""
+
+
 @dataclass(frozen=True, slots=True)
 class Words:
     """What a rule's criteria are parsed from, and what the guideline says round it."""
@@ -82,6 +86,8 @@ class _Branch:
 def parse_criteria(text: str, items: Sequence[Item], words: Words) -> Criteria:
     """The tree of one rule: the words before its list, then the list."""
     text = _mended(text)
+    if len(text) > MAX_CHARACTERS:
+        return NeedsReading(text)
     if match := _SAID_BY.search(text):
         if _TURNED.search(text, 0, match.start()):
             return NeedsReading(text)
@@ -181,17 +187,16 @@ def _exposure(text: str) -> tuple[Exposure, int] | None:
 
 def _chunk(text: str) -> tuple[str, str]:
     """The words up to the next “and” or “with” that adds a condition."""
-    ends = [match.start() for match in _BOUNDARY.finditer(text) if match.start() > 0]
-    for match in _PLAIN_AND.finditer(text):
+    end = next((match.start() for match in _BOUNDARY.finditer(text) if match.start() > 0), len(text))
+    for match in _PLAIN_AND.finditer(text, 0, end):
         before, after = text[: match.start()], text[match.end() :]
         if _stands_alone(before) and _stands_alone(after):
-            ends.append(match.start())
-    end = min(ends, default=len(text))
+            return before, text[match.start() :]
     return text[:end], text[end:]
 
 
 def _stands_alone(text: str) -> bool:
-    return not isinstance(parse_phrase(_BOUNDARY.split(_PLAIN_AND.split(text)[0])[0]), NeedsReading)
+    return not isinstance(parse_phrase(_BOUNDARY.split(_PLAIN_AND.split(text, 1)[0], 1)[0]), NeedsReading)
 
 
 def _simple(text: str, words: Words) -> Criteria:
