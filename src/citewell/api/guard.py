@@ -16,7 +16,7 @@ from citewell.adapters.store.people import KEY_PREFIX
 from citewell.api.auth import is_equal, is_own_host, is_same_origin
 from citewell.api.errors import Problem, Refused, answer, problem_of
 from citewell.api.limits import too_often
-from citewell.api.receiving import buffered, is_upload
+from citewell.api.receiving import buffered, is_upload, limit_of
 from citewell.api.requests import CSRF_NEEDED
 from citewell.api.site import Site
 from citewell.api.visitor import VISITOR, Visitor
@@ -90,7 +90,8 @@ class Guard:
             asked = HTTPConnection(scope)
             response = await self._looked_at(asked)
             if response is None and not is_upload(scope["method"], scope["path"]):
-                receive = await buffered(receive, max_bytes=self._site.app.settings.max_request_kb * 1024)
+                usual = self._site.app.settings.max_request_kb * 1024
+                receive = await buffered(receive, max_bytes=limit_of(scope["path"], usual))
             await (response or self._app)(scope, receive, send_with_headers)
         except Exception as error:
             problem = problem_of(error)

@@ -23,6 +23,20 @@ UPLOADS = re.compile("/library|/api/v1/documents|/documents/[^/]+/version|(/api/
 """The routes that take files."""
 
 
+BUNDLES = re.compile("/consult|/api/v1/consults/[^/]+/record")
+"""The routes that take a patient's record within their body."""
+MAX_BUNDLE_BYTES = 32 * 1024 * 1024
+
+
+def limit_of(path: str, usual: int) -> int:
+    """How many bytes the body of a request may have.
+
+    >>> limit_of("/consult", 512), limit_of("/consult/1/say", 512)
+    (33554432, 512)
+    """
+    return max(usual, MAX_BUNDLE_BYTES) if BUNDLES.fullmatch(path) else usual
+
+
 def is_upload(method: str, path: str) -> bool:
     """Whether a route reads the body itself, with limits of its own: files are never held in memory.
 

@@ -1,0 +1,251 @@
+"""The Consult pages: begin one, the interview beside its findings, differentials, the plan with its sources."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from http import HTTPStatus
+from typing import Annotated
+
+from fastapi import APIRouter, Depends, Form, Response, UploadFile
+from fastapi.responses import RedirectResponse
+from starlette.concurrency import run_in_threadpool
+
+from citewell.api.consult import desk_of, holder
+from citewell.api.errors import Problem, problem_of
+from citewell.api.requests import our_form
+from citewell.api.site import Here, Site
+from citewell.api.visitor import Member, Visitor
+from citewell.assistants.consult.desk import ConsultDesk, Turn
+from citewell.assistants.consult.summary import summary
+from citewell.assistants.consult.view import listed_json
+from citewell.errors import CitewellError, InputError
+from citewell.types import Asker
+from citewell.types.consult import CONFIDENCES, Category, Polarity
+from citewell.web.consult import HOLDS, STEP_WORDS, STEPS, grouped, plan_of
+
+router = APIRouter(prefix="/consult")
+
+OURS = [Depends(our_form)]
+Line = Annotated[str, Form(max_length=200)]
+Text = Annotated[str, Form(max_length=20_000)]
+Step = Callable[[ConsultDesk, Asker], Turn]
+
+
+@router.get("")
+def consults(site: Here, visitor: Member) -> Response:
+    """The visitor's consults, and a new one."""
+    return _list(site, visitor)
+
+
+def _list(site: Site, visitor: Visitor, *, problem: Problem | None = None) -> Response:
+    return site.page(
+        "consults.html",
+        visitor,
+        nav="consult",
+        consults=[listed_json(consult) for _, consult in desk_of(site).all(holder(visitor))],
+        steps=STEP_WORDS,
+        consent=desk_of(site).consent("the record that you choose"),
+        problem=problem,
+    )
+
+
+@router.post("", dependencies=OURS)
+async def start(
+    *,
+    site: Here,
+    visitor: Member,
+    setting: Line = "",
+    country: Line = "",
+    record: UploadFile | None = None,
+    consent: Annotated[bool, Form()] = False,
+) -> Response:
+    """Begin a consult, from the patient's record where they agree."""
+    data = await record.read() if record is not None and record.filename else b""
+    asker, desk = holder(visitor), desk_of(site)
+
+    def begin() -> Turn:
+        if data and not consent:
+            raise InputError("The patient has to agree before their record is read. Tick the box once they do.")
+        name = (record.filename if record is not None else None) or "the record"
+        findings = site.app.consult.from_bytes(data, name=name) if data else None
+        turn = desk.start(asker, setting=setting or None, country=country or None)
+        return turn if findings is None else desk.read_record(turn.consult.id, (f"the file {name}", findings), asker)
+
+    try:
+        turn = await run_in_threadpool(begin)
+    except CitewellError as error:
+        return _list(site, visitor, problem=problem_of(error))
+    return _back(turn.consult.id)
+
+
+@router.get("/{consult_id}")
+def consult(site: Here, visitor: Member, consult_id: str) -> Response:
+    """A consult as it stands."""
+    return _page(site, visitor, desk_of(site).look(consult_id, holder(visitor)))
+
+
+def _page(
+    site: Site, visitor: Visitor, turn: Turn, *, problem: Problem | None = None, typed: str = "", place: str = ""
+) -> Response:
+    found = turn.consult
+    return site.page(
+        "consult.html",
+        visitor,
+        nav="consult",
+        turn=turn,
+        consult=found,
+        state=found.state.value,
+        summary=summary(found),
+        groups=grouped(found),
+        diagnoses=plan_of(found),
+        waiting=[one for one in turn.flags if one.id not in found.acknowledged],
+        steps=[(name, STEP_WORDS[name]) for name in STEPS],
+        step_words=STEP_WORDS,
+        confidences=CONFIDENCES,
+        categories=[one.value for one in Category],
+        polarities=[(one.value, HOLDS[one][1]) for one in Polarity],
+        problem=problem,
+        typed=typed,
+        place=place,
+    )
+
+
+def _back(consult_id: str, place: str = "") -> Response:
+    return RedirectResponse(f"/consult/{consult_id}{place}", status_code=HTTPStatus.SEE_OTHER)
+
+
+def _done(site: Site, visitor: Visitor, consult_id: str, step: Step, *, typed: str = "", place: str = "") -> Response:
+    """Take a step; what goes wrong is said on the page, with what was typed."""
+    desk, asker = desk_of(site), holder(visitor)
+    try:
+        step(desk, asker)
+    except CitewellError as error:
+        turn = desk.look(consult_id, asker)
+        page = _page(site, visitor, turn, problem=problem_of(error), typed=typed, place=place)
+        page.status_code = problem_of(error).status
+        return page
+    return _back(consult_id, place)
+
+
+@router.post("/{consult_id}/say", dependencies=OURS)
+def say(site: Here, visitor: Member, consult_id: str, text: Text = "") -> Response:
+    """Take a message in."""
+    site.take_ask(visitor)
+    return _done(
+        site, visitor, consult_id, lambda desk, asker: desk.say(consult_id, text, asker), typed=text, place="#say"
+    )
+
+
+@router.post("/{consult_id}/findings", dependencies=OURS)
+def add_finding(
+    *,
+    site: Here,
+    visitor: Member,
+    consult_id: str,
+    name: Line = "",
+    category: Line = "symptom",
+    polarity: Line = "present",
+) -> Response:
+    """Add a finding that the clinician has."""
+    change = {"name": name, "category": category, "polarity": polarity}
+    return _done(site, visitor, consult_id, lambda desk, asker: desk.note(consult_id, change, asker), place="#findings")
+
+
+@router.post("/{consult_id}/findings/{finding_id}", dependencies=OURS)
+def change_finding(
+    *,
+    site: Here,
+    visitor: Member,
+    consult_id: str,
+    finding_id: str,
+    polarity: Line = "",
+    name: Line = "",
+    retract: Line = "",
+) -> Response:
+    """Correct a finding or take it back; what it was stays in the history."""
+    change = {key: value for key, value in (("polarity", polarity), ("name", name)) if value}
+
+    def step(desk: ConsultDesk, asker: Asker) -> Turn:
+        if retract:
+            return desk.retract(consult_id, finding_id, asker)
+        return desk.correct(consult_id, finding_id, change, asker)
+
+    return _done(site, visitor, consult_id, step, place="#findings")
+
+
+@router.post("/{consult_id}/confirmed", dependencies=OURS)
+def confirm(site: Here, visitor: Member, consult_id: str) -> Response:
+    """Say that all findings are right."""
+    return _done(site, visitor, consult_id, lambda desk, asker: desk.confirm(consult_id, [], asker), place="#findings")
+
+
+@router.post("/{consult_id}/acknowledged", dependencies=OURS)
+def acknowledge(site: Here, visitor: Member, consult_id: str) -> Response:
+    """Say that the red flags were seen."""
+    return _done(site, visitor, consult_id, lambda desk, asker: desk.acknowledge(consult_id, asker))
+
+
+@router.post("/{consult_id}/differentials", dependencies=OURS)
+def differentials(
+    *,
+    site: Here,
+    visitor: Member,
+    consult_id: str,
+    condition: Line = "",
+    confidence: Line = "moderate",
+    remove: Line = "",
+    despite: Line = "",
+    generate: Line = "",
+) -> Response:
+    """Enter or remove a differential, or let the model propose some."""
+    site.take_ask(visitor)
+    return _done(
+        site,
+        visitor,
+        consult_id,
+        lambda desk, asker: desk.differentials(
+            consult_id,
+            [(condition, confidence)] if condition else [],
+            asker,
+            removed=[remove] if remove else [],
+            despite=despite or None,
+            is_generated=bool(generate),
+        ),
+        typed=condition,
+        place="#differentials",
+    )
+
+
+@router.post("/{consult_id}/assess", dependencies=OURS)
+def assess(site: Here, visitor: Member, consult_id: str) -> Response:
+    """Write the plan from the guidelines."""
+    site.take_ask(visitor)
+    return _done(site, visitor, consult_id, lambda desk, asker: desk.assess(consult_id, asker), place="#plan")
+
+
+@router.post("/{consult_id}/edits", dependencies=OURS)
+def edit(
+    *,
+    site: Here,
+    visitor: Member,
+    consult_id: str,
+    statement: Line = "",
+    text: Text = "",
+    why: Line = "",
+) -> Response:
+    """Change a statement of the draft; what the source says stays beside it."""
+    return _done(
+        site,
+        visitor,
+        consult_id,
+        lambda desk, asker: desk.edit(consult_id, statement, text, asker, why=why),
+        place="#plan",
+    )
+
+
+@router.post("/{consult_id}/sign", dependencies=OURS)
+def sign(site: Here, visitor: Member, consult_id: str, name: Line = "") -> Response:
+    """Sign the draft."""
+    return _done(
+        site, visitor, consult_id, lambda desk, asker: desk.sign(consult_id, name, asker), typed=name, place="#sign"
+    )

@@ -1,0 +1,126 @@
+"""What the consult page shows: findings in their groups, statements with the source that opens beside them."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Any
+
+from citewell.assistants.consult.record import text_now
+from citewell.assistants.consult.view import source_line
+from citewell.types.consult import Category, Consult, Finding, Polarity
+from citewell.web.source import Place
+
+GROUPS: tuple[tuple[str, frozenset[Category]], ...] = (
+    ("Patient", frozenset({Category.DEMOGRAPHIC})),
+    (
+        "Complaint",
+        frozenset({Category.SYMPTOM, Category.ASSOCIATED, Category.LOCATION, Category.ONSET, Category.DURATION}),
+    ),
+    (
+        "Detail",
+        frozenset({Category.SEVERITY, Category.CHARACTER, Category.AGGRAVATING, Category.RELIEVING}),
+    ),
+    ("Measured", frozenset({Category.VITAL})),
+    ("History", frozenset({Category.MEDICAL_HISTORY})),
+    ("Medicines", frozenset({Category.MEDICATION})),
+    ("Allergies", frozenset({Category.ALLERGY})),
+)
+HOLDS: Mapping[Polarity, tuple[str, str]] = {
+    Polarity.PRESENT: ("✓", "present"),
+    Polarity.ABSENT: ("✗", "not present"),
+    Polarity.FAMILY: ("f", "in the family"),
+    Polarity.PAST: ("p", "in the past"),
+    Polarity.HYPOTHETICAL: ("?", "only thought of"),
+}
+STEPS = ("interviewing", "differentials_ready", "draft", "signed")
+STEP_WORDS = {
+    "interviewing": "Interview",
+    "differentials_ready": "Differentials",
+    "assessing": "Assessing",
+    "draft": "Draft",
+    "signed": "Signed",
+    "failed": "Failed",
+}
+
+
+@dataclass(frozen=True, slots=True)
+class Shown:
+    """A finding as a line of the list."""
+
+    id: str
+    mark: str
+    holds: str
+    name: str
+    more: str
+    words: str | None
+    polarity: str
+    by: str
+
+
+@dataclass(frozen=True, slots=True)
+class Told:
+    """A statement of the plan with the chip that opens its source."""
+
+    label: str
+    text: str
+    source_text: str | None
+    """What the source says, where the clinician changed the words."""
+    document_id: str
+    query: str
+    source: str
+    grade: str
+    doses: tuple[str, ...]
+    conflicts: tuple[tuple[str, str, bool], ...]
+    reservations: tuple[str, ...]
+
+
+def grouped(consult: Consult) -> list[tuple[str, list[Shown]]]:
+    """The findings under their headings; headings without any are left out."""
+    found = [(title, [_shown(one) for one in consult.findings if one.category in kinds]) for title, kinds in GROUPS]
+    return [(title, lines) for title, lines in found if lines]
+
+
+def _shown(one: Finding) -> Shown:
+    mark, holds = HOLDS[one.polarity]
+    value = "" if one.value is None else f"{one.value:g} {one.unit or ''}".strip()
+    lasted = "" if one.duration_days is None else f"for {one.duration_days:g} days"
+    parts = (value, one.arithmetic or "", lasted, one.onset or "", f"of {one.about}" if one.about else "")
+    more = ", ".join(part for part in parts if part)
+    return Shown(
+        one.id, mark, holds, one.name, more, one.words.text if one.words else None, one.polarity.value, one.by.value
+    )
+
+
+def plan_of(consult: Consult) -> list[dict[str, Any]]:
+    """The diagnoses of the plan, each with its statements as they stand now."""
+    plan: Mapping[str, Any] = consult.plan or {"diagnoses": []}
+    return [
+        {
+            **diagnosis,
+            "offered": [_told(consult, number, one) for one in diagnosis["offered"]],
+            "held_back": [_told(consult, number, one) for one in diagnosis["held_back"]],
+        }
+        for number, diagnosis in enumerate(plan["diagnoses"], 1)
+    ]
+
+
+def _told(consult: Consult, number: int, one: Mapping[str, Any]) -> Told:
+    label = f"{number}.{one['id']}"
+    now, place = text_now(consult, label), one["place"]
+    graded = (
+        f"{one['strength']} recommendation" if one["strength"] else "",
+        f"{one['certainty']} certainty" if one["certainty"] else "",
+    )
+    return Told(
+        label=label,
+        text=now,
+        source_text=None if now == one["text"] else one["text"],
+        document_id=place["document_id"],
+        query=Place(None, place["start"], place["end"]).query,
+        source=source_line(place),
+        grade=", ".join(part for part in graded if part),
+        doses=tuple(dose["arithmetic"] for dose in one["doses"]),
+        conflicts=tuple((told["text"], told["source"], told["is_grave"]) for told in one["conflicts"]),
+        reservations=tuple(one["reservations"]),
+    )

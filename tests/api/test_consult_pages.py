@@ -1,0 +1,79 @@
+"""The Consult pages, from the first message to a signed plan, over forms alone."""
+
+from __future__ import annotations
+
+import re
+from pathlib import Path
+
+import httpx
+import pytest
+
+GUIDELINE = b"""# Acute sinusitis
+
+## Treatment in adults
+
+Give amoxicillin 500 mg three times a day for 7 days to adults with acute bacterial sinusitis.
+
+## People with penicillin allergy
+
+Give doxycycline 100 mg twice a day to adults with acute sinusitis who are allergic to penicillin.
+"""
+
+
+def form(client: httpx.Client, path: str, **fields: str) -> httpx.Response:
+    return client.post(path, data=fields, follow_redirects=True)
+
+
+@pytest.fixture
+def desk(writer: httpx.Client) -> httpx.Client:
+    files = {"files": ("sinusitis.md", GUIDELINE, "text/markdown")}
+    assert writer.post("/api/v1/documents", files=files).status_code in (200, 201, 202)
+    return writer
+
+
+@pytest.mark.slow
+def test_a_consult_goes_from_words_to_a_signed_plan_with_sources(desk: httpx.Client) -> None:
+    assert "No consult yet" in desk.get("/consult").text
+    begun = form(desk, "/consult", setting="primary care")
+    here = str(begun.url.path)
+    assert re.fullmatch(r"/consult/[0-9a-f-]{36}", here)
+    told = form(
+        desk,
+        f"{here}/say",
+        text="I am a 34 year old man with facial pain for 10 days, no fever. Allergic to penicillin.",
+    ).text
+    assert "<q>" in told
+    assert "not present" in told
+    early = desk.post(f"{here}/differentials", data={"condition": "Acute sinusitis"})
+    if early.status_code != 303:
+        assert "It cannot wait, because" in early.text
+        form(desk, f"{here}/differentials", condition="Acute sinusitis", despite="enough is known")
+    plan = form(desk, f"{here}/assess").text
+    assert "Assessment and plan" in plan
+    assert "data-panel" in plan
+    assert "Signed by" not in plan
+    signed = form(desk, f"{here}/sign", name="Dr Test").text
+    assert "Signed by Dr Test" in signed
+    refused = desk.post(f"{here}/say", data={"text": "more"})
+    assert refused.status_code >= 400
+    assert "Acute sinusitis" in desk.get(f"/api/v1{here.replace('consult', 'consults')}/export?kind=txt").text
+    assert "Signed" in desk.get("/consult").text
+
+
+def test_what_is_wrong_is_said_on_the_page_and_nothing_is_lost(writer: httpx.Client, shared_data: Path) -> None:
+    bundle = next((shared_data / "fhir").glob("Estrella*.json")).read_bytes()
+    refused = writer.post("/consult", files={"record": ("record.json", bundle, "application/json")})
+    assert "has to agree" in refused.text
+    assert "No consult yet" in writer.get("/consult").text, "nothing was begun"
+    no_record = writer.post(
+        "/consult", files={"record": ("record.json", b"{}", "application/json")}, data={"consent": "true"}
+    )
+    assert "is no FHIR R4 bundle" in no_record.text
+    read = writer.post(
+        "/consult",
+        files={"record": ("record.json", bundle, "application/json")},
+        data={"consent": "true"},
+        follow_redirects=True,
+    )
+    assert "from the record" in read.text
+    assert writer.get("/consult/00000000-0000-4000-8000-000000000000").status_code == 404
