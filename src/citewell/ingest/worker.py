@@ -151,6 +151,9 @@ class Worker:
             self.done += 1
         except Stopped:
             self._library.put_back(claim.document_id, self.name)
+        except KeyboardInterrupt:
+            self._library.put_back(claim.document_id, self.name)
+            raise
         except Exception as error:
             self.failed += 1
             self._failed(claim, error)
