@@ -15,6 +15,9 @@ from citewell.words import term_key
 SEARCH_COST = 10
 """Looking up a generation among the pairs of a term takes as long as going through this many of them."""
 
+FEW_RUNS = 64
+"""Up to so many runs are gone through one by one: a factor for each of a million numbers takes more time."""
+
 Scores = NDArray[np.float64]
 
 
@@ -150,7 +153,8 @@ def _score(part: Part, places: Places, gains: Scores, mean: float, tuning: Tunin
     segment = part.segment
     if part.shifts is None:
         slices = [slice(first, first + count) for first, count in zip(firsts.tolist(), counts.tolist(), strict=True)]
-        positions = np.concatenate([segment.posting_rows[one] for one in slices] or [segment.posting_rows[:0]])
+        rows = [segment.posting_rows[one] for one in slices] or [segment.posting_rows[:0]]
+        positions: NDArray[np.integer] = np.concatenate(rows, dtype=np.int64)
         kinds = np.concatenate([segment.posting_kinds[one] for one in slices] or [segment.posting_kinds[:0]])
     else:
         postings = expand(firsts, counts)
@@ -158,9 +162,19 @@ def _score(part: Part, places: Places, gains: Scores, mean: float, tuning: Tunin
         positions = segment.posting_rows[postings] - np.repeat(shifts, counts)
         kinds = segment.posting_kinds[postings]
     impacts = _impacts(part, kinds, mean, tuning)
-    impacts *= np.repeat(gains[places.terms[kept]], counts)
+    _multiply(impacts, gains[places.terms[kept]], counts)
     scores: Scores = np.bincount(positions, weights=impacts, minlength=part.rows).astype(np.float64, copy=False)
     return scores
+
+
+def _multiply(values: Scores, factors: Scores, counts: NDArray[np.integer]) -> None:
+    """Multiply runs of these sizes by a factor each, in place."""
+    if len(factors) > FEW_RUNS:
+        values *= np.repeat(factors, counts)
+        return
+    ends = counts.cumsum().tolist()
+    for start, end, factor in zip((0, *ends), ends, factors.tolist(), strict=False):
+        values[start:end] *= factor
 
 
 def _impacts(part: Part, kinds: NDArray[np.unsignedinteger], mean: float, tuning: Tuning) -> Scores:
