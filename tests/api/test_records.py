@@ -151,6 +151,19 @@ def test_a_person_sets_lock_time_language_and_model_for_their_record(client: htt
     assert (refused.status_code, "not configured" in refused.json()["detail"]) == (422, True)
 
 
+def test_papers_are_sorted_by_their_words_and_a_person_may_say_otherwise(client: httpx.Client) -> None:
+    base = f"/api/v1/records/{make(client, 'sorted')}"
+    letter = b"# Discharge summary\n\nAdmitted on 3 May 2024 under Dr. Ada Chen with pneumonia."
+    client.post(f"{base}/import", files={"files": ("letter.md", letter)})
+    (paper,) = client.get(f"{base}/papers").json()["papers"]
+    read = {"kind": "discharge_summary", "professional": "Dr. Ada Chen", "ocr_confidence": None, "is_verified": False}
+    assert paper == {"document_id": paper["document_id"], "title": "Discharge summary", **read}
+    said = client.put(f"{base}/papers/{paper['document_id']}", json={"kind": "clinical_note"}).json()
+    assert (said["kind"], said["is_verified"]) == ("clinical_note", True)
+    assert client.get(f"{base}/papers").json()["papers"] == [said]
+    assert client.put(f"{base}/papers/nothing", json={"kind": "other"}).status_code == 404
+
+
 def test_a_locked_copy_is_taken_and_brought_back(client: httpx.Client) -> None:
     vault = make(client, "copied")
     client.post(f"/api/v1/records/{vault}/import", files={"files": ("export.json", bundle(*ALL))})

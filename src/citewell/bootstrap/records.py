@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import uuid
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from datetime import UTC, datetime
 from functools import cached_property, partial
 from pathlib import Path
@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING, Any
 
 from citewell.adapters.records.facts import SqlFacts
 from citewell.adapters.records.own import SqlOwn
+from citewell.adapters.records.papers import SqlPapers
 from citewell.adapters.store.engine import writing
 from citewell.bootstrap.home import read_source
 from citewell.bootstrap.record_models import asked
@@ -19,8 +20,8 @@ from citewell.errors import DamagedFile, InputError, NotFound
 from citewell.ingest.library import Added, check_embedder, unwatched
 from citewell.ingest.parse import safe_name
 from citewell.ingest.sniff import CDA, FHIR, sniff
-from citewell.ports.records import Change, Choices
-from citewell.types import OWNER_ID, Filing, Scope, Source, State
+from citewell.ports.records import Change, Choices, Paper, PaperKind
+from citewell.types import OWNER_ID, Entry, Filing, Scope, Source, State
 from citewell.types.facts import Allergy, Fact, Medication, Person, Symptom, Via, fact_id
 from citewell.types.facts_json import read_fact
 
@@ -75,6 +76,32 @@ class Record:
     def choose(self, choices: Choices) -> None:
         """Set it otherwise."""
         self._own.choose(choices, self.scope)
+
+    @cached_property
+    def _papers(self) -> SqlPapers:
+        return SqlPapers(self._app.library.engine, self._app.library.path)
+
+    def papers(self) -> list[tuple[Entry, Paper]]:
+        """The documents in the record, newest first, each with what kind of paper it is; new ones are looked at now."""
+        from citewell.assistants.records.papers import describe
+
+        known = dict(self._papers.all(self.scope))
+        entries = [one for one in self._app.entries(self.scope) if one.is_current and one.state is State.COMPLETED]
+        for entry in entries:
+            if entry.id not in known:
+                text = self._app.show(entry.id, self.scope)[1].text
+                known[entry.id] = describe(entry.title, text, entry.notes)
+                self._papers.put(entry.id, known[entry.id], self.scope)
+        return [(entry, known[entry.id]) for entry in entries]
+
+    def sort(self, document_id: str, kind: PaperKind) -> Paper:
+        """Say what kind of paper a document is."""
+        found = next((paper for entry, paper in self.papers() if entry.id == document_id), None)
+        if found is None:
+            raise NotFound("There is no such paper in this record. `citewell records papers` shows the ids.")
+        said = replace(found, kind=kind, is_verified=True)
+        self._papers.put(document_id, said, self.scope)
+        return said
 
     @property
     def feedback(self) -> Mapping[str, bool]:

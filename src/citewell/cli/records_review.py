@@ -11,6 +11,7 @@ import typer
 from citewell.cli.frame import Home, Json, print_json, printable
 from citewell.cli.unlock import PassphraseStdin, Vault, opened_profile
 from citewell.errors import InputError
+from citewell.ports.records import PaperKind
 
 if TYPE_CHECKING:
     from citewell.types.facts import Fact
@@ -31,6 +32,33 @@ def review(
     with opened_profile(context, home, vault, from_stdin=passphrase_stdin) as profile:
         found = profile.record.facts.unverified(profile.record.scope)
     show(found, json=json, with_kind=True)
+
+
+def papers(
+    context: typer.Context,
+    document: Annotated[
+        str | None, typer.Argument(help="A paper's id or its first characters, with --kind.", show_default=False)
+    ] = None,
+    kind: Annotated[PaperKind | None, typer.Option(help="What kind of paper that one is.", show_default=False)] = None,
+    vault: Vault = None,
+    passphrase_stdin: PassphraseStdin = False,
+    home: Home = None,
+    json: Json = False,
+) -> None:
+    """List the papers with their kind, who wrote them and how surely they were read, or say what kind one is."""
+    if (document is None) != (kind is None):
+        raise InputError("Give a paper and --kind together, or neither to list them.")
+    with opened_profile(context, home, vault, from_stdin=passphrase_stdin) as profile:
+        if document is not None and kind is not None:
+            profile.record.sort(profile.app.find(document), kind)
+        found = profile.record.papers()
+    if json:
+        print_json({"papers": [{"document_id": one.id, "title": one.title, **asdict(paper)} for one, paper in found]})
+        return
+    for one, paper in found:
+        sure = "" if paper.ocr_confidence is None else f", read by OCR ({paper.ocr_confidence:.0%} sure)"
+        who = f", {paper.professional}" if paper.professional else ""
+        typer.echo(printable(f"{one.id[:8]}  {paper.kind.value:<18}  {one.title}{who}{sure}"))
 
 
 def propose(

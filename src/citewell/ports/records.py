@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 from datetime import datetime
+from enum import StrEnum
 from typing import Literal, Protocol
 
 from citewell.types import Scope
@@ -28,6 +29,30 @@ class Choices:
     language: Literal["en", "fr", "de"] | None = None
     """In which language our own words are; None is that of the question."""
     model: str | None = None
+
+
+class PaperKind(StrEnum):
+    """The kinds of paper."""
+
+    PRESCRIPTION = "prescription"
+    LAB_RESULT = "lab_result"
+    CLINICAL_NOTE = "clinical_note"
+    DISCHARGE_SUMMARY = "discharge_summary"
+    RADIOLOGY_REPORT = "radiology_report"
+    PHARMACY_RECORD = "pharmacy_record"
+    OTHER = "other"
+
+
+@dataclass(frozen=True, slots=True)
+class Paper:
+    """A document of a record, as a person sorts it."""
+
+    kind: PaperKind
+    professional: str | None = None
+    ocr_confidence: float | None = None
+    """How sure OCR was of its words; None where nothing had to be read from a picture."""
+    is_verified: bool = False
+    """Whether the person has said that the kind is right."""
 
 
 class Facts(Protocol):

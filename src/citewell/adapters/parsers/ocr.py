@@ -28,6 +28,8 @@ class SeenWord:
     top: float
     right: float
     bottom: float
+    sure: float = 1.0
+    """How sure the engine is of it, in [0, 1]."""
 
 
 def is_installed() -> bool:
@@ -64,12 +66,12 @@ def _lines(result: Any) -> Iterator[list[SeenWord]]:
     if not result.txts:
         return
     details = result.word_results if len(result.word_results) == len(result.txts) else [()] * len(result.txts)
-    for text, corners, words in zip(result.txts, result.boxes, details, strict=True):
-        placed = [_word(entry[0], entry[2]) for entry in words if _is_placed(entry)]
+    for text, corners, sure, words in zip(result.txts, result.boxes, result.scores, details, strict=True):
+        placed = [_word(entry[0], entry[2], float(entry[1])) for entry in words if _is_placed(entry)]
         if "".join(word.text for word in placed) == "".join(text.split()):
             yield placed
         else:
-            yield list(_shared(_word(text, corners)))
+            yield list(_shared(_word(text, corners, float(sure))))
 
 
 def _is_placed(entry: Any) -> bool:
@@ -77,9 +79,9 @@ def _is_placed(entry: Any) -> bool:
     return isinstance(entry, tuple | list) and len(entry) == 3 and bool(entry[2]) and bool(str(entry[0]).strip())
 
 
-def _word(text: str, corners: Any) -> SeenWord:
+def _word(text: str, corners: Any, sure: float) -> SeenWord:
     across, down = [float(x) for x, _ in corners], [float(y) for _, y in corners]
-    return SeenWord(text.strip(), min(across), min(down), max(across), max(down))
+    return SeenWord(text.strip(), min(across), min(down), max(across), max(down), sure)
 
 
 def _shared(line: SeenWord) -> Iterator[SeenWord]:
@@ -87,4 +89,4 @@ def _shared(line: SeenWord) -> Iterator[SeenWord]:
     step = (line.right - line.left) / max(1, len(line.text))
     for match in re.finditer(r"\S+", line.text):
         left, right = line.left + step * match.start(), line.left + step * match.end()
-        yield SeenWord(match.group(), left, line.top, right, line.bottom)
+        yield SeenWord(match.group(), left, line.top, right, line.bottom, line.sure)

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import replace
 from itertools import groupby
-from statistics import median
+from statistics import fmean, median
 
 import pypdfium2 as pdfium
 
@@ -42,8 +42,10 @@ def read_scans(document: pdfium.PdfDocument, sheets: Sequence[Sheet], ocr: Ocr) 
         raise TooLarge(
             f"The PDF has {len(wanted)} scanned pages; at most {MAX_SCANNED_PAGES} are read. Split it and add parts."
         )
-    read = [sheet.number for sheet in wanted if _read_scan(document, sheet, ocr)]
-    return [f"{named_pages(read)} read by OCR: check numbers against the page."] if read else []
+    read = {sheet.number: sure for sheet in wanted if (sure := _read_scan(document, sheet, ocr)) is not None}
+    if not read:
+        return []
+    return [f"{named_pages(list(read))} read by OCR ({fmean(read.values()):.0%} sure): check numbers against the page."]
 
 
 def named_pages(numbers: Sequence[int]) -> str:
@@ -76,20 +78,21 @@ def _letters(sheet: Sheet) -> int:
     return sum(isinstance(glyph, Glyph) and glyph.text.isalnum() for glyph in sheet.glyphs)
 
 
-def _read_scan(document: pdfium.PdfDocument, sheet: Sheet, ocr: Ocr) -> bool:
-    """Put the words seen on the page in place of its own; not where they are fewer, as on a page with a drawing."""
+def _read_scan(document: pdfium.PdfDocument, sheet: Sheet, ocr: Ocr) -> float | None:
+    """Put the words seen on the page in place of its own, and say how sure they are; None where they are fewer."""
     with PDFIUM_LOCK:
         page = document[sheet.number - 1]
         try:
             pixels = page_pixels(page, scale=DOTS_PER_INCH / 72)
         finally:
             page.close()
-    seen = replace(sheet, glyphs=_glyphs(ocr.read(pixels), sheet.width / int(pixels.shape[1])))
+    lines = ocr.read(pixels)
+    seen = replace(sheet, glyphs=_glyphs(lines, sheet.width / int(pixels.shape[1])))
     if _letters(seen) <= _letters(sheet) and not _is_unreadable(sheet):
-        return False
+        return None
     sheet.glyphs = seen.glyphs
     sheet.shapes.dots.clear()
-    return True
+    return fmean(word.sure for line in lines for word in line) if any(lines) else 0.0
 
 
 def _glyphs(lines: Sequence[Sequence[SeenWord]], scale: float) -> list[Glyph | Gap]:

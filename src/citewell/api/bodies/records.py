@@ -117,6 +117,41 @@ class ChoicesShape(BaseModel):
     """Who outside this machine gets words of the record; empty where nobody does."""
 
 
+PaperKindName = Literal[
+    "prescription",
+    "lab_result",
+    "clinical_note",
+    "discharge_summary",
+    "radiology_report",
+    "pharmacy_record",
+    "other",
+]
+
+
+class Sorting(Sent):
+    """What kind of paper a document is."""
+
+    kind: PaperKindName
+
+
+class PaperShape(BaseModel):
+    """A document of a record as a paper."""
+
+    document_id: str
+    title: str
+    kind: PaperKindName
+    professional: str | None
+    ocr_confidence: float | None
+    """How sure OCR was, in [0, 1]; null where nothing had to be read from a picture."""
+    is_verified: bool
+
+
+class PapersShape(BaseModel):
+    """Papers, newest first."""
+
+    papers: list[PaperShape]
+
+
 class FeedbackShape(BaseModel):
     """Whether an answer helped, as it is kept."""
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Annotated
 
-from fastapi import APIRouter, Query, Request, Response
+from fastapi import APIRouter, Form, Query, Request, Response
 from starlette.concurrency import run_in_threadpool
 
 from citewell.api.errors import Problem, problem_of
@@ -17,12 +17,23 @@ from citewell.api.routes.source_pages import Named
 from citewell.api.visitor import Visitor
 from citewell.bootstrap.record_models import EXTRACTIVE
 from citewell.errors import InputError
+from citewell.ports.records import PaperKind
 from citewell.web.results import without_title
 from citewell.web.source import Place, view
 
 router = APIRouter(prefix="/records/{vault}")
 
 NOTHING_PROPOSED = "The model found no fact in this paper that its words hold. You can enter what you know under Facts."
+KIND_WORDS = {
+    PaperKind.PRESCRIPTION: "prescription",
+    PaperKind.LAB_RESULT: "test result",
+    PaperKind.CLINICAL_NOTE: "letter or note",
+    PaperKind.DISCHARGE_SUMMARY: "discharge letter",
+    PaperKind.RADIOLOGY_REPORT: "scan or X-ray report",
+    PaperKind.PHARMACY_RECORD: "pharmacy record",
+    PaperKind.OTHER: "other paper",
+}
+"""What a patient calls each kind of paper."""
 SEALED = {"Content-Security-Policy": "default-src 'none'; sandbox; frame-ancestors 'none'"}
 
 
@@ -48,18 +59,25 @@ async def take_in(request: Request, visitor: Owner, safe: Vaulted, vault_id: Vau
 def _documents(
     room: Room, visitor: Visitor, *, outcomes: Sequence[Outcome] = (), problem: Problem | None = None
 ) -> Response:
-    entries = [one for one in room.profile.app.entries(room.scope) if one.is_current]
     return room_page(
         "records_documents.html",
         room,
         visitor,
         tab="documents",
-        entries=entries,
+        papers=room.record.papers(),
+        kinds=KIND_WORDS,
         outcomes=outcomes,
         problem=problem,
         model=None if room.profile.app.settings.model == EXTRACTIVE else room.profile.app.settings.model,
         max_file_mb=room.site.app.settings.max_file_mb,
     )
+
+
+@router.post("/documents/{document_id}/kind", dependencies=FORM)
+def sort(_visitor: Owner, room: Opened, document_id: str, kind: Annotated[PaperKind, Form()]) -> Response:
+    """Keep what kind of paper a document is."""
+    room.record.sort(document_id, kind)
+    return see(f"{room.base}/documents")
 
 
 @router.post("/documents/{document_id}/propose", dependencies=FORM)

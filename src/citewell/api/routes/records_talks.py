@@ -17,14 +17,17 @@ from citewell.api.bodies.records import (
     Choosing,
     FeedbackShape,
     Helped,
+    PaperShape,
+    PapersShape,
     RecordQuestion,
     RecordTurnsShape,
+    Sorting,
 )
 from citewell.api.records import IS_LOCKED, Opened, Owner, Room, begun
 from citewell.api.requests import our_request
 from citewell.api.routes.ask import EVENT, EVENTS
 from citewell.bootstrap.record_models import elsewhere
-from citewell.ports.records import Choices
+from citewell.ports.records import Choices, Paper, PaperKind
 
 router = APIRouter(prefix="/api/v1/records/{vault}", responses=IS_LOCKED)
 
@@ -84,6 +87,23 @@ def feedback(_visitor: Owner, room: Opened, answer_id: str, sent: Helped) -> dic
     """Say whether an answer helped; it is kept inside the vault and sent nowhere."""
     room.record.give_feedback(answer_id, is_helpful=sent.is_helpful)
     return {"answer_id": answer_id, "is_helpful": sent.is_helpful}
+
+
+@router.get("/papers", response_model=PapersShape)
+def papers(_visitor: Owner, room: Opened) -> dict[str, Any]:
+    """The papers in the record, each with its kind, who wrote it, and how surely it was read from a picture."""
+    return {"papers": [_paper(entry.id, entry.title, paper) for entry, paper in room.record.papers()]}
+
+
+@router.put("/papers/{document_id}", response_model=PaperShape, dependencies=OURS)
+def sort(_visitor: Owner, room: Opened, document_id: str, sent: Sorting) -> dict[str, Any]:
+    """Say what kind of paper a document is."""
+    said = room.record.sort(document_id, PaperKind(sent.kind))
+    return _paper(document_id, room.profile.app.show(document_id, room.scope)[0].title, said)
+
+
+def _paper(document_id: str, title: str, paper: Paper) -> dict[str, Any]:
+    return {"document_id": document_id, "title": title, **asdict(paper)}
 
 
 @router.get("/settings", response_model=ChoicesShape)
