@@ -46,6 +46,7 @@ def found(client: httpx.Client, question: str) -> list[dict[str, Any]]:
     return hits
 
 
+@pytest.mark.slow
 def test_two_servers_over_one_database_answer_alike_and_see_each_others_changes(
     servers: tuple[httpx.Client, httpx.Client],
 ) -> None:

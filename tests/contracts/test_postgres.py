@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import logging
+import re
 import threading
 import traceback
 from collections.abc import Iterator
@@ -17,6 +18,8 @@ from sqlalchemy import text
 
 from citewell.adapters.index.exact import ExactIndex
 from citewell.adapters.index.postgres import PostgresIndex, WordIndex
+from citewell.adapters.store.database import database
+from citewell.adapters.store.engine import SCHEMA_VERSION
 from citewell.adapters.store.library import SqlLibrary
 from citewell.adapters.store.postgres import connect, open_postgres
 from citewell.adapters.store.tenants import TenantShelf
@@ -297,6 +300,14 @@ def test_a_user_who_may_not_make_the_extension_is_told_who_may(postgres_server: 
     guest = url.replace("//citewell:", f"//guest{name}:")
     assert "CREATE EXTENSION vector" in told(guest)
     postgres_server.drop(url)
+
+
+def test_doctor_can_say_which_database_it_is(postgres_server: Server, postgres_url: str) -> None:
+    engine = open_postgres(postgres_url)
+    place = re.escape(f"127.0.0.1:{postgres_server.port}/{postgres_url.rsplit('/', 1)[1]}")
+    told = str(database(engine))
+    engine.dispose()
+    assert re.fullmatch(rf"PostgreSQL [\d.]+ with pgvector [\d.]+ at {place}, schema {SCHEMA_VERSION}, \d+ MiB", told)
 
 
 def test_a_newer_schema_is_left_alone(postgres_server: Server, postgres_url: str) -> None:
