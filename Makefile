@@ -47,7 +47,7 @@ thorough: .venv/dev ## Hold the API to its schema with ten times as many cases a
 	CITEWELL_EXAMPLES=100 $(BIN)/python -m pytest -q -n 2 tests/api/test_schema.py
 
 faults: .venv/dev ## kill -9 a writer 200 times
-	CITEWELL_KILLS=200 $(BIN)/python -m pytest -q tests/faults
+	CITEWELL_KILLS=200 $(BIN)/python -m pytest -q -o timeout=3600 tests/faults
 
 faults-workers: .venv/dev ## kill -9 web server, worker and Redis in turn for 25 minutes while documents come in
 	CITEWELL_FAULT_S=1500 $(BIN)/python -m pytest -q --timeout 1790 tests/faults/test_workers.py
