@@ -107,7 +107,7 @@ def plan_of(consult: Consult) -> list[dict[str, Any]]:
 
 def _told(consult: Consult, number: int, one: Mapping[str, Any]) -> Told:
     label = f"{number}.{one['id']}"
-    now, place = text_now(consult, label), one["place"]
+    now, place = text_now(consult, label) or one["text"], one["place"]
     graded = (
         f"{one['strength']} recommendation" if one["strength"] else "",
         f"{one['certainty']} certainty" if one["certainty"] else "",

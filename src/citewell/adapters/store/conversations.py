@@ -109,9 +109,9 @@ class SqlConversations:
             text = cleaned_text(self._seal.open(row.text, about=about), gone, taken)
             if taken:
                 changed.append((row.conversation_id, row.position, self._seal.close(text, about=about)))
-        for conversation_id, position, text in changed:
+        for conversation_id, position, sealed in changed:
             place = (messages.c.conversation_id == conversation_id) & (messages.c.position == position)
-            connection.execute(update(messages).where(place).values(text=text))
+            connection.execute(update(messages).where(place).values(text=sealed))
 
     # -------------------------------------------------------------------------------------------------------- inside
 
