@@ -26,8 +26,8 @@ def test_a_real_model_sees_only_its_journey_and_nothing_unsupported_passes(
         home=tmp_path,
         model=f"openai:{real_server.model_name}",
         model_url=real_server.url,
-        model_timeout_s=120,
-        allowed_models=(f"{real_server.model_name}=2048/96",),
+        model_timeout_s=300,
+        allowed_models=(f"{real_server.model_name}=2048/48",),
     )
     with build(settings) as app:
         for slug, text in (("back", BACK), ("knee", KNEE)):
@@ -42,5 +42,3 @@ def test_a_real_model_sees_only_its_journey_and_nothing_unsupported_passes(
         talk = app.evidence.talk(first.conversation_id or "", app.owner())
         assert (talk.journey, [turn.question for turn in talk.turns]) == ("back", [QUESTION, "And how long?"])
         assert {told for turn in talk.turns if turn.answer for told in [turn.answer["model"]]} == {answer.model}
-        replayed = app.replay(answer.id)
-        assert (replayed.record.words["scope"]["journey"], replayed.erased) == ("back", ())

@@ -244,15 +244,14 @@ class App:
         """The scope of the person at this machine: all tags unless some are named; universal documents only
         unless a journey is."""
         owner = self.scope_of_owner()
-        return self.in_journey(
-            Scope(owner.tenant, owner.tags if tags is None else frozenset(tags), journey, subject)
-        )
+        return self.in_journey(Scope(owner.tenant, owner.tags if tags is None else frozenset(tags), journey, subject))
 
     def in_journey(self, scope: Scope) -> Scope:
         """The same scope, its journey by the slug of now; NotFound where there is no such journey."""
         if scope.journey is None or scope.journey == EVERY:
             return scope
-        return replace(scope, journey=self.journeys.one(scope.journey, scope).slug)
+        known = self.journeys.one(scope.journey, Scope.owner(scope.tenant))
+        return replace(scope, journey=known.slug)
 
     def scope_of_owner(self) -> Scope:
         """All that this library's tenant has: for the person who keeps it."""
