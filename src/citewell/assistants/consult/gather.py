@@ -2,12 +2,15 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Sequence
 from dataclasses import dataclass
+from functools import cache
 
 from citewell.answer.rank import CONTROLS, Controls
 from citewell.answer.retrieve import Search, retrieve_all
 from citewell.assistants.consult.applies import Fit, fit
+from citewell.assistants.consult.tables import rows
 from citewell.assistants.consult.telling import is_telling
 from citewell.types import Hit, Scope
 from citewell.types.consult import Category, Finding, Patient, Polarity
@@ -56,12 +59,12 @@ def gather(
     asked = [*queries, told] if told else queries
     if not asked:
         return [], ()
-    found = retrieve_all(asked, scope=scope, search=search, limit=FETCHED, controls=WIDE)
-    gathered = [
-        _fused(condition, found[2 * at].hits, found[2 * at + 1].hits, patient)
-        for at, condition in enumerate(conditions)
+    found = [
+        [hit for hit in one.hits if may_advise(hit.section)]
+        for one in retrieve_all(asked, scope=scope, search=search, limit=FETCHED, controls=WIDE)
     ]
-    alone = found[-1].hits if told else ()
+    gathered = [_fused(condition, found[2 * at], found[2 * at + 1], patient) for at, condition in enumerate(conditions)]
+    alone = found[-1] if told else []
     return gathered, tuple(hit for hit in alone if fit(_headings(hit), "", patient).applies)
 
 
@@ -88,6 +91,23 @@ def _who(patient: Patient) -> str:
     who = young if is_child else grown
     who = f"pregnant {who or 'woman'}" if patient.is_pregnant else who
     return f"{who} aged {patient.age_told}" if age is not None else who
+
+
+def may_advise(section: Sequence[str]) -> bool:
+    """Whether a section may tell what to do for a patient: not references, thanks, the imprint, how it was made.
+
+    >>> may_advise(("3 Recommendations", "Pain")), may_advise(("7 References",)), may_advise(("© WHO 2025",))
+    (True, False, False)
+    """
+    return not any(_no_advice().fullmatch(_NUMBER.sub("", title).strip(" .:")) for title in section)
+
+
+_NUMBER = re.compile(r"^\s*\d+(?:\.\d+)*\.?\s+")
+
+
+@cache
+def _no_advice() -> re.Pattern[str]:
+    return re.compile("|".join(row[0] for row in rows("no_advice.tsv")), re.IGNORECASE)
 
 
 def _headings(hit: Hit) -> tuple[str, ...]:
