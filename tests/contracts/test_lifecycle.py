@@ -13,6 +13,7 @@ from sqlalchemy import update
 from citewell.adapters.store import queue, rows
 from citewell.adapters.store.library import SqlLibrary
 from citewell.adapters.store.schema import documents
+from citewell.adapters.store.schema import library as facts
 from citewell.errors import EditConflict, EmbedderMismatch, InputError, LibraryBusy, NotFound
 from citewell.ingest.library import add, unwatched
 from citewell.ingest.read import Reader
@@ -271,6 +272,24 @@ def test_all_is_embedded_anew_by_workers_while_the_old_vectors_answer(
     with pytest.raises(EmbedderMismatch):
         Worker(library, plain).work()
     assert library.verify().problems == ()
+
+
+def test_a_document_is_not_to_blame_when_the_embedder_changes_while_it_is_read(
+    library: SqlLibrary, plain: Reader, put: Callable[[Source], Entry]
+) -> None:
+    put(ASPIRIN)
+    queued = library.enqueue(IRON, filing=Filing(), scope=OWNER)
+
+    class Overtaken(Hashes):
+        def embed(self, texts, *, progress=None):  # type: ignore[no-untyped-def]
+            with library.engine.begin() as connection:
+                connection.execute(update(facts).where(facts.c.key == "embedder").values(value="another:8"))
+            return super().embed(texts)
+
+    with pytest.raises(EmbedderMismatch):
+        Worker(library, replace(plain, embedder=Overtaken())).work()
+    entry = library.entry(queued.id, OWNER)
+    assert (entry.state, entry.attempts, entry.error) == (State.QUEUED, 0, None)
 
 
 def test_the_queue_tells_how_it_stands_and_who_works(library: SqlLibrary, plain: Reader) -> None:

@@ -151,7 +151,7 @@ class Worker:
             self.done += 1
         except Stopped:
             self._library.put_back(claim.document_id, self.name)
-        except KeyboardInterrupt:
+        except (KeyboardInterrupt, EmbedderMismatch):  # not the document's fault: another may read it
             self._library.put_back(claim.document_id, self.name)
             raise
         except Exception as error:

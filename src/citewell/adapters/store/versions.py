@@ -182,7 +182,7 @@ class SqlVersions(SqlShelf):
         older = and_(documents.c.lineage == row.lineage, documents.c.id != document_id, documents.c.is_current)
         stamp = self._touch(connection, row.tenant)
         for old in connection.execute(select(documents).where(older)).all():
-            retired = {"is_current": False, "current_until": stamp, "rework": None}
+            retired = {"is_current": False, "current_until": stamp, "rework": None, "claimed_by": None}
             move(connection, old, State.SUPERSEDED, by=by, detail=f"version {row.version}", **retired)
         columns = rows.read_columns(reading, title)
         columns |= {"generation": generation, "is_current": True, "current_from": stamp, "next_attempt_at": None}
