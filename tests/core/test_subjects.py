@@ -86,5 +86,8 @@ def test_the_samples_answer_their_questions_and_no_others(app: App) -> None:
 
 
 def test_words_on_another_medicine_answer_no_question_on_the_one_that_was_asked_about() -> None:
-    action = _action("Is apixaban stopped in diabetes?", "Do not stop warfarin. [S1]")
+    draft = "Record the blood pressure of every adult. [S1]"
+    assert isinstance(_action("Is blood pressure recorded on apixaban?", draft), Qualify)
+    action = _action("Is blood pressure recorded on apixaban?", f"{draft} Do not stop warfarin. [S1]")
     assert isinstance(action, Route)
+    assert action.reason == "The sources shown do not speak of “apixaban”"

@@ -135,12 +135,15 @@ def missed(asked: Sequence[Subject], shown: Sequence[Section], evidence: Sequenc
     absent = [key for key in keys if not any(section.holds(key) for section in shown)]
     if absent:
         told = " or ".join(f"“{key.text}”" for key in absent)
-        is_whole = len(absent) == len(keys) or any(_is_swapped(key, shown) for key in absent)
+        is_whole = len(absent) == len(keys) or _is_swapped(keys, absent, shown)
         return Miss(f"the sources shown do not speak of {told}", is_whole=is_whole)
     told = " and of ".join(f"“{key.text}”" for key in keys)
     return Miss(f"the sources shown speak of {told}, but not together", is_whole=False)
 
 
-def _is_swapped(absent: Subject, shown: Sequence[Section]) -> bool:
-    """Whether a medicine was asked about and the sentences shown speak of others instead."""
-    return absent.medicine is not None and any(medicines(one) for section in shown for one in section.sentences)
+def _is_swapped(keys: Sequence[Subject], absent: Sequence[Subject], shown: Sequence[Section]) -> bool:
+    """Whether medicines were asked about, and the sentences shown speak of others and of none of these."""
+    named = [key for key in keys if key.medicine is not None]
+    if not named or any(key not in absent for key in named):
+        return False
+    return any(medicines(one) for section in shown for one in section.sentences)
