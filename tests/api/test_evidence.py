@@ -211,7 +211,7 @@ def test_without_a_script_a_question_is_answered_on_a_page_and_a_missing_journey
         client.get("/api/v1/search", params={"q": REST, "journey": "hip"}),
     ):
         assert (answer.status_code, "journey" in answer.text) == (404, True)
-    app.journeys.remove("back-pain", universal=True, scope=CLINIC)
+    app.journeys.remove("back-pain", universal=True, scope=CLINIC, by="owner")
     conversation = again["conversation_id"]
     assert "This journey was removed" in client.get(f"/evidence/conversations/{conversation}").text
     assert client.post("/evidence/ask", data=again).status_code == 404

@@ -91,15 +91,16 @@ def test_removing_a_journey_shows_nothing_to_everyone_unless_that_is_said(app: A
         else:
             app.journeys.edit(slug, JourneyChange(slug.title()), revision=None, scope=CLINIC, by="owner")
     with pytest.raises(InputError, match="Say where they go"):
-        app.journeys.remove("back", scope=CLINIC)
+        app.journeys.remove("back", scope=CLINIC, by="owner")
     assert found(app, None) == set()
-    assert app.journeys.remove("back", to="hip", scope=CLINIC) == 2
+    assert app.journeys.remove("back", to="hip", scope=CLINIC, by="owner") == 2
     assert (found(app, "hip"), found(app, "knee"), found(app, None)) == ({"Walking"}, {"Knees"}, set())
-    assert app.journeys.remove("hip", universal=True, scope=CLINIC) == 1
+    assert app.journeys.remove("hip", universal=True, scope=CLINIC, by="owner") == 1
     assert found(app, None) == {"Walking"}
     assert [one.slug for one in app.journeys.all(CLINIC)] == ["knee"]
     assert app.library.entry(walk.id, CLINIC).journeys == ()
     assert app.library.entry(knee.id, CLINIC).journeys == ("knee",)
+    assert [(one.change, one.by) for one in app.library.history(walk.id, CLINIC)][-2:] == [("refiled", "owner")] * 2
 
 
 def test_a_newer_version_that_is_still_being_read_goes_along(app: App, put: Put) -> None:
@@ -133,7 +134,7 @@ def test_no_tenant_and_nobody_without_the_tag_sees_a_journeys_documents(app: App
     for call in (
         lambda: app.journeys.one("back", OTHER),
         lambda: app.journeys.assign("back", [walk.id], scope=OTHER, by="owner"),
-        lambda: app.journeys.remove("back", universal=True, scope=OTHER),
+        lambda: app.journeys.remove("back", universal=True, scope=OTHER, by="owner"),
     ):
         with pytest.raises(NotFound):
             call()
@@ -142,5 +143,5 @@ def test_no_tenant_and_nobody_without_the_tag_sees_a_journeys_documents(app: App
         app.journeys.assign("back", [walk.id], scope=OTHER, by="owner")
     outsider = replace(CLINIC, tags=frozenset(), journey=EVERY, subject=None)
     assert [(one.slug, one.documents) for one in app.journeys.all(outsider)] == [("back", 0)]
-    app.journeys.remove("back", universal=True, scope=OTHER)
+    app.journeys.remove("back", universal=True, scope=OTHER, by="owner")
     assert app.library.entry(walk.id, CLINIC).journeys == ("back",)

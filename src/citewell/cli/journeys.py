@@ -91,7 +91,8 @@ def remove(
 ) -> None:
     """Remove a journey; no document becomes visible to everyone unless you say so."""
     with opened(context, home) as library:
-        changed = library.journeys.remove(slug, to=to, universal=universal, scope=library.scope_of_owner())
+        scope = library.scope_of_owner()
+        changed = library.journeys.remove(slug, to=to, universal=universal, scope=scope, by=OWNER_ID)
     if json:
         print_json({"removed": slug, "documents": changed})
     else:

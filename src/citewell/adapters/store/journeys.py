@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass, replace
 from datetime import UTC
 from typing import Any
@@ -11,7 +11,7 @@ from sqlalchemy import Connection, Row, and_, delete, func, insert, select, upda
 
 from citewell.adapters.store import rows
 from citewell.adapters.store.access import searchable, visible
-from citewell.adapters.store.catalogue import chosen
+from citewell.adapters.store.catalogue import BATCH, chosen
 from citewell.adapters.store.conversations import NO_SUCH_CONVERSATION
 from citewell.adapters.store.engine import reading, writing
 from citewell.adapters.store.history import note
@@ -143,7 +143,7 @@ class SqlJourneys(SqlShelf):
             connection.execute(update(journeys).where(here).values(revision=row.revision + 1, **values))
         return self.one(new_slug, scope)
 
-    def remove(self, slug: str, *, to: str | None = None, universal: bool = False, scope: Scope) -> int:
+    def remove(self, slug: str, *, to: str | None = None, universal: bool = False, scope: Scope, by: str) -> int:
         """Remove a journey; how many documents changed.
 
         What is filed under it alone would be seen by everyone then, so the caller says that, or another journey.
@@ -157,15 +157,16 @@ class SqlJourneys(SqlShelf):
             if alone and target is None and not universal:
                 raise InputError(IN_USE.format(count=len(alone)))
             mine = _of_tenant(known.slug, scope)
-            changed = connection.execute(select(func.count()).select_from(document_journeys).where(mine)).scalar_one()
+            filed = list(connection.execute(select(document_journeys.c.document_id).where(mine)).scalars())
             if target is not None and alone:
                 moved = [{"document_id": one, "journey": target} for one in alone]
                 connection.execute(insert(document_journeys), moved)
             connection.execute(delete(document_journeys).where(mine))
             here = and_(journeys.c.tenant == scope.tenant, journeys.c.slug == known.slug)
             connection.execute(delete(journeys).where(here))
+            _note(connection, filed, by)
             self._touch(connection, scope.tenant)
-        return int(changed)
+        return len(filed)
 
     def assign(self, slug: str, document_ids: Iterable[str], *, scope: Scope, by: str) -> list[Entry]:
         """File documents under a journey too; newer versions that are still being read go along."""
@@ -194,10 +195,7 @@ class SqlJourneys(SqlShelf):
             for entry in chosen(connection, sorted(ids), replace(scope, tags=frozenset({EVERY}))):
                 filing = Filing(journeys=change(frozenset(entry.journeys)))
                 rows.replace_filing(connection, entry.id, filing)
-                row = connection.execute(select(documents).where(documents.c.id == entry.id)).one()
-                bumped = update(documents).where(documents.c.id == entry.id)
-                connection.execute(bumped.values(revision=row.revision + 1))
-                note(connection, row, "refiled", by=by, state=entry.state)
+            _note(connection, sorted(ids), by)
             self._touch(connection, scope.tenant)
             return chosen(connection, [entry.id for entry in named], scope)
 
@@ -231,6 +229,15 @@ class SqlJourneys(SqlShelf):
         held = and_(conversations.c.tenant == scope.tenant, conversations.c.journey == old)
         connection.execute(update(conversations).where(held).values(journey=new))
         self._touch(connection, scope.tenant)
+
+
+def _note(connection: Connection, document_ids: Sequence[str], by: str) -> None:
+    """Write down for each document that it was filed anew."""
+    for batch in (document_ids[at : at + BATCH] for at in range(0, len(document_ids), BATCH)):
+        mine = documents.c.id.in_(batch)
+        for row in connection.execute(select(documents).where(mine)).all():
+            note(connection, row, "refiled", by=by, state=State(row.state))
+        connection.execute(update(documents).where(mine).values(revision=documents.c.revision + 1))
 
 
 def _insert(connection: Connection, new: Journey, tenant: str, by: str) -> None:

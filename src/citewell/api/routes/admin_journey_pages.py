@@ -92,7 +92,8 @@ def remove(
     require_our_form(request, csrf)
     target = None if to in ("", UNIVERSAL) else to
     try:
-        site.app.journeys.remove(journey, to=target, universal=to == UNIVERSAL, scope=visitor.whole)
+        is_for_all = to == UNIVERSAL
+        site.app.journeys.remove(journey, to=target, universal=is_for_all, scope=visitor.whole, by=who(visitor))
     except NotFound:
         raise
     except CitewellError as error:

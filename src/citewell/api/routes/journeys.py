@@ -72,7 +72,7 @@ def remove_journey(
     universal: bool = False,  # noqa: FBT001, FBT002
 ) -> dict[str, Any]:
     """Remove a journey; its documents go to another, or to everyone where that is said."""
-    changed = site.app.journeys.remove(slug, to=to, universal=universal, scope=visitor.whole)
+    changed = site.app.journeys.remove(slug, to=to, universal=universal, scope=visitor.whole, by=who(visitor))
     return {"removed": slug, "documents": changed}
 
 
