@@ -1,0 +1,87 @@
+"""Retrieval for three diagnoses of a consult against one search, in turn: `bench/speed/consult.py --data FOLDER`.
+
+The library is that of `answer.py`: passages made of real sentences of the corpus in the folder (BEIR layout). A consult
+sends two queries for each diagnosis and one for the findings alone; all are embedded in one batch.
+"""
+
+from __future__ import annotations
+
+import argparse
+import json
+import tempfile
+from pathlib import Path
+
+import numpy as np
+from answer import fill, read, timed
+
+from citewell.assistants.consult.extract import Heard, extract
+from citewell.assistants.consult.gather import gather
+from citewell.bootstrap import App, build
+from citewell.config import Settings
+from citewell.types import Asker
+from citewell.types.consult import Patient
+
+STORY = "Fever for three days with rigors and headache, no cough, vomiting twice."
+PATIENT = Patient(age_years=28, sex="female", is_pregnant=True, pregnancy_weeks=9)
+CONDITIONS = (
+    ("Malaria", "Influenza", "Pneumonia"),
+    ("Asthma", "Heart failure", "Pulmonary embolism"),
+    ("Hypertension", "Stroke", "Migraine"),
+    ("Breast cancer", "Type 2 diabetes", "Anaemia"),
+)
+
+
+def measure(app: App, rounds: int) -> dict[str, float]:
+    """Medians over rounds; one search and three diagnoses take turns."""
+    asker = Asker.owner(app.scope_of_owner())
+    search = app.consult.parts(asker).search
+    findings = extract(Heard(STORY, 1), lexicon=app.lexicon).findings
+
+    def three(conditions: tuple[str, ...]) -> object:
+        return gather(conditions, findings, PATIENT, scope=asker.scope, search=search)
+
+    app.search(CONDITIONS[0][0], limit=5)
+    three(CONDITIONS[0])
+    one, many = [], []
+    for at in range(rounds):
+        conditions = CONDITIONS[at % len(CONDITIONS)]
+        asked = f"{conditions[at % 3]} treatment in pregnancy with fever"
+        one.append(timed(lambda asked=asked: app.search(asked, scope=asker.scope, limit=5)))
+        many.append(timed(lambda conditions=conditions: three(conditions)))
+    medians = {
+        name: round(float(np.median([time[place] for time in times])), 3)
+        for name, times, place in (
+            ("one_search_p50_ms", one, 0),
+            ("one_search_cpu_p50_ms", one, 1),
+            ("three_diagnoses_p50_ms", many, 0),
+            ("three_diagnoses_cpu_p50_ms", many, 1),
+        )
+    }
+    return {
+        "passages": sum(entry.chunk_count for entry in app.entries()),
+        **medians,
+        "ratio": medians["three_diagnoses_p50_ms"] / medians["one_search_p50_ms"],
+        "cpu_ratio": medians["three_diagnoses_cpu_p50_ms"] / medians["one_search_cpu_p50_ms"],
+    }
+
+
+def main() -> None:
+    """Measure, print one table, write JSON."""
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("--data", type=Path, required=True, help="a folder in BEIR layout")
+    parser.add_argument("--passages", type=int, default=10_000)
+    parser.add_argument("--rounds", type=int, default=24)
+    parser.add_argument("--json", type=Path, help="write the numbers to this file")
+    options = parser.parse_args()
+    pool, _ = read(options.data, 1)
+    with tempfile.TemporaryDirectory() as home, build(Settings(home=Path(home))) as app:
+        fill(app, pool, options.passages)
+        row = measure(app, options.rounds)
+    for name, value in row.items():
+        print(f"{name:28}{value:>12,.2f}")
+    if options.json:
+        options.json.write_text(json.dumps(row, indent=2) + "\n")
+
+
+if __name__ == "__main__":
+    main()
