@@ -91,6 +91,7 @@ def _library(chosen: Settings) -> Iterator[Check]:
             ("index", _look_at_index),
             ("vocabulary", _look_at_vocabulary),
             ("queue", _look_at_queue),
+            ("originals", _look_at_originals),
             ("audit log", _look_at_records),
             ("entailment", _look_at_entailment),
         ):
@@ -163,11 +164,16 @@ def _look_at_vocabulary(app: App) -> Check | str:
     return f"a known word has {len(added)} other names"
 
 
-def _look_at_queue(app: App) -> Check | str:
-    waiting = [entry for entry in app.entries() if entry.state in ("queued", "processing")]
-    failed = [entry for entry in app.entries() if entry.state == "failed"]
-    detail = f"{len(waiting)} waiting, {len(failed)} failed"
-    return Check("queue", "warning", f"{detail}: see `citewell list`") if failed else detail
+def _look_at_queue(app: App) -> Check:
+    from citewell.cli.doctor_queue import look_at_queue
+
+    return Check("queue", *look_at_queue(app))
+
+
+def _look_at_originals(app: App) -> Check:
+    from citewell.cli.doctor_queue import look_at_originals
+
+    return Check("originals", *look_at_originals(app))
 
 
 def _extras() -> Iterator[Check]:
@@ -177,6 +183,8 @@ def _extras() -> Iterator[Check]:
         ("openvino", "openvino", "a faster embedder where the CPU gains by it"),
         ("ollama", "ollama", "an Ollama server as embedder"),
         ("psycopg", "postgres", "a library in PostgreSQL"),
+        ("celery", "workers", "workers on several machines, woken through Redis"),
+        ("boto3", "s3", "original files in a store that speaks S3"),
     ):
         there = importlib.util.find_spec(package) is not None
         yield Check(f"extra {extra}", "ok", use if there else f"not installed (pip install 'citewell[{extra}]'): {use}")

@@ -1,0 +1,43 @@
+"""What `doctor` says of the queue, its workers and broker, and of the store of original files."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Literal
+
+from citewell.types import State
+
+if TYPE_CHECKING:
+    from citewell.bootstrap import App
+
+Found = tuple[Literal["ok", "warning", "failed"], str]
+PROBE = "00/00/probe"
+
+
+def look_at_queue(app: App) -> Found:
+    """How many documents wait or failed, who works, and whether the broker answers."""
+    status = app.library.status(app.scope_of_owner())
+    waiting = status.states[State.QUEUED] + status.states[State.PROCESSING] + status.rereading
+    failed = status.states[State.FAILED]
+    alive = sum(not worker.is_silent for worker in status.workers)
+    detail = f"{waiting} waiting, {failed} failed, {alive} workers heard of"
+    broker = app.settings.broker_url
+    if broker is not None:
+        from citewell.adapters.queue.celery import CeleryQueue
+
+        length = CeleryQueue(broker.get_secret_value()).length()
+        if length is None:
+            return "failed", f"{detail}; Redis does not answer: start it, or correct CITEWELL_BROKER_URL"
+        if not alive:
+            return "warning", f"{detail}: start one with `citewell worker`"
+    return ("warning", f"{detail}: see `citewell evidence list`") if failed else ("ok", detail)
+
+
+def look_at_originals(app: App) -> Found:
+    """Whether original files can be kept, read back and removed."""
+    store = app.library.blobs
+    if store is None:
+        return "ok", "kept in the library"
+    store.put(PROBE, b"probe")
+    is_kept = store.get(PROBE) == b"probe"
+    store.remove(PROBE)
+    return ("ok", f"kept in {store.name}, tried") if is_kept else ("failed", f"{store.name} gives back other bytes")
