@@ -89,8 +89,11 @@ class Record:
         entries = [one for one in self._app.entries(self.scope) if one.is_current and one.state is State.COMPLETED]
         for entry in entries:
             if entry.id not in known:
-                text = self._app.show(entry.id, self.scope)[1].text
-                known[entry.id] = describe(entry.title, text, entry.notes)
+                known[entry.id] = (
+                    Paper(PaperKind.OTHER)  # a whole export is no one kind of paper
+                    if entry.media_type == FHIR
+                    else describe(entry.title, self._app.show(entry.id, self.scope)[1].text, entry.notes)
+                )
                 self._papers.put(entry.id, known[entry.id], self.scope)
         return [(entry, known[entry.id]) for entry in entries]
 
