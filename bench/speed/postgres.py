@@ -12,7 +12,6 @@ import argparse
 import contextlib
 import json
 import os
-import platform
 import random
 import sys
 import tempfile
@@ -49,6 +48,7 @@ from speed.search import LIMIT, RECALL_AT, SyntheticShelf, _directions, _words  
 ALL = Scope.owner("t0")
 FEW = Scope("t0", frozenset({"few"}), None, None)
 IN_MEMORY, IN_DATABASE = 1 << 40, 0
+KINDS = ("embedded", "postgres", "pgvector")
 STEP = 400
 
 
@@ -290,33 +290,45 @@ def main() -> None:
     parser.add_argument("--data", type=Path, help="a folder in BEIR layout")
     parser.add_argument("--documents", type=int, help="with --data: only so many documents, all judged ones among them")
     parser.add_argument("--scratch", type=Path, default=retrieval.SCRATCH, help="where vectors are kept")
-    parser.add_argument("--json", type=Path, help="write the numbers to this file")
+    parser.add_argument("--json", type=Path, help="write the numbers to files in this folder")
     options = parser.parse_args()
-    told: dict[str, object] = {"machine": {"cpu": platform.machine(), "cores": os.cpu_count()}}
-    if options.json and options.json.exists():
-        told |= json.loads(options.json.read_text())
+
+    def tell(name: str, result: object) -> None:
+        print(json.dumps(result, indent=2), flush=True)
+        if options.json:
+            (options.json / f"postgres-{name}.json").write_text(json.dumps(result, indent=2) + "\n")
+
     with contextlib.ExitStack() as stack:
         server = None if options.url else stack.enter_context(running_server(shared_buffers="1GB"))
+        folder = None if server is None else server.folder
 
         def database() -> str:
             return options.url if server is None else server.new(like="template1")
 
         if options.only in (None, "search"):
-            told["search"] = measure_search(
-                database(),
-                chunks=options.chunks,
-                rounds=options.rounds,
-                server_folder=None if server is None else server.folder,
-            )
-            print(json.dumps(told["search"], indent=2), flush=True)
+            found = measure_search(database(), chunks=options.chunks, rounds=options.rounds, server_folder=folder)
+            tell("search", by_kind(found))
         if options.only in (None, "tenants"):
             sizes = [int(size) for size in options.tenants.split(",")]
-            told["tenants"] = measure_tenants(database(), sizes=sizes, rounds=options.rounds)
+            tell("tenants", {"rows": measure_tenants(database(), sizes=sizes, rounds=options.rounds)})
         if options.data and options.only in (None, "retrieval"):
-            keep = options.documents
-            told["retrieval"] = measure_retrieval(database(), options.data, keep=keep, scratch=options.scratch)
-    if options.json:
-        options.json.write_text(json.dumps(told, indent=2) + "\n")
+            keep, scratch = options.documents, options.scratch
+            tell("retrieval", measure_retrieval(database(), options.data, keep=keep, scratch=scratch))
+
+
+def by_kind(row: dict[str, float]) -> dict[str, dict[str, float]]:
+    """A column for each index.
+
+    >>> by_kind({"chunks": 5.0, "embedded_all_ms": 1.0, "postgres_all_ms": 2.0})
+    {'embedded': {'all_ms': 1.0, 'chunks': 5.0}, 'postgres': {'all_ms': 2.0, 'chunks': 5.0}}
+    """
+    shared = {name: value for name, value in row.items() if not name.startswith(KINDS)}
+    columns: dict[str, dict[str, float]] = {}
+    for name, value in row.items():
+        if name.startswith(KINDS):
+            kind, _, rest = name.partition("_")
+            columns.setdefault(kind, {})[rest] = value
+    return {kind: column | shared for kind, column in columns.items()}
 
 
 if __name__ == "__main__":
