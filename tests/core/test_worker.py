@@ -60,10 +60,10 @@ def test_it_runs_until_it_is_stopped(app: App) -> None:
 def test_no_error_ends_it(app: App, monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture) -> None:
     claim, failures = app.library.claim, [PoolTimeout("secret words"), ValueError("secret words")]
 
-    def failing(worker: str, *, embedder: str) -> object:
+    def failing(worker: str, *, embedder: str, document_id: str | None) -> object:
         if failures:
             raise failures.pop()
-        return claim(worker, embedder=embedder)
+        return claim(worker, embedder=embedder, document_id=document_id)
 
     monkeypatch.setattr(app.library, "claim", failing)
     monkeypatch.setattr("citewell.ingest.worker.PAUSE_S", 0.01)
