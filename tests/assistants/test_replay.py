@@ -65,6 +65,7 @@ def test_an_erased_version_is_told_and_the_rest_answers(answered: tuple[App, str
     assert found.erased == (Erased(iron.id, "Iron", 1),)
     assert found.notes == (
         "Version 1 of “Iron”, which the answer rested on, has been erased since.",
+        "Words of a document that was erased since were taken out of the record; they cannot be compared.",
         "1 of the 2 documents that were searched then are gone or filed anew.",
     )
     assert {change.kind for change in found.changes} == {"gone"}

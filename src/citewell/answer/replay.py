@@ -179,10 +179,10 @@ def _notes(
         yield UNFINISHED
     if not library["is_settled"]:
         yield NOT_SETTLED
-    if words.get("erased"):
-        yield TAKEN_OUT
     for one in erased:
         yield f"Version {one.version} of “{one.document}”, which the answer rested on, has been erased since."
+    if words.get("erased"):
+        yield TAKEN_OUT
     if then.is_narrowed:
         yield NARROWED
     elif then.is_embedded_anew(still):
