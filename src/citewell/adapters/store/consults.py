@@ -49,11 +49,11 @@ class SqlConsults:
                 raise NotFound(NO_SUCH_CONSULT)
             if row.state == SIGNED:
                 raise InputError(IS_SIGNED)
-            if row.length != after:
-                raise ChangedMeanwhile(CHANGED)
-            self._add(connection, consult_id, events, after=after)
             grown = {"state": state, "length": after + len(events), "changed_at": now()}
-            connection.execute(update(consults).where(consults.c.id == consult_id).values(**grown))
+            unchanged = (consults.c.id == consult_id) & (consults.c.length == after) & (consults.c.state != SIGNED)
+            if connection.execute(update(consults).where(unchanged).values(**grown)).rowcount == 0:
+                raise ChangedMeanwhile(CHANGED)  # the update locks the row, so that of two at once one comes here
+            self._add(connection, consult_id, events, after=after)
 
     def events(self, consult_id: str, asker: Asker) -> list[Happened]:
         """All that happened, in order."""
