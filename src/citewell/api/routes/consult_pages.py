@@ -20,7 +20,7 @@ from citewell.assistants.consult.summary import summary
 from citewell.assistants.consult.view import listed_json
 from citewell.errors import CitewellError, InputError
 from citewell.types import Asker
-from citewell.types.consult import CONFIDENCES, Category, Polarity
+from citewell.types.consult import CONFIDENCES, Category, Polarity, State
 from citewell.web.consult import HOLDS, STEP_WORDS, STEPS, grouped, plan_of
 
 router = APIRouter(prefix="/consult")
@@ -88,12 +88,14 @@ def _page(
     site: Site, visitor: Visitor, turn: Turn, *, problem: Problem | None = None, typed: str = "", place: str = ""
 ) -> Response:
     found = turn.consult
+    asked = turn.question is not None and found.messages[-1:] and found.messages[-1].text == turn.question.text
     return site.page(
         "consult.html",
         visitor,
         nav="consult",
         turn=turn,
         consult=found,
+        messages=found.messages[:-1] if asked and found.state is not State.SIGNED else found.messages,
         state=found.state.value,
         summary=summary(found),
         groups=grouped(found),
