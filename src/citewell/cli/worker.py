@@ -18,7 +18,9 @@ def worker(
         int | None, typer.Option(help="How many documents are read at once; unset: one a core.", min=1, max=256)
     ] = None,
     drain: Annotated[bool, typer.Option("--drain", help="Read what waits now, then leave.")] = False,
-    part: Annotated[str | None, typer.Option(hidden=True)] = None,
+    part: Annotated[
+        str | None, typer.Option(hidden=True, help="One process of a worker; it starts these itself.")
+    ] = None,
     home: Home = None,
     json: Json = False,
 ) -> None:
