@@ -68,7 +68,8 @@ bench: .venv/dev ## All benches; results in bench/results
 	$(BIN)/python bench/speed/guidelines.py --data $(SHARED) --json bench/results/guidelines.json
 	$(BIN)/python bench/speed/records.py --json bench/results/records.json
 	$(BIN)/python bench/speed/start.py --json bench/results/start.json
-	$(BIN)/python bench/speed/postgres.py --data $(SHARED)/scifact --json bench/results
+	$(BIN)/python bench/speed/postgres.py --json bench/results
+	$(BIN)/python bench/quality/postgres.py --data $(SHARED)/scifact --json bench/results/postgres-retrieval.json
 
 samples: .venv/dev ## Make the sample library anew
 	$(BIN)/python scripts/make_samples.py

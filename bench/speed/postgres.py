@@ -2,8 +2,7 @@
 
 `search` compares the index over a file with the index over PostgreSQL, its vectors in memory and in pgvector, with and
 without a tag that one document in a hundred carries. `tenants` measures one tenant's search while others are added.
-`retrieval` asks the questions of a folder in BEIR layout of both. A server is started from the test package unless
-`--url` names one; it must be empty.
+A server is started from the test package unless `--url` names an empty database.
 """
 
 from __future__ import annotations
@@ -27,7 +26,6 @@ sys.path[:0] = [str(Path(__file__).resolve().parents[2]), str(Path(__file__).res
 
 from tests.postgres import running_server  # noqa: E402
 
-from citewell.adapters.embedding.minilm import MiniLM  # noqa: E402
 from citewell.adapters.index.exact import ExactIndex  # noqa: E402
 from citewell.adapters.index.postgres import PostgresIndex  # noqa: E402
 from citewell.adapters.store import vectors  # noqa: E402
@@ -37,12 +35,9 @@ from citewell.adapters.store.rows import now  # noqa: E402
 from citewell.adapters.store.schema import document_tags, documents, generations, stamps  # noqa: E402
 from citewell.adapters.store.schema import library as facts  # noqa: E402
 from citewell.adapters.store.tenants import TenantShelf  # noqa: E402
-from citewell.answer.retrieve import Search  # noqa: E402
-from citewell.clinical import Lexicon  # noqa: E402
 from citewell.ingest.postings import pack  # noqa: E402
-from citewell.ports import Index, Stored, Vectors  # noqa: E402
+from citewell.ports import Index, Stored  # noqa: E402
 from citewell.types import Scope  # noqa: E402
-from quality import retrieval  # noqa: E402
 from speed.search import LIMIT, RECALL_AT, SyntheticShelf, _directions, _words  # noqa: E402
 
 ALL = Scope.owner("t0")
@@ -50,6 +45,11 @@ FEW = Scope("t0", frozenset({"few"}), None, None)
 IN_MEMORY, IN_DATABASE = 1 << 40, 0
 KINDS = ("embedded", "postgres", "pgvector")
 STEP = 400
+DOCUMENTS = 100
+"""Of each tenant."""
+SPACE = 1_000
+"""Between the numbers of one tenant's generations and the next one's."""
+NUMBER = f"generation + {SPACE} * n"
 
 
 def fill(library: SqlLibrary, rows: Iterable[tuple[str, str, Stored]]) -> None:
@@ -194,36 +194,56 @@ def _processor(indexes: dict[str, Index], shelf: SyntheticShelf, rounds: int, fo
 # ------------------------------------------------------------------------------------------------------------ tenants
 
 
-def measure_tenants(url: str, *, sizes: Sequence[int], rounds: int) -> list[dict[str, float]]:
+def measure_tenants(
+    url: str, *, sizes: Sequence[int], rounds: int, server_folder: Path | None
+) -> list[dict[str, float]]:
     """One tenant's search with more and more others beside it, a hundred documents each."""
     generator = np.random.default_rng(3)
-    packed = [pack(_words(generator)[:2]) for _ in range(100)]
+    packed = [pack(_words(generator)[:2]) for _ in range(DOCUMENTS)]
+    stored = [Stored(one + 1, _directions(2, generator), packed[one]) for one in range(DOCUMENTS)]
     rows = []
     with tempfile.TemporaryDirectory() as folder:
-        library, number = SqlLibrary(Path(folder), engine=open_postgres(url)), 0
+        library, before = SqlLibrary(Path(folder), engine=open_postgres(url)), 1
+        fill(library, [("t0", "public", one) for one in stored])
         for size in sizes:
-            fill(library, _tenants(number, size, packed, generator))
-            number = size
+            _multiply(library, before, size)
+            before = size
             of = partial(TenantShelf, library)
-            row: dict[str, float] = {"tenants": float(size), "documents": 100.0 * size}
+            row: dict[str, float] = {"tenants": float(size), "documents": float(DOCUMENTS * size)}
             for kind, memory in (("postgres", IN_MEMORY), ("pgvector", IN_DATABASE)):
-                row |= _one_tenant(partial(PostgresIndex, of, memory_bytes=memory), kind, size, rounds)
+                row |= _one_tenant(partial(PostgresIndex, of, memory_bytes=memory), kind, size, rounds, server_folder)
             rows.append(row)
             print(json.dumps(row), flush=True)
         library.close()
     return rows
 
 
-def _tenants(
-    first: int, last: int, packed: Sequence[bytes], generator: np.random.Generator
-) -> Iterator[tuple[str, str, Stored]]:
-    for tenant in range(first, last):
-        for document in range(100):
-            rows: Vectors = _directions(2, generator)
-            yield f"t{tenant}", "public", Stored(tenant * 100 + document + 1, rows, packed[document])
+def _multiply(library: SqlLibrary, first: int, last: int) -> None:
+    """Give the documents of the first tenant to others, inside the database."""
+    told = {
+        documents: {"id": "n || '-' || id", "lineage": "n || '-' || id", "tenant": "'t' || n", "generation": NUMBER},
+        generations: {"id": NUMBER.replace("generation", "id"), "document_id": "n || '-' || document_id"},
+        document_tags: {"document_id": "n || '-' || document_id"},
+        vectors.chunk_vectors: {"generation": NUMBER},
+        stamps: {"tenant": "'t' || n"},
+    }
+    own = {documents: "tenant = 't0'", stamps: "tenant = 't0'", document_tags: "document_id NOT LIKE '%%-%%'"}
+    with library.engine.connect().execution_options(writing=True) as connection, connection.begin():
+        for table, changed in told.items():
+            names = [column.name for column in table.columns]
+            values = ", ".join(changed.get(name, f'"{name}"') for name in names)
+            low = f"{'id' if table is generations else 'generation'} < {SPACE}"
+            connection.exec_driver_sql(
+                f"INSERT INTO {table.name} ({', '.join(f'{chr(34)}{name}{chr(34)}' for name in names)}) "
+                f"SELECT {values} FROM {table.name}, generate_series({first}, {last - 1}) n WHERE {own.get(table, low)}"
+            )
+    with library.engine.connect().execution_options(isolation_level="AUTOCOMMIT") as connection:
+        connection.exec_driver_sql("VACUUM ANALYZE")
 
 
-def _one_tenant(open_index: Callable[[], Index], kind: str, size: int, rounds: int) -> dict[str, float]:
+def _one_tenant(
+    open_index: Callable[[], Index], kind: str, size: int, rounds: int, folder: Path | None
+) -> dict[str, float]:
     """Cold: the first search of a tenant in a new process; warm: the same tenant again, others asked between."""
     generator, others = np.random.default_rng(9), random.Random(9)
     cold, warm, index = [], [], open_index()
@@ -239,57 +259,25 @@ def _one_tenant(open_index: Callable[[], Index], kind: str, size: int, rounds: i
     found = {}
     for name, times in (("cold", cold), ("warm", warm)):
         found |= {f"{kind}_{name}_p50_ms": float(np.median(times)), f"{kind}_{name}_p95_ms": _p95(times)}
-    return found
+    mine, theirs = time.process_time(), _server_cpu_ms(folder)
+    for _ in range(4 * rounds):
+        index.candidates(_directions(1, generator)[0], terms, scope=ALL, limit=LIMIT)
+    taken = 1000 * (time.process_time() - mine) + _server_cpu_ms(folder) - theirs
+    return found | {f"{kind}_warm_cpu_ms": taken / (4 * rounds)}
 
 
 def _p95(times: Sequence[float]) -> float:
     return float(np.percentile(times, 95))
 
 
-# ---------------------------------------------------------------------------------------------------------- retrieval
-
-
-def measure_retrieval(url: str, folder: Path, *, keep: int | None, scratch: Path) -> dict[str, dict[str, float]]:
-    """nDCG@10 of the product's search on a file, on PostgreSQL and on pgvector, embedded once."""
-    data = retrieval.read_data(folder)
-    if keep is not None:  # every judged document, and others up to so many
-        judged = {name for one in data.judgements.values() for name in one}
-        rest = random.Random(1).sample(sorted(data.corpus.keys() - judged), max(keep - len(judged), 0))
-        data = retrieval.Data(
-            {one: data.corpus[one] for one in (*sorted(judged), *rest)}, data.questions, data.judgements
-        )
-    scratch.mkdir(parents=True, exist_ok=True)
-    embedder = retrieval.Remembering(MiniLM(scratch), scratch)
-    found = {}
-    with tempfile.TemporaryDirectory() as home:
-        for kind, memory in (("embedded", None), ("postgres", IN_MEMORY), ("pgvector", IN_DATABASE)):
-            if kind != "pgvector":
-                engine = None if kind == "embedded" else open_postgres(url)
-                library = SqlLibrary(Path(home) / "library.sqlite", engine=engine)
-                names = retrieval.fill(library, data.corpus, embedder)
-                embedder.embed(list(data.questions.values()), progress=retrieval._tell)
-            of = partial(TenantShelf, library)
-            index: Index = ExactIndex(library) if memory is None else PostgresIndex(of, memory_bytes=memory)
-            ranked = retrieval.Rankings(Search(library, index, embedder, Lexicon.load()), names).of(data.questions)
-            found[kind] = {
-                view: retrieval._mean(retrieval.gain(ranked[view][one], data.judgements[one]) for one in data.questions)
-                for view in retrieval.VIEWS
-            } | {"documents": float(len(data.corpus)), "questions": float(len(data.questions))}
-            print(kind, found[kind], flush=True)
-    return found
-
-
 def main() -> None:
     """Measure, print, write JSON."""
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--url", help="an empty database to use instead of a server from the test package")
-    parser.add_argument("--only", choices=["search", "tenants", "retrieval"], help="one of the three")
+    parser.add_argument("--only", choices=["search", "tenants"], help="one of the two")
     parser.add_argument("--chunks", type=int, default=83_247)
     parser.add_argument("--rounds", type=int, default=30)
     parser.add_argument("--tenants", default="10,100,1000", help="how many, by commas")
-    parser.add_argument("--data", type=Path, help="a folder in BEIR layout")
-    parser.add_argument("--documents", type=int, help="with --data: only so many documents, all judged ones among them")
-    parser.add_argument("--scratch", type=Path, default=retrieval.SCRATCH, help="where vectors are kept")
     parser.add_argument("--json", type=Path, help="write the numbers to files in this folder")
     options = parser.parse_args()
 
@@ -310,10 +298,10 @@ def main() -> None:
             tell("search", by_kind(found))
         if options.only in (None, "tenants"):
             sizes = [int(size) for size in options.tenants.split(",")]
-            tell("tenants", {"rows": measure_tenants(database(), sizes=sizes, rounds=options.rounds)})
-        if options.data and options.only in (None, "retrieval"):
-            keep, scratch = options.documents, options.scratch
-            tell("retrieval", measure_retrieval(database(), options.data, keep=keep, scratch=scratch))
+            tell(
+                "tenants",
+                {"rows": measure_tenants(database(), sizes=sizes, rounds=options.rounds, server_folder=folder)},
+            )
 
 
 def by_kind(row: dict[str, float]) -> dict[str, dict[str, float]]:
