@@ -50,6 +50,8 @@ def test_a_step_that_lasts_longer_than_a_lease_keeps_its_document(app: App, monk
         assert renewed.acquire(timeout=60)
     assert app.library.release([]) == 0
     assert app.library.claim("another") is None
+    heard_of = app.library.status(app.scope_of_owner()).workers
+    assert [(beat.name, beat.is_silent) for beat in heard_of] == [(one.name, False)]
     slow.may_go_on.set()
     working.join()
     assert app.library.entry(queued.id, app.scope_of_owner()).state is State.COMPLETED

@@ -11,6 +11,7 @@ import time
 import uuid
 from collections.abc import Callable
 from contextlib import nullcontext, suppress
+from functools import partial
 
 from citewell.errors import EmbedderMismatch, TookTooLong
 from citewell.ingest.allowance import allowance, bounded_memory
@@ -179,7 +180,7 @@ class Worker:
         allowed = allowance(claim.size_bytes)
         too_long = TookTooLong(TOO_LONG.format(minutes=allowed.time_s / 60))
         heart = Heart(
-            renew=lambda: self._library.renew(claim.document_id, self.name),
+            renew=partial(self._goes_on, claim),
             time_s=allowed.time_s,
             hangs=self._hangs(claim, too_long) if self._is_alone else None,
         )
@@ -204,6 +205,12 @@ class Worker:
             log.info("document %s read: %d chunks", claim.document_id, len(reading.chunks))
             if claim.is_rework:
                 self._library.switch_when_whole(reading.embedder)
+
+    def _goes_on(self, claim: Claim) -> bool:
+        """Say that the reading goes on, and that this worker is there; whether the document is still its own."""
+        is_mine = self._library.renew(claim.document_id, self.name)
+        self._beat(None)
+        return is_mine
 
     def _hangs(self, claim: Claim, error: Exception) -> Callable[[], None]:
         """What to do about a document that does not even notice that its time is up: nothing but ending helps."""
