@@ -6,6 +6,7 @@ import re
 from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import cache
+from itertools import islice
 
 from citewell.answer.rank import CONTROLS, Controls
 from citewell.answer.retrieve import Search, retrieve_all
@@ -114,6 +115,13 @@ def _headings(hit: Hit) -> tuple[str, ...]:
     return (hit.document, *hit.section) if hit.document not in hit.section[:1] else hit.section
 
 
+def _first(passages: Sequence[Passage]) -> tuple[Passage, ...]:
+    """The first that tell what to do, then others, as many as are shown."""
+    telling = list(islice((one for one in passages if _tells(one.hit)), SHOWN))
+    others = [one for one in passages[:SHOWN] if one not in telling]
+    return (*telling, *others)[:SHOWN]
+
+
 def _tells(hit: Hit) -> bool:
     """Whether a passage tells what to do at all; a title page takes no place from one that does."""
     spans = hit.why.near or ((hit.start, hit.end, 0.0),)
@@ -139,6 +147,6 @@ def _fused(condition: str, named: Sequence[Hit], broad: Sequence[Hit], patient: 
             continue
         score = ranks[key] * (SPECIFIC if told.is_specific else 1.0)
         passages.append(Passage(hit, told, score, hit.relevance))
-    passages.sort(key=lambda one: (not _tells(one.hit), -one.score, one.hit.document_id, one.hit.chunk_index))
+    passages.sort(key=lambda one: (-one.score, one.hit.document_id, one.hit.chunk_index))
     left_out.sort(key=lambda pair: -pair[0])
-    return Gathered(condition, tuple(passages[:SHOWN]), tuple(one for _, one in left_out[:SHOWN]))
+    return Gathered(condition, _first(passages), tuple(one for _, one in left_out[:SHOWN]))
