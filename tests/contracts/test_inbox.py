@@ -118,7 +118,7 @@ def test_what_was_asked_is_read_in_parts_the_newest_first(office: Office) -> Non
 
 @pytest.mark.parametrize("cursor", ["", "nonsense", "0~yesterday~x", "2~2026-01-01T00:00:00~x", "0~2026-01-01~"])
 def test_a_place_in_the_list_that_is_none_is_refused(office: Office, cursor: str) -> None:
-    with pytest.raises(InputError, match="no such page"):
+    with pytest.raises(NotFound, match="no such page"):
         office.inbox.asked(ANN, after=cursor)
 
 

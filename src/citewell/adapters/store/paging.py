@@ -8,7 +8,7 @@ from typing import Any, TypeVar
 
 from sqlalchemy import ColumnElement, Row, and_, or_
 
-from citewell.errors import InputError
+from citewell.errors import NotFound
 from citewell.keeping import Page
 
 T = TypeVar("T")
@@ -44,7 +44,7 @@ def _read(cursor: str) -> tuple[bool, datetime, str]:
     try:
         made_at = datetime.fromisoformat(moment)
     except ValueError as error:
-        raise InputError(NO_SUCH_PAGE) from error
+        raise NotFound(NO_SUCH_PAGE) from error
     if rank not in ("0", "1") or not identifier or made_at.tzinfo is not None:
-        raise InputError(NO_SUCH_PAGE)
+        raise NotFound(NO_SUCH_PAGE)
     return rank == "1", made_at, identifier
