@@ -233,6 +233,8 @@ def test_an_empty_library_gives_no_advice_and_says_so(tmp_path: Path, embedder: 
 def signed(desk: ConsultDesk, asker: Asker) -> Turn:
     consult_id = ready(desk, asker, STORY, "Malaria", "Acute otitis media")
     desk.assess(consult_id, asker)
+    edited = desk.edit(consult_id, "1.1", "Give doxycycline 100 mg today.", asker).consult.edits[-1]
+    assert "the patient is pregnant" in str(edited["conflicts"])
     desk.edit(consult_id, "1.1", "Start treatment today.", asker, why="discussed")
     return desk.sign(consult_id, "Dr Ada", asker)
 

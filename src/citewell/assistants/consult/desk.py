@@ -10,6 +10,7 @@ from datetime import UTC, datetime, timedelta
 from typing import Any
 
 from citewell.assistants.consult.assess import Parts, assess
+from citewell.assistants.consult.conflicts import Held, conflicts
 from citewell.assistants.consult.differ import checked_differentials, weighed
 from citewell.assistants.consult.fold import fold
 from citewell.assistants.consult.hear import Reader, ask_next, hear
@@ -227,14 +228,17 @@ class ConsultDesk:
         return self._turn(self._append(before, [("drafted", {"plan": json.loads(json.dumps(asdict(plan)))})], asker))
 
     def edit(self, consult_id: str, statement_id: str, text: str, asker: Asker, *, why: str = "") -> Turn:
-        """Change a statement of the draft in the clinician's own words; what it was stays beside it."""
+        """Change a statement of the draft in the clinician's own words; what speaks against them is told beside it."""
         consult = self._open(consult_id, asker)
         if consult.state is not State.DRAFT:
             raise InputError(f"Only a draft can be edited; this consult is {consult.state.value}.")
         was = text_now(consult, statement_id)
         if was is None:
             raise NotFound(NO_STATEMENT)
-        body = {"statement": statement_id, "was": was, "text": " ".join(text.split()), "why": why}
+        now = " ".join(text.split())
+        against = conflicts(now, Held(patient_of(consult), consult.findings, self.lexicon()))
+        told = [asdict(one) for one in against]
+        body = {"statement": statement_id, "was": was, "text": now, "why": why, "conflicts": told}
         return self._turn(self._append(consult, [("edited", body)], asker))
 
     def sign(self, consult_id: str, name: str, asker: Asker) -> Turn:

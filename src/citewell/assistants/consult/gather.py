@@ -6,7 +6,6 @@ import re
 from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import cache
-from itertools import islice
 
 from citewell.answer.rank import CONTROLS, Controls
 from citewell.answer.retrieve import Search, retrieve_all
@@ -21,10 +20,18 @@ FETCHED = 50
 """Passages that each query brings, so that the order is made among many."""
 SHOWN = 5
 MIN_RELEVANCE = 0.50
-"""On the calibrated scale and before anything is added: nothing lifts a passage over it."""
-RANK_CONSTANT = 60
+"""On the calibrated scale, of the condition alone and before anything is added: a document none of whose passages
+reaches it is no guideline on the condition. Which of its passages comes first is another question."""
+RANK_CONSTANT = 10
 """Of reciprocal rank fusion."""
-SPECIFIC = 1.6
+NAMED, BROAD, TOLD = 0.1, 1.0, 1.0
+"""What the three queries count: the condition, the condition with the findings, the findings. In a guideline that is
+all about the condition its name tells its passages little apart; the patient does."""
+BESIDE = 0.6
+"""What a passage counts that introduces or argues, beside those that tell what to do."""
+RECOMMENDING = 1.3
+"""What a passage counts under a heading that calls it a recommendation."""
+SPECIFIC = 1.2
 """What a passage counts that is for a group this patient belongs to: the pregnancy section before the general one."""
 MAX_FINDINGS = 8
 WIDE = Controls(min_cosine=CONTROLS.min_cosine, per_document=FETCHED, candidates_per_hit=1, min_candidates=FETCHED)
@@ -64,8 +71,10 @@ def gather(
         [hit for hit in one.hits if may_advise(hit.section)]
         for one in retrieve_all(asked, scope=scope, search=search, limit=FETCHED, controls=WIDE)
     ]
-    gathered = [_fused(condition, found[2 * at], found[2 * at + 1], patient) for at, condition in enumerate(conditions)]
     alone = found[-1] if told else []
+    gathered = [
+        _fused(condition, (found[2 * at], found[2 * at + 1], alone), patient) for at, condition in enumerate(conditions)
+    ]
     return gathered, tuple(hit for hit in alone if fit(_headings(hit), "", patient).applies)
 
 
@@ -116,8 +125,8 @@ def _headings(hit: Hit) -> tuple[str, ...]:
 
 
 def _first(passages: Sequence[Passage]) -> tuple[Passage, ...]:
-    """The first that tell what to do, then others, as many as are shown."""
-    telling = list(islice((one for one in passages if _tells(one.hit)), SHOWN))
+    """Of a few more than are shown, first those that tell what to do, then others."""
+    telling = [one for one in passages[: SHOWN + 2] if _tells(one.hit)][:SHOWN]
     others = [one for one in passages[:SHOWN] if one not in telling]
     return (*telling, *others)[:SHOWN]
 
@@ -128,25 +137,37 @@ def _tells(hit: Hit) -> bool:
     return any(is_telling(hit.text[max(start - hit.start, 0) : end - hit.start]) for start, end, _ in spans)
 
 
-def _fused(condition: str, named: Sequence[Hit], broad: Sequence[Hit], patient: Patient) -> Gathered:
-    """One order of two; relevance is that of the condition alone, where it found the passage."""
+def _fused(condition: str, found: tuple[list[Hit], list[Hit], list[Hit]], patient: Patient) -> Gathered:
+    """One order of three, within the documents that are about the condition."""
+    about = {hit.document_id: hit.relevance for hit in reversed(found[0]) if hit.relevance >= MIN_RELEVANCE}
     ranks: dict[tuple[str, int], float] = {}
     hits: dict[tuple[str, int], Hit] = {}
-    for found in (broad, named):
-        for rank, hit in enumerate(found, 1):
+    for weight, ordered in zip((NAMED, BROAD, TOLD), found, strict=True):
+        for rank, hit in enumerate((hit for hit in ordered if hit.document_id in about), 1):
             key = (hit.document_id, hit.chunk_index)
-            ranks[key] = ranks.get(key, 0.0) + 1 / (RANK_CONSTANT + rank)
-            hits[key] = hit
+            ranks[key] = ranks.get(key, 0.0) + weight / (RANK_CONSTANT + rank)
+            hits.setdefault(key, hit)
     passages, left_out = [], []
     for key, hit in hits.items():
         told = fit(_headings(hit), "", patient)
-        if hit.relevance < MIN_RELEVANCE:
-            continue
         if not told.applies:
             left_out.append((ranks[key], LeftOut(hit.document, hit.section, "; ".join(told.reasons))))
             continue
-        score = ranks[key] * (SPECIFIC if told.is_specific else 1.0)
-        passages.append(Passage(hit, told, score, hit.relevance))
+        score = ranks[key] * _worth(hit.section) * (SPECIFIC if told.is_specific else 1.0)
+        passages.append(Passage(hit, told, score, about[hit.document_id]))
     passages.sort(key=lambda one: (-one.score, one.hit.document_id, one.hit.chunk_index))
     left_out.sort(key=lambda pair: -pair[0])
     return Gathered(condition, _first(passages), tuple(one for _, one in left_out[:SHOWN]))
+
+
+def _worth(section: Sequence[str]) -> float:
+    """How much the headings over a passage promise that it tells what to do."""
+    titles = [_NUMBER.sub("", title).strip(" .:").lower() for title in section]
+    if not titles or any(_beside().fullmatch(title) for title in titles):
+        return BESIDE
+    return RECOMMENDING if any(title.startswith("recommendation") for title in titles) else 1.0
+
+
+@cache
+def _beside() -> re.Pattern[str]:
+    return re.compile("|".join(row[0] for row in rows("beside_advice.tsv")), re.IGNORECASE)

@@ -122,6 +122,8 @@ def _statement_lines(consult: Consult, number: int, one: Mapping[str, Any], *, h
     yield f"   {label} {mark}{now}"
     if now != one["text"]:
         yield f"       edited by the clinician; the source says: {one['text']}"
+        edit: Mapping[str, Any] = [told for told in consult.edits if told["statement"] == label][-1]
+        yield from (f"       ! {told['text']} ({told['source']})" for told in edit["conflicts"])
     graded = ", ".join(
         part
         for part in (
