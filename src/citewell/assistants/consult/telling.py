@@ -8,6 +8,8 @@ from functools import cache
 from citewell.assistants.consult.doses import has_dose
 from citewell.assistants.consult.tables import rows
 
+MAX_CHARACTERS = 600
+"""A longer sentence is a chart or a table that was read as one, and nobody would read it in a plan."""
 MIN_WORDS = 4
 """Fewer words are a heading or a scrap of a table."""
 MIN_LETTERS = 0.45
@@ -29,7 +31,10 @@ def _warns() -> re.Pattern[str]:
 def is_telling(text: str) -> bool:
     """Whether a sentence tells what to do, in words."""
     letters = sum(char.isalpha() for char in text)
-    is_prose = len(text.split()) >= MIN_WORDS and letters >= MIN_LETTERS * len(text) and not text.endswith("?")
+    is_whole = len(text) <= MAX_CHARACTERS and not text[:1].islower()
+    is_prose = (
+        is_whole and len(text.split()) >= MIN_WORDS and letters >= MIN_LETTERS * len(text) and not text.endswith("?")
+    )
     return is_prose and (_telling().search(text) is not None or has_dose(text))
 
 
