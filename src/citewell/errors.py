@@ -13,7 +13,6 @@ CitewellError
 ├── ChangedMeanwhile         somebody else changed it since it was read
 ├── SignInRefused            a sign-in provider's word was not enough
 ├── EmbedderMismatch         vectors of two embedders would be mixed
-├── EditConflict             somebody else changed it meanwhile
 ├── TookTooLong              work went on for longer than its size allows
 ├── LibraryError             the library cannot be read or written
 │   ├── LibraryBusy          another process holds the write lock
@@ -96,10 +95,6 @@ class ChangedMeanwhile(CitewellError):
 
 class EmbedderMismatch(CitewellError):
     """Vectors of two embedders would be mixed."""
-
-
-class EditConflict(CitewellError):
-    """Somebody else changed the same thing meanwhile; nothing was changed."""
 
 
 class TookTooLong(CitewellError):

@@ -102,7 +102,7 @@ def test_two_operators_who_edit_one_document_notice_each_other(owner: httpx.Clie
         owner.post(f"{base}/withdraw", json={"revision": seen}),
         owner.post(f"{base}/reingest", json={"revision": seen}),
     ):
-        assert (answer.status_code, answer.json()["kind"]) == (409, "EditConflict")
+        assert (answer.status_code, answer.json()["kind"]) == (409, "ChangedMeanwhile")
         assert "load it again" in answer.json()["detail"]
     now = owner.get(base).json()
     assert (now["tags"], now["state"], now["rework"]) == (["iron"], "completed", None)

@@ -14,7 +14,7 @@ from hypothesis import HealthCheck, Phase, given, settings
 from schemathesis import Case, GenerationMode
 from schemathesis.python import asgi
 from schemathesis.schemas import BaseSchema
-from schemathesis.specs.openapi.checks import negative_data_rejection
+from schemathesis.specs.openapi.checks import negative_data_rejection, positive_data_acceptance
 
 from citewell.api.app import API, create_app
 from citewell.bootstrap import build
@@ -29,6 +29,9 @@ pytestmark = pytest.mark.slow
 
 # In an address, one word is a list of one: that `tag` was made something else than a list cannot be seen there.
 UNTELLABLE = {"/api/v1/search": [negative_data_rejection]}
+
+# Which bytes are a copy of a vault no schema can say.
+UNSAYABLE = {"/api/v1/vaults/restore": [positive_data_acceptance]}
 
 # Derandomised: the same cases every time. `make thorough` takes ten times as many.
 BOUNDED = settings(
@@ -80,7 +83,7 @@ def test_a_route_answers_as_the_schema_says(
     @given(case=operation.as_strategy(generation_mode=GenerationMode.POSITIVE))
     @BOUNDED
     def allowed(case: Case) -> None:
-        case.call_and_validate(session=client, headers=HEADERS)
+        case.call_and_validate(session=client, headers=HEADERS, excluded_checks=UNSAYABLE.get(path, []))
 
     allowed()
 

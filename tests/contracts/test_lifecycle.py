@@ -14,7 +14,7 @@ from citewell.adapters.store import queue, rows
 from citewell.adapters.store.library import SqlLibrary
 from citewell.adapters.store.schema import documents
 from citewell.adapters.store.schema import library as facts
-from citewell.errors import EditConflict, EmbedderMismatch, InputError, LibraryBusy, NotFound
+from citewell.errors import ChangedMeanwhile, EmbedderMismatch, InputError, LibraryBusy, NotFound
 from citewell.ingest.library import add, unwatched
 from citewell.ingest.read import Reader
 from citewell.ingest.retries import RETRIES
@@ -127,7 +127,7 @@ def test_two_people_who_edit_one_document_notice_each_other(
         lambda: library.withdraw(opened.id, OWNER, by="bob", revision=opened.revision),
         lambda: library.erase(opened.id, OWNER, by="bob", revision=opened.revision),
     ):
-        with pytest.raises(EditConflict, match="load it again"):
+        with pytest.raises(ChangedMeanwhile, match="load it again"):
             edit()
     entry = library.entry(opened.id, OWNER)
     assert (entry.tags, entry.state, entry.revision) == (("pain",), State.COMPLETED, opened.revision + 1)

@@ -34,7 +34,6 @@ STATUS: dict[type[Exception], HTTPStatus] = {
     errors.SignInRefused: HTTPStatus.UNAUTHORIZED,
     errors.ChangedMeanwhile: HTTPStatus.CONFLICT,
     errors.EmbedderMismatch: HTTPStatus.CONFLICT,
-    errors.EditConflict: HTTPStatus.CONFLICT,
     errors.LibraryError: HTTPStatus.INTERNAL_SERVER_ERROR,
     errors.LibraryBusy: HTTPStatus.SERVICE_UNAVAILABLE,
     errors.LibraryUnreachable: HTTPStatus.SERVICE_UNAVAILABLE,

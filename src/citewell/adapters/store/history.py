@@ -9,7 +9,7 @@ from sqlalchemy import Connection, Row, insert, update
 
 from citewell.adapters.store.clock import clock
 from citewell.adapters.store.schema import document_history, documents
-from citewell.errors import EditConflict, InputError
+from citewell.errors import ChangedMeanwhile, InputError
 from citewell.types import State
 from citewell.types.lifecycle import Change, is_step
 
@@ -53,7 +53,7 @@ def move(
 def refuse_stale(row: Row[Any], revision: int | None) -> None:
     """Refuse an edit of a document that somebody else has edited meanwhile."""
     if revision is not None and row.revision != revision:
-        raise EditConflict(CHANGED_MEANWHILE.format(now=row.revision, yours=revision))
+        raise ChangedMeanwhile(CHANGED_MEANWHILE.format(now=row.revision, yours=revision))
 
 
 def change_of(row: Row[Any]) -> Change:

@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+import re
 from dataclasses import asdict
 from datetime import date
 from typing import Annotated, Any
 
 from fastapi import APIRouter, Depends, Query
+from pydantic import BeforeValidator
 
 from citewell.adapters.store.catalogue import Order, Sorting, Wanted
 from citewell.api.admin import acted, chunking, edited
@@ -29,6 +31,15 @@ from citewell.api.site import Here
 from citewell.api.visitor import Editor, Governor
 from citewell.types import State
 
+
+def _iso(said: str) -> str:
+    """A day as it is written; a number would be taken for seconds since 1970."""
+    if not re.fullmatch(r"\d{4}-\d{2}-\d{2}", said):
+        raise ValueError("a day is written as 2025-03-12")
+    return said
+
+
+Day = Annotated[date, BeforeValidator(_iso)]
 router = APIRouter(prefix="/api/v1/admin")
 
 Slug = Annotated[str | None, Query(max_length=64, pattern=SLUG)]
@@ -125,8 +136,8 @@ def audit(
     words: Text = "",
     user: Annotated[str, Query(max_length=255)] = "",
     assistant: Annotated[str, Query(max_length=16)] = "",
-    since: date | None = None,
-    until: date | None = None,
+    since: Day | None = None,
+    until: Day | None = None,
     before: Annotated[int | None, Query(ge=1)] = None,
 ) -> dict[str, Any]:
     """Answers on record by words of the question or the answer, person, assistant and day, the newest first."""
