@@ -7,7 +7,7 @@ PORT ?= 8477
 SHARED ?= ../shared/data
 export PIP_DISABLE_PIP_VERSION_CHECK = 1
 
-.PHONY: help run test test-postgres check format lint types contracts fast thorough faults bench samples vocabulary screenshot system audit docs clean
+.PHONY: help run test test-postgres check format lint types contracts fast thorough faults faults-workers faults-many bench samples vocabulary screenshot system audit docs clean
 
 help: ## Say what each target does
 	@grep -hE '^[a-z-]+:.*##' $(MAKEFILE_LIST) | awk -F ':.*## ' '{printf "  %-14s %s\n", $$1, $$2}'
@@ -60,6 +60,7 @@ bench: .venv/dev ## All benches; results in bench/results
 	$(BIN)/python bench/quality/verify.py --data $(SHARED)/scifact --json bench/results/verify.json
 	$(BIN)/python bench/quality/alterations.py --data $(SHARED) --json bench/results/alterations.json
 	$(BIN)/python bench/quality/injection.py --data $(SHARED)/injection --json bench/results/injection.json
+	$(BIN)/python bench/quality/consult.py --data $(SHARED) --json bench/results/consult.json
 	$(BIN)/python bench/speed/embed.py --data $(SHARED)/scifact --json bench/results/embed.json
 	$(BIN)/python bench/speed/ingest.py --data $(SHARED)/scifact --json bench/results/ingest.json
 	$(BIN)/python bench/speed/search.py --json bench/results/search.json
