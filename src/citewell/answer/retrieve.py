@@ -36,8 +36,6 @@ MAX_WORDINGS = 2
 """In how many other wordings a question is embedded."""
 OTHER_WEIGHT = 0.7
 """What another wording counts beside the words that were typed."""
-
-"""What another wording counts beside the words that were typed."""
 MIN_CANDIDATES = 100
 NO_SENTENCES: tuple[Near, ...] = ((0, 0, 0.0),)
 
