@@ -42,11 +42,17 @@ def test_a_backup_taken_while_documents_come_in_is_whole_and_answers_the_same(ap
 
 def test_a_damaged_backup_or_a_home_that_is_taken_changes_nothing(app: App, tmp_path: Path) -> None:
     app.add_source(text(1))
+    app.ask("How often is fever measured?")  # makes the key
     back_up(app, tmp_path / "copy")
     with pytest.raises(InputError, match="not empty"):
         back_up(app, tmp_path / "copy")
     with pytest.raises(InputError, match="holds a library already"):
         restore(tmp_path / "copy", app.settings.home)
+    (tmp_path / "keyed").mkdir()
+    (tmp_path / "keyed" / "seal.key").write_bytes(b"of another library")
+    with pytest.raises(InputError, match=r"another seal\.key"):
+        restore(tmp_path / "copy", tmp_path / "keyed")
+    assert [path.name for path in (tmp_path / "keyed").iterdir()] == ["seal.key"]
     library = tmp_path / "copy" / "library.sqlite"
     whole = library.read_bytes()
     library.write_bytes(whole[:-1] + bytes([whole[-1] ^ 1]))

@@ -76,12 +76,14 @@ def restore(folder: Path, home: Path) -> int:
         files: dict[str, str] = told["files"]
     except (OSError, ValueError, KeyError) as error:
         raise InputError(f"{folder} holds no backup: {MANIFEST} is missing or damaged.") from error
-    if (home / LIBRARY_FILE).exists() and (home / LIBRARY_FILE).stat().st_size:
+    if (home / LIBRARY_FILE).exists():
         raise InputError(f"{home} holds a library already. Name an empty folder with --home, or move that one away.")
     for name, digest in files.items():
         path = folder / name
         if Path(name).is_absolute() or ".." in Path(name).parts or not path.is_file() or _digest(path) != digest:
             raise DamagedFile(f"{name} of the backup is missing or was changed. Nothing was put back.")
+    if taken := [name for name in files if (home / name).exists() and _digest(home / name) != files[name]]:
+        raise InputError(f"{home} holds another {taken[0]} already. Name an empty folder with --home.")
     make_home(home)
     # The library last: a home without one is no library yet, however far this came.
     for name in sorted(files, key=lambda one: one == LIBRARY_FILE):
