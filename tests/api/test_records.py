@@ -299,11 +299,12 @@ def test_nobody_but_the_owner_knows_of_any_vault(app: App, client: httpx.Client,
 
 
 def test_every_page_says_where_words_are_sent_and_nothing_where_they_stay(
-    client: httpx.Client, vault: str, app: App, monkeypatch: pytest.MonkeyPatch
+    client: TestClient, vault: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
+    record = client.app.state.safe.vaults.profile(vault).app  # type: ignore[attr-defined]
     pages = [f"/records/{vault}{part}" for part in ("", "/facts", "/labs", "/timeline", "/documents", "/settings")]
     assert [page for page in pages if "are sent to" in client.get(page).text] == []
-    monkeypatch.setattr(app, "settings", app.settings.model_copy(update={"model": "openai:gpt"}))
+    monkeypatch.setattr(record, "settings", record.settings.model_copy(update={"model": "openai:gpt"}))
     assert [page for page in pages if "are sent to openai:gpt." not in client.get(page).text] == []
 
 

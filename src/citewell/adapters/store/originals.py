@@ -20,7 +20,7 @@ def key_of(tenant: str, content_hash: str) -> str:
     """Where a file lies in a store outside: no name of a tenant or file is told there.
 
     >>> key_of("clinic", "ab" * 32)[:24]
-    '7b79b3bc4a30b2d2/ab/abab'
+    'bbfeb74a4b4216df/ab/abab'
     """
     return f"{hashlib.sha256(tenant.encode()).hexdigest()[:16]}/{content_hash[:2]}/{content_hash}"
 

@@ -7,13 +7,13 @@ from dataclasses import dataclass
 from http import HTTPStatus
 from typing import Annotated, Any
 
-from fastapi import APIRouter, Form, Query, Request, Response
+from fastapi import APIRouter, Depends, Form, Query, Request, Response
 from fastapi.responses import RedirectResponse
 
 from citewell.adapters.store.catalogue import Order, Sorting, Wanted
 from citewell.api.admin import Action, Outcome, acted, chosen, chunking, edited
 from citewell.api.errors import Problem, problem_of
-from citewell.api.requests import require_our_form
+from citewell.api.requests import our_form, require_our_form
 from citewell.api.routes.library_pages import ACCEPTED
 from citewell.api.site import Here, Site
 from citewell.api.upload import MAX_FILES
@@ -126,18 +126,15 @@ def confirm(site: Here, visitor: Editor, action: Action, ids: Ids = None) -> Res
     return site.page("admin_confirm.html", visitor, nav="admin", entries=entries, action=action, words=WORDS[action])
 
 
-@router.post("/documents/actions")
+@router.post("/documents/actions", dependencies=[Depends(our_form)])
 def act(
     *,
-    request: Request,
     site: Here,
     visitor: Editor,
     action: Annotated[Action, Form()],
     ids: Annotated[list[str] | None, Form(alias="id")] = None,
-    csrf: Csrf = "",
 ) -> Response:
     """Do it, and say what became of each."""
-    require_our_form(request, csrf)
     outcomes = acted(site, visitor, action, ids or [])
     return _list(site, visitor, Wanted(), Sorting(), asked={}, outcomes=outcomes, done=WORDS[action].done)
 
