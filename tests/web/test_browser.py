@@ -275,7 +275,7 @@ def test_what_is_not_found_says_what_to_do(served: Any, visit: Any) -> None:
 def test_a_document_page_shows_its_facts_and_opens_its_passages(served: Any, visit: Any) -> None:
     page = visit(served)
     go_to_library(page)
-    page.click(f"tr:has-text('{LEAFLET}') .title > a")
+    follow(page, f"tr:has-text('{LEAFLET}') .title > a")
     expect(page.locator(".facts")).to_contain_text(LEAFLET)
     page.locator(".hit .opens").nth(2).click()
     expect(page.locator("#source .text .passage").first).to_be_in_viewport()
