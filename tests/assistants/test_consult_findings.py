@@ -252,3 +252,17 @@ def test_the_tables_are_whole() -> None:
     assert len(rules()) >= 25
     assert all(len(row) == 6 for row in rows("red_flags.tsv"))
     assert all(len(row) == 5 for name in ("questions.tsv", "cautions.tsv", "interactions.tsv") for row in rows(name))
+
+
+@pytest.mark.parametrize(
+    ("said", "holds"),
+    [
+        ("I have coughed blood for three weeks.", Polarity.PRESENT),
+        ("He coughed up some blood yesterday.", Polarity.PRESENT),
+        ("I have never coughed blood.", Polarity.ABSENT),
+        ("My father coughed blood.", Polarity.FAMILY),
+    ],
+)
+def test_coughing_blood_is_heard_in_any_of_its_wordings(said: str, holds: Polarity) -> None:
+    (found,) = [one for one in extract(Heard(said, 1), lexicon=LEXICON).findings if one.name == "Hemoptysis"]
+    assert found.polarity is holds
