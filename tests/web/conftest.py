@@ -8,11 +8,12 @@ import time
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass, field
+from functools import wraps
 from pathlib import Path
 from typing import Any
 
 import pytest
-from playwright.sync_api import Browser, BrowserContext, Page, Playwright, sync_playwright
+from playwright.sync_api import Browser, BrowserContext, Locator, Page, Playwright, sync_playwright
 
 import citewell
 from citewell.api.serve import bind, server
@@ -95,6 +96,38 @@ class Watched:
 
 
 Opening = Callable[..., Page]
+ACTIONS = (
+    "click",
+    "dblclick",
+    "fill",
+    "press",
+    "check",
+    "uncheck",
+    "select_option",
+    "set_input_files",
+    "hover",
+    "focus",
+)
+
+
+@pytest.fixture(scope="session", autouse=True)
+def settled() -> Iterator[None]:
+    """Nobody acts on half a page: every action waits until its page is whole and its scripts have run."""
+
+    def waiting(action: Callable[..., Any]) -> Callable[..., Any]:
+        @wraps(action)
+        def acts(self: Page | Locator, *given: Any, **options: Any) -> Any:
+            (self if isinstance(self, Page) else self.page).wait_for_load_state("load")
+            return action(self, *given, **options)
+
+        return acts
+
+    with pytest.MonkeyPatch.context() as patch:
+        for kind in (Page, Locator):
+            for name in ACTIONS:
+                if hasattr(kind, name):
+                    patch.setattr(kind, name, waiting(getattr(kind, name)))
+        yield
 
 
 @pytest.fixture
