@@ -32,7 +32,7 @@ def libraries_in_postgres(request: pytest.FixtureRequest) -> Iterator[None]:
         return opened(settings)
 
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr("citewell.bootstrap.app.make_library", make_library)
+        patch.setattr("citewell.bootstrap.assembly.make_library", make_library)
         yield
 
 

@@ -22,7 +22,7 @@ class Embedder(Hashes):
 
 def choose(monkeypatch: pytest.MonkeyPatch, name: str) -> None:
     """Set the embedder of all commands that follow."""
-    monkeypatch.setattr("citewell.bootstrap.app.make_embedder", lambda _settings: Embedder(name))
+    monkeypatch.setattr("citewell.bootstrap.assembly.make_embedder", lambda _settings: Embedder(name))
 
 
 def test_a_document_is_read_withdrawn_brought_back_and_erased(
@@ -82,7 +82,7 @@ def test_another_embedder_takes_over_when_every_document_has_its_vectors(
             Stopping.left -= 1
             return super().embed(texts)
 
-    monkeypatch.setattr("citewell.bootstrap.app.make_embedder", lambda _settings: Stopping("second"))
+    monkeypatch.setattr("citewell.bootstrap.assembly.make_embedder", lambda _settings: Stopping("second"))
     assert shell("evidence", "reingest")[0] == 130
     choose(monkeypatch, "first")
     assert shell.json("search", "iron")["hits"], "the old vectors answer until the end"

@@ -7,7 +7,7 @@ from pathlib import Path
 
 from pydantic import SecretStr
 
-import citewell.bootstrap.app
+import citewell.bootstrap.assembly
 from citewell.api.serve import bind, run
 from citewell.bootstrap import build
 from citewell.bootstrap.workers import run_part
@@ -20,7 +20,7 @@ PROCESSES = 2
 
 def main(part: str, home: str, broker: str, port: int) -> None:
     """Do one part until killed."""
-    citewell.bootstrap.app.make_embedder = lambda _settings: Hashes()  # type: ignore[attr-defined,assignment]
+    citewell.bootstrap.assembly.make_embedder = lambda _settings: Hashes()  # type: ignore[attr-defined,assignment]
     settings = Settings(home=Path(home), broker_url=SecretStr(broker) if broker else None)
     with build(settings) as app:
         if part == "web":

@@ -1,0 +1,190 @@
+"""What an open library is made of, each part loaded when it is first needed."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from functools import cached_property
+from types import TracebackType
+from typing import TYPE_CHECKING, Self
+
+from citewell.adapters.store.library import SqlLibrary
+from citewell.bootstrap.parts import make_embedder, make_library, make_writer
+from citewell.bootstrap.workers import make_blobs, make_queue
+from citewell.config import Settings
+from citewell.types import Check, Span
+
+if TYPE_CHECKING:
+    from citewell.adapters.embedding.remembered import Likeness
+    from citewell.adapters.entailment.onnx import OnnxEntailment
+    from citewell.adapters.index.exact import ExactIndex
+    from citewell.adapters.index.postgres import PostgresIndex
+    from citewell.adapters.index.qdrant import QdrantIndex
+    from citewell.adapters.store.catalogue import SqlCatalogue
+    from citewell.adapters.store.journeys import SqlJourneys
+    from citewell.adapters.store.people import SqlPeople
+    from citewell.answer.desk import Desk
+    from citewell.answer.retrieve import Search
+    from citewell.assistants.knowledge import Knowledge
+    from citewell.bootstrap.guidelines import GuidelineShelf
+    from citewell.clinical import Lexicon
+    from citewell.ingest.read import Reader
+    from citewell.ingest.worker import Worker
+    from citewell.ports import Embedder, Writer
+    from citewell.ports.queue import Queue
+
+
+class Assembly:
+    """The parts of an open library. Each is loaded when first needed."""
+
+    def __init__(self, settings: Settings, library: SqlLibrary | None = None) -> None:
+        self.settings = settings
+        self.library = library or make_library(settings)
+        if library is None:
+            self.library.blobs = make_blobs(settings)
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        self.close()
+
+    def close(self) -> None:
+        """Stop the worker and give back connections and files."""
+        if "worker" in self.__dict__:
+            self.worker.stop()
+        self.stop_writing()
+        self.library.close()
+
+    def stop_writing(self) -> None:
+        """Break off the answers that are being written; the next question gets a writer of its own."""
+        writer: Writer | None = self.__dict__.pop("writer", None)
+        self.__dict__.pop("knowledge", None)
+        if writer is not None:
+            writer.close()
+
+    @cached_property
+    def embedder(self) -> Embedder:
+        """What the settings ask for."""
+        return make_embedder(self.settings)
+
+    @cached_property
+    def lexicon(self) -> Lexicon:
+        """The clinical words."""
+        from citewell.clinical import Lexicon
+
+        return Lexicon.load()
+
+    @cached_property
+    def index(self) -> ExactIndex | PostgresIndex | QdrantIndex:
+        """What finds passages."""
+        from citewell.bootstrap.index import make_index
+
+        return make_index(self.library, self.settings)
+
+    @cached_property
+    def reader(self) -> Reader:
+        """What reads files."""
+        from citewell.adapters.embedding.tokenizer import WordPiece
+        from citewell.adapters.parsers import all_parsers
+        from citewell.ingest.read import Reader
+
+        return Reader(all_parsers(), WordPiece.load(), self.embedder, self.settings.limits)
+
+    @cached_property
+    def worker(self) -> Worker:
+        """What works through the queue; start it yourself."""
+        from citewell.ingest.worker import Worker
+
+        return Worker(self.library, self.reader)
+
+    @cached_property
+    def queue(self) -> Queue:
+        """What wakes whoever reads the queue."""
+        return make_queue(self.settings, lambda: self.worker)
+
+    @cached_property
+    def _likeness(self) -> Likeness:
+        from citewell.adapters.embedding.remembered import Likeness
+
+        return Likeness(self.embedder, self.library.sentence_vectors)
+
+    @cached_property
+    def _search(self) -> Search:
+        from citewell.answer.retrieve import Search
+
+        return Search(self.library, self.index, self.embedder, self.lexicon)
+
+    @cached_property
+    def people(self) -> SqlPeople:
+        """Users, and who owns which tag."""
+        from citewell.adapters.store.people import SqlPeople
+
+        return SqlPeople(self.library.engine, self.library.path)
+
+    @cached_property
+    def catalogue(self) -> SqlCatalogue:
+        """The documents as those who keep them look at them."""
+        from citewell.adapters.store.catalogue import SqlCatalogue
+
+        return SqlCatalogue(self.library.engine, self.library.path)
+
+    @cached_property
+    def journeys(self) -> SqlJourneys:
+        """The care journeys that documents are filed under."""
+        from citewell.adapters.store.journeys import SqlJourneys
+
+        return SqlJourneys(self.library.engine, self.library.path)
+
+    @cached_property
+    def writer(self) -> Writer:
+        """Who writes answers: verbatim sentences, or the model in the settings."""
+        return make_writer(self.settings, self.lexicon)
+
+    @cached_property
+    def entailment(self) -> OnnxEntailment | None:
+        """The local entailment model, where the settings name one."""
+        from citewell.bootstrap.parts import make_entailment
+
+        return make_entailment(self.settings)
+
+    @cached_property
+    def knowledge(self) -> Knowledge:
+        """The assistant for a tenant's documents."""
+        from citewell.answer.finish import Policy
+        from citewell.answer.verify_score import calibrated
+        from citewell.assistants.knowledge import Knowledge, Limits
+
+        chosen = self.settings
+        return Knowledge(
+            search=self._search,
+            writer=self.writer,
+            verify=self.verify_sentence,
+            calibrate=lambda claims, _context: calibrated([claim.check for claim in claims]),
+            owners=self.people,
+            admin_email=chosen.admin_email,
+            policy=Policy(threshold=chosen.confidence_threshold),
+            limits=Limits(chosen.context_chunks, chosen.max_context_tokens, chosen.max_history_tokens),
+            entailment=None if self.entailment is None else self.entailment.name,
+        )
+
+    @cached_property
+    def guidelines(self) -> GuidelineShelf:
+        """The guidelines, and the assistant that holds patients against them."""
+        from citewell.bootstrap.guidelines import GuidelineShelf
+
+        return GuidelineShelf(self.settings, self.library, reader=lambda: self.reader, desk=lambda: self.desk)
+
+    @cached_property
+    def desk(self) -> Desk:
+        """Where questions are asked, kept and passed on."""
+        from citewell.bootstrap.desk import make_desk
+
+        return make_desk(self.library, lambda: self.knowledge)
+
+    def verify_sentence(self, sentence: str, spans: Sequence[Span]) -> Check:
+        """Hold one sentence against the words that it cites."""
+        from citewell.answer.verify import verify
+
+        return verify(sentence, spans, lexicon=self.lexicon, similarity=self._likeness, entailment=self.entailment)
