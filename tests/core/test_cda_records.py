@@ -2,8 +2,11 @@
 
 from __future__ import annotations
 
+import sys
 from collections import Counter
+from collections.abc import Callable
 from pathlib import Path
+from types import FrameType
 
 import pytest
 
@@ -14,7 +17,7 @@ from citewell.bootstrap.records import Record
 from citewell.errors import DamagedFile
 from citewell.ports.records import Change
 from citewell.types import Limits, Source
-from citewell.types.facts import Allergy, DiagnosisStatus, Fact, Flag, LabResult, Medication, Via
+from citewell.types.facts import Allergy, DiagnosisStatus, Fact, Flag, LabResult, Medication, Severity, Via
 from citewell.types.facts_line import line_of
 
 ALLERGY = """
@@ -86,6 +89,80 @@ def test_one_id_for_two_entries_loses_neither() -> None:
     found = told(allergy(), allergy(name="Latex"), allergy())
     assert [fact.allergen for fact in found.facts if isinstance(fact, Allergy)] == ["Penicillin", "Latex"]
     assert told(allergy(), allergy(name="Latex")).facts == found.facts  # the ids are the same every time
+
+
+RESULT = """
+<entry><observation><templateId root="2.16.840.1.113883.10.20.22.4.2"/><id root="1.2.3" extension="{id}"/>
+ <code code="2345-7" displayName="Glucose"/><text><reference value="#{reference}"/></text>
+ <effectiveTime value="20190401"/><value value="{id}" unit="mg/dL"/></observation></entry>
+"""
+
+
+def results(count: int, *, refer_to: str) -> Source:
+    """Many results, each referring to its own row or all of them to the whole list."""
+    rows = "".join(f'<item ID="row{number}">Glucose {number} mg/dL on 1 April 2019</item>' for number in range(count))
+    entries = [RESULT.format(id=number, reference=refer_to.format(number)) for number in range(count)]
+    source = document(*entries, rows=rows)
+    return Source(source.data.replace(b"<text><list>", b'<text ID="all"><list>'), source.name)
+
+
+def concern(count: int) -> Source:
+    """One concern that holds many allergies."""
+    inner = "".join(
+        allergy(name=f"Substance {number}", number=number).partition("<entryRelationship>")[2].partition("</act>")[0]
+        for number in range(count)
+    ).replace("</entryRelationship>", "</entryRelationship><entryRelationship>")
+    act = f'<entry><act><templateId root="2.16.840.1.113883.10.20.22.4.30"/><entryRelationship>{inner}'
+    return document(f"{act}</entryRelationship></act></entry>")
+
+
+def calls_of_reading(source: Source, facts: int) -> int:
+    """How many functions are called to read a document with so many facts."""
+    calls = 0
+
+    def count(_frame: FrameType, event: str, _argument: object) -> None:
+        nonlocal calls
+        calls += event in ("call", "c_call")
+
+    before = sys.getprofile()
+    sys.setprofile(count)
+    try:
+        found = read_cda(source, Limits())
+    finally:
+        sys.setprofile(before)
+    assert len(found.facts) == facts
+    return calls
+
+
+@pytest.mark.parametrize(
+    "made",
+    [lambda count: results(count, refer_to="row{}"), lambda count: results(count, refer_to="all"), concern],
+    ids=["each result refers to its row", "every result refers to the whole list", "one concern holds all allergies"],
+)
+def test_the_work_for_one_entry_does_not_grow_with_their_number(made: Callable[[int], Source]) -> None:
+    few, many = made(100), made(400)
+    calls_of_reading(few, 100)  # what is made once for a process is made now
+    assert calls_of_reading(many, 400) < 5 * calls_of_reading(few, 100)
+
+
+def test_a_reference_to_a_whole_table_names_nothing() -> None:
+    entry = RESULT.replace(' displayName="Glucose"/>', '><originalText><reference value="#all"/></originalText></code>')
+    rows = "".join(f"<item>Glucose {number} mg/dL on 1 April 2019</item>" for number in range(100))
+    source = document(entry.format(id=1, reference="all"), rows=rows)
+    found = read_cda(Source(source.data.replace(b"<text><list>", b'<text ID="all"><list>'), "a.xml"), Limits())
+    assert (found.facts, found.left_out) == ((), 1)
+
+
+def test_the_severity_of_one_allergy_is_not_that_of_its_neighbour_in_one_concern() -> None:
+    severity = """<entryRelationship><observation><templateId root="2.16.840.1.113883.10.20.22.4.8"/>
+    <value code="24484000"/></observation></entryRelationship></observation>"""
+    first, second = allergy(), allergy(name="Latex", number=2).replace("</observation>", severity, 1)
+    joined = first.partition("</act>")[0] + "<entryRelationship>" + second.partition("<entryRelationship>")[2]
+    found = told(joined)
+    assert {one.allergen: one.severity for one in found.facts if isinstance(one, Allergy)} == {
+        "Penicillin": None,
+        "Latex": Severity.SEVERE,
+    }
 
 
 def test_real_documents_have_the_facts_of_their_entries(shared_data: Path) -> None:

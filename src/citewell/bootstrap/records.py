@@ -18,7 +18,8 @@ from citewell.bootstrap.home import read_source
 from citewell.bootstrap.record_models import asked
 from citewell.errors import DamagedFile, InputError, NotFound
 from citewell.ingest.library import Added, check_embedder, unwatched
-from citewell.ingest.parse import safe_name
+from citewell.ingest.parse import checked, safe_name
+from citewell.ingest.read import Step
 from citewell.ingest.sniff import CDA, FHIR, sniff
 from citewell.ports.records import Change, Choices, Paper, PaperKind
 from citewell.types import OWNER_ID, Entry, Filing, Scope, Source, State
@@ -30,7 +31,6 @@ if TYPE_CHECKING:
     from citewell.assistants.records.alerts import Alert
     from citewell.assistants.records.propose import Proposed
     from citewell.bootstrap.app import App
-    from citewell.ingest.read import Step
 
 REPORTABLE = (Symptom.kind, Medication.kind, Allergy.kind)
 SUBJECT = "self"
@@ -123,6 +123,7 @@ class Record:
         """The same of bytes in memory: document and facts in one transaction, or nothing."""
         source = _readable(Source(source.data, safe_name(source.name)))
         watch = partial(self._awake, watch)
+        watch(Step("reading"))
         told = self._told(source)
         if told is None:
             return Imported(self._app.add_source(source, filing=Filing(subject=SUBJECT), watch=watch), Change())
@@ -134,7 +135,8 @@ class Record:
             change = self.facts.put(told.read_from(entry.id), scope=self.scope)
             return Imported(Added(entry, was_there=True), change, told.left_out)
         check_embedder(library, self._app.embedder.fingerprint)
-        reading = self._app.reader.read(source, chunking=None, watch=watch)
+        document = checked(told.document, source.name, self._app.settings.limits)
+        reading = self._app.reader.embedded(document, chunking=None, watch=watch)
         with writing(library.engine, library.path) as connection:
             entry = library.add_within(connection, source, reading, filing=Filing(subject=SUBJECT), scope=self.scope)
             change = self.facts.put_within(connection, told.read_from(entry.id), self.scope)

@@ -45,7 +45,7 @@ def parse(source: Source, *, parsers: Mapping[str, Parser], limits: Limits) -> D
         raise DamagedFile(
             "The file could not be read: it is damaged or unusually built. Open it, save it again, and add that copy."
         ) from error
-    return _checked(document, source.name, limits)
+    return checked(document, source.name, limits)
 
 
 def safe_name(name: str) -> str:
@@ -66,8 +66,8 @@ def safe_name(name: str) -> str:
     return name or "document"
 
 
-def _checked(document: Document, name: str, limits: Limits) -> Document:
-    """The document, if its parts agree with each other."""
+def checked(document: Document, name: str, limits: Limits) -> Document:
+    """A document that a parser made, if it is within the limits and its parts agree with each other."""
     if not document.text.strip() or not document.blocks:
         raise EmptyFile("The file holds no text that can be read. If it is a scan, add it as PDF with the OCR extra.")
     if len(document.text) > limits.max_characters:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator
 from datetime import datetime
 
-from citewell.adapters.parsers.flow import child_named, children_named, descendants_named
+from citewell.adapters.parsers.flow import child_named, children_named, descendants_named, local_name
 from citewell.adapters.records.cda_values import (
     Element,
     amount,
@@ -97,8 +97,7 @@ def _allergy(one: Element, _now: datetime) -> Fact | None:
     if name is None:
         return None
     reactions = [name_of(child_named(held, "value")) for held in templated(one, "9")]
-    # The severity of the allergy itself comes before that of one reaction.
-    codes = [code_of(child_named(held, "value")) or "" for held in templated(_outer(one), "8")]
+    codes = [code_of(child_named(held, "value")) or "" for held in _severities(one)]
     known = [SEVERITIES[held] for held in codes if held in SEVERITIES]
     return Allergy(
         id=_id(one),
@@ -111,6 +110,16 @@ def _allergy(one: Element, _now: datetime) -> Fact | None:
         since=since,
         is_active=not has_ended and _concern(one) != "completed",
     )
+
+
+def _severities(one: Element) -> Iterator[Element]:
+    """Of the allergy and its reactions, and of what follows it in its concern, up to the next allergy there."""
+    yield from templated(one, "8")
+    outer = one.getparent()
+    for beside in outer.itersiblings() if outer is not None and local_name(outer) == "entryRelationship" else ():
+        if next(templated(beside, ALLERGY), None) is not None:
+            return
+        yield from templated(beside, "8")
 
 
 def _medication(one: Element, now: datetime) -> Fact | None:

@@ -16,6 +16,8 @@ from citewell.types.facts import Moment
 
 TEMPLATE = "2.16.840.1.113883.10.20.22.4."
 Element = etree._Element
+MAX_REFERRED_CHARACTERS = 2_000
+"""A reference to more than this points at a whole table or section: it says nothing of the entry that holds it."""
 _TIME = re.compile(r"(\d{4})(\d\d)?(\d\d)?(?:(\d\d)(\d\d)(\d\d)?(?:\.\d+)?([+-]\d{4}))?")
 
 
@@ -141,22 +143,48 @@ def referred_text(element: Element) -> str | None:
 
 
 def _referred(reference: Element | None) -> str | None:
-    """The words of the narrative under the id that a reference names."""
+    """The words of the narrative under the id that a reference names; a whole table is not the words of one entry."""
     name = (attribute(reference, "value") or "").removeprefix("#")
     if reference is None or not name:
         return None
-    found = _named(reference.getroottree().getroot()).get(name)
-    return None if found is None else " ".join(" ".join(str(text) for text in found.itertext()).split()) or None
+    return _named(reference.getroottree().getroot()).words(name)
+
+
+class _Named:
+    """The elements of one document that have an id, and their words; each is read once, however many refer to it."""
+
+    def __init__(self, root: Element) -> None:
+        self._elements: dict[str, Element] = {}
+        for one in root.iterdescendants():
+            if (name := one.get("ID")) is not None:
+                self._elements.setdefault(name, one)  # the first one where an id is used again
+        self._words: dict[str, str | None] = {}
+
+    def words(self, name: str) -> str | None:
+        """What stands under an id, on one line; nothing where that is too much to be said of one thing."""
+        if name not in self._words:
+            found = self._elements.get(name)
+            said = "" if found is None else _said_within(found, MAX_REFERRED_CHARACTERS)
+            self._words[name] = said or None
+        return self._words[name]
+
+
+def _said_within(element: Element, limit: int) -> str:
+    """The words of an element on one line; none where they are more than so many characters."""
+    words: list[str] = []
+    length = 0
+    for text in element.itertext():
+        found = str(text).split()
+        words += found
+        length += sum(map(len, found)) + len(found)
+        if length > limit:
+            return ""
+    return " ".join(words)
 
 
 @lru_cache(maxsize=1)
-def _named(root: Element) -> dict[str, Element]:
-    """Every element of the document that has an id; the first one where an id is used again."""
-    found: dict[str, Element] = {}
-    for one in root.iterdescendants():
-        if (name := one.get("ID")) is not None:
-            found.setdefault(name, one)
-    return found
+def _named(root: Element) -> _Named:
+    return _Named(root)
 
 
 def forget() -> None:
