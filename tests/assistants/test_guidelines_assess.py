@@ -9,6 +9,8 @@ from typing import Any
 import pytest
 
 from citewell.assistants.guidelines.assess import assess, assessment_json
+from citewell.assistants.guidelines.evaluate import evaluate
+from citewell.assistants.guidelines.evaluate_finding import Record
 from citewell.assistants.guidelines.guideline import Guideline
 from citewell.assistants.guidelines.patient import Patient, patient_from, patients_from_json
 from citewell.assistants.guidelines.roster import find_patient, read_patients
@@ -82,6 +84,73 @@ def test_a_record_that_contradicts_itself_is_unknown(ng12: Guideline) -> None:
     patient = patient_from({"age": 50, "symptoms": ["unexplained haemoptysis", "no haemoptysis"]})
     found = assess(patient, [ng12])
     assert "1.1.1" not in {one.rule.id for one in found.matched}
+
+
+DOUBTFUL = [
+    "?haemoptysis",
+    "? haemoptysis",
+    "haemoptysis?",
+    "haemoptysis ?",
+    "query haemoptysis",
+    "rule out haemoptysis",
+    "r/o haemoptysis",
+    "suspected haemoptysis",
+    "possible haemoptysis",
+    "haemoptysis suspected",
+    "haemoptysis cannot be excluded",
+    "unsure whether haemoptysis",
+    "cough ?haemoptysis",
+    "cough and ?haemoptysis, no fever",
+    "may have coughed up blood",
+]
+
+
+@pytest.mark.parametrize("text", DOUBTFUL)
+def test_what_is_only_suspected_is_neither_present_nor_absent_and_is_asked_about(text: str, ng12: Guideline) -> None:
+    found = assessment_json(assess(patient_from({"age": 50, "symptoms": [text]}), [ng12]))
+    assert "1.1.1" not in {one["rule"] for one in found["matched"]}
+    (near,) = (one for one in found["near_misses"] if one["rule"] == "1.1.1")
+    assert near["state"] == "unknown"
+    (asked,) = (one for one in found["unknowns"] if "haemoptysis" in one["condition"])
+    assert (asked["kind"], asked["rules"]) == ("ask", ["NG12 1.1.1"])
+    assert asked["ask"].startswith("The record leaves it in doubt (“")
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "haemoptysis ?cause",
+        "haemoptysis, ?TB",
+        "haemoptysis ?infection",
+        "rule out infection, haemoptysis",
+        "worried about cancer. Haemoptysis",
+        "suspected pneumonia but haemoptysis",
+    ],
+)
+def test_doubt_about_one_thing_is_none_about_another(text: str, ng12: Guideline) -> None:
+    found = assess(patient_from({"age": 50, "symptoms": [text]}), [ng12])
+    assert "1.1.1" in {one.rule.id for one in found.matched}
+
+
+@pytest.mark.parametrize(
+    ("text", "state"), [("UTI excluded", "met"), ("UTI ruled out", "met"), ("?UTI", "unknown"), ("UTI", "not met")]
+)
+def test_what_must_be_absent_is_ruled_out_in_doubt_or_there(text: str, state: str, ng12: Guideline) -> None:
+    patient = patient_from({"age": 60, "symptoms": ["visible haematuria", text]})
+    criteria = ng12.by_id["1.6.4"].criteria
+    assert criteria is not None
+    judged = evaluate(criteria, Record(patient), ng12).judged
+    assert state in {one.state.value for one in judged if "without urinary tract infection" in one.text}
+
+
+def test_a_doubtful_exposure_is_unknown(ng12: Guideline) -> None:
+    told = {"age": 45, "symptoms": ["unexplained cough"]}
+    smoked, doubtful = (
+        assess(patient_from({**told, "smoking_history": one}), [ng12]) for one in ("ex-smoker", "?ex-smoker")
+    )
+    assert "1.1.2" in {one.rule.id for one in smoked.matched}
+    assert "1.1.2" not in {one.rule.id for one in doubtful.matched}
+    assert "Has the patient ever smoked?" in {one["ask"] for one in assessment_json(doubtful)["unknowns"]}
 
 
 def test_orders_in_a_symptom_change_nothing(ng12: Guideline) -> None:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import gc
 from collections.abc import Sequence
 from contextlib import suppress
 from dataclasses import replace
@@ -46,6 +47,7 @@ class Guidelines:
             found = replace(read(self.library.opened(entry.id, scope)[1]), entry=entry)
             assess(NOBODY, [found])  # so that the first patient does not wait for patterns to be compiled
             self._read[entry.id] = found
+            gc.collect()  # what reading leaves behind is cleared away here, and not while a patient waits
         return self._read[entry.id]
 
     def chosen(self, scope: Scope, only: Sequence[str] = ()) -> tuple[Guideline, ...]:

@@ -162,7 +162,8 @@ def _citation(one: Applied) -> dict[str, Any]:
 def _unknowns(found: Assessment) -> Iterator[dict[str, Any]]:
     """What to confirm of the matches, then what to ask of the near ones, each question once."""
     asked: dict[str, dict[str, Any]] = {}
-    for kind, group in (("confirm", found.matched), ("ask", found.near)):
+    open_ = [one for one in found.near if one.outcome.state is State.UNKNOWN]  # where an answer would change the result
+    for kind, group in (("confirm", found.matched), ("ask", open_)):
         for one in group:
             for judged in one.outcome.judged if kind == "confirm" else one.outcome.missing:
                 if judged.ask is None or judged.state not in (State.ASSUMED, State.UNKNOWN):

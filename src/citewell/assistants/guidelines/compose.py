@@ -18,18 +18,21 @@ Place = tuple[int, int]
 
 
 @cache
-def _parts() -> tuple[tuple[str, tuple[tuple[tuple[str, ...], ...], ...]], ...]:
-    """Each finding with, for each part, the folded words that stand for it."""
-    return tuple(
-        (name, tuple(tuple(tuple(map(fold, words.split())) for words in part.split("|")) for part in parts))
-        for name, *parts in rows("compositions.tsv")
-    )
+def _parts() -> tuple[tuple[str, int], ...]:
+    """Each finding and how many parts it has."""
+    return tuple((name, len(parts)) for name, *parts in rows("compositions.tsv"))
 
 
 @cache
-def _openings() -> frozenset[str]:
-    """The first words of everything that stands for a part: a text without any puts nothing together."""
-    return frozenset(words[0] for _, parts in _parts() for part in parts for words in part)
+def _openings() -> Mapping[str, tuple[tuple[int, int, tuple[str, ...]], ...]]:
+    """For each word that may open what stands for a part: which finding's, which part, and all its folded words."""
+    found: dict[str, list[tuple[int, int, tuple[str, ...]]]] = {}
+    for finding, (_, *parts) in enumerate(rows("compositions.tsv")):
+        for part, others in enumerate(parts):
+            for one in others.split("|"):
+                words = tuple(map(fold, one.split()))
+                found.setdefault(words[0], []).append((finding, part, words))
+    return {word: tuple(ways) for word, ways in found.items()}
 
 
 def composed(words: Sequence[tuple[str, Place]]) -> Iterator[tuple[str, tuple[Place, ...]]]:
@@ -41,20 +44,16 @@ def composed(words: Sequence[tuple[str, Place]]) -> Iterator[tuple[str, tuple[Pl
     [('neck lump', ((0, 4), (23, 27)))]
     """
     folded = [fold(word) for word, _ in words]
-    places: dict[str, list[int]] = {}
+    places: dict[int, dict[int, set[int]]] = {}
     for at, word in enumerate(folded):
-        if word in _openings():
-            places.setdefault(word, []).append(at)
-    for name, parts in _parts() if places else ():
-        found = [sorted({at for one in part for at in _found(one, folded, places)}) for part in parts]
+        for finding, part, wanted in _openings().get(word, ()):
+            if len(wanted) == 1 or tuple(folded[at : at + len(wanted)]) == wanted:
+                places.setdefault(finding, {}).setdefault(part, set()).add(at)
+    for finding in sorted(places):
+        name, count = _parts()[finding]
+        found = [sorted(places[finding].get(part, ())) for part in range(count)]
         if all(found) and (best := _nearest(found)) is not None:
             yield name, tuple(words[at][1] for at in best)
-
-
-def _found(wanted: tuple[str, ...], folded: list[str], places: Mapping[str, list[int]]) -> Iterator[int]:
-    for at in places.get(wanted[0], ()):
-        if len(wanted) == 1 or tuple(folded[at : at + len(wanted)]) == wanted:
-            yield at
 
 
 def _nearest(found: Sequence[Sequence[int]]) -> tuple[int, ...] | None:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
-from functools import cache
+from functools import cache, lru_cache
 from typing import assert_never
 
 from citewell.assistants.guidelines.criteria import (
@@ -23,7 +23,8 @@ from citewell.assistants.guidelines.criteria import (
     Threshold,
     described,
 )
-from citewell.assistants.guidelines.evaluate_finding import Record, judge_absence, judge_finding
+from citewell.assistants.guidelines.doubts import doubts
+from citewell.assistants.guidelines.evaluate_finding import Record, judge_absence, judge_finding, judge_silence
 from citewell.assistants.guidelines.evaluate_tests import judge_threshold
 from citewell.assistants.guidelines.guideline import Guideline
 from citewell.assistants.guidelines.state import Judged, State
@@ -52,8 +53,16 @@ def evaluate(tree: Criteria, record: Record, guideline: Guideline, *, seen: froz
             return _any([evaluate(part, record, guideline, seen=seen) for part in parts], count)
         case Meets(rules=rules):
             return _meets(tree, rules, record, guideline, seen)
+        case Finding() if record.is_silent_on(tree):
+            return _silence(tree.phrase, tree.detail)
         case _:
             return _leaf(_judge(tree, record))
+
+
+@lru_cache(maxsize=5_000)
+def _silence(phrase: str, detail: str | None) -> Outcome:
+    """What most findings come to: nothing is on record."""
+    return _leaf([judge_silence(phrase, detail)])
 
 
 def _leaf(judged: Sequence[Judged]) -> Outcome:
@@ -82,13 +91,18 @@ def _any(parts: Sequence[Outcome], count: int) -> Outcome:
     """The state that the best `count` parts share; the missing are those of the nearest parts."""
     best = sorted(parts, key=lambda part: ORDER[part.state], reverse=True)
     state = best[count - 1].state if len(best) >= count else State.NOT_MET
-    near = sorted(parts, key=lambda part: (bool(part.missing), not part.is_relevant, len(part.missing)))[:count]
+    near = sorted(parts, key=_farness)[:count]
     missing = _lacking(near, parts)
     shown = [part for part in parts if part.state in (State.MET, State.ASSUMED)] or list(near)
     if state in (State.NOT_MET, State.UNKNOWN):
         shown = [part for part in parts if part.is_relevant] or list(near)
     judged = tuple(dict.fromkeys(one for part in shown for one in part.judged))
     return Outcome(state, judged, missing, any(part.is_relevant for part in (near if count == 1 else parts)))
+
+
+def _farness(part: Outcome) -> tuple[bool, bool, bool, int]:
+    """How far a part is from being met: what is unknown may be so already, what is not met is not."""
+    return bool(part.missing), not part.is_relevant, part.state is State.NOT_MET, len(part.missing)
 
 
 def _lacking(near: Sequence[Outcome], parts: Sequence[Outcome]) -> tuple[Judged, ...]:
@@ -191,17 +205,24 @@ def _judge_exposure(condition: Exposure, record: Record) -> Judged:
     patient = record.patient
     field = patient.smoking if condition.name == "smoking" else None
     for words in (*([field] if field else []), *patient.exposures, *(one.text for one in patient.complaints)):
-        if PASSIVE.search(words):
+        if PASSIVE.search(words) or _is_doubted(stating, words):
             continue
         if denying.search(words):
             return Judged(condition.text, State.NOT_MET, words)
         if stating.search(words):
             return Judged(condition.text, State.MET, words)
-    if field and not PASSIVE.search(field) and (field_denying.search(field) or field_stating.search(field)):
+    is_told = field and not PASSIVE.search(field) and not _is_doubted(field_stating, field)
+    if field and is_told and (field_denying.search(field) or field_stating.search(field)):
         is_denied = field_denying.search(field) is not None
         return Judged(condition.text, State.NOT_MET if is_denied else State.MET, field)
     question = "Has the patient ever smoked?" if condition.name == "smoking" else f"Was the patient {condition.text}?"
     return Judged(condition.text, State.UNKNOWN, None, ask=question)
+
+
+def _is_doubted(stating: re.Pattern[str], words: str) -> bool:
+    """Whether what states an exposure is left in doubt: “?ex-smoker”."""
+    found = stating.search(words)
+    return found is not None and any(start <= found.start() < end for start, end in doubts(words))
 
 
 PASSIVE = re.compile(r"\bpassive\b|\bunknown\b|\bnot recorded\b|\bnot known\b", re.IGNORECASE)

@@ -37,6 +37,24 @@ class Record:
         """Everything that any clause denies."""
         return frozenset(name for one in self.said for name in one.denied)
 
+    @cached_property
+    def doubted(self) -> frozenset[str]:
+        """Everything that any clause leaves in doubt."""
+        return frozenset(name for one in self.said for name in one.doubted)
+
+    @cached_property
+    def spoken_of(self) -> frozenset[str]:
+        """Everything that any clause states, denies or leaves in doubt."""
+        return self.names | self.denied | self.doubted
+
+    def is_silent_on(self, finding: Finding) -> bool:
+        """Whether nothing on record speaks of a finding or of anything broader, and no result could show it."""
+        wanted = units(finding.phrase)
+        if holds(wanted, self.spoken_of) or (self.patient.tests and is_test(finding.phrase)):
+            return False
+        wider = _wider(finding.phrase)
+        return not wider or not holds(wider, self.names)
+
     def stating(self, wanted: frozenset[Unit]) -> list[Said]:
         """The clauses that speak of all this."""
         return [one for one in self.said if holds(wanted, one.names)] if holds(wanted, self.names) else []
@@ -44,6 +62,29 @@ class Record:
     def denying(self, wanted: frozenset[Unit]) -> list[Said]:
         """The clauses that deny all this."""
         return [one for one in self.said if holds(wanted, one.denied)] if holds(wanted, self.denied) else []
+
+    def doubting(self, wanted: frozenset[Unit]) -> Said | None:
+        """The first clause that leaves all this in doubt, itself or with what it states."""
+        if not holds(wanted, self.spoken_of):
+            return None
+        clauses = (one for one in self.said if one.doubted)
+        return next(
+            (
+                one
+                for one in clauses
+                if holds(wanted, one.doubted | one.names) and any(unit & one.doubted for unit in wanted)
+            ),
+            None,
+        )
+
+
+@lru_cache(maxsize=5_000)
+def judge_silence(phrase: str, detail: str | None) -> Judged:
+    """A finding of which the record says nothing: absent, or unknown where only a test can show it."""
+    if not is_test(phrase):
+        return Judged(phrase, State.NOT_MET, None)
+    whole = f"{phrase} {detail}" if detail else phrase
+    return Judged(whole, State.UNKNOWN, None, ask=f"Is there a result: {whole}?")
 
 
 def judge_finding(finding: Finding, record: Record) -> list[Judged]:
@@ -65,6 +106,9 @@ def judge_finding(finding: Finding, record: Record) -> list[Judged]:
 
 
 def _not_given(finding: Finding, denied: Sequence[Said], record: Record) -> Judged:
+    if (maybe := record.doubting(units(finding.phrase))) is not None:
+        ask = f"The record leaves it in doubt (“{maybe.text}”): is there {finding.phrase}?"
+        return Judged(finding.phrase, State.UNKNOWN, maybe.text, ask=ask, is_clinical=True)
     if denied:
         return Judged(finding.phrase, State.NOT_MET, denied[0].text)
     if (tested := judge_by_test(finding.phrase, record.patient)) is not None:
@@ -74,9 +118,7 @@ def _not_given(finding: Finding, denied: Sequence[Said], record: Record) -> Judg
             if holds(wider, one.exact):
                 ask = f"The record says “{one.text}”: is it {finding.phrase}?"
                 return Judged(finding.phrase, State.UNKNOWN, one.text, ask=ask, is_clinical=True)
-    if is_test(finding.phrase):
-        return Judged(_whole(finding), State.UNKNOWN, None, ask=f"Is there a result: {_whole(finding)}?")
-    return Judged(finding.phrase, State.NOT_MET, None)
+    return judge_silence(finding.phrase, finding.detail)
 
 
 @lru_cache(maxsize=5_000)
@@ -85,10 +127,6 @@ def _wider(phrase: str) -> frozenset[Unit]:
     wanted = units(phrase)
     wider = frozenset(unit | broader(unit) for unit in wanted)
     return frozenset() if wider == wanted else wider
-
-
-def _whole(finding: Finding) -> str:
-    return f"{finding.phrase} {finding.detail}" if finding.detail else finding.phrase
 
 
 def _judge_quality(quality: Quality, finding: Finding, given: Sequence[Said]) -> Judged:
@@ -146,6 +184,8 @@ def judge_absence(absence: Absence, record: Record) -> Judged:
     wanted = units(absence.phrase)
     if present := record.stating(wanted):
         return Judged(absence.text, State.NOT_MET, present[0].text)
+    if (maybe := record.doubting(wanted)) is not None:
+        return Judged(absence.text, State.UNKNOWN, maybe.text, ask=f"Has {absence.phrase} been ruled out?")
     if denied := record.denying(wanted):
         return Judged(absence.text, State.MET, denied[0].text)
     return Judged(absence.text, State.ASSUMED, None, ask=f"Has {absence.phrase} been ruled out?")

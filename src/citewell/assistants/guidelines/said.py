@@ -9,6 +9,7 @@ from itertools import pairwise
 
 from citewell.answer.negation import Denial, denials
 from citewell.assistants.guidelines.compose import Place, composed
+from citewell.assistants.guidelines.doubts import doubts
 from citewell.assistants.guidelines.match import Unit, broader, concept_ids, mentions, names, placed
 from citewell.assistants.guidelines.tables import rows
 from citewell.words import word_spans
@@ -27,6 +28,8 @@ class Said:
     exact: frozenset[str]
     """What it speaks of, as it is said."""
     denied: frozenset[str]
+    doubted: frozenset[str]
+    """What may be so or not: “?haematuria”."""
     stated: frozenset[str]
     """Qualities that it states, “persistent”."""
     refuted: frozenset[str]
@@ -94,6 +97,12 @@ def qualities() -> dict[str, tuple[str, re.Pattern[str] | None, re.Pattern[str] 
     return {name: (kind, _words(stating), _words(denying)) for name, kind, stating, denying in rows("qualities.tsv")}
 
 
+@cache
+def _any_quality() -> re.Pattern[str]:
+    """Whatever states or denies a quality: most clauses have none."""
+    return re.compile("|".join(one.pattern for _, *both in qualities().values() for one in both if one), re.IGNORECASE)
+
+
 def _words(alternatives: str) -> re.Pattern[str] | None:
     ordered = sorted(alternatives.split("|"), key=len, reverse=True)
     return (
@@ -112,20 +121,18 @@ def said(text: str, *, given_days: float | None = None) -> list[Said]:
     text = _spelled(" ".join(re.sub(r"[()]", " ", text).split()))
     days: float | None = duration_days(text)
     others = _of_others(text)
-    hedged = cue("hedge").search(text)
+    hedged = [_to_sentence_end(text, match.end()) for match in cue("hedge").finditer(text)]
     found = []
-    denied_at = _denials(text)
+    scopes = Scopes(_denials(text), doubts(text))
     bounds = [0, *(match.start() for match in _CLAUSE.finditer(text)), len(text)]
     days = days if days is not None else given_days
-    whole = _clause(text, 0, len(text), denied_at, days, is_part=False)
     for start, end in pairwise(bounds):
         clause = text[start:end]
-        is_own = not any(low < end and start < high for low, high in others)
-        is_stated = hedged is None or hedged.end() > end
-        if clause.strip() and is_own and is_stated and not cue("past").search(_HISTORY.sub("", clause)):
-            found.append(_clause(text, start, end, denied_at, days))
+        is_own = not any(low < end and start < high for low, high in [*others, *hedged])
+        if clause.strip() and is_own and not cue("past").search(_HISTORY.sub("", clause)):
+            found.append(_clause(text, start, end, scopes, days))
     if len(found) == len(bounds) - 1 > 1:
-        found.append(whole)  # “pain in the chest and the arm”: the parts belong together
+        found.append(_clause(text, 0, len(text), scopes, days, is_part=False))  # “pain in the chest and the arm”
     return found
 
 
@@ -147,19 +154,28 @@ def _of_others(text: str) -> list[tuple[int, int]]:
     for match in cue("family").finditer(text):
         tells = cue("informant").match(text, match.end()) or cue("told by").search(text[: match.start()].rstrip())
         if tells is None:
-            stop = _SENTENCE.search(text, match.end())
-            found.append((_clause_start(text, match.start()), stop.start() if stop else len(text)))
+            found.append((_clause_start(text, match.start()), _to_sentence_end(text, match.end())[1]))
     return found
+
+
+def _to_sentence_end(text: str, at: int) -> Place:
+    stop = _SENTENCE.search(text, at)
+    return at, stop.start() if stop else len(text)
 
 
 _SENTENCE = re.compile(r"[;.](?=\s|$)|\bbut\b", re.IGNORECASE)
 _HISTORY = re.compile(r"\b(?:day|week|month|year)s?['’]? history of\b", re.IGNORECASE)
 """“A 3 month history of cough” is no past."""
 _AFTERWARDS = re.compile(
-    r"(?:(?:[:=–]|\s-)\s*(?:none|nil|no|absent|negative|denied|ve)|\b(?:is absent|absent|not present))\s*(?=$|[;,.])",
+    r"(?:(?:[:=–]|\s-)\s*(?:none|nil|no|absent|negative|denied|ve)"
+    r"|\b(?:is absent|absent|not present))\s*(?=$|[;,.])",
     re.IGNORECASE,
 )
 """“Breast lump: none” denies what stands before it."""
+_RULED_OUT = re.compile(
+    r"\b(?:is |was |has been |have been )?(?:excluded|ruled out)(?: as (?:a|the) cause)?\s*(?=$|[;,.])", re.IGNORECASE
+)
+"""“Haematuria and UTI excluded” denies what stands right before it."""
 _NIL = re.compile(r"\bnil\b", re.IGNORECASE)
 """“Nil haemoptysis, cough” denies up to the comma."""
 _STOP = re.compile(r"[;.]|\bbut\b|\bhas\b|\breports\b|\bcomplains\b", re.IGNORECASE)
@@ -216,31 +232,53 @@ def _denials(text: str) -> tuple[Denial, ...]:
         Denial(match.start(), match.end(), _clause_start(text, match.start()), match.start())
         for match in _AFTERWARDS.finditer(text)
     ]
+    for match in _RULED_OUT.finditer(text):
+        *_, start = [0, *(mark.end() for mark in _CLAUSE.finditer(text, 0, match.start()))]
+        found.append(Denial(match.start(), match.end(), start, match.start()))
     return tuple(found)
 
 
-def _clause(
-    text: str, start: int, end: int, denied_at: tuple[Denial, ...], days: float | None, *, is_part: bool = True
-) -> Said:
+@dataclass(frozen=True, slots=True)
+class Scopes:
+    """What of a text is denied, and what is left in doubt."""
+
+    denied: tuple[Denial, ...]
+    doubted: tuple[Place, ...]
+
+    def denies(self, at: int) -> bool:
+        return any(one.reaches(at) for one in self.denied)
+
+    def doubts(self, at: int) -> bool:
+        return any(start <= at < end for start, end in self.doubted)
+
+
+def _clause(text: str, start: int, end: int, scopes: Scopes, days: float | None, *, is_part: bool = True) -> Said:
     clause = text[start:end]
     stated: set[str] = set()
     refuted: set[str] = set()
     bare = clause
-    for name, (_, stating, denying) in qualities().items():
+    for name, (_, stating, denying) in qualities().items() if _any_quality().search(clause) else ():
         if denying and (match := denying.search(clause)):
             refuted.add(name)
         elif stating and (match := stating.search(clause)):
-            offset = start + match.start()
-            (refuted if any(one.reaches(offset) for one in denied_at) else stated).add(name)
-    for pattern in (stating for _, stating, _ in qualities().values() if stating):
-        bare = pattern.sub(lambda match: " " * len(match.group()), bare)
+            (refuted if scopes.denies(start + match.start()) else stated).add(name)
+        if stating:
+            bare = stating.sub(lambda match: " " * len(match.group()), bare)
     exact: set[Unit] = set()
     denied: set[Unit] = set()
-    for name, places in _compositions(clause) if is_part else ():
-        is_denied = any(one.reaches(start + at) for one in denied_at for at, _ in places)
-        (denied if is_denied else exact).add(_named(name))
-    for at, _, unit in [*placed(bare), *placed(clause)]:
-        (denied if any(one.reaches(start + at) for one in denied_at) else exact).add(unit)
+    doubted: set[Unit] = set()
+    spoken: list[tuple[tuple[int, ...], Unit]]
+    spoken = [
+        (tuple(at for at, _ in places), _named(name)) for name, places in (_compositions(clause) if is_part else ())
+    ]
+    spoken += [((at,), unit) for at, _, unit in (*placed(bare), *placed(clause))]
+    for places, unit in spoken:
+        at = [start + place for place in places]
+        if any(map(scopes.doubts, at)):  # before denials: “cannot be excluded” denies nothing
+            doubted.add(unit)
+        else:
+            (denied if any(map(scopes.denies, at)) else exact).add(unit)
     given = names(unit | broader(unit) for unit in exact)
+    maybe = names(unit | broader(unit) for unit in doubted)
     words = clause.strip(" ,;.")
-    return Said(words, given, names(exact), names(denied), frozenset(stated), frozenset(refuted), days)
+    return Said(words, given, names(exact), names(denied), maybe, frozenset(stated), frozenset(refuted), days)
