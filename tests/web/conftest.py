@@ -13,13 +13,15 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from playwright.sync_api import Browser, BrowserContext, Locator, Page, Playwright, sync_playwright
+from playwright.sync_api import Browser, BrowserContext, Locator, Page, Playwright, expect, sync_playwright
 
 import citewell
 from citewell.api.serve import bind, server
 from citewell.bootstrap import App
 
 TOKEN = "a-token-for-tests"
+PATIENCE_MS = 20_000
+"""How long a page may take to become what a test expects: a bound on waiting, never a measure."""
 FLAGS = ["--no-sandbox", "--disable-gpu", "--disable-background-networking"]
 
 
@@ -122,6 +124,7 @@ def settled() -> Iterator[None]:
 
         return acts
 
+    expect.set_options(timeout=PATIENCE_MS)
     with pytest.MonkeyPatch.context() as patch:
         for kind in (Page, Locator):
             for name in ACTIONS:
@@ -144,7 +147,7 @@ def visit(chromium: Browser, watched: Watched) -> Iterator[Opening]:
     def opened(site: Served, **options: Any) -> Page:
         options.setdefault("viewport", {"width": 1280, "height": 800})
         context = chromium.new_context(**options)
-        context.set_default_timeout(20_000)
+        context.set_default_timeout(PATIENCE_MS)
         contexts.append(context)
         homes.append(site.address)
         page = context.new_page()
