@@ -3,13 +3,18 @@
 from __future__ import annotations
 
 import logging
-from dataclasses import replace
+from collections import Counter
+from collections.abc import Sequence
+from dataclasses import dataclass, field, replace
+from typing import Any, cast
 
+import numpy as np
 import pytest
 
-from citewell.answer.retrieve import matched_spans, weighted_terms
+from citewell.answer.retrieve import Search, matched_spans, retrieve, retrieve_all, weighted_terms
 from citewell.bootstrap import App
 from citewell.errors import InputError
+from citewell.ports import Embedder, Library, Vectors
 from citewell.types import Filing, Scope, Source
 
 NOTES = {
@@ -54,6 +59,44 @@ def test_a_hit_says_why_it_was_found(notes: App) -> None:
     assert ("haemoptysis", "spelling") in {(added.phrase, added.reason) for added in results.expansions}
     assert 0.0 <= hit.relevance <= 1.0
     assert -1.0 <= hit.raw_cosine <= 1.0
+
+
+@dataclass
+class Counted:
+    """A part of the search that counts what is asked of it."""
+
+    part: Any
+    calls: Counter[str] = field(default_factory=Counter)
+
+    def __getattr__(self, name: str) -> Any:
+        self.calls[name] += 1
+        return getattr(self.part, name)
+
+
+class OneByOne:
+    """The real embedder, text by text: a vector then does not depend on what it is computed with."""
+
+    def __init__(self, embedder: Embedder) -> None:
+        self.fingerprint = embedder.fingerprint
+        self._embedder = embedder
+
+    def embed(self, texts: Sequence[str]) -> Vectors:
+        return np.concatenate([self._embedder.embed([text]) for text in texts])
+
+
+def test_questions_asked_together_find_what_each_finds_alone_and_read_the_library_once(notes: App) -> None:
+    library = Counted(notes.library)
+    search = Search(cast(Library, library), notes.index, cast(Embedder, OneByOne(notes.embedder)), notes.lexicon)
+    scope = notes.scope_of_owner()
+    asked = ["hemoptysis", "iron for anaemia", "why check feet?", "zxqv wvut", "iron for anaemia", "blood and iron"]
+    alone = [retrieve(question, scope=scope, search=search) for question in asked]
+    library.calls.clear()
+    assert retrieve_all(asked, scope=scope, search=search) == alone
+    assert (library.calls["sentences"], library.calls["hits"]) == (1, 1)
+    untold = retrieve_all(asked, scope=scope, search=search, with_terms=False)
+    assert [[replace(hit, why=replace(hit.why, matched_terms=())) for hit in one.hits] for one in alone] == [
+        list(one.hits) for one in untold
+    ]
 
 
 def test_nothing_near_finds_nothing(notes: App) -> None:

@@ -5,18 +5,16 @@ from __future__ import annotations
 import re
 from collections.abc import Collection, Sequence
 from dataclasses import dataclass, replace
-from itertools import pairwise
 
 import numpy as np
-from numpy.typing import NDArray
 
 from citewell.answer.expand import Expansion, expand
-from citewell.answer.fuse import fuse, relevance
+from citewell.answer.near import Laid, fused
 from citewell.answer.rank import CONTROLS, Controls, rank
 from citewell.clinical import Lexicon
 from citewell.errors import EmbedderMismatch, InputError
-from citewell.ports import Candidate, Embedder, Index, Library, Ranked, Sentences, Vector, Vectors, products
-from citewell.types import Hit, Near, Scope, Why
+from citewell.ports import Embedder, Index, Library, Ranked, Vector
+from citewell.types import Hit, Scope
 from citewell.vocabulary.spelling import us_spelling
 from citewell.words import terms, word_spans, word_terms
 
@@ -37,7 +35,6 @@ MAX_WORDINGS = 2
 OTHER_WEIGHT = 0.7
 """What another wording counts beside the words that were typed."""
 MIN_CANDIDATES = 100
-NO_SENTENCES: tuple[Near, ...] = ((0, 0, 0.0),)
 
 
 @dataclass(frozen=True, slots=True)
@@ -64,9 +61,18 @@ def retrieve(question: str, *, scope: Scope, search: Search, limit: int = 10, co
 
 
 def retrieve_all(
-    questions: Sequence[str], *, scope: Scope, search: Search, limit: int = 10, controls: Controls = CONTROLS
+    questions: Sequence[str],
+    *,
+    scope: Scope,
+    search: Search,
+    limit: int = 10,
+    controls: Controls = CONTROLS,
+    with_terms: bool = True,
 ) -> list[Found]:
-    """The same of several questions; whatever has to be embedded for them is embedded at once."""
+    """The same of several questions: what they share is embedded, looked up and read once.
+
+    Without terms the hits do not say which words of the question they hold; that costs more than finding them.
+    """
     asked = [_checked(question) for question in questions]
     known = search.library.embedder()
     if known is not None and known != search.embedder.fingerprint:
@@ -76,25 +82,43 @@ def retrieve_all(
         )
     expansions = [expand(question, lexicon=search.lexicon) for question in asked]
     vectors = question_vectors(asked, expansions, search.embedder)
+    weights = [weighted_terms(question, added) for question, added in zip(asked, expansions, strict=True)]
+    wanted = max(controls.candidates(limit), MIN_CANDIDATES)
+    candidates = [
+        search.index.candidates(vector, terms, scope=scope, limit=wanted)
+        for vector, terms in zip(vectors, weights, strict=True)
+    ]
+    distinct = {one[:2]: one for several in candidates for one in several}
+    laid = Laid.out(search.library.sentences(list(distinct.values())))
+    ranked = [
+        fused(several, laid, vector, keep=controls.candidates(limit))
+        for several, vector in zip(candidates, vectors, strict=True)
+    ]
     found = []
-    for question, added, vector in zip(asked, expansions, vectors, strict=True):
+    for question, added, weight, hits in zip(asked, expansions, weights, _read(ranked, scope, search), strict=True):
         weighed = replace(controls, explaining_share=1.0) if question.casefold().startswith("why") else controls
-        weights = weighted_terms(question, added)
-        found.append(Found(_hits(vector, weights, scope=scope, search=search, limit=limit, controls=weighed), added))
+        shown = rank(hits, limit=limit, controls=weighed)
+        found.append(Found(tuple(_with_terms(hit, weight) for hit in shown) if with_terms else tuple(shown), added))
     return found
 
 
-def _hits(
-    vector: Vector, weights: dict[str, float], *, scope: Scope, search: Search, limit: int, controls: Controls
-) -> tuple[Hit, ...]:
-    """The passages nearest to one vector and its words, best first."""
-    wanted = max(controls.candidates(limit), MIN_CANDIDATES)
-    candidates = search.index.candidates(vector, weights, scope=scope, limit=wanted)
-    if not candidates:
-        return ()
-    ranked = _fused(candidates, search.library.sentences(candidates), vector, keep=controls.candidates(limit))
-    hits = search.library.hits(ranked, scope)
-    return tuple(_with_terms(hit, weights) for hit in rank(hits, limit=limit, controls=controls))
+def _read(ranked: Sequence[Sequence[Ranked]], scope: Scope, search: Search) -> list[list[Hit]]:
+    """The hits of each question; a passage that several find is read once."""
+    distinct = {one.candidate[:2]: one for several in ranked for one in several}
+    key_of = {id(one.why): key for key, one in distinct.items()}
+    passages = {key_of[id(hit.why)]: hit for hit in search.library.hits(list(distinct.values()), scope)}
+    return [
+        [_as_found(passages[one.candidate[:2]], one) for one in several if one.candidate[:2] in passages]
+        for several in ranked
+    ]
+
+
+def _as_found(hit: Hit, one: Ranked) -> Hit:
+    """The hit, as one question found its passage."""
+    if hit.why is one.why:
+        return hit
+    scores = {"raw_cosine": one.candidate.cosine, "rank_score": one.rank_score, "relevance": one.relevance}
+    return replace(hit, why=one.why, **scores)
 
 
 def weighted_terms(question: str, expansions: Sequence[Expansion]) -> dict[str, float]:
@@ -159,53 +183,6 @@ def _checked(question: str) -> str:
     if len(question) > MAX_QUESTION_CHARACTERS:
         raise InputError(f"A question may have up to {MAX_QUESTION_CHARACTERS:,} characters; this one is longer.")
     return question
-
-
-def _fused(candidates: Sequence[Candidate], sentences: Sentences, vector: Vector, *, keep: int) -> list[Ranked]:
-    """The best candidates with their final scores, best first."""
-    vectors = sentences.vectors()
-    near = _near(sentences, products(vectors, vector))
-    nearest = [max(near.get((one.generation, one.chunk_index), NO_SENTENCES), key=_cosine) for one in candidates]
-    similarities = list(map(_cosine, nearest))
-    cosines, coverages = [one.cosine for one in candidates], [one.coverage for one in candidates]
-    words = [one.lexical_score for one in candidates]
-    scores = fuse(cosines, similarities, words, coverages, _centroids(candidates, sentences, vectors)).tolist()
-    probabilities = relevance(cosines, similarities, coverages).tolist()
-    order = sorted(range(len(candidates)), key=lambda at: (-scores[at], *candidates[at][:2]))
-    ranked = []
-    for at in order[:keep]:
-        one, (start, end, _) = candidates[at], nearest[at]
-        sentence = (start, end) if end else None
-        told = near.get((one.generation, one.chunk_index), ())
-        why = Why(one.dense_rank, one.lexical_rank, (), sentence, told)
-        ranked.append(Ranked(one, scores[at], probabilities[at], why))
-    return ranked
-
-
-def _centroids(candidates: Sequence[Candidate], sentences: Sentences, vectors: Vectors) -> Vectors:
-    """The mean of each candidate's sentence vectors, of unit length; nothing where it has no sentences."""
-    centroids = np.zeros((len(candidates), vectors.shape[1]), np.float32)
-    if sentences.keys:
-        runs = pairwise(sentences.starts.tolist())
-        sums = np.array([vectors[first:end].sum(axis=0) for first, end in runs])  # four times as fast as `reduceat`
-        sums /= np.maximum(np.linalg.norm(sums, axis=1, keepdims=True), 1e-9)
-        row_of = {key: row for row, key in enumerate(sentences.keys)}
-        found = [row_of.get((one.generation, one.chunk_index)) for one in candidates]
-        here = [at for at, row in enumerate(found) if row is not None]
-        centroids[here] = sums[[row for row in found if row is not None]]
-    return centroids
-
-
-def _near(sentences: Sentences, similarities: NDArray[np.float32]) -> dict[tuple[int, int], tuple[Near, ...]]:
-    """The sentences of each passage, and how near each is to the question."""
-    spans, cosines = sentences.spans.tolist(), similarities.tolist()
-    starts = sentences.starts.tolist()
-    told = [(start, end, cosine) for (start, end), cosine in zip(spans, cosines, strict=True)]
-    return {key: tuple(told[first:last]) for key, first, last in zip(sentences.keys, starts, starts[1:], strict=False)}
-
-
-def _cosine(sentence: Near) -> float:
-    return sentence[2]
 
 
 def _with_terms(hit: Hit, weights: dict[str, float]) -> Hit:

@@ -69,7 +69,7 @@ def gather(
         return [], ()
     found = [
         [hit for hit in one.hits if may_advise(hit.section)]
-        for one in retrieve_all(asked, scope=scope, search=search, limit=FETCHED, controls=WIDE)
+        for one in retrieve_all(asked, scope=scope, search=search, limit=FETCHED, controls=WIDE, with_terms=False)
     ]
     alone = found[-1] if told else []
     gathered = [
