@@ -52,6 +52,18 @@ SENTENCES = [
         "jaundice OR (aged 55 and over AND weight loss AND (reflux OR fever))",
     ),
     (f"{REFER} if they have all of the following:\n• cough\n• fever", "cough AND fever"),
+    (
+        "Because cuffs slip if there is fever (for example, at night), refer people with a cough.",
+        "cough",  # the “if” in a reason is no criterion
+    ),
+    (
+        "Because cuffs slip if there is fever, inspect the cuff. If a cough is present, refer the person.",
+        "cough",
+    ),
+    (
+        "If thickened spots (for example, green ones) are not seen again, recheck with a scan.",
+        "[to be read: thickened spots (for example, green ones) are not seen again]",
+    ),
     (f"{REFER} if they have:\n• cough and\n• fever", "cough AND fever"),
     (
         f"{REFER} if:\n• they are aged 40 and over with jaundice or\n"
@@ -139,3 +151,20 @@ def _count(node: dict[str, object]) -> int:
 
 def test_a_sentence_without_end_is_left_to_be_read_and_costs_little() -> None:
     assert isinstance(parse_criteria("cough and " * 900, (), Words(Terms.of(()), ())), NeedsReading)
+
+
+def test_what_is_left_to_be_read_stands_in_the_rule_word_for_word(ng12: Guideline, ng136: Guideline) -> None:
+    def cut(guideline: Guideline) -> list[tuple[str, str]]:
+        return [
+            (rule.id, one.text)
+            for rule in guideline.rules
+            if rule.criteria is not None
+            for one in conditions(rule.criteria)
+            if isinstance(one, NeedsReading) and one.text not in " ".join(rule.text.split())
+        ]
+
+    assert cut(ng136) == []
+    assert sorted(set(cut(ng12))) == [
+        ("1.4.1", "other changes of concern in nipple"),  # the list says once that it is about the nipple
+        ("1.6.3", "PSA: Use clinical judgement"),  # a row of the table below the rule
+    ]

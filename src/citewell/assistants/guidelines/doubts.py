@@ -39,7 +39,7 @@ def doubts(text: str) -> tuple[Place, ...]:
             found.append(_before(text, match.start()))
         elif _CAUSE.match(text, match.end()) is None:
             found.append(_after(text, match.end(), _NEXT))
-    return tuple(found)
+    return tuple(sorted(found))
 
 
 def _after(text: str, at: int, stop: re.Pattern[str]) -> Place:

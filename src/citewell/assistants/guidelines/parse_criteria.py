@@ -8,6 +8,7 @@ from dataclasses import dataclass, replace
 
 from citewell.assistants.guidelines.criteria import (
     Absence,
+    AllOf,
     AnyOf,
     Criteria,
     Exposure,
@@ -60,6 +61,7 @@ _ABSENT = re.compile(
     re.IGNORECASE,
 )
 _TURNED = re.compile(r"\b(?:no|not|but|without|unless)\b", re.IGNORECASE)
+_THERE = re.compile(r"\s+(?:is|are) (?:present|found|identified|detected)$", re.IGNORECASE)
 _CONNECTOR = re.compile(r",?\s+(?P<word>or|and)$", re.IGNORECASE)
 
 
@@ -93,7 +95,19 @@ def parse_criteria(text: str, items: Sequence[Item], words: Words) -> Criteria:
             return NeedsReading(text)
         rest = (text[: match.start()] + text[match.end() :]).strip(" ,")
         return _referring(rest, match, words)
-    return _expression(_ASIDE.sub("", _BECAUSE.sub("", text)), tuple(items), words)
+    told = _BECAUSE.sub("", text)
+    return _whole(_expression(_ASIDE.sub("", told), tuple(items), words), told)
+
+
+def _whole(tree: Criteria, text: str) -> Criteria:
+    """The tree, in which what is left to be read has the asides again that were taken out before."""
+    if isinstance(tree, NeedsReading):
+        between = rf"(?:{_ASIDE.pattern})?\s+"
+        found = re.search(between.join(map(re.escape, tree.text.split())), text, re.IGNORECASE)
+        return NeedsReading(found.group()) if found else tree
+    if isinstance(tree, AllOf | AnyOf):
+        return replace(tree, parts=tuple(_whole(part, text) for part in tree.parts))
+    return tree
 
 
 def _mended(text: str) -> str:
@@ -207,7 +221,10 @@ def _simple(text: str, words: Words) -> Criteria:
     if banded is not None:
         return banded
     threshold = parse_threshold(text)
-    return threshold if threshold is not None else parse_phrase(text)
+    if threshold is not None:
+        return threshold
+    there = parse_phrase(_THERE.sub("", text))  # “if a mass is present”
+    return parse_phrase(text) if isinstance(there, NeedsReading) else there
 
 
 def _listed(match: re.Match[str], items: tuple[Item, ...], words: Words) -> Criteria:

@@ -19,11 +19,7 @@ from citewell.words import sentences
 __all__ = ["Terms", "parse_rules"]
 
 _SEVERAL = re.compile(r"several cancers,? including (?P<names>[^:.]+?)(?: cancers?)?\s*(?=[:.]|$)", re.IGNORECASE)
-_VERBS = (
-    r"(?:offer|consider|refer|arrange|make|measure|carry|do not|advise|use|review|seek|discuss|stop|inform|ensure"
-    r"|assess|see|estimate|reduce|provide|confirm|monitor|repeat|follow)\b"
-)
-
+_REASON = re.compile(r"(?:because|although|given that|since)\b", re.IGNORECASE)
 _REFERRED = r"(?:urgently |immediately )?(?:consider )?refer(?:ring)?"
 _HOW = r"(?:\s(?:using|urgently|immediately|to a|for)\b.*)?"
 
@@ -141,17 +137,40 @@ Split = tuple[str, str | None, tuple[Item, ...]]
 
 def _split(sentence: str, items: tuple[Item, ...], terms: Terms) -> Split:
     """A sentence of a rule: criteria first (“If …, refer”), or the action first (“Refer … if”)."""
-    bare = sentence.strip(" .:")
-    masked = re.sub(r"\([^()]*\)", lambda match: "\0" * len(match.group()), bare)
+    bare = _after_reason(sentence.strip(" .:"))
+    masked = _masked(bare)
     return _criteria_first(bare, masked, items, terms.pattern) or _action_first(bare, masked, items, terms.pattern)
 
 
+@cache
+def _verbs() -> str:
+    """What a recommendation begins with to say what to do."""
+    return rf"(?:{'|'.join(words for (words,) in rows('verbs.tsv'))})\b"
+
+
+def _after_reason(bare: str) -> str:
+    """A sentence without the reason that it begins with: an “if” in there is no criterion.
+
+    >>> _after_reason("Because cuffs slip if arms are thin (rare), inspect the cuff, then measure")
+    'inspect the cuff, then measure'
+    """
+    masked = _masked(bare)
+    ends = [match.end() for match in re.finditer(r",\s+", masked)] if _REASON.match(masked) else []
+    verb = re.compile(_verbs(), re.IGNORECASE)
+    return bare[next((end for end in ends if verb.match(masked, end)), ends[-1]) :] if ends else bare
+
+
+def _masked(text: str) -> str:
+    """A text whose brackets hold nothing that could end a clause."""
+    return re.sub(r"\([^()]*\)", lambda match: "\0" * len(match.group()), text)
+
+
 def _criteria_first(bare: str, masked: str, items: tuple[Item, ...], group: str) -> Split | None:
-    if match := re.match(rf"if (?P<criteria>.+?), (?P<action>{_VERBS}.+)$", masked, re.IGNORECASE):
+    if match := re.match(rf"if (?P<criteria>.+?), (?P<action>{_verbs()}.+)$", masked, re.IGNORECASE):
         return _cut(bare, match, "action"), _cut(bare, match, "criteria"), ()
     pattern = (
         rf"(?:for|in) (?P<criteria>{group}.*?)"
-        rf"(?:, which\b.*|(?:, (?={_VERBS})|\s(?=(?:offer|consider|refer)\b))(?P<action>.+))?$"
+        rf"(?:, which\b.*|(?:, (?={_verbs()})|\s(?=(?:offer|consider|refer)\b))(?P<action>.+))?$"
     )
     if match := re.match(pattern, masked, re.IGNORECASE):
         return _cut(bare, match, "action") or _told(items), _cut(bare, match, "criteria"), ()
