@@ -117,8 +117,8 @@ def _as_found(hit: Hit, one: Ranked) -> Hit:
     """The hit, as one question found its passage."""
     if hit.why is one.why:
         return hit
-    scores = {"raw_cosine": one.candidate.cosine, "rank_score": one.rank_score, "relevance": one.relevance}
-    return replace(hit, why=one.why, **scores)
+    cosine = one.candidate.cosine
+    return replace(hit, why=one.why, raw_cosine=cosine, rank_score=one.rank_score, relevance=one.relevance)
 
 
 def weighted_terms(question: str, expansions: Sequence[Expansion]) -> dict[str, float]:
