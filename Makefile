@@ -49,8 +49,8 @@ thorough: .venv/dev ## Hold the API to its schema with ten times as many cases a
 faults: .venv/dev ## kill -9 a writer 200 times
 	CITEWELL_KILLS=200 $(BIN)/python -m pytest -q -o timeout=3600 tests/faults
 
-faults-workers: .venv/dev ## kill -9 web server, worker and Redis in turn for 25 minutes while documents come in
-	CITEWELL_FAULT_S=1500 $(BIN)/python -m pytest -q --timeout 1790 tests/faults/test_workers.py
+faults-workers: .venv/dev ## kill -9 web server, worker, Redis and PostgreSQL in turn for 25 minutes while documents come in
+	CITEWELL_FAULT_S=750 $(BIN)/python -m pytest -q --timeout 1790 tests/faults/test_workers.py
 
 faults-many: .venv/dev ## 10,000 documents queued while workers are killed every few seconds; result in bench/results
 	$(BIN)/python -m tests.faults.many --json bench/results/many.json

@@ -6,11 +6,13 @@ import importlib.util
 import os
 import secrets
 import shutil
+import signal
 import socket
 import subprocess
 import tempfile
+import time
 from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -63,6 +65,18 @@ class Server:
 
     def stop(self, mode: str = "immediate") -> None:
         self.run("pg_ctl", "-w", "-D", self.folder / "data", "-m", mode, "stop")
+
+    def kill(self) -> None:
+        """kill -9, with nothing put in order."""
+        os.kill(int((self.folder / "data" / "postmaster.pid").read_text().split()[0]), signal.SIGKILL)
+
+    def start_again(self) -> None:
+        """Start it after a kill, as soon as what it had started is gone: until then it refuses."""
+        for _ in range(600):
+            with suppress(subprocess.CalledProcessError):
+                return self.start()
+            time.sleep(0.1)
+        raise TimeoutError("PostgreSQL does not start again")
 
     def run(self, program: str, *arguments: object) -> None:
         """Run one of the server's programs; PostgreSQL refuses to run as root."""

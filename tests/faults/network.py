@@ -52,8 +52,9 @@ def redis_server() -> str:
 class Network:
     """Processes by name; all of them end with it."""
 
-    def __init__(self, home: Path) -> None:
+    def __init__(self, home: Path, *, database_url: str | None = None) -> None:
         self.home = home
+        self._environment = os.environ | ({"CITEWELL_DATABASE_URL": database_url} if database_url else {})
         self.redis_port, self.web_port = free_port(), free_port()
         self.broker = f"redis://127.0.0.1:{self.redis_port}/0"
         (home / "redis").mkdir(parents=True, exist_ok=True)
@@ -84,7 +85,7 @@ class Network:
             with self.log.open("ab") as log:
                 command = self._commands[name]
                 self._running[name] = subprocess.Popen(
-                    command, stdout=log, stderr=log, cwd=ROOT, start_new_session=True
+                    command, stdout=log, stderr=log, cwd=ROOT, start_new_session=True, env=self._environment
                 )
 
     def revive(self) -> None:

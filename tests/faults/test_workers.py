@@ -1,6 +1,7 @@
-"""kill -9 of the web server, the worker and Redis in turn while documents come in: none is lost, none is read twice.
+"""kill -9 of the web server, the worker, Redis and PostgreSQL in turn while documents come in and are searched.
 
-`make faults-workers` goes on for 25 minutes; the ordinary tests for a few kills of each.
+None is lost, none is read twice, nothing half-read is found. `make faults-workers` goes on for 25 minutes; the ordinary
+tests for a few kills of each.
 """
 
 from __future__ import annotations
@@ -9,14 +10,18 @@ import os
 import random
 import time
 from collections import Counter
+from collections.abc import Iterator
+from contextlib import contextmanager
 from pathlib import Path
 
 import httpx
 import pytest
 
 from citewell.adapters.store.library import SqlLibrary
+from citewell.adapters.store.postgres import open_postgres
 from citewell.types import Filing, Scope, Source, State
 from tests.faults.network import Network, reached
+from tests.postgres import Server, running_server, with_tables
 
 OWNER = Scope.owner("local")
 SECONDS = float(os.environ.get("CITEWELL_FAULT_S", "10"))
@@ -51,35 +56,86 @@ def read_once(library: SqlLibrary, document_id: str) -> bool:
     return changes["completed"] == 1
 
 
+def search(network: Network) -> None:
+    """A search answers with whole passages or says that it cannot, whatever has just been killed."""
+    try:
+        with network.client() as client:
+            found = client.get("/api/v1/search", params={"q": "which sentence is here to be kept"})
+    except httpx.HTTPError:
+        return
+    assert found.status_code in (200, 503), found.text
+    if found.status_code == 200:
+        assert all("is here to be kept" in hit["text"] for hit in found.json()["hits"])
+
+
+class Store:
+    """Where the library of a network is kept, and how that is killed."""
+
+    def __init__(self, home: Path, server: Server | None) -> None:
+        self.home, self.server = home, server
+        self.url = None if server is None else server.new()
+
+    def open(self) -> SqlLibrary:
+        if self.url is None:
+            return SqlLibrary(self.home / "library.sqlite")
+        return SqlLibrary(self.home / "library", engine=open_postgres(self.url))
+
+    @contextmanager
+    def opened(self) -> Iterator[SqlLibrary]:
+        library = self.open()
+        try:
+            yield library
+        finally:
+            library.close()
+
+
+@pytest.fixture(params=["sqlite", "postgresql"])
+def store(request: pytest.FixtureRequest, tmp_path: Path) -> Iterator[Store]:
+    """A file, or a database on a server of this test's own."""
+    if request.param == "sqlite":
+        yield Store(tmp_path, None)
+        return
+    with running_server() as server:
+        yield Store(tmp_path, with_tables(server))
+
+
 @pytest.mark.slow
-def test_whatever_is_killed_nothing_is_lost_and_nothing_is_read_twice(tmp_path: Path) -> None:
+def test_whatever_is_killed_nothing_is_lost_and_nothing_is_read_twice(store: Store, tmp_path: Path) -> None:
     chance = random.Random(7)
+    victims = ("web", "serve", "redis", "sweep", *(("postgres",) if store.server else ()))
     kills: Counter[str] = Counter()
     taken: set[str] = set()
-    with Network(tmp_path) as network:
+    with Network(tmp_path, database_url=store.url) as network:
         network.start("redis", "web", "serve", "sweep")
         assert reached(network.is_up)
         until = time.monotonic() + SECONDS
         number = 0
-        while time.monotonic() < until or len(kills) < 4:
+        while time.monotonic() < until or len(kills) < len(victims):
             for _ in range(5):
                 number += 1
                 document_id = send(network, number)
                 taken |= set() if document_id is None else {document_id}
-            victim = min(("web", "serve", "redis", "sweep"), key=lambda name: (kills[name], chance.random()))
+            victim = min(victims, key=lambda name: (kills[name], chance.random()))
             kills[victim] += 1
+            if victim == "postgres" and store.server:
+                store.server.kill()
+                search(network)
+                number += 1
+                assert send(network, number) is None, "what cannot be kept is not taken in"
+                store.server.start_again()
+                continue
             network.kill(victim)
+            search(network)
             if victim == "redis":  # the sweep reads in person while there is no broker
                 document_id = send(network, number := number + 1)
                 assert document_id is not None, "a broker that is down is no reason to refuse a document"
                 taken.add(document_id)
-                library = SqlLibrary(tmp_path / "library.sqlite")
-                assert reached(lambda: settled(library, {document_id}))  # noqa: B023 -- looked at right here
-                library.close()
+                with store.opened() as library:
+                    assert reached(lambda: settled(library, {document_id}))  # noqa: B023 -- looked at right here
             network.start(victim)
             assert reached(network.is_up)
-        library = SqlLibrary(tmp_path / "library.sqlite")
-        try:
+            search(network)
+        with store.opened() as library:
             assert taken
             assert reached(lambda: settled(library, taken), within_s=240)
             assert reached(lambda: library.due() == 0)
@@ -87,8 +143,6 @@ def test_whatever_is_killed_nothing_is_lost_and_nothing_is_read_twice(tmp_path: 
             assert [entry.state for entry in entries if entry.state is not State.COMPLETED] == []
             assert all(read_once(library, entry.id) for entry in entries)
             assert library.verify().problems == ()
-        finally:
-            library.close()
 
 
 @pytest.mark.slow
