@@ -14,7 +14,7 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
-from citewell.adapters.index import exact, rough
+from citewell.adapters.index import dense, exact, rough
 from citewell.adapters.index.bm25 import TUNING
 from citewell.adapters.index.exact import ExactIndex, Size
 from citewell.adapters.store.postgres import open_postgres
@@ -612,3 +612,30 @@ class TestExactIndex:
         monkeypatch.setattr(rough, "_session", session)
         index = ExactIndex(shelf)
         assert [index.candidates(rows[7], {}, scope=HERE, limit=5) for _ in range(3)] == [wanted] * 3
+
+    def test_two_cores_find_what_one_finds_to_the_bit(self, monkeypatch: pytest.MonkeyPatch) -> None:
+        random = np.random.default_rng(8)
+        rows = random.standard_normal((21_000, 128), dtype=np.float32)
+        rows[10_000:] = rows[:11_000]  # so that many score the same
+        rows /= np.linalg.norm(rows, axis=1, keepdims=True)
+        words = np.array([f"w{number}" for number in range(50)])
+        texts = [random.choice(words, 5).tolist() for _ in range(1_000)]
+        tags = [frozenset({"ward"}) if number % 3 else frozenset({"icu"}) for number in range(21)]
+        shelf = MemoryShelf(
+            *(Document(texts, rows[1_000 * number :][:1_000], tags=tag) for number, tag in enumerate(tags))
+        )
+        found = []
+        for cores in (1, 2, 5):
+            monkeypatch.setattr(exact, "core_count", lambda cores=cores: cores)
+            monkeypatch.setattr(dense, "ROWS_TO_SHARE", 1)
+            index = ExactIndex(shelf)
+            found.append(
+                [
+                    index.candidates(vector, weights("w1 w2 w3"), scope=scope, limit=limit)
+                    for vector in (rows[3], rows[500], rows[20_999], 0.7 * rows[7] + 0.7 * rows[11])
+                    for scope in (HERE, Scope("here", frozenset({"ward"}), None, None))
+                    for limit in (5, 100)
+                ]
+            )
+        assert found[0] == found[1] == found[2]
+        assert all(found[0])

@@ -14,9 +14,10 @@ from numpy.typing import NDArray
 from citewell.adapters.index.bm25 import TUNING, Matches, Scores, Tuning, match
 from citewell.adapters.index.compact import Compact, compact, is_small
 from citewell.adapters.index.dense import exact_cosines, nearest
+from citewell.adapters.index.hands import Hands, core_count
 from citewell.adapters.index.heights import Heights, floor
 from citewell.adapters.index.listing import Passages
-from citewell.adapters.index.segment import Integers, Segment, build, join, keep, read
+from citewell.adapters.index.segment import ROUGH_ROWS, Integers, Segment, build, join, keep, read
 from citewell.adapters.index.view import Part, look
 from citewell.errors import EmbedderMismatch, LibraryBusy, LibraryError
 from citewell.ports import Candidate, Shelf, Vector
@@ -67,6 +68,7 @@ class ExactIndex:
         self._refreshing = threading.Lock()
         self._views: OrderedDict[tuple[Scope, int], View] = OrderedDict()
         self._viewing = threading.Lock()
+        self._hands = Hands(helpers=core_count() - 1)
 
     def candidates(self, vector: Vector, terms: Mapping[str, float], *, scope: Scope, limit: int) -> list[Candidate]:
         """The union of the `limit` nearest by cosine and the `limit` best by BM25 over weighted terms."""
@@ -76,14 +78,23 @@ class ExactIndex:
         if isinstance(parts, Compact):
             return parts.candidates(_checked(vector, {parts.matrix.shape[1]}), terms, limit=limit)
         vector = _checked(vector, {part.segment.matrix.shape[1] for part in parts})
-        near = nearest(parts, vector, limit=limit)
-        matches = match(parts, terms, tuning=self._tuning)
-        best = _best(matches.scores, limit)
+        hands = self._hands if sum(part.rows for part in parts) >= ROUGH_ROWS else Hands(helpers=0)
+        near, (matches, best) = hands.both(
+            lambda: nearest(parts, vector, limit=limit, hands=hands),
+            lambda: self._lexical(parts, terms, limit=limit),
+        )
         passages = [
             _passages(part, _union(dense, lexical), vector, matches, scores)
             for part, dense, lexical, scores in zip(parts, near, best, matches.scores, strict=True)
         ]
         return _ranked(Passages(*map(np.concatenate, zip(*passages, strict=True))), limit=limit)
+
+    def _lexical(
+        self, parts: Sequence[Part], terms: Mapping[str, float], *, limit: int
+    ) -> tuple[Matches, list[Integers]]:
+        """How the terms match, and the positions, part by part, that hold the `limit` best."""
+        matches = match(parts, terms, tuning=self._tuning)
+        return matches, _best(matches.scores, limit)
 
     def size(self) -> Size:
         """What is in memory now."""

@@ -12,9 +12,14 @@ Numbers: TypeAlias = NDArray[np.floating]
 
 _BLOCK = 64
 
+_GATHERING_COST = 6
+"""Gathering a score takes as long as going past this many."""
+
 
 class Heights:
     """Scores, with the highest of every block of them.
+
+    A block is every n-th score, not a stretch: the highest of all blocks are then found many at a time.
 
     >>> Heights(np.arange(1000.0)).reaching(997.0).tolist()
     [997, 998, 999]
@@ -22,21 +27,21 @@ class Heights:
 
     def __init__(self, scores: Numbers) -> None:
         self.scores = scores
-        self._whole = len(scores) - len(scores) % _BLOCK
-        self._peaks: Numbers = scores[: self._whole].reshape(-1, _BLOCK).max(axis=1)
+        self._count = len(scores) // _BLOCK
+        self._peaks: Numbers = scores[: self._count * _BLOCK].reshape(_BLOCK, self._count).max(axis=0)
 
     @property
     def peaks(self) -> Numbers:
         """The highest of every block, and the scores that fill none."""
-        return np.concatenate((self._peaks, self.scores[self._whole :]))
+        return np.concatenate((self._peaks, self.scores[self._count * _BLOCK :]))
 
     def reaching(self, least: float) -> NDArray[np.int64]:
         """The places of the scores that are at least so high, rising."""
         blocks = np.flatnonzero(self._peaks >= least)
-        if 2 * len(blocks) > len(self._peaks):
+        if _GATHERING_COST * len(blocks) >= self._count:
             return np.flatnonzero(self.scores >= least)
-        places = (blocks[:, np.newaxis] * _BLOCK + np.arange(_BLOCK)).ravel()
-        places = np.concatenate((places, np.arange(self._whole, len(self.scores))))
+        places = (np.arange(0, self._count * _BLOCK, self._count)[:, np.newaxis] + blocks).ravel()
+        places = np.concatenate((places, np.arange(self._count * _BLOCK, len(self.scores))))
         return places[self.scores.take(places) >= least]
 
 

@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-import os
 import threading
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
+from citewell.adapters.index.hands import core_count
 from citewell.ports import Vector, Vectors
 
 BLOCK = 128
@@ -146,11 +146,6 @@ def _session(codes: NDArray[np.uint8], scales: Vectors, losses: Bounds) -> Any:
     imports = [make.make_opsetid("", 17), make.make_opsetid("com.microsoft", 1)]
     model = make.make_model(graph, opset_imports=imports, ir_version=8)
     options = onnxruntime.SessionOptions()
-    options.intra_op_num_threads = _cores()
+    options.intra_op_num_threads = core_count()
     options.add_session_config_entry("session.intra_op.allow_spinning", "0")
     return onnxruntime.InferenceSession(model.SerializeToString(), options, providers=["CPUExecutionProvider"])
-
-
-def _cores() -> int:
-    """The cores that this process may use: left to itself, onnxruntime counts those of the machine."""
-    return len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
