@@ -7,6 +7,7 @@ from pathlib import Path
 
 import pytest
 
+from citewell.assistants.consult.conflicts import Held, conflicts
 from citewell.assistants.consult.extract import Heard, extract
 from citewell.assistants.consult.fold import fold
 from citewell.assistants.consult.hear import ask_next, hear
@@ -17,7 +18,7 @@ from citewell.assistants.consult.tables import rows
 from citewell.clinical import Lexicon
 from citewell.errors import InputError
 from citewell.ports.consult import Happened
-from citewell.types.consult import Category, Consult, Finding, Polarity
+from citewell.types.consult import Category, Consult, Finding, Patient, Polarity
 
 HERE = Path(__file__).parent
 LEXICON = Lexicon.load()
@@ -46,9 +47,7 @@ def held(text: str, words: str) -> str:
     return "not found"
 
 
-@pytest.mark.parametrize(
-    "name", ["consult_polarity_seen.tsv", "consult_polarity_kept.tsv", "consult_polarity_fresh.tsv"]
-)
+@pytest.mark.parametrize("name", [f"consult_polarity_{set_name}.tsv" for set_name in ("seen", "kept", "fresh", "last")])
 def test_at_least_95_in_100_findings_are_found_and_hold_as_a_reader_says(name: str) -> None:
     asked = list(sentences(name))
     wrong = [(text, words, told, got) for text, words, told in asked if (got := held(text, words)) != told]
@@ -266,3 +265,18 @@ def test_the_tables_are_whole() -> None:
 def test_coughing_blood_is_heard_in_any_of_its_wordings(said: str, holds: Polarity) -> None:
     (found,) = [one for one in extract(Heard(said, 1), lexicon=LEXICON).findings if one.name == "Hemoptysis"]
     assert found.polarity is holds
+
+
+def test_a_part_of_the_body_that_hurts_is_the_pain_that_the_lexicon_names() -> None:
+    talk = Talk()
+    talk.say("My chest hurts and my tummy really aches.")
+    assert talk.held() == {"Chest pain": "present", "Abdominal pain": "present"}
+    talk.say("No chest pain now.")
+    assert talk.held() == {"Chest pain": "absent", "Abdominal pain": "present"}
+
+
+def test_a_conflict_names_a_class_of_medicines_as_it_is_written() -> None:
+    held = Held(Patient(age_years=30, sex="female", is_pregnant=True, pregnancy_weeks=31), (), LEXICON)
+    told = [one.text for one in conflicts("Give an NSAID three times a day.", held)]
+    assert told
+    assert all(text.startswith("NSAID ") for text in told)

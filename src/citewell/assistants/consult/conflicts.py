@@ -104,7 +104,7 @@ def _cautions(one: Medicine, held: Held) -> Iterator[Conflict]:
         if _is_among(one, names) and (told := _holds(when, held)):
             kind = "pregnancy" if when.startswith("pregnant") else when.partition(":")[0].partition("<")[0]
             kind = {"has": "illness"}.get(kind, kind)
-            yield Conflict(kind, one.name, f"{one.name.capitalize()} {concern}; {told}.", source, grave == "yes")
+            yield Conflict(kind, one.name, f"{_opening(one.name)} {concern}; {told}.", source, grave == "yes")
 
 
 def _interactions(one: Medicine, held: Held) -> Iterator[Conflict]:
@@ -116,8 +116,17 @@ def _interactions(one: Medicine, held: Held) -> Iterator[Conflict]:
             for first, second, grave, concern, source in rows("interactions.tsv"):
                 forward = _is_among(one, first) and _is_among(other, second)
                 if forward or (_is_among(other, first) and _is_among(one, second)):
-                    text = f"{one.name.capitalize()} and {taken.name}, which the patient takes: {concern}."
+                    text = f"{_opening(one.name)} and {taken.name}, which the patient takes: {concern}."
                     yield Conflict("interaction", one.name, text, source, grave == "yes")
+
+
+def _opening(name: str) -> str:
+    """A name as a sentence begins with it.
+
+    >>> _opening("ibuprofen"), _opening("NSAID")
+    ('Ibuprofen', 'NSAID')
+    """
+    return name[:1].upper() + name[1:]
 
 
 @cache

@@ -33,6 +33,23 @@ def _features() -> tuple[tuple[str, Category, re.Pattern[str]], ...]:
 
 
 @cache
+def _hurting() -> tuple[tuple[str, re.Pattern[str]], ...]:
+    """Each name of the table with how people say it: “chest really hurts”, “hurts in my chest”."""
+    between = r"(?: (?:really|just|still|also|always|often|is|are|has been|have been|was|does|do|feels|keeps)){0,2}"
+    return tuple(
+        (
+            name,
+            re.compile(
+                rf"(?<![\w-])(?:(?:{part}){between} (?:hurts?|hurting|aches?|aching|painful|sore)"
+                rf"|(?:hurts?|hurting|aches?|sore) in (?:my|his|her|your|the) (?:{part}))(?![\w-])",
+                re.IGNORECASE,
+            ),
+        )
+        for name, part in rows("hurting.tsv")
+    )
+
+
+@cache
 def _pattern(table: str) -> re.Pattern[str]:
     return re.compile("|".join(row[0] for row in rows(table)), re.IGNORECASE)
 
@@ -45,7 +62,7 @@ def find_mentions(sentence: str, lexicon: Lexicon) -> list[Mention]:
     [('Stiff neck', 'neck stiffness'), ('tummy ache', 'Abdominal pain'), ('metformin', 'metformin')]
     """
     found = list(_named(sentence))
-    for one in (*_medicines(sentence), *_concepts(sentence, lexicon)):
+    for one in (*_medicines(sentence), *_concepts(sentence, lexicon), *_aches(sentence, lexicon)):
         if not any(one.start < other.end and other.start < one.end for other in found):
             found.append(one)
     return sorted(found, key=lambda one: one.start)
@@ -85,6 +102,12 @@ def _concepts(sentence: str, lexicon: Lexicon) -> Iterator[Mention]:
         is_condition = _pattern("conditions.tsv").search(concept.name) is not None
         category = Category.MEDICAL_HISTORY if is_condition else Category.SYMPTOM
         yield Mention(one.start, one.end, concept.name, concept.id, category)
+
+
+def _aches(sentence: str, lexicon: Lexicon) -> Iterator[Mention]:
+    for name, pattern in _hurting():
+        for match in pattern.finditer(sentence):
+            yield Mention(*match.span(), *concept_of(name, lexicon))
 
 
 @lru_cache(maxsize=10_000)

@@ -26,7 +26,8 @@ _ANSWERED = re.compile(
 """The question that a finding stands in, and the short answer to it."""
 _COMMA = re.compile(r",|\band\b", re.IGNORECASE)
 _BACK_GAP = re.compile(
-    r"[\s'’]*(?:(?:and|or|/)\s+(?!the\b|my\b|his\b|her\b|an?\b|there\b)[\w\s-]{1,30})?[\s'’]*(?:[\w'’-]+\s+){0,2}",
+    r"[\s'’]*(?:(?:in|of|on|around)\s+(?:my|his|her|the|both|their)\s+\w+\s+)?"
+    r"(?:(?:and|or|/)\s+(?!the\b|my\b|his\b|her\b|an?\b|there\b)[\w\s-]{1,30})?[\s'’]*(?:[\w'’-]+\s+){0,2}",
     re.IGNORECASE,
 )
 MIN_QUESTION_WORDS = 3
@@ -104,7 +105,9 @@ def _behind(sentence: str, end: int, cues: list[_Cue]) -> str | None:
         if one.start < end:
             continue
         gap = sentence[end : one.start]
-        if one.reach == "back" and "," not in gap and _BACK_GAP.fullmatch(gap):
+        if one.reach == "answer" and gap.strip() == ",":
+            return one.kind
+        if one.reach in ("back", "answer") and "," not in gap and _BACK_GAP.fullmatch(gap):
             return one.kind
         if one.reach == "it" and len(gap.split()) <= 5:
             return one.kind
