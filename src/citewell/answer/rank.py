@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 import re
 from collections import Counter
-from collections.abc import Iterable, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass, replace
 
 from citewell.types import Hit
@@ -24,7 +24,7 @@ class Controls:
     cosine alone) and 5 % of abstracts taken at random.
     """
     duplicate_jaccard: float = 0.9
-    """Two passages that share more than this part of their words are one."""
+    """Two passages that share more than this part of their words are one; no two share more than all."""
     per_document: int = 3
     """Passages of one document, while other documents are relevant too."""
     relevant_share: float = 0.5
@@ -62,7 +62,7 @@ def rank(hits: Sequence[Hit], *, limit: int, controls: Controls = CONTROLS) -> l
         return []
     weighed = (_weighed(hit, controls) for hit in hits if _is_near(hit, controls))
     near = sorted(weighed, key=_order)
-    distinct = _without_copies(near[: controls.candidates(limit)], controls)
+    distinct = without_copies(near[: controls.candidates(limit)], controls)
     return sorted(_spread(distinct, limit, controls), key=_order)
 
 
@@ -87,8 +87,10 @@ def _number(value: float) -> float:
     return -math.inf if math.isnan(value) else value
 
 
-def _without_copies(hits: Iterable[Hit], controls: Controls) -> list[Hit]:
+def without_copies(hits: Sequence[Hit], controls: Controls) -> list[Hit]:
     """Each near-duplicate once: the newer version of the same document, else the first in order."""
+    if controls.duplicate_jaccard >= 1:
+        return list(hits)
     kept: list[Hit] = []
     words: list[frozenset[str]] = []
     marked: dict[str, list[int]] = {}

@@ -61,7 +61,7 @@ def retrieve(question: str, *, scope: Scope, search: Search, limit: int = 10, co
 
 
 def retrieve_all(
-    questions: Sequence[str],
+    questions: Sequence[str | tuple[str, ...]],
     *,
     scope: Scope,
     search: Search,
@@ -71,35 +71,65 @@ def retrieve_all(
 ) -> list[Found]:
     """The same of several questions: what they share is embedded, looked up and read once.
 
-    Without terms the hits do not say which words of the question they hold; that costs more than finding them.
+    A question of several parts looks for the words of all of them, and for what lies between them in meaning. Without
+    terms the hits do not say which words of the question they hold; that costs more than finding them.
     """
-    asked = [_checked(question) for question in questions]
     known = search.library.embedder()
     if known is not None and known != search.embedder.fingerprint:
         raise EmbedderMismatch(
             f"This library's vectors were made by {known}, and the embedder in use is {search.embedder.fingerprint}. "
             "Run `citewell evidence reingest`, or set the embedder back."
         )
-    expansions = [expand(question, lexicon=search.lexicon) for question in asked]
-    vectors = question_vectors(asked, expansions, search.embedder)
-    weights = [weighted_terms(question, added) for question, added in zip(asked, expansions, strict=True)]
+    asked = _asked(questions, search)
     wanted = max(controls.candidates(limit), MIN_CANDIDATES)
-    candidates = [
-        search.index.candidates(vector, terms, scope=scope, limit=wanted)
-        for vector, terms in zip(vectors, weights, strict=True)
-    ]
+    candidates = [search.index.candidates(one.vector, one.weights, scope=scope, limit=wanted) for one in asked]
     distinct = {one[:2]: one for several in candidates for one in several}
     laid = Laid.out(search.library.sentences(list(distinct.values())))
     ranked = [
-        fused(several, laid, vector, keep=controls.candidates(limit))
-        for several, vector in zip(candidates, vectors, strict=True)
+        fused(several, laid, one.vector, keep=controls.candidates(limit))
+        for several, one in zip(candidates, asked, strict=True)
     ]
     found = []
-    for question, added, weight, hits in zip(asked, expansions, weights, _read(ranked, scope, search), strict=True):
-        weighed = replace(controls, explaining_share=1.0) if question.casefold().startswith("why") else controls
-        shown = rank(hits, limit=limit, controls=weighed)
-        found.append(Found(tuple(_with_terms(hit, weight) for hit in shown) if with_terms else tuple(shown), added))
+    for one, hits in zip(asked, _read(ranked, scope, search), strict=True):
+        shown = rank(hits, limit=limit, controls=replace(controls, explaining_share=1.0) if one.is_why else controls)
+        told = (_with_terms(hit, one.weights) for hit in shown) if with_terms else shown
+        found.append(Found(tuple(told), one.expansions))
     return found
+
+
+@dataclass(frozen=True, slots=True)
+class _Asked:
+    """A question as the index takes it."""
+
+    vector: Vector
+    weights: dict[str, float]
+    expansions: tuple[Expansion, ...]
+    is_why: bool
+
+
+def _asked(questions: Sequence[str | tuple[str, ...]], search: Search) -> list[_Asked]:
+    """Every question with its vector and its terms; a part of several questions is embedded once."""
+    parts = [[_checked(part) for part in ((one,) if isinstance(one, str) else one)] for one in questions]
+    texts = list(dict.fromkeys(part for several in parts for part in several))
+    expansions = {text: expand(text, lexicon=search.lexicon) for text in texts}
+    vectors = dict(zip(texts, question_vectors(texts, list(expansions.values()), search.embedder), strict=True))
+    asked = []
+    for several in parts:
+        weights: dict[str, float] = {}
+        for part in several:
+            for term, weight in weighted_terms(part, expansions[part]).items():
+                weights[term] = max(weight, weights.get(term, 0.0))
+        vector = vectors[several[0]] if len(several) == 1 else _middle([vectors[part] for part in several])
+        added = tuple(one for part in several for one in expansions[part])
+        asked.append(_Asked(vector, weights, added, several[0].casefold().startswith("why")))
+    return asked
+
+
+def _middle(vectors: Sequence[Vector]) -> Vector:
+    """The unit vector between several."""
+    mean: Vector = np.sum(vectors, axis=0)
+    mean /= max(float(np.linalg.norm(mean)), 1e-9)
+    return mean
 
 
 def _read(ranked: Sequence[Sequence[Ranked]], scope: Scope, search: Search) -> list[list[Hit]]:

@@ -7,7 +7,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import cache
 
-from citewell.answer.rank import CONTROLS, Controls
+from citewell.answer.rank import CONTROLS, Controls, without_copies
 from citewell.answer.retrieve import Search, retrieve_all
 from citewell.assistants.consult.applies import Fit, fit
 from citewell.assistants.consult.tables import rows
@@ -19,6 +19,8 @@ from citewell.types.consult_plan import LeftOut
 FETCHED = 50
 """Passages that each query brings, so that the order is made among many."""
 SHOWN = 5
+LOOKED_AT = 4 * SHOWN
+"""Passages in which copies are looked for."""
 MIN_RELEVANCE = 0.50
 """On the calibrated scale, of the condition alone and before anything is added: a document none of whose passages
 reaches it is no guideline on the condition. Which of its passages comes first is another question."""
@@ -34,7 +36,8 @@ RECOMMENDING = 1.3
 SPECIFIC = 1.2
 """What a passage counts that is for a group this patient belongs to: the pregnancy section before the general one."""
 MAX_FINDINGS = 8
-WIDE = Controls(min_cosine=CONTROLS.min_cosine, per_document=FETCHED, candidates_per_hit=1, min_candidates=FETCHED)
+WIDE = Controls(duplicate_jaccard=1.0, per_document=FETCHED, candidates_per_hit=1, min_candidates=FETCHED)
+"""Copies are taken out of what may be shown, not of everything that each query brings."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -61,10 +64,11 @@ def gather(
 ) -> tuple[list[Gathered], tuple[Hit, ...]]:
     """The passages of every diagnosis, and those that the findings alone point at; all embedded in one batch."""
     told = describe(findings, patient)
-    queries = [
-        query for condition in conditions for query in (condition, f"{condition}. {told}" if told else condition)
+    asked: list[str | tuple[str, ...]] = [
+        query for condition in conditions for query in (condition, (condition, told) if told else condition)
     ]
-    asked = [*queries, told] if told else queries
+    if told:
+        asked.append(told)
     if not asked:
         return [], ()
     found = [
@@ -125,10 +129,20 @@ def _headings(hit: Hit) -> tuple[str, ...]:
 
 
 def _first(passages: Sequence[Passage]) -> tuple[Passage, ...]:
-    """Of a few more than are shown, first those that tell what to do, then others."""
+    """Of a few more than are shown, first those that tell what to do, then others; a copy of another is neither."""
+    passages = _distinct(passages)
     telling = [one for one in passages[: SHOWN + 2] if _tells(one.hit)][:SHOWN]
     others = [one for one in passages[:SHOWN] if one not in telling]
     return (*telling, *others)[:SHOWN]
+
+
+def _distinct(passages: Sequence[Passage]) -> Sequence[Passage]:
+    """A few more than are shown, without copies; only where there are any is further looked for others."""
+    for count in (SHOWN + 2, LOOKED_AT):
+        own = {hit.source_id for hit in without_copies([one.hit for one in passages[:count]], CONTROLS)}
+        if len(own) >= min(SHOWN + 2, len(passages)):
+            break
+    return [one for one in passages[:count] if one.hit.source_id in own]
 
 
 def _tells(hit: Hit) -> bool:

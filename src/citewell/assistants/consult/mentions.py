@@ -107,7 +107,8 @@ def _concepts(sentence: str, lexicon: Lexicon) -> Iterator[Mention]:
 def _aches(sentence: str, lexicon: Lexicon) -> Iterator[Mention]:
     for name, pattern in _hurting():
         for match in pattern.finditer(sentence):
-            yield Mention(*match.span(), *concept_of(name, lexicon))
+            known, concept, category = concept_of(name, lexicon)
+            yield Mention(match.start(), match.end(), known, concept, category)
 
 
 @lru_cache(maxsize=10_000)

@@ -30,12 +30,11 @@ def _warns() -> re.Pattern[str]:
 
 def is_telling(text: str) -> bool:
     """Whether a sentence tells what to do, in words."""
-    letters = sum(char.isalpha() for char in text)
-    is_whole = len(text) <= MAX_CHARACTERS and not text[:1].islower()
-    is_prose = (
-        is_whole and len(text.split()) >= MIN_WORDS and letters >= MIN_LETTERS * len(text) and not text.endswith("?")
-    )
-    return is_prose and (_telling().search(text) is not None or has_dose(text))
+    if len(text) > MAX_CHARACTERS or text[:1].islower() or text.endswith("?") or len(text.split()) < MIN_WORDS:
+        return False
+    if sum(map(str.isalpha, text)) < MIN_LETTERS * len(text):
+        return False
+    return _telling().search(text) is not None or has_dose(text)
 
 
 def is_warning(text: str) -> bool:
