@@ -7,6 +7,7 @@ from pathlib import Path
 
 import pytest
 
+from citewell.assistants.consult.applies import fit
 from citewell.assistants.consult.conflicts import Held, conflicts
 from citewell.assistants.consult.extract import Heard, extract
 from citewell.assistants.consult.fold import fold
@@ -280,3 +281,10 @@ def test_a_conflict_names_a_class_of_medicines_as_it_is_written() -> None:
     told = [one.text for one in conflicts("Give an NSAID three times a day.", held)]
     assert told
     assert all(text.startswith("NSAID ") for text in told)
+
+
+def test_what_is_told_of_people_in_general_is_not_for_this_patient_above_others() -> None:
+    patient = Patient(age_years=28, sex="female", is_pregnant=True)
+    headings = ("Birth in pregnant women with sickle-cell disease", "Birth in the general pregnant population")
+    assert [fit((title,), "", patient).is_specific for title in headings] == [True, False]
+    assert all(fit((title,), "", patient).applies for title in headings)

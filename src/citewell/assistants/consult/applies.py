@@ -53,6 +53,8 @@ _FOR = re.compile(
 )
 """What stands before people whom a sentence is for; “a risk to the baby” is not one."""
 _PROHIBITS = re.compile(r"^\W*(?:do not|don't|avoid|never|contra-?indicat)", re.IGNORECASE)
+_GENERAL = re.compile(r"\b(?:in|of|for) (?:the )?general (?:\w+ )?population\b|\bpeople in general\b", re.IGNORECASE)
+"""“In the general pregnant population”: named to compare with, not because this patient is one of them."""
 YEARS = {"d": 1 / 365.25, "w": 7 / 365.25, "m": 1 / 12, "y": 1.0}
 
 
@@ -114,7 +116,8 @@ def fit(section: Sequence[str], sentence: str, patient: Patient) -> Fit:
     headings = [_judged(part, patient, is_heading=True) for part in section if part]
     judged = [*headings, _judged(sentence, patient, is_heading=False)] if sentence else headings
     reasons = tuple(dict.fromkeys(reason for one in judged for reason in one.reasons))
-    return Fit(all(one.applies for one in judged), reasons, any(one.is_specific for one in judged))
+    is_specific = any(one.is_specific for one in judged) and not any(map(_GENERAL.search, section))
+    return Fit(all(one.applies for one in judged), reasons, is_specific)
 
 
 @lru_cache(maxsize=20_000)

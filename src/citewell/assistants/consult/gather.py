@@ -9,7 +9,9 @@ from functools import cache
 
 from citewell.answer.rank import CONTROLS, Controls, without_copies
 from citewell.answer.retrieve import Search, retrieve_all
+from citewell.answer.verify_names import medicines
 from citewell.assistants.consult.applies import Fit, fit
+from citewell.assistants.consult.stages import other_stage
 from citewell.assistants.consult.tables import rows
 from citewell.assistants.consult.telling import is_telling
 from citewell.types import Hit, Scope
@@ -85,16 +87,26 @@ def gather(
 def describe(findings: Sequence[Finding], patient: Patient) -> str:
     """The patient and what is present, as a query: what is denied, past or a relative's does not search.
 
+    >>> from dataclasses import replace
     >>> from citewell.types.consult import By
     >>> fever = Finding("f1", Category.SYMPTOM, "Fever", Polarity.PRESENT, By.RULES)
     >>> describe([fever], Patient(age_years=28, sex="female", is_pregnant=True))
     'pregnant woman aged 28 with fever'
+    >>> describe([replace(fever, name="takes naproxen")], Patient())
+    'takes naproxen (NSAID)'
     """
     kinds = (Category.SYMPTOM, Category.ASSOCIATED, Category.MEDICAL_HISTORY)
     present = [one for one in findings if one.category in kinds and one.polarity is Polarity.PRESENT]
     names = list(dict.fromkeys(one.name.lower() for one in present))[:MAX_FINDINGS]
     who = _who(patient)
-    return " with ".join(part for part in (who, ", ".join(names)) if part)
+    return " with ".join(part for part in (who, ", ".join(map(_with_class, names))) if part)
+
+
+def _with_class(name: str) -> str:
+    """A finding with the class of the medicine in it: a guideline speaks of NSAIDs where a patient says naproxen."""
+    families = dict.fromkeys(one.family for one in medicines(name) if not one.is_class and one.family)
+    told = [family for family in families if family.casefold() not in name.casefold()]
+    return f"{name} ({', '.join(told)})" if told else name
 
 
 def _who(patient: Patient) -> str:
@@ -164,8 +176,9 @@ def _fused(condition: str, found: tuple[list[Hit], list[Hit], list[Hit]], patien
     passages, left_out = [], []
     for key, hit in hits.items():
         told = fit(_headings(hit), "", patient)
-        if not told.applies:
-            left_out.append((ranks[key], LeftOut(hit.document, hit.section, "; ".join(told.reasons))))
+        why_not = "; ".join(told.reasons) if not told.applies else other_stage(condition, hit.section)
+        if why_not is not None:
+            left_out.append((ranks[key], LeftOut(hit.document, hit.section, why_not)))
             continue
         score = ranks[key] * _worth(hit.section) * (SPECIFIC if told.is_specific else 1.0)
         passages.append(Passage(hit, told, score, about[hit.document_id]))
