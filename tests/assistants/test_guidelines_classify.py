@@ -64,6 +64,44 @@ def test_no_emergency_in_lay_words_is_missed(sort: Sort) -> None:
     assert len(false_alarms) <= 12, false_alarms
 
 
+def heard(sort: Sort, name: str) -> tuple[list[str], list[str]]:
+    """The emergencies that were missed, and what was taken for one and is none."""
+    found = [(wanted, sort(message).needs_safety, message) for wanted, message in messages(name)]
+    return (
+        [message for wanted, is_heard, message in found if wanted == "emergency" and not is_heard],
+        [message for wanted, is_heard, message in found if wanted == "none" and is_heard],
+    )
+
+
+def test_emergencies_that_shaped_the_tables_are_all_heard(sort: Sort) -> None:
+    missed, false_alarms = heard(sort, "chat_emergencies_tuned.tsv")
+    assert missed == []
+    assert len(false_alarms) <= 4, false_alarms
+
+
+def test_emergencies_that_no_table_was_changed_for_are_heard_but_for_one_in_forty(sort: Sort) -> None:
+    missed, false_alarms = heard(sort, "chat_emergencies_kept.tsv")
+    assert len(missed) <= 1, missed
+    assert len(false_alarms) <= 4, false_alarms
+
+
+@pytest.mark.parametrize(
+    ("message", "is_emergency"),
+    [
+        ("my arm has suddenly gone dead", True),
+        ("no chest pain and no collapse, just tired", False),
+        ("Patient denies chest pain and collapse", False),
+        ("had a heart attack ten years ago and now has a lump in the breast", False),
+        ("had chemo last week and now I am shivering", True),
+        ("had a stroke in 1990, but today he collapsed", True),
+        ("blood spurting from the wound", True),
+        ("What does NG12 say about adults whose belly is rigid and painful?", False),
+    ],
+)
+def test_an_emergency_is_heard_by_what_its_words_mean_together(message: str, is_emergency: bool) -> None:
+    assert classify(message).needs_safety == is_emergency
+
+
 def test_a_guideline_on_one_disease_opens_no_door_to_the_treatment_of_others(
     embedder: MiniLM, ng12: Guideline, ng136: Guideline
 ) -> None:
@@ -85,9 +123,11 @@ def test_what_is_long_over_is_no_emergency_unless_it_is_harm_to_oneself(sort: So
 
 
 def test_no_message_of_the_tests_stands_in_a_table() -> None:
-    files = (f"chat_messages{name}.tsv" for name in ("", "_more", "_fresh", "_last"))
+    files = [f"chat_messages{name}.tsv" for name in ("", "_more", "_fresh", "_last")]
+    files += ["chat_emergencies_tuned.tsv", "chat_emergencies_kept.tsv"]
     tested = {spelled(message).strip(" .?!") for name in files for _, message in messages(name)}
     cues = {one.strip(" .?!") for _, _, pattern in rows("chat_cues.tsv") for one in pattern.split("|")}
+    cues |= {one.strip(" .?!") for _, words in rows("chat_danger_words.tsv") for one in words.split("|")}
     shown = {spelled(text).strip(" .?!") for _, text in rows("chat_examples.tsv")}
     assert tested & (cues | shown) == set()
 

@@ -10,6 +10,7 @@ from typing import Literal
 
 from citewell import vocabulary
 from citewell.assistants.guidelines.chat_cues import has, names, patterns, spelled, weight, without
+from citewell.assistants.guidelines.emergency import listen
 from citewell.assistants.guidelines.loaded import NOTHING, TOPICS, Loaded
 from citewell.assistants.guidelines.match import broader, mentions
 from citewell.assistants.guidelines.queries import goes_on, is_follow_up
@@ -72,12 +73,14 @@ def classify(
     text = spelled(message)
     is_own = has("own", without("own not", text))
     scope = weight("scope", text)
-    is_over = has("long past", text) and not has("at present", text)
-    if has("self-harm", text) or has("unsafe", text) or (has("emergency", text) and not is_over):
+    heard = listen(text, is_asked=scope >= STRONG and not is_own)
+    is_self_harm = has("self-harm", text) and (is_own or not has("denied throughout", text))
+    if is_self_harm or has("unsafe", text) or heard.is_now:
         is_asked = scope >= STRONG and not is_own and has("in general", text) and not has("here and now", text)
         wants_diagnosis = has("self-diagnosis", text)
         return Sorted("proceed" if is_asked else "safety_urgent", needs_safety=True, wants_diagnosis=wants_diagnosis)
-    if is_own and has("red flag", text):
+    red_flag = listen(text, kind="red flag")
+    if is_own and red_flag.is_now:
         asks = scope >= STRONG and not has("self-diagnosis", text)
         return Sorted("proceed" if asks else "safety_urgent", needs_safety=True, wants_diagnosis=not asks)
     if _is_small_talk(text):
@@ -85,17 +88,24 @@ def classify(
     read = Read.of(text, message, loaded, is_own=is_own)
     by_cues, is_settled = _by_cues(read, loaded)
     is_settled |= by_cues.input_class == "proceed" and is_answered and goes_on(message)
-    return by_cues if near is None else _heard(read, by_cues, near(message), is_settled=is_settled)
+    if near is None:
+        return by_cues
+    nearby = dict(near(message))
+    is_over = has("long past", text) and not has("at present", text)
+    if heard.is_discounted or red_flag.is_discounted or is_over or has("unhurried", text):
+        nearby["safety_urgent"] = 0.0  # an emergency that is spoken of and is none
+    return _by_examples(read, by_cues, nearby, is_settled=is_settled)
 
 
-def _heard(read: Read, by_cues: Sorted, nearness: Mapping[InputClass, float], *, is_settled: bool) -> Sorted:
+def _by_examples(read: Read, by_cues: Sorted, nearness: Mapping[InputClass, float], *, is_settled: bool) -> Sorted:
     """What cues say, unless the examples say otherwise where they may."""
     best = max(nearness, key=lambda one: nearness[one])
     danger, asks = nearness["safety_urgent"], read.scope >= STRONG
     is_alarming = best == "safety_urgent" and danger >= ALARMING and not asks and not is_settled
     is_close = not is_settled and danger >= max(NOTABLE, nearness[best] - CAUTION) and by_cues.input_class != "proceed"
     is_told = by_cues.input_class == "proceed" and not read.scope and not read.has_age
-    is_nearest = best == "safety_urgent" and danger >= TOLD and is_told  # a complaint that asks for nothing
+    is_open = is_told or by_cues.input_class == "needs_clarification"  # a complaint that asks for nothing
+    is_nearest = best == "safety_urgent" and danger >= TOLD and is_open
     if is_alarming or is_nearest or (is_close and not asks):
         return replace(by_cues, input_class="safety_urgent", needs_safety=True, is_looked_up=is_told)
     if best == "safety_urgent" and asks:
