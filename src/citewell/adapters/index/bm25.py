@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
@@ -94,9 +95,16 @@ def asked(terms: Mapping[str, float]) -> tuple[NDArray[np.uint64], Scores]:
 
 def weigh(weights: Scores, present: Scores | Integers, chunk_count: int, tuning: Tuning) -> tuple[Scores, Scores]:
     """What each term adds to a score at most, and its share of the question, when so many chunks hold it."""
-    weights = weights * np.log1p((chunk_count - present + 0.5) / (present + 0.5))
-    gains = weights * (tuning.k1 + 1) * _telling(present, chunk_count, tuning)
-    return gains, weights / max(float(weights.sum()), 1e-9)
+    counts = present.tolist()  # a question has a few terms: numbers one by one take less time than arrays of them
+    rarities = [
+        weight * math.log1p((chunk_count - count + 0.5) / (count + 0.5))
+        for weight, count in zip(weights.tolist(), counts, strict=True)
+    ]
+    most, all_of_it = _most_telling(counts, chunk_count, tuning), max(math.fsum(rarities), 1e-9)
+    gains = [
+        rarity * (tuning.k1 + 1) if 0 < count <= most else 0.0 for rarity, count in zip(rarities, counts, strict=True)
+    ]
+    return np.array(gains), np.array(rarities) / all_of_it
 
 
 def mean_length(parts: Sequence[Part]) -> float:
@@ -110,13 +118,12 @@ def impact(frequencies: Scores, lengths: Scores, mean: float, tuning: Tuning) ->
     return damped
 
 
-def _telling(present: Scores | Integers, chunk_count: int, tuning: Tuning) -> NDArray[np.bool_]:
-    """Which terms are worth scoring: those that occur, without the very common ones when rarer ones remain."""
-    occurs: NDArray[np.bool_] = present > 0
-    if chunk_count <= tuning.common_above_chunks:
-        return occurs
-    rare = occurs & (present <= tuning.common_share * chunk_count)
-    return rare if rare.any() else occurs
+def _most_telling(counts: Sequence[float], chunk_count: int, tuning: Tuning) -> float:
+    """In how many chunks a term may be and still be worth scoring: very common ones are not when rarer ones remain."""
+    most = tuning.common_share * chunk_count
+    if chunk_count <= tuning.common_above_chunks or not any(0 < count <= most for count in counts):
+        return math.inf
+    return most
 
 
 def _find(part: Part, keys: NDArray[np.uint64]) -> Places:

@@ -58,9 +58,10 @@ class Compact:
         firsts, ends = lookup(self.term_keys, self.term_postings, keys)
         counts, row_count = ends - firsts, len(self.matrix)
         gains, shares = weigh(weights, counts, row_count, self.tuning)
-        postings = [slice(first, end) for first, end in zip(firsts.tolist(), ends.tolist(), strict=True)] or [slice(0)]
-        rows = np.concatenate([self.posting_rows[one] for one in postings])
-        impacts = np.concatenate([self.impacts[one] for one in postings]) * np.repeat(gains, counts)
+        runs = [slice(*ends) for ends in zip(firsts.tolist(), ends.tolist(), strict=True)] or [slice(0)]
+        rows = np.concatenate([self.posting_rows[one] for one in runs], dtype=np.intp)
+        impacts = np.concatenate([self.impacts[one] for one in runs])
+        impacts *= np.repeat(gains, counts)
         return _sums(rows, impacts, row_count), _sums(rows, np.repeat(shares, counts), row_count)
 
 
@@ -80,25 +81,34 @@ def compact(parts: Sequence[Part], *, tuning: Tuning) -> Compact:
     generations, chunks = map(np.concatenate, zip(*(segment.where(own) for segment, own in shown), strict=True))
     matrix = np.concatenate([segment.matrix.take(own, axis=0) for segment, own in shown])
     mean, before = mean_length(parts), starts([part.rows for part in parts]).tolist()
-    words = [_words(part, first, mean, tuning) for part, first in zip(parts, before, strict=False)]
-    keys, positions, impacts = map(np.concatenate, zip(*words, strict=True))
-    order, by_term = np.lexsort((chunks, generations)), sorting(keys)
-    keys = keys[by_term]
-    opens = np.flatnonzero(np.diff(keys, prepend=~keys[:1]))
+    words = _joined([_words(part, first, mean, tuning) for part, first in zip(parts, before, strict=False)])
+    order = np.lexsort((chunks, generations))
+    opens = np.flatnonzero(np.diff(words.keys, prepend=~words.keys[:1]))
     return Compact(
         generations[order],
         chunks[order],
         matrix[order].astype(np.float64),
-        keys[opens],
-        np.append(opens, len(keys)),
-        order.argsort().astype(np.uint16)[positions[by_term]],
-        impacts[by_term],
+        words.keys[opens],
+        starts(words.counts)[np.append(opens, len(words.keys))],
+        order.argsort().astype(np.uint16)[words.positions],
+        words.impacts,
         tuning,
     )
 
 
-def _words(part: Part, first: int, mean: float, tuning: Tuning) -> tuple[NDArray[np.uint64], Integers, Scores]:
-    """The key, the position and the impact of every visible posting; the first position of the part has this number."""
+@dataclass(frozen=True, slots=True)
+class _Words:
+    """Pairs by their terms, and what stands in the postings of all of them, one pair after another."""
+
+    keys: NDArray[np.uint64]
+    counts: NDArray[np.integer]
+    """Postings of each pair."""
+    positions: NDArray[np.integer]
+    impacts: Scores
+
+
+def _words(part: Part, first: int, mean: float, tuning: Tuning) -> _Words:
+    """The visible words of a part whose first position has this number."""
     segment = part.segment
     if part.shifts is None:
         shifts, pairs = np.zeros(len(segment.generations), np.int64), np.arange(len(segment.pair_ordinals))
@@ -108,28 +118,41 @@ def _words(part: Part, first: int, mean: float, tuning: Tuning) -> tuple[NDArray
     postings = expand(segment.pair_postings[pairs], counts)
     terms = segment.term_pairs.searchsorted(pairs, side="right") - 1
     shift: Integers = first - shifts[segment.pair_ordinals[pairs]]
-    positions = segment.posting_rows[postings].astype(np.int64) + np.repeat(shift, counts)
+    positions = segment.posting_rows[postings] + np.repeat(shift, counts)
     impacts = impact(*segment.read_kinds(segment.posting_kinds[postings]), mean, tuning)
-    return np.repeat(segment.term_keys[terms], counts), positions, impacts
+    return _Words(segment.term_keys[terms], counts, positions, impacts)
 
 
-def _sums(rows: NDArray[np.uint16], values: Scores, row_count: int) -> Scores:
+def _joined(many: Sequence[_Words]) -> _Words:
+    """The words of all parts, by term; those of one part are in that order."""
+    if len(many) == 1:
+        return many[0]
+    keys, counts = np.concatenate([one.keys for one in many]), np.concatenate([one.counts for one in many])
+    order = sorting(keys)
+    postings = expand(starts(counts)[order], counts[order])
+    positions, impacts = (
+        np.concatenate(own) for own in zip(*((one.positions, one.impacts) for one in many), strict=True)
+    )
+    return _Words(keys[order], counts[order], positions[postings], impacts[postings])
+
+
+def _sums(rows: NDArray[np.intp], values: Scores, row_count: int) -> Scores:
     """The sum of the values at each row."""
     sums: Scores = np.bincount(rows, values, minlength=row_count).astype(np.float64, copy=False)
     return sums
 
 
-def _highest(scores: Scores, count: int) -> list[int]:
+def _highest(scores: Scores, count: int) -> Integers:
     """Where the highest scores stand, the highest first; equal ones as they come.
 
-    >>> _highest(np.array([1.0, 3.0, 2.0, 3.0, 3.0]), 2)
+    >>> _highest(np.array([1.0, 3.0, 2.0, 3.0, 3.0]), 2).tolist()
     [1, 3]
     """
     if not 0 < count < len(scores):
-        every: list[int] = (-scores).argsort(kind="stable")[:count].tolist()
+        every: Integers = (-scores).argsort(kind="stable")[:count]
         return every
     parted = scores.copy()
     parted.partition(-count)
     (places,) = (scores >= parted[-count]).nonzero()
-    order: list[int] = places[(-scores[places]).argsort(kind="stable")][:count].tolist()
+    order: Integers = places.take((-scores.take(places)).argsort(kind="stable")[:count])
     return order

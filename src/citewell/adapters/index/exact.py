@@ -239,4 +239,4 @@ def _ranked(found: Passages, *, limit: int) -> list[Candidate]:
     library = (found.chunks, found.generations)
     dense = np.lexsort((*library, -found.cosines))[:limit]
     lexical = np.lexsort((*library, -found.scores))[: min(limit, np.count_nonzero(found.scores > 0))]
-    return found.listed(dense.tolist(), lexical.tolist())
+    return found.listed(dense, lexical)

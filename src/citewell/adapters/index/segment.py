@@ -250,9 +250,9 @@ def lookup(keys: NDArray[np.uint64], firsts: Integers, wanted: NDArray[np.uint64
     if not len(keys):
         return np.zeros(len(wanted), np.int64), np.zeros(len(wanted), np.int64)
     places = keys.searchsorted(wanted)
-    places[places == len(keys)] = 0
-    known = keys[places] == wanted
-    return firsts[places] * known, firsts[places + 1] * known
+    known = keys.take(places, mode="clip") == wanted
+    places *= known
+    return firsts.take(places), firsts.take(places + known)
 
 
 def expand(firsts: NDArray[np.integer], counts: NDArray[np.integer]) -> Integers:
