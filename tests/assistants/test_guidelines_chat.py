@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import json
 import logging
+import socket
 from collections.abc import Iterator
 from dataclasses import replace
 from datetime import timedelta
@@ -16,10 +18,12 @@ from citewell.adapters.store.engine import writing
 from citewell.adapters.store.rows import now
 from citewell.adapters.store.schema import conversations
 from citewell.answer.stream import Done
+from citewell.assistants.guidelines.assess import assessment_json
 from citewell.assistants.guidelines.chat import RULES
 from citewell.assistants.guidelines.chat_view import chat_json
 from citewell.assistants.guidelines.chat_words import template
 from citewell.assistants.guidelines.match import broader, units
+from citewell.assistants.guidelines.patient import patient_from
 from citewell.bootstrap import App, build
 from citewell.config import Settings
 from citewell.errors import NotFound
@@ -191,6 +195,54 @@ def test_a_model_rewrites_what_leans_on_nothing_that_was_cited(with_model: tuple
     server.script = replace(server.script, pieces=("unexplained jaundice aged 40 referral",))
     notes = said(app, "what about that?", session=session).answer.notes
     assert (notes["query_strategy"], notes["search_query"]) == ("llm_rewrite", "unexplained jaundice aged 40 referral")
+
+
+def test_a_failing_model_changes_no_byte_of_an_assessment(with_model: tuple[App, Server]) -> None:
+    app, server = with_model
+    patient = patient_from({"patient_id": "P1", "age": 50, "symptoms": ["jaundice", "cough"]})
+    scripts = (server.script, replace(server.script, statuses=[500] * 9), replace(server.script, pieces=("{not json",)))
+    told = []
+    for script in scripts:
+        server.script = script
+        told.append(json.dumps(assessment_json(app.guidelines.assess_kept(patient, asker=app.owner()).assessment)))
+    assert len(set(told)) == 1
+    first = json.loads(told[0])
+    assert [one["rule"] for one in first["matched"]] == ["1.1.1"]
+    assert first["reasoning"].startswith("[Green spots: recognition and referral §1.1.1, p.")
+    assert server.requests == [], "no model is asked"
+
+
+@pytest.mark.parametrize(
+    "message",
+    [
+        "What chemotherapy is used for spot cancer?",
+        "How long will I live with spot cancer?",
+        "What stage is spot cancer with jaundice?",
+        "Which dose of aspirin is right?",
+    ],
+)
+def test_what_is_out_of_scope_before_the_search_is_out_of_scope_after_it(spots: App, message: str) -> None:
+    debug = chat_json(said(spots, message))["debug"]
+    assert (debug["input_class"], debug["guardrail_result"]) == ("medical_out_of_scope", "out_of_scope")
+    for answered in (JAUNDICE, "Is drug history a reason for an ultrasound scan in persistent cough?"):
+        debug = chat_json(said(spots, answered))["debug"]
+        assert debug["input_class"] == "proceed"
+        assert debug["guardrail_result"] in ("sufficient", "weak")
+        assert {chunk["kind"] for chunk in debug["chunks"]} <= {"rule", "symptom", "definition"}
+
+
+def test_adding_assessing_and_asking_need_no_network(app: App, monkeypatch: pytest.MonkeyPatch) -> None:
+    def refuse(*_: object) -> None:
+        raise AssertionError("something reached for the network")
+
+    for name in ("connect", "connect_ex", "sendto"):
+        monkeypatch.setattr(socket.socket, name, refuse)
+    monkeypatch.setattr(socket, "getaddrinfo", refuse)
+    app.guidelines.add_source(Source(SPOTS.encode(), "spots.md"))
+    patient = patient_from({"age": 50, "symptoms": ["unexplained jaundice"]})
+    assert app.guidelines.assess(patient, scope=app.scope()).risk_level == "Urgent Referral"
+    answer = said(app, JAUNDICE).answer
+    assert (answer.model, isinstance(answer.action, Cite)) == ("extractive", True)
 
 
 # ------------------------------------------------------------------------------------------- the real guidelines

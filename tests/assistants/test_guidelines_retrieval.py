@@ -5,12 +5,13 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
+from citewell.assistants.guidelines.browse import Wanted, browse, choices, piece_json
 from citewell.assistants.guidelines.entries import pieces
 from citewell.assistants.guidelines.guideline import Guideline
 from citewell.assistants.guidelines.patient import Complaint, Patient
 from citewell.assistants.guidelines.quality import quality
 from citewell.assistants.guidelines.quote import worth_quoting
-from citewell.assistants.guidelines.rank import amount
+from citewell.assistants.guidelines.rank import amount, boost_for_question
 from citewell.assistants.guidelines.retrieve import Found, query_for, retrieve, retrieve_for
 from citewell.assistants.guidelines.shelve import Book
 from citewell.assistants.guidelines.words_shared import Shared
@@ -211,3 +212,37 @@ def test_the_gate_sees_no_boost() -> None:
     assert first.boost > 0.2
     assert first.rank > 0.4
     assert quality("Which people aged 60 are urgent?", [first, second]) == "none"
+
+
+def test_age_and_one_symptom_are_all_that_a_smoking_man_adds_to_a_rule_that_names_no_sex_and_no_smoking() -> None:
+    rule = "Refer people aged 40 and over with unexplained haemoptysis."
+    patient = Patient("P1", age=55, sex="male", smoking="Current Smoker", complaints=(Complaint("haemoptysis", 21),))
+    (found,) = retrieve_for(patient, QUESTION, [book(rules(rule), 0.72)])
+    assert (round(found.score, 2), round(found.boost, 2), round(found.rank, 2)) == (0.72, 0.25, 0.97)
+    assert found.boost == pytest.approx(
+        amount("patient", "age from is reached") + amount("patient", "symptom in common")
+    )
+
+
+def test_one_store_holds_every_kind_of_piece_and_says_which_each_is(ng12: Guideline, ng12_document: Document) -> None:
+    everything = browse(ng12, ng12_document.text, Wanted())
+    kinds = choices(ng12).kinds
+    by_kind = {kind: browse(ng12, ng12_document.text, Wanted(kind=kind)) for kind in kinds}
+    counts = {kind: len(found) for kind, found in by_kind.items()}
+    assert counts == {
+        "rule": len(ng12.rules),
+        "search": len(ng12.rules),
+        "symptom": len(ng12.symptoms),
+        "definition": len(ng12.definitions),
+    }
+    assert sum(counts.values()) == len(everything)
+    assert {piece_json(one)["kind"] for one in everything} == set(kinds)
+
+
+def test_what_is_found_says_its_kind_by_which_exact_wording_is_boosted(
+    ng12: Guideline, ng12_document: Document
+) -> None:
+    found = pieces(ng12, ng12_document.text)
+    searched = tuple(one for one in found if one.matched)
+    boosts = {one.kind: boost_for_question("verbatim, please", one, ng12) for one in searched}
+    assert boosts == {"search": amount("question", "exact words"), "symptom": 0.0, "definition": 0.0}
