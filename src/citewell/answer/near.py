@@ -22,7 +22,7 @@ class Laid:
 
     vectors: Vectors
     """Of every sentence."""
-    spans: NDArray[np.uint32]
+    spans: Sequence[Sequence[int]]
     starts: Integers
     """Where the sentences of each passage begin; one more than passages, and once more for one without sentences."""
     centroids: Vectors
@@ -40,7 +40,9 @@ class Laid:
             sums = np.array([vectors[first:end].sum(axis=0) for first, end in runs])  # four times as fast as `reduceat`
             centroids[:-1] = sums / np.maximum(np.linalg.norm(sums, axis=1, keepdims=True), 1e-9)
         starts = np.append(sentences.starts, sentences.starts[-1])
-        return cls(vectors, sentences.spans, starts, centroids, {key: row for row, key in enumerate(sentences.keys)})
+        return cls(
+            vectors, sentences.spans.tolist(), starts, centroids, {key: row for row, key in enumerate(sentences.keys)}
+        )
 
 
 def fused(candidates: Sequence[Candidate], laid: Laid, vector: Vector, *, keep: int) -> list[Ranked]:
@@ -59,26 +61,18 @@ def fused(candidates: Sequence[Candidate], laid: Laid, vector: Vector, *, keep: 
     scores = fuse(cosines, similarities, words, coverages, laid.centroids.take(rows, axis=0)).tolist()
     probabilities = relevance(cosines, similarities, coverages).tolist()
     order = sorted(range(len(candidates)), key=lambda at: (-scores[at], *candidates[at][:2]))[:keep]
-    return [
-        Ranked(
-            candidates[at],
-            scores[at],
-            probabilities[at],
-            _why(
-                candidates[at],
-                laid.spans[firsts[at] : firsts[at] + counts[at]],
-                sentence_cosines[ends[at] - counts[at] : ends[at]],
-            ),
-        )
-        for at in order
-    ]
+    cosines_told, opens = sentence_cosines.tolist(), (ends - counts).tolist()
+    found = []
+    for at in order:
+        first, count, opening = int(firsts[at]), int(counts[at]), opens[at]
+        told = zip(laid.spans[first : first + count], cosines_told[opening : opening + count], strict=True)
+        why = _why(candidates[at], tuple((start, end, cosine) for (start, end), cosine in told))
+        found.append(Ranked(candidates[at], scores[at], probabilities[at], why))
+    return found
 
 
-def _why(one: Candidate, spans: NDArray[np.uint32], cosines: NDArray[np.float32]) -> Why:
+def _why(one: Candidate, told: tuple[Near, ...]) -> Why:
     """The ranks of a passage, its sentences with how near each is to the question, and the nearest of them."""
-    told: tuple[Near, ...] = tuple(
-        (start, end, cosine) for (start, end), cosine in zip(spans.tolist(), cosines.tolist(), strict=True)
-    )
     nearest = max(told, key=_cosine, default=None)
     return Why(one.dense_rank, one.lexical_rank, (), nearest[:2] if nearest and nearest[1] else None, told)
 

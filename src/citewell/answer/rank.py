@@ -33,6 +33,8 @@ class Controls:
     """A passage that explains recommendations counts this part of its score: what is recommended comes first."""
     candidates_per_hit: int = 3
     min_candidates: int = 50
+    min_searched: int = 100
+    """Passages that the index is asked for, by meaning and by words, however few are shown."""
 
     def candidates(self, limit: int) -> int:
         """How many passages are looked at to show `limit`.

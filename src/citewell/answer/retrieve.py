@@ -34,7 +34,6 @@ MAX_WORDINGS = 2
 """In how many other wordings a question is embedded."""
 OTHER_WEIGHT = 0.7
 """What another wording counts beside the words that were typed."""
-MIN_CANDIDATES = 100
 
 
 @dataclass(frozen=True, slots=True)
@@ -81,7 +80,7 @@ def retrieve_all(
             "Run `citewell evidence reingest`, or set the embedder back."
         )
     asked = _asked(questions, search)
-    wanted = max(controls.candidates(limit), MIN_CANDIDATES)
+    wanted = max(controls.candidates(limit), controls.min_searched)
     candidates = [search.index.candidates(one.vector, one.weights, scope=scope, limit=wanted) for one in asked]
     distinct = {one[:2]: one for several in candidates for one in several}
     laid = Laid.out(search.library.sentences(list(distinct.values())))

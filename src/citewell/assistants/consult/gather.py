@@ -18,8 +18,8 @@ from citewell.types import Hit, Scope
 from citewell.types.consult import Category, Finding, Patient, Polarity
 from citewell.types.consult_plan import LeftOut
 
-FETCHED = 50
-"""Passages that each query brings, so that the order is made among many."""
+FETCHED = 40
+"""Passages that each query brings, so that the order is made among many; 30 to 50 find alike."""
 SHOWN = 5
 LOOKED_AT = 4 * SHOWN
 """Passages in which copies are looked for."""
@@ -38,7 +38,13 @@ RECOMMENDING = 1.3
 SPECIFIC = 1.2
 """What a passage counts that is for a group this patient belongs to: the pregnancy section before the general one."""
 MAX_FINDINGS = 8
-WIDE = Controls(duplicate_jaccard=1.0, per_document=FETCHED, candidates_per_hit=1, min_candidates=FETCHED)
+WIDE = Controls(
+    duplicate_jaccard=1.0,
+    per_document=FETCHED,
+    candidates_per_hit=1,
+    min_candidates=FETCHED,
+    min_searched=FETCHED,
+)
 """Copies are taken out of what may be shown, not of everything that each query brings."""
 
 
@@ -73,9 +79,10 @@ def gather(
         asked.append(told)
     if not asked:
         return [], ()
+    public = replace(scope, subject=None)  # another patient's papers are no guideline, whoever may read them
     found = [
         [hit for hit in one.hits if may_advise(hit.section)]
-        for one in retrieve_all(asked, scope=scope, search=search, limit=FETCHED, controls=WIDE, with_terms=False)
+        for one in retrieve_all(asked, scope=public, search=search, limit=FETCHED, controls=WIDE, with_terms=False)
     ]
     alone = found[-1] if told else []
     gathered = [
