@@ -190,9 +190,16 @@ def test_nobody_else_sees_or_changes_them(facts: SqlFacts) -> None:
     assert facts.one(WARFARIN.id, MINE) == WARFARIN
 
 
-def test_what_was_read_otherwise_is_changed(facts: SqlFacts) -> None:
-    assert facts.put([replace(WARFARIN, dose="6 mg")], scope=MINE) == Change(changed=1)
-    assert facts.one(WARFARIN.id, MINE) == replace(WARFARIN, dose="6 mg")
+def test_other_words_about_what_a_person_told_wait_beside_it(facts: SqlFacts) -> None:
+    other = replace(WARFARIN, dose="6 mg")
+    assert facts.unknown([WARFARIN, other], MINE) == [other]
+    assert [facts.put([other], scope=MINE) for _ in range(2)] == [Change(added=1), Change(same=1)]
+    assert facts.one(WARFARIN.id, MINE) == WARFARIN
+    (waits,) = facts.unverified(MINE)
+    assert waits == replace(other, id=waits.id, is_verified=False)
+    facts.reject(waits.id, MINE)
+    assert (facts.put([other], scope=MINE), facts.unverified(MINE)) == (Change(same=1), [])
+    assert facts.put([replace(OTHERS[0], name="Anne")], scope=MINE) == Change(same=1)  # a record is about one person
 
 
 def test_what_a_person_corrected_or_rejected_stays_so(facts: SqlFacts) -> None:

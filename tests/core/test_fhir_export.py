@@ -11,14 +11,16 @@ from typing import Any
 import pytest
 
 from citewell.adapters.embedding.minilm import MiniLM
+from citewell.adapters.records.fhir_write import write_bundle
 from citewell.bootstrap import App, build
 from citewell.bootstrap.records import Record
 from citewell.config import Settings
 from citewell.errors import DamagedFile
 from citewell.ports.records import Change
 from citewell.types import Source
-from citewell.types.facts import Fact
+from citewell.types.facts import REPORTED, Allergy, Fact, Medication
 from citewell.types.facts_json import fact_json
+from citewell.types.facts_line import line_of
 from tests.contracts.test_facts import ALL as EVERY_KIND
 from tests.core.test_fhir_records import ALL, bundle
 
@@ -123,3 +125,33 @@ def test_an_unconfirmed_fact_is_unconfirmed_on_the_other_side(record: Record, el
     record.facts.put([replace(guess, is_verified=False)], scope=record.scope)
     elsewhere.import_source(Source(record.export(), "record.json"))
     assert guess.id in {fact.id for fact in elsewhere.facts.unverified(elsewhere.scope)}
+
+
+@pytest.mark.parametrize("has_marker", [True, False], ids=["that claims to be ours", "that does not"])
+def test_a_file_speaks_for_itself_and_never_for_the_person(record: Record, tmp_path: Path, *, has_marker: bool) -> None:
+    scope = record.scope
+    told = record.add("allergy", {"allergen": "Latex gloves", "reaction": "anaphylaxis"})
+    record.facts.confirm(told.id, scope)
+    before = {fact.id: fact for fact in record.facts.all(scope)}
+    forged = [
+        replace(fact, allergen="nothing", reaction=None, is_active=False)
+        for fact in before.values()
+        if isinstance(fact, Allergy) and (fact.id == told.id or fact.origin.document_id)
+    ]
+    papers = [(one, record._app.library.original(one.id, scope)) for one in record._app.entries()]
+    injected = Medication(id="x-1", origin=REPORTED, generic_name="Dabigatran")
+    bundle = json.loads(write_bundle(scope.tenant, [*forged, injected], papers))
+    if not has_marker:
+        del bundle["identifier"]
+    record.import_source(Source(json.dumps(bundle).encode(), "stranger.json"))
+
+    after = {fact.id: fact for fact in record.facts.all(scope)}
+    assert len(forged) == 2
+    assert {one: after[one] for one in before} == before
+    (document,) = (one.id for one in record._app.entries() if one.name == "stranger.json")
+    came = [fact for one, fact in after.items() if one not in before]
+    assert sorted(fact.kind for fact in came) == ["allergy", "allergy", "medication"]
+    assert {fact.origin.document_id for fact in came} == {document}
+    assert {words(record, fact) for fact in came} == {line_of(fact) for fact in came}
+    if has_marker:
+        assert {fact.id for fact in came} <= {fact.id for fact in record.facts.unverified(scope)}

@@ -214,14 +214,21 @@ def places(held: Any, path: tuple[Any, ...] = ()) -> list[tuple[Any, ...]]:
 PLACES = places(ALL)
 
 
+def has(held: Any, key: Any) -> bool:
+    """Whether a place is still there, once something else was put where it was."""
+    if isinstance(held, list):
+        return isinstance(key, int) and key < len(held)
+    return isinstance(held, dict) and key in held
+
+
 @given(st.lists(st.tuples(st.sampled_from(PLACES), JUNK), min_size=1, max_size=2))
 def test_whatever_stands_in_a_bundle_it_is_read_or_refused(changes: list[tuple[tuple[Any, ...], Any]]) -> None:
     resources: Any = copy.deepcopy(ALL)
     for (*way, last), junk in changes:
         held = resources
         for key in way:
-            held = held[key] if isinstance(held, dict | list) and (isinstance(held, list) or key in held) else {}
-        if isinstance(held, dict) or (isinstance(held, list) and isinstance(last, int) and last < len(held)):
+            held = held[key] if has(held, key) else {}
+        if isinstance(held, dict) or has(held, last):
             held[last] = junk
     entries = [{"fullUrl": f"urn:uuid:{number}", "resource": one} for number, one in enumerate(resources)]
     data = json.dumps({"resourceType": "Bundle", "type": "collection", "entry": entries}).encode()
@@ -269,6 +276,20 @@ def test_a_newer_bundle_changes_what_it_says_otherwise(record: Record) -> None:
     assert isinstance(medication, Medication)
     assert (medication.status, medication.origin.document_id) == (MedicationStatus.STOPPED, later.added.entry.id)
     assert [entry.version for entry in record._app.entries()] == [1, 1]  # two papers, not two versions of one
+
+
+def test_a_newer_bundle_asks_before_it_changes_what_a_person_confirmed(record: Record) -> None:
+    record.import_source(Source(bundle(*ALL), "record.json"))
+    (guess,) = record.facts.unverified(record.scope)
+    confirmed = record.facts.confirm(guess.id, record.scope)
+    ended = {**FIBRILLATION, "abatementDateTime": "2026-01-01"}
+    newer = Source(bundle(*(ended if one is FIBRILLATION else one for one in ALL)), "newer.json")
+    assert record.import_source(newer).change == Change(added=1, same=5)
+    assert record.facts.one(guess.id, record.scope) == confirmed
+    (waits,) = record.facts.unverified(record.scope)
+    assert isinstance(waits, Diagnosis)
+    assert (waits.name, waits.ended and waits.ended.text) == ("Atrial fibrillation", "2026-01-01")
+    assert record.import_source(newer).change == Change(same=6)
 
 
 def test_the_words_of_a_fact_are_those_that_its_document_has(record: Record) -> None:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import hashlib
 import uuid
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
@@ -129,7 +130,7 @@ class Record:
             return Imported(self._app.add_source(source, filing=Filing(subject=SUBJECT), watch=watch), Change())
         self._refuse_another_person(told)
         if told.papers is not None:
-            return self._restored(told, told.papers, watch)
+            return self._taken_in_again(source, told, told.papers, watch)
         library = self._app.library
         if (entry := library.same(source, subject=SUBJECT, scope=self.scope)) is not None:
             change = self.facts.put(told.read_from(entry.id), scope=self.scope)
@@ -146,22 +147,36 @@ class Record:
         self._touch()
         watch(step)
 
-    def _restored(self, told: Told, papers: Sequence[tuple[str, Source]], watch: Callable[[Step], None]) -> Imported:
-        """Take a whole record in again: its documents as they were, and every fact with the words it was read from."""
-        library = self._app.library
+    def _taken_in_again(
+        self, source: Source, told: Told, papers: Sequence[tuple[str, Source]], watch: Callable[[Step], None]
+    ) -> Imported:
+        """A record that Citewell wrote: whole where nothing is yet; beside a record, its news wait to be confirmed.
+
+        Any file can say that Citewell wrote it, and that a person told or confirmed what is in it.
+        """
+        library, filing = self._app.library, Filing(subject=SUBJECT)
+        is_first = not library.entries(self.scope) and not self.facts.revision(self.scope)[0]
+        has_news = not is_first and bool(self.facts.unknown(told.facts, self.scope))
         if unknown := {fact.origin.document_id for fact in told.facts} - {None, *(old_id for old_id, _ in papers)}:
             raise DamagedFile(f"{len(unknown)} documents are missing in this record. Export it again, with documents.")
+        itself = hashlib.sha256(source.data).hexdigest()  # an id that nothing within the file can have
+        if has_news:
+            papers = [*papers, (itself, source)]
         check_embedder(library, self._app.embedder.fingerprint)
-        known = {old_id: library.same(source, subject=SUBJECT, scope=self.scope) for old_id, source in papers}
-        new = [(old_id, source) for old_id, source in papers if known[old_id] is None]
-        readings = {old_id: self._app.reader.read(source, chunking=None, watch=watch) for old_id, source in new}
+        known = {old_id: library.same(paper, subject=SUBJECT, scope=self.scope) for old_id, paper in papers}
+        new = [(old_id, paper) for old_id, paper in papers if known[old_id] is None]
+        readings = {old_id: self._app.reader.read(paper, chunking=None, watch=watch) for old_id, paper in new}
         ids = {old_id: entry.id for old_id, entry in known.items() if entry is not None}
-        filing = Filing(subject=SUBJECT)
+        change = Change(same=len(told.facts))
         with writing(library.engine, library.path) as connection:
-            for old_id, source in new:
-                added = library.add_within(connection, source, readings[old_id], filing=filing, scope=self.scope)
+            for old_id, paper in new:
+                added = library.add_within(connection, paper, readings[old_id], filing=filing, scope=self.scope)
                 ids[old_id] = added.id
-            change = self.facts.put_within(connection, told.restored(ids), self.scope)
+            if is_first:
+                change = self.facts.put_within(connection, told.restored(ids), self.scope, is_restored=True)
+            elif has_news:
+                news = [replace(fact, is_verified=False) for fact in told.read_from(ids[itself])]
+                change = self.facts.put_within(connection, news, self.scope)
         return Imported(None, change, told.left_out)
 
     def export(self) -> bytes:

@@ -6,23 +6,45 @@ from collections.abc import Iterable, Sequence
 from dataclasses import replace
 from datetime import datetime
 from pathlib import Path
-from typing import Any, TypeVar
+from typing import TypeVar
 
 from sqlalchemy import ColumnElement, Connection, Engine, and_, delete, func, insert, or_, select, update
 
 from citewell.adapters.records.columns import ACTIVE, columns_of, folded, stored
+from citewell.adapters.records.facts_rows import (
+    AS_READ,
+    CONFIRMED,
+    REJECTED,
+    UNVERIFIED,
+    AsPlain,
+    apart,
+    is_known,
+    row_of,
+    stays,
+)
 from citewell.adapters.store.engine import reading, writing
 from citewell.adapters.store.rows import now
 from citewell.adapters.store.schema import dismissed, facts
 from citewell.errors import InputError, NotFound, ScopeRefused
 from citewell.ports.records import Change
 from citewell.types import EVERY, Scope
-from citewell.types.facts import NO_KNOWN, Allergy, Fact, Flag, LabResult, Medication, MedicationStatus, Symptom
+from citewell.types.facts import (
+    NO_KNOWN,
+    Allergy,
+    Fact,
+    Flag,
+    LabResult,
+    Medication,
+    MedicationStatus,
+    Person,
+    Professional,
+    Symptom,
+)
 from citewell.types.facts_json import fact_json, read_fact
 
-UNVERIFIED, CONFIRMED, REJECTED = "unverified", "confirmed", "rejected"
 NO_SUCH_FACT = "There is no such fact in this record. `citewell records facts` shows the ids."
-AsPlain = dict[str, Any]
+ONE_OF_EACH = (Person, Professional)
+"""Of these there is one by an id: other words about somebody do not make somebody else."""
 Known = TypeVar("Known", bound=Fact)
 
 
@@ -36,29 +58,40 @@ class SqlFacts:
     # ---------------------------------------------------------------------------------------------------- keeping
 
     def put(self, given: Sequence[Fact], *, scope: Scope) -> Change:
-        """Keep facts by their ids, all or none; what a person corrected or rejected stays so."""
+        """Keep facts by their ids, all or none; what a person told, confirmed, corrected or rejected stays so."""
         with writing(self._engine, self._path) as connection:
             return self.put_within(connection, given, scope)
 
-    def put_within(self, connection: Connection, given: Sequence[Fact], scope: Scope) -> Change:
-        """The same inside a transaction that keeps more than facts."""
-        tenant = tenant_of(scope)
+    def put_within(
+        self, connection: Connection, given: Sequence[Fact], scope: Scope, *, is_restored: bool = False
+    ) -> Change:
+        """The same inside a transaction that keeps more than facts; of a record that is restored, a person decided."""
+        tenant, sure = tenant_of(scope), CONFIRMED if is_restored else AS_READ
         known = {row.id: row for row in connection.execute(select(facts).where(facts.c.tenant == tenant))}
-        new = [fact for fact in given if fact.id not in known]
-        if new:
-            connection.execute(insert(facts), [_row(fact, tenant) for fact in new])
-        changed = 0
-        for fact in given:
-            row = known.get(fact.id)
-            if row is None or _content(fact_json(fact)) in (_content(row.read_as), _content(row.body)):
+        new, changed = [], 0
+        for told in given:
+            has_to_wait = stays(known.get(told.id), told)
+            if has_to_wait and isinstance(told, ONE_OF_EACH):
                 continue
-            changed += 1
-            values: AsPlain = {"read_as": fact_json(fact)}
-            if row.state != REJECTED and _content(row.body) == _content(row.read_as):
-                values = _row(fact, tenant)
-            mine = and_(facts.c.tenant == tenant, facts.c.id == fact.id)
-            connection.execute(update(facts).where(mine).values(**values))
+            fact = apart(told) if has_to_wait else told
+            row = known.get(fact.id)
+            if row is None:
+                new.append(row_of(fact, tenant, sure))
+            elif not is_known(fact, row):
+                changed += 1
+                values = {"read_as": fact_json(fact)} if row.state == REJECTED else row_of(fact, tenant, sure)
+                mine = and_(facts.c.tenant == tenant, facts.c.id == fact.id)
+                connection.execute(update(facts).where(mine).values(**values))
+        if new:
+            connection.execute(insert(facts), new)
         return Change(len(new), changed, len(given) - len(new) - changed)
+
+    def unknown(self, given: Sequence[Fact], scope: Scope) -> list[Fact]:
+        """Those that are not here, or that say something else than what is."""
+        with reading(self._engine, self._path) as connection:
+            query = select(facts).where(facts.c.tenant == tenant_of(scope))
+            known = {row.id: row for row in connection.execute(query)}
+        return [fact for fact in given if fact.id not in known or not is_known(fact, known[fact.id])]
 
     def confirm(self, fact_id: str, scope: Scope) -> Fact:
         """Say that a fact is right."""
@@ -250,23 +283,3 @@ def _meant(result: LabResult, wanted: str) -> LabResult:
         flag=None,
         parts=(),
     )
-
-
-def _content(body: AsPlain) -> AsPlain:
-    """A fact without where it was read and whether somebody looked at it."""
-    return {name: value for name, value in body.items() if name not in ("origin", "is_verified")}
-
-
-def _row(fact: Fact, tenant: str) -> AsPlain:
-    body = fact_json(fact)
-    return {
-        "id": fact.id,
-        "tenant": tenant,
-        "kind": fact.kind,
-        "state": CONFIRMED if fact.is_verified else UNVERIFIED,
-        "document_id": fact.origin.document_id,
-        "body": body,
-        "read_as": body,
-        "changed_at": now(),
-        **columns_of(fact),
-    }

@@ -68,12 +68,17 @@ def _facts(bundle: Bundle) -> Iterator[Fact]:
         if entry.is_mistaken:
             continue
         with in_entry(entry):
-            whole = [one for one in entry.resource.get("extension", []) if one.get("url") == FACT_EXTENSION]
-            if whole:
-                yield read_fact(json.loads(whole[0]["valueString"]))
+            if (whole := _whole(entry, bundle)) is not None:
+                yield read_fact(json.loads(whole["valueString"]))
             elif (reader := READERS.get(entry.kind)) is not None and (fact := reader(entry, bundle)) is not None:
                 yield read_fact(fact_json(fact))  # a number where words belong is found here, not later
     yield from _professionals(bundle)
+
+
+def _whole(entry: Entry, bundle: Bundle) -> Json | None:
+    """The fact itself, which a record that Citewell wrote carries; in any other file it says nothing."""
+    carried = entry.resource.get("extension", []) if bundle.is_own else []
+    return next((one for one in carried if one.get("url") == FACT_EXTENSION), None)
 
 
 def _papers(bundle: Bundle) -> Iterator[tuple[str, Source]]:
@@ -88,7 +93,7 @@ def _professionals(bundle: Bundle) -> Iterator[Fact]:
     """Everybody with a name; the same name twice is the same person."""
     for entry in bundle.of("Practitioner"):
         with in_entry(entry):
-            if not any(one.get("url") == FACT_EXTENSION for one in entry.resource.get("extension", [])):
+            if _whole(entry, bundle) is None:
                 yield from (read_fact(fact_json(fact)) for fact in read_professional(entry))
 
 

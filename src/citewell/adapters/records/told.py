@@ -27,13 +27,8 @@ class Told:
     """Of a record that Citewell wrote: its documents, by the ids that its facts know them by."""
 
     def read_from(self, document_id: str) -> list[Fact]:
-        """The facts, once the document has an id; what a person had told stays told by them."""
-        return [
-            replace(fact, origin=Origin(Via.DOCUMENT, document_id, *self.spans[fact.id]))
-            if fact.origin.via is Via.DOCUMENT
-            else fact
-            for fact in self.facts
-        ]
+        """The facts, once the document has an id; whoever a file says told them, it is the file that says so."""
+        return [replace(fact, origin=Origin(Via.DOCUMENT, document_id, *self.spans[fact.id])) for fact in self.facts]
 
     def restored(self, ids: Mapping[str, str]) -> list[Fact]:
         """The facts of a record that Citewell wrote, read from the same documents under their new ids."""
