@@ -2,17 +2,23 @@
 
 from __future__ import annotations
 
+import hashlib
 import logging
 import os
 import shutil
 import subprocess
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
+from datetime import timedelta
 from pathlib import Path
 
 import pytest
+from alembic import command
+from alembic.config import Config
+from sqlalchemy import create_engine, text
 
 from citewell.adapters.blobs.folder import FolderBlobs
 from citewell.adapters.blobs.s3 import S3Blobs
+from citewell.adapters.store import originals, schema
 from citewell.adapters.store.library import SqlLibrary
 from citewell.bootstrap import build
 from citewell.config import Settings
@@ -60,14 +66,23 @@ def library(tmp_path: Path, blobs: Blobs) -> Iterator[SqlLibrary]:
     made.close()
 
 
+def kept(blobs: Blobs) -> list[str]:
+    """The names of all files in a store."""
+    if isinstance(blobs, FolderBlobs):
+        return sorted(str(path.relative_to(blobs._folder)) for path in blobs._folder.rglob("*") if path.is_file())
+    assert isinstance(blobs, S3Blobs)
+    found = blobs._client.list_objects_v2(Bucket=blobs._bucket, Prefix=f"{blobs._prefix}/").get("Contents", ())
+    return sorted(one["Key"].removeprefix(f"{blobs._prefix}/") for one in found)
+
+
 def test_what_is_put_is_there_until_it_is_removed(blobs: Blobs) -> None:
     key = "aa/bb/cc"
+    blobs.put(key, b"word")
     blobs.put(key, b"words")
-    blobs.put(key, b"words")
-    assert (blobs.get(key), list(blobs.keys())) == (b"words", [key])
+    assert (blobs.get(key), kept(blobs)) == (b"words", [key])
     blobs.remove(key)
     blobs.remove(key)
-    assert list(blobs.keys()) == []
+    assert kept(blobs) == []
     with pytest.raises(NotFound, match="missing in the store"):
         blobs.get(key)
 
@@ -82,16 +97,111 @@ def test_a_library_keeps_its_originals_there_and_erases_them_there(
     assert claim.source.data.startswith(b"Zinc")
     library.put_back(queued.id, "me")
     assert library.original(added.id, OWNER) == IRON
-    assert len(list(blobs.keys())) == 2
+    assert len(kept(blobs)) == 2
     assert IRON.data not in (tmp_path / "library.sqlite").read_bytes(), "it is kept once, and not here"
-    blobs.put("aa/bb/left-by-a-crash", b"half")
-    assert [problem for problem in library.verify().problems if "belong to no document" in problem]
-    assert library.clean_up() == 1
-    assert library.verify().problems == ()
+    library.enqueue(IRON, filing=Filing(replaces=added.id), scope=OWNER)
+    assert len(kept(blobs)) == 2, "the same bytes are kept once"
     library.erase(added.id, OWNER)
     library.erase(queued.id, OWNER)
-    assert list(blobs.keys()) == []
+    assert kept(blobs) == []
     assert library.verify().problems == ()
+
+
+class Crash(BaseException):
+    """The process ends."""
+
+
+def test_cleaning_up_removes_what_this_library_left_there_a_day_ago_and_nothing_else(
+    library: SqlLibrary, blobs: Blobs, reader: Reader, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    other = SqlLibrary(tmp_path / "other.sqlite")
+    other.blobs = blobs
+    theirs = add(IRON, filing=Filing(), scope=OWNER, library=other, reader=reader).entry
+    blobs.put("photos/2024/img.jpg", b"a picture")
+    add(IRON, filing=Filing(), scope=OWNER, library=library, reader=reader)
+    before = kept(blobs)
+    with monkeypatch.context() as here:
+        here.setattr(library, "_insert", raising(Crash))
+        here.setattr(library, "_remove_outside", raising(Crash))
+        with pytest.raises(Crash):
+            library.enqueue(Source(b"Zinc\n\nTake 10 mg.", "zinc.txt"), filing=Filing(), scope=OWNER)
+    assert len(kept(blobs)) == len(before) + 1
+    assert (library.verify().problems, library.clean_up()) == ((), 0), "it may be on its way in"
+    monkeypatch.setattr(originals, "SETTLED", timedelta(seconds=-1))
+    assert any("1 files that this library put" in problem for problem in library.verify().problems)
+    assert (library.clean_up(), library.verify().problems, kept(blobs)) == (1, (), before)
+    assert other.original(theirs.id, OWNER) == IRON
+    other.close()
+
+
+def raising(error: type[BaseException]) -> Callable[..., None]:
+    def fail(*_given: object, **_named: object) -> None:
+        raise error
+
+    return fail
+
+
+def test_a_file_that_comes_while_its_twin_is_erased_or_leftovers_are_removed_is_kept(
+    library: SqlLibrary, blobs: Blobs, reader: Reader, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    twin = add(IRON, filing=Filing(), scope=OWNER, library=library, reader=reader).entry
+    put = blobs.put
+
+    def meanwhile(key: str, data: bytes) -> None:
+        put(key, data)
+        monkeypatch.undo()
+        library.erase(twin.id, OWNER)
+        library.clean_up()
+
+    monkeypatch.setattr(blobs, "put", meanwhile)
+    queued = library.enqueue(IRON, filing=Filing(), scope=OWNER)
+    assert library.original(queued.id, OWNER) == IRON
+    assert (len(kept(blobs)), library.verify().problems) == (1, ())
+
+
+def test_a_file_goes_only_once_its_erasing_is_for_good_and_is_told_of_while_it_stays(
+    library: SqlLibrary, blobs: Blobs, reader: Reader, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    entry = add(IRON, filing=Filing(), scope=OWNER, library=library, reader=reader).entry
+    with monkeypatch.context() as here:
+        here.setattr(library, "_touch", raising(Crash))
+        with pytest.raises(Crash):
+            library.erase(entry.id, OWNER)
+    assert library.original(entry.id, OWNER) == IRON, "nothing was committed, so nothing is gone"
+    with monkeypatch.context() as here:
+        here.setattr(blobs, "remove", raising(BlobsUnavailable))
+        with pytest.raises(BlobsUnavailable, match=r"erased from the library, but .* still has its file"):
+            library.erase(entry.id, OWNER)
+    assert library.entries(OWNER) == []
+    assert any("belong to no document" in problem for problem in library.verify().problems)
+    assert (library.clean_up(), kept(blobs), library.verify().problems) == (1, [], ())
+
+
+def test_files_that_were_kept_before_each_had_a_key_of_its_own_are_read_and_erased(tmp_path: Path) -> None:
+    path, blobs = tmp_path / "library.sqlite", FolderBlobs(tmp_path / "papers")
+    engine = create_engine(f"sqlite:///{path}")
+    config = Config()
+    config.set_main_option("script_location", str(Path(schema.__file__).parent / "migrations"))
+    content_hash = hashlib.sha256(IRON.data).hexdigest()
+    tenant = hashlib.sha256(b"clinic").hexdigest()[:16]
+    with engine.begin() as connection:
+        config.attributes["connection"] = connection
+        command.upgrade(config, "0011")
+        connection.execute(text(f"INSERT INTO originals VALUES ('clinic', '{content_hash}', '', 'folder')"))
+        row = {"id": "d", "tenant": "clinic", "lineage": "d", "version": 1, "is_current": False, "state": "failed"}
+        row |= {"name": "iron.txt", "title": "Iron", "media_type": "", "content_hash": content_hash, "size_bytes": 49}
+        row |= {"page_count": 0, "identifiers": "[]", "notes": "[]", "added_at": "2026-01-01 00:00:00", "attempts": 1}
+        row |= {"chunk_strategy": "sections", "chunk_size": 500, "chunk_overlap": 0, "chunk_unit": "tokens"}
+        names = ", ".join(f":{name}" for name in row)
+        connection.execute(text(f"INSERT INTO documents ({', '.join(row)}) VALUES ({names})"), row)
+    engine.dispose()
+    blobs.put(f"{tenant}/{content_hash[:2]}/{content_hash}", IRON.data)
+    library = SqlLibrary(path)
+    library.blobs = blobs
+    assert library.original("d", OWNER) == IRON
+    library.erase("d", OWNER)
+    assert kept(blobs) == []
+    library.close()
 
 
 def test_a_lost_original_is_found_by_verify_and_another_store_is_named(
@@ -105,7 +215,7 @@ def test_a_lost_original_is_found_by_verify_and_another_store_is_named(
         library.erase(entry.id, OWNER)
     assert library.entry(entry.id, OWNER).state is State.COMPLETED, "what is not erased is not said to be"
     library.blobs = blobs
-    for key in list(blobs.keys()):
+    for key in kept(blobs):
         blobs.remove(key)
     assert any("original file is missing" in problem for problem in library.verify().problems)
 

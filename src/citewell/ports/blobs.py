@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
 from typing import Protocol
 
 
@@ -22,8 +21,4 @@ class Blobs(Protocol):
 
     def remove(self, key: str) -> None:
         """Remove a key; one that is not there is no harm."""
-        ...
-
-    def keys(self) -> Iterator[str]:
-        """Every key that is kept."""
         ...

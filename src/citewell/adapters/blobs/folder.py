@@ -27,8 +27,6 @@ class FolderBlobs:
     def put(self, key: str, data: bytes) -> None:
         """Keep bytes under a key, safe against a sudden end of the machine."""
         path = self._folder / key
-        if path.is_file() and path.stat().st_size == len(data):
-            return
         draft = path.with_name(f"{path.name}.{uuid.uuid4().hex}{DRAFT}")
         with self._plain_errors():
             path.parent.mkdir(parents=True, exist_ok=True, mode=0o700)
@@ -53,15 +51,11 @@ class FolderBlobs:
                 raise NotFound(MISSING.format(place=self._folder)) from None
 
     def remove(self, key: str) -> None:
-        """Remove a key for good."""
+        """Remove a key for good, and what a sudden end left of it."""
+        path = self._folder / key
         with self._plain_errors():
-            (self._folder / key).unlink(missing_ok=True)
-
-    def keys(self) -> Iterator[str]:
-        """Every key that is kept, and drafts that a sudden end left."""
-        for path in sorted(self._folder.glob("*/*/*")):
-            if path.is_file():
-                yield str(path.relative_to(self._folder))
+            for one in (path, *path.parent.glob(f"{path.name}.*{DRAFT}")):
+                one.unlink(missing_ok=True)
 
     @contextmanager
     def _plain_errors(self) -> Iterator[None]:

@@ -72,15 +72,6 @@ class S3Blobs:
         with self._plain_errors():
             self._client.delete_object(Bucket=self._bucket, Key=self._full(key))
 
-    def keys(self) -> Iterator[str]:
-        """Every key that is kept."""
-        start = f"{self._prefix}/" if self._prefix else ""
-        with self._plain_errors():
-            pages = self._client.get_paginator("list_objects_v2").paginate(Bucket=self._bucket, Prefix=start)
-            for page in pages:
-                for one in page.get("Contents", ()):
-                    yield one["Key"].removeprefix(start)
-
     def _full(self, key: str) -> str:
         return f"{self._prefix}/{key}" if self._prefix else key
 

@@ -20,7 +20,7 @@ from sqlalchemy.pool import QueuePool
 
 from citewell.errors import DiskFull, LibraryBusy, LibraryError, LibraryReadOnly, SchemaTooNew
 
-SCHEMA_VERSION = "0011"
+SCHEMA_VERSION = "0012"
 BUSY_TIMEOUT_MS = 30_000
 CONNECTIONS = 40
 """As many as threads of a server may read at the same time."""

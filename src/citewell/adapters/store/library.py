@@ -15,10 +15,14 @@ from citewell.adapters.store.reindex import SqlReindex
 from citewell.adapters.store.schema import chunks, documents, generations
 from citewell.adapters.store.verify import verify
 from citewell.adapters.store.versions import NO_SUCH_DOCUMENT, refuse_illegal
-from citewell.errors import NotFound
+from citewell.errors import BlobsUnavailable, NotFound
 from citewell.ports import Verification
 from citewell.types import OWNER_ID, Chunk, Document, Entry, Filing, Scope, Source, State
 
+STILL_OUTSIDE = (
+    "The document is erased from the library, but the store of original files does not answer and still has its file. "
+    "Run `citewell evidence reingest --cleanup` when it answers again."
+)
 NEVER_READ = (State.PENDING, State.QUEUED, State.PROCESSING, State.FAILED)
 
 
@@ -98,9 +102,13 @@ class SqlLibrary(SqlQueue, SqlReindex):
                 note(connection, row, "erased", by=by, state=None)
             connection.execute(delete(documents).where(family))
             hashes = [one.content_hash for one in gone]
-            originals.drop_unused(connection, scope.tenant, hashes, self.blobs)
+            keys = originals.drop_unused(connection, scope.tenant, hashes, self.blobs)
             self._touch(connection, scope.tenant)
         self._checkpoint()
+        try:
+            self._remove_outside(keys)
+        except BlobsUnavailable as error:
+            raise BlobsUnavailable(STILL_OUTSIDE) from error
         return gone
 
     def _checkpoint(self) -> None:

@@ -7,7 +7,6 @@ from typing import Any
 
 from sqlalchemy import ColumnElement, Connection, Row, and_, delete, func, insert, or_, select, update
 
-from citewell.adapters.store import originals
 from citewell.adapters.store.access import visible
 from citewell.adapters.store.clock import clock
 from citewell.adapters.store.engine import reading, writing
@@ -195,17 +194,12 @@ class SqlLifecycle(SqlVersions):
             return connection.execute(select(func.count()).select_from(documents).where(waits, is_due)).scalar_one()
 
     def clean_up(self) -> int:
-        """Remove what nothing uses: readings of a broken-off re-embedding, and files outside of no document."""
+        """Remove what nothing uses: readings of a broken-off re-embedding, and our own files outside of no document."""
+        gone = self._remove_outside(None)
         with writing(self.engine, self.path) as connection:
-            gone = 0
             if self._fact(connection, "reindex_after") is None:
                 used = select(documents.c.generation).where(documents.c.generation.is_not(None))
                 gone += connection.execute(delete(generations).where(generations.c.id.not_in(used))).rowcount
-            if self.blobs is not None:
-                lost = originals.strays(connection, self.blobs)
-                for key in lost:
-                    self.blobs.remove(key)
-                gone += len(lost)
             silent = workers.c.beat_at < clock(connection) - SILENT
             return gone + connection.execute(delete(workers).where(silent)).rowcount
 

@@ -2,34 +2,45 @@
 
 from __future__ import annotations
 
-import hashlib
-from collections.abc import Iterable
+import uuid
+from collections.abc import Collection, Iterable
+from datetime import timedelta
+from typing import Any
 
-from sqlalchemy import Connection, and_, delete, insert, select
+from sqlalchemy import Connection, and_, delete, insert, or_, select, update
 
-from citewell.adapters.store.schema import documents, originals
+from citewell.adapters.store.clock import clock
+from citewell.adapters.store.schema import documents, originals, outside
 from citewell.errors import LibraryError
 from citewell.ports.blobs import Blobs
 
 ELSEWHERE = (
     "The original of this document is kept in another store ({kept_in}). Set CITEWELL_BLOBS to that one and try again."
 )
+SETTLED = timedelta(days=1)
+"""Within so long, what is put outside has found its document or never will."""
 
 
-def key_of(tenant: str, content_hash: str) -> str:
-    """Where a file lies in a store outside: no name of a tenant or file is told there.
+def announce(connection: Connection, blobs: Blobs) -> str:
+    """Write down that a file is about to be put outside; its key.
 
-    >>> key_of("clinic", "ab" * 32)[:24]
-    'bbfeb74a4b4216df/ab/abab'
+    No key is ever used twice, so what is removed under one was never another document's, or another library's.
     """
-    return f"{hashlib.sha256(tenant.encode()).hexdigest()[:16]}/{content_hash[:2]}/{content_hash}"
+    name = uuid.uuid4().hex
+    key = f"{name[:2]}/{name}"
+    connection.execute(insert(outside).values(key=key, kept_in=blobs.name, at=clock(connection)))
+    return key
 
 
-def keep(connection: Connection, tenant: str, content_hash: str, data: bytes, blobs: Blobs | None) -> None:
-    """Remember a file, once per tenant; where there is a store outside, it has the bytes already."""
+def keep(
+    connection: Connection, tenant: str, content_hash: str, data: bytes, *, key: str | None, blobs: Blobs | None
+) -> None:
+    """Remember a file, once per tenant; where there is a store outside, it has the bytes already, under this key."""
     kept = and_(originals.c.tenant == tenant, originals.c.content_hash == content_hash)
     if connection.execute(select(originals.c.tenant).where(kept)).first() is None:
-        where = {"data": data, "kept_in": None} if blobs is None else {"data": b"", "kept_in": blobs.name}
+        where: dict[str, Any] = {"data": data}
+        if key is not None and blobs is not None:
+            where = {"data": b"", "kept_in": blobs.name, "key": key}
         connection.execute(insert(originals).values(tenant=tenant, content_hash=content_hash, **where))
 
 
@@ -39,30 +50,47 @@ def fetch(connection: Connection, tenant: str, content_hash: str, blobs: Blobs |
     row = connection.execute(select(originals).where(kept)).first()
     if row is None or row.kept_in is None:
         return None if row is None else bytes(row.data)
-    if blobs is None or blobs.name != row.kept_in:
-        raise LibraryError(ELSEWHERE.format(kept_in=row.kept_in))
-    return blobs.get(key_of(tenant, content_hash))
+    return store_of(row.kept_in, blobs).get(row.key)
 
 
-def drop_unused(connection: Connection, tenant: str, hashes: Iterable[str], blobs: Blobs | None) -> None:
-    """Remove those files of a tenant that no document has any more; the store outside first.
+def store_of(kept_in: str, blobs: Blobs | None) -> Blobs:
+    """The store that has a file, where it is the one in the settings."""
+    if blobs is None or blobs.name != kept_in:
+        raise LibraryError(ELSEWHERE.format(kept_in=kept_in))
+    return blobs
 
-    A store that does not answer undoes the whole change: what is said to be erased is erased.
+
+def drop_unused(connection: Connection, tenant: str, hashes: Iterable[str], blobs: Blobs | None) -> list[str]:
+    """Forget those files of a tenant that no document has any more; the keys of those to be removed outside.
+
+    They are removed once this is committed. A crash in between leaves them written down, and `unused` finds them.
     """
     used = select(documents.c.content_hash).where(documents.c.tenant == tenant)
     unused = and_(
         originals.c.tenant == tenant, originals.c.content_hash.in_(list(hashes)), originals.c.content_hash.not_in(used)
     )
-    for row in connection.execute(select(originals.c.content_hash, originals.c.kept_in).where(unused)).all():
-        if row.kept_in is not None:
-            if blobs is None or blobs.name != row.kept_in:
-                raise LibraryError(ELSEWHERE.format(kept_in=row.kept_in))
-            blobs.remove(key_of(tenant, row.content_hash))
+    columns = select(originals.c.key, originals.c.kept_in)
+    keys = []
+    for row in connection.execute(columns.where(unused, originals.c.kept_in.is_not(None))):
+        store_of(row.kept_in, blobs)
+        keys.append(row.key)
     connection.execute(delete(originals).where(unused))
+    connection.execute(update(outside).where(outside.c.key.in_(keys)).values(at=None))
+    return keys
 
 
-def strays(connection: Connection, blobs: Blobs) -> list[str]:
-    """The keys in the store outside that belong to no document."""
-    rows = connection.execute(select(originals.c.tenant, originals.c.content_hash))
-    known = {key_of(row.tenant, row.content_hash) for row in rows}
-    return [key for key in blobs.keys() if key not in known]  # noqa: SIM118 -- a store, not a mapping
+def unused(connection: Connection, blobs: Blobs, *, keys: Collection[str] | None = None) -> list[str]:
+    """The files that this library put into a store and that belong to no document; of these keys, or all settled ones.
+
+    What it has not put there itself it does not know, so a store may hold other libraries' files, and anything else.
+    """
+    used = select(originals.c.key).where(originals.c.key.is_not(None))
+    settled = or_(outside.c.at.is_(None), outside.c.at < clock(connection) - SETTLED)
+    which = settled if keys is None else outside.c.key.in_(keys)
+    mine = and_(outside.c.kept_in == blobs.name, outside.c.key.not_in(used), which)
+    return list(connection.execute(select(outside.c.key).where(mine)).scalars())
+
+
+def forget(connection: Connection, key: str) -> None:
+    """Strike a file off that is removed."""
+    connection.execute(delete(outside).where(outside.c.key == key))

@@ -31,9 +31,8 @@ class SqlQueue(SqlLifecycle):
 
     def enqueue(self, source: Source, *, filing: Filing, scope: Scope) -> Entry:
         """Keep the bytes of a document that a worker will read."""
-        self._keep_outside(source, scope)
-        with writing(self.engine, self.path) as connection:
-            document_id = self._insert(connection, source, filing, scope, filing.title)
+        with self._outside(source) as key, writing(self.engine, self.path) as connection:
+            document_id = self._insert(connection, source, filing, scope, filing.title, key=key)
             row = self._row(connection, document_id)
             move(connection, row, State.QUEUED, by=filing.added_by or OWNER_ID)
             return self._entry(connection, document_id)

@@ -103,10 +103,23 @@ originals = Table(
     Column("content_hash", String(64), primary_key=True),
     Column("data", LargeBinary, nullable=False),
     Column("kept_in", String(16)),
+    Column("key", String(96)),
 )
 """The bytes as they came, once per tenant; kept in the same transaction as all that is made of them.
 
-`kept_in` names the store outside the library that has them; `data` is empty then.
+`kept_in` names the store outside the library that has them, under `key`; `data` is empty then.
+"""
+
+outside = Table(
+    "outside",
+    metadata,
+    Column("key", String(96), primary_key=True),
+    Column("kept_in", String(16), nullable=False),
+    Column("at", DateTime),
+)
+"""Every file that this library has put into a store outside of it; one that no original names is to go.
+
+Not before a while after `at`, since it may be on its way in.
 """
 
 document_history = Table(

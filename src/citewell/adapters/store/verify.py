@@ -9,7 +9,7 @@ import numpy as np
 from sqlalchemy import Connection, Row, func, select, text
 
 from citewell.adapters.store import codec, vectors
-from citewell.adapters.store.originals import fetch, strays
+from citewell.adapters.store.originals import fetch, unused
 from citewell.adapters.store.rows import chunks_of, hashed
 from citewell.adapters.store.schema import chunks, documents, generations, originals
 from citewell.adapters.store.schema import library as facts
@@ -35,9 +35,10 @@ def verify(connection: Connection, embedder: str | None, blobs: Blobs | None = N
     problems += _strays(connection)
     if connection.dialect.name == "postgresql" and (count := vectors.uneven(connection)):
         problems.append(f"{count} readings have not all of their vectors in chunk_vectors")
-    if blobs is not None and (lost := strays(connection, blobs)):
+    if blobs is not None and (lost := unused(connection, blobs)):
         problems.append(
-            f"{len(lost)} files in {blobs.name} belong to no document: `citewell evidence reingest --cleanup`"
+            f"{len(lost)} files that this library put into {blobs.name} belong to no document: "
+            "`citewell evidence reingest --cleanup` removes them"
         )
     return Verification(checked, chunk_count, sentence_count, tuple(problems))
 

@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import uuid
+from collections.abc import Collection, Iterator
+from contextlib import contextmanager, suppress
 from dataclasses import replace
 from typing import Any
 
@@ -15,7 +17,7 @@ from citewell.adapters.store.history import move, note
 from citewell.adapters.store.schema import document_tags, documents
 from citewell.adapters.store.schema import library as facts
 from citewell.adapters.store.shelf import SqlShelf
-from citewell.errors import EmbedderMismatch, NotFound, ScopeRefused
+from citewell.errors import CitewellError, EmbedderMismatch, NotFound, ScopeRefused
 from citewell.ports import Reading
 from citewell.ports.blobs import Blobs
 from citewell.types import EVERY, OWNER_ID, Entry, Filing, Scope, Source, State
@@ -49,34 +51,74 @@ class SqlVersions(SqlShelf):
 
     def add(self, source: Source, reading: Reading, *, filing: Filing, scope: Scope) -> Entry:
         """Store a document and make it current, superseding what it replaces, in one transaction."""
-        self._keep_outside(source, scope)
-        with writing(self.engine, self.path) as connection:
-            return self.add_within(connection, source, reading, filing=filing, scope=scope)
+        with self._outside(source) as key, writing(self.engine, self.path) as connection:
+            return self.add_within(connection, source, reading, filing=filing, scope=scope, key=key)
 
     def add_within(
-        self, connection: Connection, source: Source, reading: Reading, *, filing: Filing, scope: Scope
+        self,
+        connection: Connection,
+        source: Source,
+        reading: Reading,
+        *,
+        filing: Filing,
+        scope: Scope,
+        key: str | None = None,
     ) -> Entry:
         """The same inside a transaction that keeps more than the document."""
         same = None if filing.replaces else self._same(connection, source, filing.subject, scope)
         if same is not None:  # another process was quicker
             return same
         title = filing.title or reading.document.title
-        document_id = self._insert(connection, source, filing, scope, title)
+        document_id = self._insert(connection, source, filing, scope, title, key=key)
         by = filing.added_by or OWNER_ID
         move(connection, self._row(connection, document_id), State.PROCESSING, by=by)
         self._make_current(connection, document_id, reading, filing.title, by=by)
         return self._entry(connection, document_id)
 
-    def _keep_outside(self, source: Source, scope: Scope) -> None:
-        """Hand the bytes to the store outside, if there is one, before the library speaks of them."""
-        if self.blobs is not None:
-            self.blobs.put(originals.key_of(scope.tenant, rows.hashed(source.data)), source.data)
+    @contextmanager
+    def _outside(self, source: Source) -> Iterator[str | None]:
+        """Hand the bytes to the store outside, if there is one, before the library speaks of them; their key.
+
+        They are taken back where it does not come to that, or where the library has the same bytes already.
+        """
+        if self.blobs is None:
+            yield None
+            return
+        with writing(self.engine, self.path) as connection:
+            key = originals.announce(connection, self.blobs)
+        try:
+            self.blobs.put(key, source.data)
+            yield key
+        finally:
+            with suppress(CitewellError):  # it is written down, and goes when the store is cleaned up
+                self._remove_outside([key])
+
+    def _remove_outside(self, keys: Collection[str] | None) -> int:
+        """Remove those of these files that belong to no document, or all that are left; how many."""
+        if self.blobs is None or keys == []:
+            return 0
+        with reading(self.engine, self.path) as connection:
+            lost = originals.unused(connection, self.blobs, keys=keys)
+        for key in lost:
+            self.blobs.remove(key)
+            with writing(self.engine, self.path) as connection:
+                originals.forget(connection, key)
+        return len(lost)
 
     @staticmethod
     def _row(connection: Connection, document_id: str) -> Any:
         return connection.execute(select(documents).where(documents.c.id == document_id)).one()
 
-    def _insert(self, connection: Connection, source: Source, filing: Filing, scope: Scope, title: str | None) -> str:
+    def _insert(
+        self,
+        connection: Connection,
+        source: Source,
+        filing: Filing,
+        scope: Scope,
+        title: str | None,
+        *,
+        key: str | None,
+    ) -> str:
         """A row that waits and is not current yet, with its bytes and filing."""
         refuse_illegal(filing)
         document_id = str(uuid.uuid4())
@@ -104,7 +146,7 @@ class SqlVersions(SqlShelf):
                 **rows.chunking_columns(filing.chunking),
             )
         )
-        originals.keep(connection, scope.tenant, content_hash, source.data, self.blobs)
+        originals.keep(connection, scope.tenant, content_hash, source.data, key=key, blobs=self.blobs)
         rows.replace_filing(connection, document_id, self._inherited(connection, filing, before))
         made = self._row(connection, document_id)
         note(connection, made, "added", by=filing.added_by or OWNER_ID, state=State.PENDING)
