@@ -25,7 +25,12 @@ def test_the_verdict_lowers_what_support_alone_would_say() -> None:
         calibrated([_check(verdict, 0.6)]) for verdict in (Verdict.SUPPORTED, Verdict.PARTLY, Verdict.CONTRADICTED)
     ]
     assert chances == sorted(chances, reverse=True)
-    assert 0 < chances[-1] < chances[0] < 1
+    assert 0 < chances[-1] < 0.5 < chances[0] < 1
+
+
+@pytest.mark.parametrize("support", [0.1, 0.5, 0.9, 1.0])
+def test_what_the_source_speaks_against_is_never_more_likely_than_not(support: float) -> None:
+    assert 0 < calibrated([_check(Verdict.CONTRADICTED, support)]) < 0.5
 
 
 def test_an_answer_is_as_likely_as_its_sentences_on_average() -> None:

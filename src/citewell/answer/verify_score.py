@@ -7,11 +7,15 @@ from collections.abc import Mapping, Sequence
 from functools import cache
 
 from citewell import vocabulary
-from citewell.types import Check
+from citewell.types import Check, Verdict
 
 BASE = "base"
 SUPPORTED = "supported from"
 """The row of the table that is no weight: the probability from which a sentence is carried."""
+
+EVEN = 0.5
+"""The most that support counts for where the source speaks against a sentence: of the five train claims with more, one
+was carried."""
 
 
 @cache
@@ -74,4 +78,5 @@ def _chance(check: Check) -> float:
         return 0.0
     known = calibration()
     verdict = known.get(check.verdict.value, 0.0)
-    return sigmoid(known[BASE] + known["support"] * log_odds(check.support) + verdict)
+    share = min(check.support, EVEN) if check.verdict is Verdict.CONTRADICTED else check.support
+    return sigmoid(known[BASE] + known["support"] * log_odds(share) + verdict)
