@@ -24,8 +24,8 @@ from citewell.bootstrap import App, build
 from citewell.bootstrap.consult import exported
 from citewell.config import Settings
 from citewell.errors import ChangedMeanwhile, InputError, LibraryError, NotFound
-from citewell.types import Asker, Limits, Source
-from citewell.types.consult import State
+from citewell.types import Asker, Filing, Limits, Source
+from citewell.types.consult import Patient, State
 from tests.assistants.consult_library import write_guidelines
 
 HERE = Path(__file__).parent
@@ -283,3 +283,17 @@ def test_a_consult_is_exported_as_a_fhir_document_a_pdf_and_text(desk: ConsultDe
     assert "Start treatment today." in " ".join(pdf.text.split())
     with pytest.raises(InputError, match="exported as"):
         exported(turn, "docx")
+
+
+def test_the_papers_of_another_patient_are_never_quoted(app: App, asker: Asker) -> None:
+    letter = "# Tularaemia\n\n## Treatment of tularaemia\n\nOffer Mr Quillfeather penicillin for tularaemia."
+    added = app.add_source(Source(letter.encode(), "letter.md"), filing=Filing(subject="patient-7"))
+    try:
+        found = app.search("tularaemia treatment", scope=asker.scope, limit=50).hits
+        assert added.entry.id in {hit.document_id for hit in found}, "whoever keeps the library may read it"
+        (gathered,), alone = gather(["tularaemia"], [], Patient(), scope=asker.scope, search=app._search)
+        assert added.entry.id not in {one.hit.document_id for one in gathered.passages} | {
+            one.document_id for one in alone
+        }
+    finally:
+        app.delete(added.entry.id)
