@@ -1,7 +1,11 @@
 """Search against a bare numpy product over the same vectors, measured in turn: `python bench/speed/search.py`.
 
 The library is synthetic: unit vectors in topics whose spectrum falls like a sentence encoder's, words by Zipf's law.
-Add `--sizes 1000000` for the large case: it takes about 6 GB and a few minutes.
+Add `--sizes 1000000` for the large case: it takes about 6 GB and a few minutes. Every question is a new one.
+
+Before `product`, `search` and `filtered` (a scope that sees one document in a hundred, searched before) there is a
+pause, as between two people; the `row` of each are the same questions right after another. `first` and `second` are the
+first two searches in a scope, each another hundredth of the library: the second lays it out for those that follow.
 """
 
 from __future__ import annotations
@@ -13,10 +17,11 @@ import platform
 import resource
 import tempfile
 import time
-from collections.abc import Iterator, Sequence
-from functools import cache
+from collections.abc import Callable, Iterator, Sequence
+from functools import cache, partial
 from itertools import pairwise
 from pathlib import Path
+from typing import TypeVar
 
 import numpy as np
 
@@ -42,8 +47,15 @@ QUESTION_WORDS = 7
 SETTLE_S = 0.25
 """The product's threads spin for a while when they have done: what comes after waits until they sleep."""
 
+ROW = 10
+"""Questions right after another."""
+
 EVERYTHING = Scope.owner("all")
 ONE_PERCENT = Scope.owner("one percent")
+
+
+Result = TypeVar("Result")
+Question = tuple[Vector, dict[str, float]]
 
 
 class SyntheticShelf:
@@ -56,8 +68,7 @@ class SyntheticShelf:
         _fill(self.vectors, random)
         self.texts = [_words(random) for _ in range(min(DISTINCT_DOCUMENTS, len(self.starts) - 1))]
         self.packed = [pack(text) for text in self.texts]
-        few = max(1, (len(self.starts) - 1) // 100)
-        self.few = sorted(random.choice(len(self.starts) - 1, few, replace=False).tolist())
+        self.few = self.visible(ONE_PERCENT)
 
     def stamp(self) -> int:
         return 1
@@ -66,7 +77,8 @@ class SyntheticShelf:
         return list(range(len(self.starts) - 1))
 
     def visible(self, scope: Scope) -> list[int]:
-        return self.current() if scope == EVERYTHING else self.few
+        """Everything, or a hundredth that the scope's name decides."""
+        return self.current() if scope == EVERYTHING else _hundredth(len(self.starts) - 1, scope.tenant)
 
     def load(self, generations: Sequence[int]) -> Iterator[Stored]:
         for generation in generations:
@@ -76,13 +88,19 @@ class SyntheticShelf:
                 packed = pack(self.texts[generation % len(self.texts)][: end - start])
             yield Stored(generation, self.vectors[start:end], packed)
 
-    def question(self, random: np.random.Generator) -> tuple[Vector, dict[str, float]]:
+    def question(self, random: np.random.Generator) -> Question:
         """A vector near a passage, and some of the words of that passage."""
         row = int(random.integers(len(self.vectors)))
         generation, chunk = row // CHUNKS_PER_DOCUMENT, row % CHUNKS_PER_DOCUMENT
         words = random.choice(self.texts[generation % len(self.texts)][chunk], QUESTION_WORDS)
         vector = self.vectors[row] + 0.7 * _directions(1, random)[0]
         return (vector / np.linalg.norm(vector)).astype(np.float32), dict.fromkeys(words.tolist(), 1.0)
+
+
+@cache
+def _hundredth(count: int, name: str) -> list[int]:
+    random = np.random.default_rng(list(name.encode()))
+    return sorted(random.choice(count, max(1, count // 100), replace=False).tolist())
 
 
 def _directions(count: int, random: np.random.Generator) -> Vectors:
@@ -121,6 +139,35 @@ def _words(random: np.random.Generator) -> list[list[str]]:
     return [words[start:end] for start, end in pairwise(cuts)]
 
 
+class Times:
+    """How long things took, by the clock and by the processor."""
+
+    def __init__(self) -> None:
+        self.walls: dict[str, list[float]] = {}
+        self.cpus: dict[str, list[float]] = {}
+
+    def take(self, name: str, action: Callable[[], Result]) -> Result:
+        """Time one."""
+        wall, cpu = time.perf_counter(), time.process_time()
+        result = action()
+        self.cpus.setdefault(name, []).append(1000 * (time.process_time() - cpu))
+        self.walls.setdefault(name, []).append(1000 * (time.perf_counter() - wall))
+        return result
+
+    def told(self) -> dict[str, float]:
+        """Percentiles, and each against the product that was measured like it."""
+        row = {}
+        for name, times in self.walls.items():
+            row |= {f"{name}_p50_ms": _percentile(times, 50), f"{name}_p95_ms": _percentile(times, 95)}
+            row[f"{name}_cpu_p50_ms"] = _percentile(self.cpus[name], 50)
+        for name in self.walls:
+            product = "product_row" if name.endswith("_row") else "product"
+            if name != product:
+                row[f"{name}_ratio"] = row[f"{name}_p50_ms"] / row[f"{product}_p50_ms"]
+                row[f"{name}_cpu_ratio"] = row[f"{name}_cpu_p50_ms"] / row[f"{product}_cpu_p50_ms"]
+        return row
+
+
 def measure(chunk_count: int, *, rounds: int, folder: Path) -> dict[str, float]:
     """One row of the table."""
     shelf = SyntheticShelf(chunk_count, folder)
@@ -130,36 +177,47 @@ def measure(chunk_count: int, *, rounds: int, folder: Path) -> dict[str, float]:
     index = ExactIndex(shelf)
     began = time.perf_counter()
     index.candidates(*questions[0], scope=EVERYTHING, limit=LIMIT)
-    cold_start_ms = 1000 * (time.perf_counter() - began)
-    memory_mib = _own_memory_mib() - before
+    row = {"chunks": chunk_count, "cold_start_ms": 1000 * (time.perf_counter() - began)}
+    row["memory_mib"] = _own_memory_mib() - before
     matrix = np.array(shelf.vectors)
     for scope in (EVERYTHING, ONE_PERCENT):
-        index.candidates(*questions[0], scope=scope, limit=LIMIT)
-    walls: dict[str, list[float]] = {"product": [], "search": [], "filtered": []}
-    cpus: dict[str, list[float]] = {"product": [], "search": [], "filtered": []}
-    recalls = []
-    for vector, terms in questions:
-        for name, scope in (("product", None), ("search", EVERYTHING), ("filtered", ONE_PERCENT)):
+        for _ in range(2):
+            index.candidates(*questions[0], scope=scope, limit=LIMIT)
+    times = Times()
+    recalls = [_paused(index, matrix, question, times) for question in questions]
+    for start in range(0, rounds, ROW):
+        _in_a_row(index, matrix, questions[start : start + ROW], times)
+    for number, question in enumerate(questions):
+        scope = Scope.owner(f"fresh {number}")
+        shelf.visible(scope)  # what it takes to draw these is no part of a search
+        for name in ("first", "second"):
             time.sleep(SETTLE_S)
-            wall, cpu = time.perf_counter(), time.process_time()
-            if scope is None:
-                products = matrix @ vector
-            else:
-                found = index.candidates(vector, terms, scope=scope, limit=LIMIT)
-            cpus[name].append(1000 * (time.process_time() - cpu))
-            walls[name].append(1000 * (time.perf_counter() - wall))
-            if name == "search":
-                best = set(np.argpartition(-products, RECALL_AT)[:RECALL_AT].tolist())
-                ours = {one.generation * CHUNKS_PER_DOCUMENT + one.chunk_index for one in found[:RECALL_AT]}
-                recalls.append(len(best & ours) / RECALL_AT)
-    row = {"chunks": chunk_count, "cold_start_ms": cold_start_ms, "memory_mib": memory_mib}
-    for name, times in walls.items():
-        row |= {f"{name}_p50_ms": _percentile(times, 50), f"{name}_p95_ms": _percentile(times, 95)}
-        row[f"{name}_cpu_p50_ms"] = _percentile(cpus[name], 50)
-    for name in ("search", "filtered"):
-        row[f"{name}_ratio"] = row[f"{name}_p50_ms"] / row["product_p50_ms"]
-        row[f"{name}_cpu_ratio"] = row[f"{name}_cpu_p50_ms"] / row["product_cpu_p50_ms"]
-    return row | {"recall_at_15": float(np.mean(recalls))}
+            times.take(name, partial(index.candidates, *question, scope=scope, limit=LIMIT))
+    return row | times.told() | {"recall_at_15": float(np.mean(recalls))}
+
+
+def _paused(index: ExactIndex, matrix: Vectors, question: Question, times: Times) -> float:
+    """One question, each way of answering it after a pause; the recall of the search."""
+    time.sleep(SETTLE_S)
+    products = times.take("product", lambda: matrix @ question[0])
+    time.sleep(SETTLE_S)
+    found = times.take("search", partial(index.candidates, *question, scope=EVERYTHING, limit=LIMIT))
+    time.sleep(SETTLE_S)
+    times.take("filtered", partial(index.candidates, *question, scope=ONE_PERCENT, limit=LIMIT))
+    best = set(np.argpartition(-products, RECALL_AT)[:RECALL_AT].tolist())
+    ours = {one.generation * CHUNKS_PER_DOCUMENT + one.chunk_index for one in found[:RECALL_AT]}
+    return len(best & ours) / RECALL_AT
+
+
+def _in_a_row(index: ExactIndex, matrix: Vectors, questions: Sequence[Question], times: Times) -> None:
+    """Some questions, one way of answering all of them after another."""
+    time.sleep(SETTLE_S)
+    for vector, _ in questions:
+        times.take("product_row", partial(np.matmul, matrix, vector))
+    for name, scope in (("search_row", EVERYTHING), ("filtered_row", ONE_PERCENT)):
+        time.sleep(SETTLE_S)
+        for question in questions:
+            times.take(name, partial(index.candidates, *question, scope=scope, limit=LIMIT))
 
 
 def _percentile(times: Sequence[float], percent: int) -> float:
@@ -191,6 +249,9 @@ def main() -> None:
         "filtered_p50_ms": "{:.2f}",
         "filtered_p95_ms": "{:.2f}",
         "filtered_ratio": "{:.3f}",
+        "filtered_row_ratio": "{:.3f}",
+        "first_p50_ms": "{:.2f}",
+        "second_p50_ms": "{:.2f}",
         "recall_at_15": "{:.4f}",
         "cold_start_ms": "{:.0f}",
         "memory_mib": "{:.0f}",

@@ -7,14 +7,15 @@ import threading
 from collections import Counter
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
+from typing import Any
 
 import numpy as np
 import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
-from citewell.adapters.index import dense, exact, rough
+from citewell.adapters.index import compact, dense, exact, rough
 from citewell.adapters.index.bm25 import TUNING
 from citewell.adapters.index.exact import ExactIndex, Size
 from citewell.adapters.store.postgres import open_postgres
@@ -66,6 +67,11 @@ class MemoryShelf:
         with self.lock:
             self.changes += 1
             del self.documents[generation]
+
+    def retag(self, generation: int, tag: str) -> None:
+        with self.lock:
+            self.changes += 1
+            self.documents[generation] = replace(self.documents[generation], tags=frozenset({tag}))
 
     def stamp(self) -> int:
         return self.changes
@@ -612,6 +618,66 @@ class TestExactIndex:
         monkeypatch.setattr(rough, "_session", session)
         index = ExactIndex(shelf)
         assert [index.candidates(rows[7], {}, scope=HERE, limit=5) for _ in range(3)] == [wanted] * 3
+
+    @settings(deadline=None, max_examples=25)
+    @given(data=st.data())
+    def test_views_that_are_kept_say_what_an_index_without_any_says_whatever_is_written_between(
+        self, data: st.DataObject
+    ) -> None:
+        shelf = MemoryShelf(document("dose renal", "fever"))
+        index = ExactIndex(shelf)
+        scopes = [HERE, Scope.owner("there"), *(Scope("here", frozenset({tag}), None, None) for tag in ("ward", "icu"))]
+        with pytest.MonkeyPatch.context() as patch:
+            patch.setattr(compact, "FEW_PAIRS", data.draw(st.sampled_from([0, 1 << 16])))  # laid out beside, or at once
+            patch.setattr(exact, "MAX_VIEW_BYTES", data.draw(st.sampled_from([3_000, 1 << 20])))
+            for _ in range(data.draw(st.integers(1, 25))):
+                known = sorted(shelf.documents)
+                match data.draw(st.sampled_from(["search", "search", "search", "add", "retag", "delete"])):
+                    case "add":
+                        tags = frozenset({data.draw(st.sampled_from(["ward", "icu", "public"]))})
+                        shelf.add(
+                            document(
+                                *data.draw(st.lists(passages, min_size=1, max_size=4)),
+                                tenant=data.draw(st.sampled_from(["here", "there"])),
+                                tags=tags,
+                            )
+                        )
+                    case "retag" if known:
+                        shelf.retag(data.draw(st.sampled_from(known)), data.draw(st.sampled_from(["ward", "icu"])))
+                    case "delete" if known:
+                        shelf.delete(data.draw(st.sampled_from(known)))
+                    case _:
+                        scope, question = data.draw(st.sampled_from(scopes)), data.draw(questions)
+                        vector, limit = embed(data.draw(passages)), data.draw(st.integers(1, 9))
+                        wanted = ExactIndex(shelf).candidates(vector, question, scope=scope, limit=limit)
+                        assert index.candidates(vector, question, scope=scope, limit=limit) == wanted
+                        held = index.size().bytes - sum(one.bytes for one in index._snapshot.segments)
+                        assert held <= exact.MAX_VIEW_BYTES
+
+    def test_a_view_is_laid_out_beside_the_searches_that_go_on(self, monkeypatch: pytest.MonkeyPatch) -> None:
+        began, go = threading.Event(), threading.Event()
+
+        def slow(*given: Any, **named: Any) -> compact.Compact:
+            began.set()
+            assert go.wait(60)
+            return compact.compact(*given, **named)
+
+        monkeypatch.setattr(compact, "FEW_PAIRS", 0)
+        monkeypatch.setattr(exact, "compact", slow)
+        monkeypatch.setattr(exact, "core_count", lambda: 2)
+        shelf = MemoryShelf(document("dose renal", "fever"), document("dose"))
+        index = ExactIndex(shelf)
+        found = [index.candidates(unit(1), weights("dose"), scope=HERE, limit=9) for _ in range(4)]
+        assert began.wait(60)
+        assert not isinstance(index._view(HERE), compact.Compact)
+        shelf.add(document("dose child"))  # what is being laid out is of yesterday
+        newer = index.candidates(unit(1), weights("dose"), scope=HERE, limit=9)
+        go.set()
+        while not isinstance(index._view(HERE), compact.Compact):
+            threading.Event().wait(0.001)
+        assert found == [found[0]] * 4
+        assert len(newer) == len(found[0]) + 1
+        assert index.candidates(unit(1), weights("dose"), scope=HERE, limit=9) == newer
 
     def test_two_cores_find_what_one_finds_to_the_bit(self, monkeypatch: pytest.MonkeyPatch) -> None:
         random = np.random.default_rng(8)

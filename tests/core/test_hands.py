@@ -57,3 +57,21 @@ class TestBoth:
             with pytest.raises(ValueError, match="no"):
                 hands.both(*pair)
         assert hands.both(lambda: 1, lambda: 2) == (1, 2)
+
+
+class TestLater:
+    def test_does_it_here_where_nobody_helps(self) -> None:
+        did: list[int] = []
+        Hands(helpers=0).later(lambda: did.append(threading.get_ident()))
+        assert did == [threading.get_ident()]
+
+    def test_does_it_beside_without_waiting(self) -> None:
+        go, done = threading.Event(), threading.Event()
+
+        def task() -> None:
+            go.wait()
+            done.set()
+
+        Hands(helpers=1).later(task)
+        go.set()
+        assert done.wait(60)

@@ -20,6 +20,9 @@ MAX_ROWS = 2048
 MAX_PAIRS = 1 << 24
 """All pairs of the segments are gone through once, a million in two milliseconds: in a larger index it does not pay."""
 
+FEW_PAIRS = 1 << 16
+"""So many are laid out in less than a millisecond."""
+
 
 @dataclass(frozen=True, slots=True)
 class Compact:
@@ -72,6 +75,11 @@ def is_small(parts: Sequence[Part]) -> bool:
         and sum(len(part.segment.pair_ordinals) for part in parts) <= MAX_PAIRS
         and len({part.segment.matrix.shape[1] for part in parts}) == 1
     )
+
+
+def is_quick(parts: Sequence[Part]) -> bool:
+    """Whether these are laid out before a search would notice."""
+    return sum(len(part.segment.pair_ordinals) for part in parts) <= FEW_PAIRS
 
 
 def compact(parts: Sequence[Part], *, tuning: Tuning) -> Compact:

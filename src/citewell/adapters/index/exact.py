@@ -7,12 +7,13 @@ import threading
 from collections import OrderedDict
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from functools import partial
 
 import numpy as np
 from numpy.typing import NDArray
 
 from citewell.adapters.index.bm25 import TUNING, Matches, Scores, Tuning, match
-from citewell.adapters.index.compact import Compact, compact, is_small
+from citewell.adapters.index.compact import Compact, compact, is_quick, is_small
 from citewell.adapters.index.dense import exact_cosines, nearest
 from citewell.adapters.index.hands import Hands, core_count
 from citewell.adapters.index.heights import Heights, floor
@@ -67,6 +68,7 @@ class ExactIndex:
         self._snapshot = Snapshot(-1, (), frozenset())
         self._refreshing = threading.Lock()
         self._views: OrderedDict[tuple[Scope, int], View] = OrderedDict()
+        self._laying: set[tuple[Scope, int]] = set()
         self._viewing = threading.Lock()
         self._hands = Hands(helpers=core_count() - 1)
 
@@ -126,14 +128,30 @@ class ExactIndex:
         raise _too_busy()
 
     def _laid_out(self, key: tuple[Scope, int], parts: tuple[Part, ...]) -> View:
+        """The same laid out for itself; the parts as they are while that is done beside, so that no search waits."""
         if not is_small(parts):
             return parts
-        view = compact(parts, tuning=self._tuning)
-        self._remember(key, view)
-        return view
+        with self._viewing:
+            if key in self._laying:
+                return parts
+            self._laying.add(key)
+        hands = Hands(helpers=0) if is_quick(parts) else self._hands
+        hands.later(partial(self._lay_out, key, parts))
+        with self._viewing:
+            return self._views.get(key, parts)
+
+    def _lay_out(self, key: tuple[Scope, int], parts: tuple[Part, ...]) -> None:
+        try:
+            self._remember(key, compact(parts, tuning=self._tuning))
+        finally:
+            with self._viewing:
+                self._laying.discard(key)
 
     def _remember(self, key: tuple[Scope, int], view: View) -> None:
+        """Keep a view for the next search, unless the library has changed since it was taken."""
         with self._viewing:
+            if self._snapshot.stamp != key[1]:
+                return
             self._views[key] = view
             held = sum(map(_bytes, self._views.values()))
             while len(self._views) > MAX_VIEWS or held > MAX_VIEW_BYTES:

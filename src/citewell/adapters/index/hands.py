@@ -37,3 +37,10 @@ class Hands:
             task.cancel()
             raise
         return first, beside() if task.cancel() else task.result()
+
+    def later(self, task: Callable[[], None]) -> None:
+        """Do something beside, when there is time for it; where nobody helps, here and now."""
+        if self._pool is None:
+            task()
+        else:
+            self._pool.submit(task)
