@@ -3,12 +3,15 @@
 from __future__ import annotations
 
 import json
+import shutil
+import sqlite3
 import threading
 from pathlib import Path
 
 import pytest
 from typer.testing import CliRunner
 
+from citewell.adapters.blobs.folder import FolderBlobs
 from citewell.bootstrap import App, build
 from citewell.bootstrap.backup import MANIFEST, back_up, restore
 from citewell.cli.commands import app as commands
@@ -76,3 +79,45 @@ def test_both_are_commands(app: App, tmp_path: Path) -> None:
     assert json.loads(told.output)["vaults"] == 0
     back = run.invoke(commands, ["--home", str(tmp_path / "new"), "restore", str(tmp_path / "copy")])
     assert "1 documents and 1 passages are whole" in back.output
+
+
+def test_a_backup_holds_the_originals_that_lie_outside_and_needs_their_store_no_more(app: App, tmp_path: Path) -> None:
+    store = FolderBlobs(tmp_path / "papers")
+    app.library.blobs = store
+    kept, lost = app.add_source(text(1)).entry, app.add_source(text(2)).entry
+    made = back_up(app, tmp_path / "whole")
+    assert (made.lost, "seal.key" in made.files) == (0, False)
+    restore(tmp_path / "whole", tmp_path / "new")
+    with build(Settings(home=tmp_path / "new")) as again:
+        assert again.verify().problems == ()
+        assert again.library.original(kept.id, again.scope_of_owner()) == text(1)
+        again.library.blobs = store
+        again.library.erase(kept.id, again.scope_of_owner())
+        assert again.library.clean_up() == 0
+    assert app.verify().problems == (), "what is erased or cleaned up in the copy stays in the living library's store"
+    with sqlite3.connect(app.settings.home / "library.sqlite") as library:
+        query = "SELECT key FROM originals WHERE content_hash = ?"
+        (key,) = library.execute(query, (lost.content_hash,)).fetchone()
+    store.remove(key)
+    assert back_up(app, tmp_path / "less").lost == 1
+
+
+def test_a_log_that_a_moved_library_left_behind_is_not_taken_for_that_of_the_backup(app: App, tmp_path: Path) -> None:
+    app.add_source(text(1))
+    back_up(app, tmp_path / "copy")
+    home, away = tmp_path / "crashed", tmp_path / "away"
+    home.mkdir()
+    away.mkdir()
+    app.add_source(text(2))
+    for path in app.settings.home.glob("library.sqlite*"):  # as a machine leaves them that loses its power
+        shutil.copy2(path, home)
+    assert (home / "library.sqlite-wal").stat().st_size
+    (home / "library.sqlite").rename(away / "library.sqlite")
+    with pytest.raises(InputError, match=r"library\.sqlite-wal without its library"):
+        restore(tmp_path / "copy", home)
+    for path in home.glob("library.sqlite-*"):
+        path.rename(away / path.name)
+    restore(tmp_path / "copy", home)
+    for folder, count in ((home, 1), (away, 2)):
+        with build(Settings(home=folder)) as opened:
+            assert (len(opened.entries()), opened.verify().problems) == (count, ())

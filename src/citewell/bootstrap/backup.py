@@ -6,17 +6,20 @@ import hashlib
 import json
 import shutil
 import sqlite3
-from contextlib import closing
+from collections.abc import Iterator
+from contextlib import closing, contextmanager
 from dataclasses import dataclass
 from datetime import UTC, datetime
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from citewell.adapters.store.originals import store_of
 from citewell.bootstrap.home import LIBRARY_FILE, make_home
-from citewell.errors import DamagedFile, DiskFull, InputError, LibraryError
+from citewell.errors import DamagedFile, DiskFull, InputError, LibraryError, NotFound
 
 if TYPE_CHECKING:
     from citewell.bootstrap.app import App
+    from citewell.ports.blobs import Blobs
 
 MANIFEST = "backup.json"
 BESIDE = ("audit.head", "seal.key", "web-token")
@@ -24,6 +27,16 @@ BESIDE = ("audit.head", "seal.key", "web-token")
 NOT_SQLITE = (
     "This library is in PostgreSQL: back it up with `pg_dump --format=custom`, and copy seal.key and audit.head from "
     "the home folder apart from it. docs/operations.md says how to put them back."
+)
+
+LOGS = ("-wal", "-shm", "-journal")
+TAKEN = (
+    "{home} holds a library already. Name an empty folder with --home, or move library.sqlite away together with its "
+    "-wal and -shm."
+)
+LEFT_BESIDE = (
+    "{home} holds {name} without its library. It has the last changes of the library that was moved away: move it "
+    "beside that one, then try again. Nothing was put back."
 )
 
 
@@ -36,6 +49,8 @@ class Copied:
     bytes: int
     vaults: int
     """Vaults beside the library: each is exported for itself."""
+    lost: int
+    """Original files that the store outside of the library should have and has not."""
 
 
 def back_up(app: App, folder: Path) -> Copied:
@@ -53,6 +68,7 @@ def back_up(app: App, folder: Path) -> Copied:
             if (home / name).is_file():
                 shutil.copy2(home / name, making / name)
         _copy_library(home / LIBRARY_FILE, making / LIBRARY_FILE)
+        lost = _bring_in_originals(making / LIBRARY_FILE, app.library.blobs)
         if (home / "patients").is_dir():
             shutil.copytree(home / "patients", making / "patients")
         files = {str(path.relative_to(making)): _digest(path) for path in sorted(making.rglob("*")) if path.is_file()}
@@ -66,7 +82,7 @@ def back_up(app: App, folder: Path) -> Copied:
     finally:
         shutil.rmtree(making, ignore_errors=True)
     size = sum((folder / name).stat().st_size for name in files)
-    return Copied(folder, tuple(files), size, sum(1 for _ in (home / "vaults").glob("*")))
+    return Copied(folder, tuple(files), size, sum(1 for _ in (home / "vaults").glob("*")), lost)
 
 
 def restore(folder: Path, home: Path) -> int:
@@ -77,7 +93,11 @@ def restore(folder: Path, home: Path) -> int:
     except (OSError, ValueError, KeyError) as error:
         raise InputError(f"{folder} holds no backup: {MANIFEST} is missing or damaged.") from error
     if (home / LIBRARY_FILE).exists():
-        raise InputError(f"{home} holds a library already. Name an empty folder with --home, or move that one away.")
+        raise InputError(TAKEN.format(home=home))
+    # SQLite would take a log that lies beside the file for the file's own, and write it over what is put back.
+    for name in (LIBRARY_FILE + ending for ending in LOGS):
+        if (home / name).exists():
+            raise InputError(LEFT_BESIDE.format(home=home, name=name))
     for name, digest in files.items():
         path = folder / name
         if Path(name).is_absolute() or ".." in Path(name).parts or not path.is_file() or _digest(path) != digest:
@@ -96,10 +116,35 @@ def restore(folder: Path, home: Path) -> int:
 
 
 def _copy_library(path: Path, target: Path) -> None:
+    with _plain_errors(target), closing(sqlite3.connect(f"file:{path}?mode=ro", uri=True)) as connection:
+        connection.execute("VACUUM INTO ?", (str(target),))
+    target.chmod(0o600)
+
+
+def _bring_in_originals(path: Path, blobs: Blobs | None) -> int:
+    """Put the originals that lie outside into a copy, which then needs no store; how many are not to be had.
+
+    The files outside stay the living library's, so the copy no longer knows of them.
+    """
+    lost = 0
+    with _plain_errors(path), closing(sqlite3.connect(path)) as connection, connection:
+        query = "SELECT rowid, kept_in, key FROM originals WHERE kept_in IS NOT NULL"
+        for row, kept_in, key in connection.execute(query).fetchall():
+            try:
+                data = store_of(kept_in, blobs).get(key)
+            except NotFound:
+                lost += 1
+                continue
+            inside = "UPDATE originals SET data = ?, kept_in = NULL, key = NULL WHERE rowid = ?"
+            connection.execute(inside, (data, row))
+        connection.execute("DELETE FROM outside")
+    return lost
+
+
+@contextmanager
+def _plain_errors(target: Path) -> Iterator[None]:
     try:
-        with closing(sqlite3.connect(f"file:{path}?mode=ro", uri=True)) as connection:
-            connection.execute("VACUUM INTO ?", (str(target),))
-        target.chmod(0o600)
+        yield
     except sqlite3.Error as error:
         if "full" in str(error):
             raise DiskFull(f"The disk that holds {target.parent} is full. Nothing was changed.") from error

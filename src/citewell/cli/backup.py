@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import asdict
 from pathlib import Path
 from typing import Annotated
 
@@ -23,10 +24,15 @@ def backup(
     with opened(context, home) as app:
         made = back_up(app, folder)
     if json:
-        print_json({"folder": str(made.folder), "files": list(made.files), "bytes": made.bytes, "vaults": made.vaults})
+        print_json({**asdict(made), "folder": str(made.folder)})
         return
     typer.echo(f"✓ {len(made.files)} files, {made.bytes / 1_048_576:,.1f} MiB in {made.folder}")
-    typer.echo("  seal.key is among them: whoever has it can read conversations and the audit log. Keep it safe.")
+    if "seal.key" in made.files:
+        typer.echo("  seal.key is among them: whoever has it can read conversations and the audit log. Keep it safe.")
+    if made.lost:
+        typer.echo(
+            f"  {made.lost} original files are missing in the store outside, and so in this copy: `citewell verify`."
+        )
     if made.vaults:
         typer.echo("  Vaults are not in it. Copy each with `citewell vault export`.")
 
