@@ -9,17 +9,19 @@ import pytest
 
 from citewell.assistants.consult.applies import fit
 from citewell.assistants.consult.conflicts import Held, conflicts
-from citewell.assistants.consult.extract import Heard, extract
+from citewell.assistants.consult.contradict import contradictions
+from citewell.assistants.consult.extract import LONGEST, Heard, extract
 from citewell.assistants.consult.fold import fold
 from citewell.assistants.consult.hear import ask_next, hear
 from citewell.assistants.consult.interview import missing
 from citewell.assistants.consult.patient import patient_of
+from citewell.assistants.consult.polarity import polarity_of
 from citewell.assistants.consult.red_flags import red_flags, rules
 from citewell.assistants.consult.tables import rows
 from citewell.clinical import Lexicon
 from citewell.errors import InputError
 from citewell.ports.consult import Happened
-from citewell.types.consult import Category, Consult, Finding, Patient, Polarity
+from citewell.types.consult import By, Category, Consult, Finding, Patient, Polarity
 
 HERE = Path(__file__).parent
 LEXICON = Lexicon.load()
@@ -288,3 +290,33 @@ def test_what_is_told_of_people_in_general_is_not_for_this_patient_above_others(
     headings = ("Birth in pregnant women with sickle-cell disease", "Birth in the general pregnant population")
     assert [fit((title,), "", patient).is_specific for title in headings] == [True, False]
     assert all(fit((title,), "", patient).applies for title in headings)
+
+
+def test_a_statement_that_never_ends_is_read_in_pieces_and_its_words_stay_exact(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    lengths = []
+
+    def spied(sentence: str, start: int, end: int, *, is_child: bool = False) -> Polarity:
+        lengths.append(len(sentence))
+        return polarity_of(sentence, start, end, is_child=is_child)
+
+    monkeypatch.setattr("citewell.assistants.consult.extract.polarity_of", spied)
+    text = "she has a fever, " + "pain and " * 500 + "a cough"
+    words = [one.words for one in found(text) if one.words]
+    assert max(lengths) <= LONGEST
+    assert {"fever", "cough"} <= {one.text.lower() for one in words}
+    assert all(text[one.start : one.end] == one.text for one in words)
+
+
+def test_two_thousand_findings_are_compared_only_with_their_like() -> None:
+    many = [Finding(f"f{at}", Category.SYMPTOM, f"Pain {at}", Polarity.PRESENT, By.RECORD) for at in range(2000)]
+    weights = [
+        Finding(f"w{at}", Category.VITAL, "weight", Polarity.PRESENT, By.RULES, value=50.0 + at, unit="kg")
+        for at in range(0, 60, 10)
+    ]
+    opposite = Finding("no", Category.SYMPTOM, "Pain 7", Polarity.ABSENT, By.RULES)
+    told = contradictions([*many, *weights, opposite])
+    assert ("f7", "no") in {(one.first, one.second) for one in told}
+    assert {one for pair in told for one in (pair.first, pair.second)} == {"f7", "no", *(one.id for one in weights)}
+    assert len(told) <= len(weights) + 1

@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
-from itertools import combinations
+from collections.abc import Callable, Iterable, Iterator, Sequence
 
 from citewell.types.consult import Category, Contradiction, Finding, Polarity
 
@@ -13,6 +12,8 @@ SAME_SHARE = 0.05
 SETTLED = frozenset({"temperature", "pulse", "respiratory rate", "oxygen saturation", "glucose"})
 """Measurements that change in an hour: the last one holds, and none contradicts another."""
 _HELD = (Polarity.PRESENT, Polarity.ABSENT)
+_LISTED = (Category.ALLERGY, Category.MEDICATION)
+_MEASURED = (Category.VITAL, Category.DEMOGRAPHIC)
 
 
 def contradictions(findings: Sequence[Finding]) -> tuple[Contradiction, ...]:
@@ -28,39 +29,50 @@ def contradictions(findings: Sequence[Finding]) -> tuple[Contradiction, ...]:
 
 
 def _opposites(findings: Sequence[Finding]) -> Iterator[Contradiction]:
-    for first, second in combinations(findings, 2):
-        if first.key == second.key and first.polarity != second.polarity:
-            if first.polarity in _HELD and second.polarity in _HELD:
-                name = first.name if first.name != "any" else _any(first)
-                yield Contradiction(first.id, second.id, f"Both “{name}” and “no {name}” were said: which holds?")
-        elif _none_beside_some(first, second) or _none_beside_some(second, first):
-            named = second if first.name == "any" else first
-            told = "an allergy" if named.category is Category.ALLERGY else "a medicine"
-            yield Contradiction(
-                first.id, second.id, f"Both none at all and {told} ({named.name}) were said: which holds?"
-            )
+    for same in _alike(one for one in findings if one.polarity in _HELD):
+        for first, second in _pairs(same, lambda one, other: one.polarity is not other.polarity):
+            name = first.name if first.name != "any" else _any(first)
+            yield Contradiction(first.id, second.id, f"Both “{name}” and “no {name}” were said: which holds?")
+    for none in findings:
+        if none.name == "any" and none.polarity is Polarity.ABSENT and none.category in _LISTED:
+            told = "an allergy" if none.category is Category.ALLERGY else "a medicine"
+            for some in findings:
+                if some.category is none.category and some.name != "any" and some.polarity is Polarity.PRESENT:
+                    question = f"Both none at all and {told} ({some.name}) were said: which holds?"
+                    yield Contradiction(none.id, some.id, question)
+
+
+def _alike(findings: Iterable[Finding]) -> Iterable[list[Finding]]:
+    """Findings about the same thing, together."""
+    groups: dict[str, list[Finding]] = {}
+    for one in findings:
+        groups.setdefault(one.key, []).append(one)
+    return groups.values()
+
+
+def _pairs(same: list[Finding], contradict: Callable[[Finding, Finding], bool]) -> Iterator[tuple[Finding, Finding]]:
+    """Each with the first one that it contradicts, once: nobody is asked about every pair of a hundred values."""
+    told = set()
+    for at, one in enumerate(same):
+        other = next((place for place, two in enumerate(same) if contradict(one, two)), None)
+        if other is not None:
+            told.add((min(at, other), max(at, other)))
+    return ((same[first], same[second]) for first, second in sorted(told))
 
 
 def _any(one: Finding) -> str:
     return "allergies" if one.category is Category.ALLERGY else "medicines"
 
 
-def _none_beside_some(first: Finding, second: Finding) -> bool:
-    """“No known allergies” beside an allergy."""
-    if first.category is not second.category or first.category not in (Category.ALLERGY, Category.MEDICATION):
-        return False
-    is_none = first.name == "any" and first.polarity is Polarity.ABSENT
-    return is_none and second.name != "any" and second.polarity is Polarity.PRESENT
-
-
 def _numbers(findings: Sequence[Finding]) -> Iterator[Contradiction]:
-    measured = [one for one in findings if one.category in (Category.VITAL, Category.DEMOGRAPHIC)]
-    for first, second in combinations(measured, 2):
-        if first.name != second.name or first.name in SETTLED or first.key != second.key:
+    measured = (one for one in findings if one.category in _MEASURED and one.name not in SETTLED)
+    for same in _alike(measured):
+        if same[0].name == "sex":
+            for first, second in _pairs(same, lambda one, other: one.unit != other.unit):
+                question = f"Both “{first.unit}” and “{second.unit}” were said: which holds?"
+                yield Contradiction(first.id, second.id, question)
             continue
-        if first.name == "sex" and first.unit != second.unit:
-            yield Contradiction(first.id, second.id, f"Both “{first.unit}” and “{second.unit}” were said: which holds?")
-        elif first.value is not None and second.value is not None and _differ(first, second):
+        for first, second in _pairs([one for one in same if one.value is not None], _differ):
             told = f"{first.name} {first.value:g} and {second.value:g} {second.unit}"
             yield Contradiction(first.id, second.id, f"Two values were said: {told}. Which holds?")
 

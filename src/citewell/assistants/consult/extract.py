@@ -25,6 +25,8 @@ _STOPPED = re.compile(
     r"\b(?:stopped|came off|no longer (?:on|tak\w+)|used to take|finished)\b[\w\s]{0,20}$", re.IGNORECASE
 )
 _NAME_OF = re.compile(r"^(?:an?|the|my|his|her|some)\s+", re.IGNORECASE)
+LONGEST = 800
+"""Characters of one statement that are read together."""
 ADULT_YEARS = 18
 """Below this a parent may speak, and “my son” is the patient."""
 
@@ -78,7 +80,18 @@ def _statements(text: str) -> list[tuple[int, int]]:
             joined[-1] = (joined[-1][0], end)
         else:
             joined.append((start, end))
-    return joined
+    return [piece for span in joined for piece in _pieces(text, *span)]
+
+
+def _pieces(text: str, start: int, end: int) -> Iterator[tuple[int, int]]:
+    """A statement that goes on for longer than anybody speaks, cut at its commas: reading costs the square of it."""
+    while end - start > LONGEST:
+        comma = text.rfind(",", start, start + LONGEST)
+        cut = (comma if comma > start else text.rfind(" ", start, start + LONGEST)) + 1
+        cut = cut if cut > start else start + LONGEST
+        yield start, cut
+        start = cut
+    yield start, end
 
 
 def _lines(text: str) -> Iterator[tuple[int, int]]:
