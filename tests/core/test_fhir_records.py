@@ -185,6 +185,10 @@ def test_a_broken_entry_is_named_and_nothing_is_imported(record: Record, wrong: 
     ("data", "why"),
     [
         (b'{"resourceType": "Bundle", "entry": [', "no whole JSON"),
+        (
+            rb'{"resourceType": "Bundle", "entry": [{"resource": {"resourceType": "Patient", "id": "\ud800"}}]}',
+            "half a character",
+        ),
         (b'{"resourceType": "Bundle", "entry": {}}', "no FHIR bundle with entries"),
         (b'{"resourceType": "Bundle", "entry": [{"fullUrl": "x"}]}', "Entry 1 of the bundle holds no resource"),
         (b'{"resourceType": "Bundle", "entry": [7]}', "Entry 1 of the bundle holds no resource"),

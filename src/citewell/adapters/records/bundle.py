@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import re
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass
@@ -16,6 +17,8 @@ RECORD_SYSTEM = "urn:citewell:record"
 FACT_EXTENSION = "urn:citewell:fact"
 """A bundle that Citewell wrote carries every fact whole, so that it is read again as it was."""
 DOCUMENT_EXTENSION = "urn:citewell:document"
+_HALF = re.compile(rb"\\u[dD][89a-fA-F]")
+"""Where JSON spells one half of a character."""
 MISTAKEN = frozenset({"entered-in-error", "refuted"})
 
 
@@ -68,6 +71,8 @@ def read_bundle(data: bytes) -> Bundle:
         told = json.loads(data, parse_constant=_refuse)
     except (ValueError, RecursionError) as error:
         raise DamagedFile("The bundle is no whole JSON. Export it again and add that.") from error
+    if _HALF.search(data) and not _is_text(told):
+        raise DamagedFile("The bundle holds half a character (a lone surrogate). Export it again and add that.")
     if not isinstance(told, dict) or told.get("resourceType") != "Bundle" or not isinstance(told.get("entry"), list):
         raise DamagedFile("The file is no FHIR bundle with entries. Export the whole record as one bundle.")
     entries = tuple(_entry(number, one) for number, one in enumerate(told["entry"], 1))
@@ -81,6 +86,15 @@ def read_bundle(data: bytes) -> Bundle:
     identifier = told.get("identifier")
     is_own = isinstance(identifier, dict) and identifier.get("system") == RECORD_SYSTEM
     return Bundle(entries, called, is_own)
+
+
+def _is_text(told: Any) -> bool:
+    """Whether every word can be written down again."""
+    try:
+        json.dumps(told, ensure_ascii=False).encode()
+    except UnicodeEncodeError:
+        return False
+    return True
 
 
 def _refuse(word: str) -> None:
