@@ -42,3 +42,5 @@ def test_a_real_model_sees_only_its_journey_and_nothing_unsupported_passes(
         talk = app.evidence.talk(first.conversation_id or "", app.owner())
         assert (talk.journey, [turn.question for turn in talk.turns]) == ("back", [QUESTION, "And how long?"])
         assert {told for turn in talk.turns if turn.answer for told in [turn.answer["model"]]} == {answer.model}
+        replayed = app.replay(answer.id)
+        assert (replayed.record.words["scope"]["journey"], replayed.erased) == ("back", ())
