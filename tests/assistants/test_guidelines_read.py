@@ -6,6 +6,7 @@ import hashlib
 import importlib.util
 import re
 import sys
+from dataclasses import replace
 from pathlib import Path
 from types import ModuleType
 
@@ -13,6 +14,7 @@ import pypdfium2 as pdfium
 import pytest
 
 from citewell.assistants.guidelines.guideline import Guideline
+from citewell.assistants.guidelines.problems import check_whole
 from citewell.assistants.guidelines.read import read
 from citewell.errors import InputError
 from citewell.types import Document
@@ -214,6 +216,29 @@ def test_half_a_guideline_says_what_is_missing(ng12_document: Document) -> None:
     kinds = {problem.kind for problem in found.problems}
     assert {"gap", "reference"} <= kinds
     assert any("section 1.16" in problem.message for problem in found.problems)
+
+
+def test_a_guideline_that_lacks_pages_of_its_contents_is_refused(ng12_document: Document, ng136: Guideline) -> None:
+    last = ng12_document.layout.pages[24]
+    cut = replace(
+        ng12_document,
+        blocks=tuple(block for block in ng12_document.blocks if block.end <= last.end),
+        layout=replace(ng12_document.layout, pages=ng12_document.layout.pages[:25]),
+    )
+    found = read(cut)
+    assert found.problems[0].message == "The contents go to page 93, but the file ends at page 25."
+    with pytest.raises(InputError, match=r"ends at page 25\. Nothing was added"):
+        check_whole(found)
+    for whole in (read(ng12_document), ng136):
+        check_whole(whole)
+
+
+def test_rules_that_were_read_from_pictures_are_refused_and_a_picture_beside_them_is_not() -> None:
+    one = document(("heading", "# 1.1 Spots"), ("paragraph", "1.1.1 Refer people with spots. [2020]"))
+    seen = read(replace(one, notes=("Pages 1–2, 7 were read by OCR (93% sure): check numbers against the page.",)))
+    with pytest.raises(InputError, match="read by OCR"):
+        check_whole(seen)
+    check_whole(read(replace(one, notes=("Page 9 was read by OCR (93% sure): check numbers against the page.",))))
 
 
 def test_numbered_entries_of_a_table_of_functions_are_no_recommendations(shared_data: Path) -> None:

@@ -14,6 +14,7 @@ from citewell.assistants.guidelines.diff import Diff, diff
 from citewell.assistants.guidelines.guideline import Guideline
 from citewell.assistants.guidelines.kept import Changed, asked, changed_by, words
 from citewell.assistants.guidelines.patient import Patient
+from citewell.assistants.guidelines.problems import check_whole
 from citewell.assistants.guidelines.read import read
 from citewell.assistants.guidelines.roster import Roster, find_patient, roster
 from citewell.bootstrap.home import read_source
@@ -58,13 +59,14 @@ class GuidelineShelf(Guidelines):
         scope = Scope.owner(self._settings.tenant)
         source = Source(source.data, safe_name(source.name))
         if (there := self.library.same(source, subject=None, scope=scope)) is not None:
-            self.guideline(there.id, scope)  # it may have been added as any document: refuse here what is no guideline
+            check_whole(self.guideline(there.id, scope))  # it may have been added as any document
             return refiled(there, filing=_filing(there), scope=scope, library=self.library)
         reader = self._reader()
         check_embedder(self.library, reader.embedder.fingerprint)
         watch(Step("reading"))
         document = parse(source, parsers=reader.parsers, limits=reader.limits)
         found = read(document)
+        check_whole(found)
         before = self.library.entry(replaces, scope) if replaces else self.before(found, scope)
         reading = reader.embedded(document, chunking=None, watch=watch)
         watch(Step("storing"))
@@ -74,6 +76,7 @@ class GuidelineShelf(Guidelines):
         """File a document as a guideline if it is none yet, and read it anew; doing it twice changes nothing more."""
         self.forget(document_id)
         found = self.guideline(document_id, scope)
+        check_whole(found)
         entry = self.library.entry(document_id, scope)
         if TAG not in entry.tags:
             self.library.refile(document_id, filing=Filing(tags=frozenset({*entry.tags, TAG})), scope=scope)

@@ -109,7 +109,7 @@ class Definition:
 class Problem:
     """Something that a person should look at."""
 
-    kind: Literal["gap", "reference", "needs_reading", "incomplete", "no_criteria", "symptom_row"]
+    kind: Literal["gap", "reference", "needs_reading", "incomplete", "no_criteria", "symptom_row", "cut_off", "scanned"]
     rule: str | None
     message: str
 

@@ -6,24 +6,75 @@ import re
 from collections.abc import Iterator, Sequence
 from itertools import pairwise
 
-from citewell.assistants.guidelines.guideline import Problem, Rule, SymptomRow
+from citewell.assistants.guidelines.guideline import Guideline, Problem, Rule, SymptomRow
 from citewell.assistants.guidelines.read_rules import SECTION
 from citewell.assistants.guidelines.read_symptoms import REFERENCE
+from citewell.errors import InputError
 from citewell.types import Document
 
 _CONTENTS = re.compile(r"^(?:table of )?contents$", re.IGNORECASE)
+_LISTED = re.compile(r"\s(\d{1,4})\s*$")
+_PAGES = re.compile(r"\bPages? (\d+(?:–\d+)?(?:, \d+(?:–\d+)?)*) (?:was|were)\b")
+FEW_ENTRIES = 2
+IN_ORDER = 0.9
+"""So much of what looks like a list of pages has to go up."""
 _ELSEWHERE = re.compile(r"NICE(?:'|’)s guideline|guideline on", re.IGNORECASE)
 
 
 def problems(document: Document, rules: Sequence[Rule], symptoms: Sequence[SymptomRow]) -> tuple[Problem, ...]:
     """Gaps in the numbering, references that name no rule, criteria that need reading, rules that may be cut off."""
     return (
+        *_cut_off(document),
+        *_scanned(document, rules),
         *_gaps(rules),
         *_missing_sections(document, rules),
         *_dangling(rules, symptoms),
         *_rows(symptoms),
         *_unread(rules),
     )
+
+
+def check_whole(guideline: Guideline) -> None:
+    """Refuse a guideline of which pages are missing, or whose rules are pictures: it is quoted word for word."""
+    for problem in guideline.problems:
+        if problem.kind in ("cut_off", "scanned"):
+            raise InputError(
+                f"{problem.message} Nothing was added. Add the whole PDF as its publisher offers it, "
+                "or add this file as a document with `citewell add`."
+            )
+
+
+def _cut_off(document: Document) -> Iterator[Problem]:
+    """Whether the contents list pages that the file does not have; printed numbers never run ahead of its own."""
+    pages = max((page.number for page in document.layout.pages), default=0)
+    listed = [
+        int(match.group(1))
+        for block in document.blocks
+        if block.kind != "heading" and block.section and _CONTENTS.match(block.section[-1])
+        if (match := _LISTED.search(document.text, block.start, block.end))
+    ]
+    beyond = [number for number in listed if number > pages]
+    in_order = sum(before <= after for before, after in pairwise(listed))
+    if pages and len(beyond) >= FEW_ENTRIES and in_order >= IN_ORDER * (len(listed) - 1):
+        yield Problem("cut_off", None, f"The contents go to page {max(beyond)}, but the file ends at page {pages}.")
+
+
+def _scanned(document: Document, rules: Sequence[Rule]) -> Iterator[Problem]:
+    """Notes on pages that are pictures, where rules stand on them."""
+    for note in document.notes:
+        numbers = {number for match in _PAGES.finditer(note) for number in _spread(match.group(1))}
+        if any(rule.page in numbers or rule.page_end in numbers for rule in rules):
+            yield Problem("scanned", None, note)
+
+
+def _spread(pages: str) -> Iterator[int]:
+    """
+    >>> list(_spread("3–5, 9"))
+    [3, 4, 5, 9]
+    """
+    for part in pages.split(", "):
+        first, _, last = part.partition("–")
+        yield from range(int(first), int(last or first) + 1)
 
 
 def _gaps(rules: Sequence[Rule]) -> Iterator[Problem]:
