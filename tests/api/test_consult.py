@@ -137,6 +137,31 @@ def test_a_record_is_read_only_with_consent_which_is_kept(knock: Knock) -> None:
     ask(cho, "POST", f"{here}/record", 422, consent=True)
 
 
+def test_the_owner_begins_from_an_open_vault_once_the_patient_agrees(app: App) -> None:
+    site = create_app(app, token="a-token-for-tests")
+    owner = TestClient(
+        site, base_url="http://127.0.0.1", headers={"Authorization": "Bearer a-token-for-tests"}, follow_redirects=True
+    )
+    passphrase = "three green bicycles"
+    made = owner.post("/api/v1/vaults", json={"label": "Mr Example", "passphrase": passphrase}).json()["vault"]["id"]
+    here = f"/{ask(owner, 'POST', '', 201)['id']}"
+    assert "Mr Example" not in owner.get("/consult").text, "a locked vault is not offered"
+    ask(owner, "POST", f"{here}/record", 423, vault=made, consent=True)
+    owner.post(f"/api/v1/vaults/{made}/unlock", json={"passphrase": passphrase})
+    added = owner.post(f"/api/v1/records/{made}/facts", json={"kind": "allergy", "fields": {"allergen": "latex"}})
+    assert added.status_code == 201, added.text
+    assert "Nothing is sent anywhere" in ask(owner, "POST", f"{here}/record", 422, vault=made)["detail"]
+    read = ask(owner, "POST", f"{here}/record", vault=made, consent=True)
+    assert ("allergy", "latex") in {(one["category"], one["name"].lower()) for one in read["findings"]}
+    assert read["consent"]["source"] == "the patient's vault"
+    assert "Mr Example" in owner.get("/consult").text
+    both = owner.post("/consult", data={"vault": made, "consent": "true"}, files={"record": ("a.json", b"{}")})
+    assert "Choose a file or a vault" in both.text
+    begun = owner.post("/consult", data={"vault": made, "consent": "true"})
+    assert "from the record" in begun.text
+    assert "reads from the patient" in begun.text
+
+
 def test_pregnancy_beside_a_record_that_says_male_is_asked_about_and_not_used(knock: Knock) -> None:
     eve = knock("eve")
     here = f"/{ask(eve, 'POST', '', 201)['id']}"

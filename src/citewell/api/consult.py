@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 from collections.abc import Sequence
 
+from citewell.adapters.vault.header import Header
 from citewell.api.bodies.consult import RecordSent
 from citewell.api.records import Safe
 from citewell.api.site import Site
@@ -39,7 +40,17 @@ def record_of(site: Site, visitor: Visitor, safe: Safe, sent: RecordSent) -> tup
     room = site.app.consult
     if sent.bundle is not None:
         return source, room.from_bytes(json.dumps(sent.bundle).encode(), name="the record that was sent")
+    return source, findings_in(site, visitor, safe, sent.vault or "")
+
+
+def findings_in(site: Site, visitor: Visitor, safe: Safe, vault_id: str) -> Sequence[Finding]:
+    """The findings of the record in an open vault."""
     if not visitor.is_owner:
         raise ScopeRefused(OWNERS_ONLY)
-    record = safe.vaults.profile(sent.vault or "").record
-    return source, room.from_facts(record.facts.all(record.scope))
+    record = safe.vaults.profile(vault_id).record
+    return site.app.consult.from_facts(record.facts.all(record.scope))
+
+
+def open_vaults(visitor: Visitor, safe: Safe) -> list[Header]:
+    """The vaults that a visitor may begin a consult from; none for anybody but the owner."""
+    return [one for one in safe.vaults.all() if safe.is_open(one.id)] if visitor.is_owner else []

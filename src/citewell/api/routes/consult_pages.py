@@ -2,16 +2,17 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from http import HTTPStatus
 from typing import Annotated
 
-from fastapi import APIRouter, Depends, Form, Response, UploadFile
+from fastapi import APIRouter, Depends, Form, Request, Response, UploadFile
 from fastapi.responses import RedirectResponse
 from starlette.concurrency import run_in_threadpool
 
-from citewell.api.consult import desk_of, holder
+from citewell.api.consult import desk_of, findings_in, holder, open_vaults
 from citewell.api.errors import Problem, problem_of
+from citewell.api.records import Safe
 from citewell.api.requests import our_form
 from citewell.api.site import Here, Site
 from citewell.api.visitor import Member, Visitor
@@ -20,7 +21,7 @@ from citewell.assistants.consult.summary import summary
 from citewell.assistants.consult.view import listed_json
 from citewell.errors import CitewellError, InputError
 from citewell.types import Asker
-from citewell.types.consult import CONFIDENCES, Category, Polarity, State
+from citewell.types.consult import CONFIDENCES, Category, Finding, Polarity, State
 from citewell.web.consult import HOLDS, STEP_WORDS, STEPS, grouped, plan_of
 
 router = APIRouter(prefix="/consult")
@@ -32,12 +33,12 @@ Step = Callable[[ConsultDesk, Asker], Turn]
 
 
 @router.get("")
-def consults(site: Here, visitor: Member) -> Response:
+def consults(request: Request, site: Here, visitor: Member) -> Response:
     """The visitor's consults, and a new one."""
-    return _list(site, visitor)
+    return _list(site, visitor, request.app.state.safe)
 
 
-def _list(site: Site, visitor: Visitor, *, problem: Problem | None = None) -> Response:
+def _list(site: Site, visitor: Visitor, safe: Safe, *, problem: Problem | None = None) -> Response:
     return site.page(
         "consults.html",
         visitor,
@@ -45,6 +46,7 @@ def _list(site: Site, visitor: Visitor, *, problem: Problem | None = None) -> Re
         consults=[listed_json(consult) for _, consult in desk_of(site).all(holder(visitor))],
         steps=STEP_WORDS,
         consent=desk_of(site).consent("the record that you choose"),
+        vaults=open_vaults(visitor, safe),
         problem=problem,
     )
 
@@ -52,29 +54,36 @@ def _list(site: Site, visitor: Visitor, *, problem: Problem | None = None) -> Re
 @router.post("", dependencies=OURS)
 async def start(
     *,
+    request: Request,
     site: Here,
     visitor: Member,
     setting: Line = "",
     country: Line = "",
     record: UploadFile | None = None,
+    vault: Line = "",
     consent: Annotated[bool, Form()] = False,
 ) -> Response:
-    """Begin a consult, from the patient's record where they agree."""
+    """Begin a consult, from the patient's record or their open vault where they agree."""
     data = await record.read() if record is not None and record.filename else b""
-    asker, desk = holder(visitor), desk_of(site)
+    name = (record.filename if record is not None else None) or "the record"
+    asker, desk, safe = holder(visitor), desk_of(site), request.app.state.safe
 
     def begin() -> Turn:
-        if data and not consent:
+        if data and vault:
+            raise InputError("Choose a file or a vault, one of the two.")
+        if (data or vault) and not consent:
             raise InputError("The patient has to agree before their record is read. Tick the box once they do.")
-        name = (record.filename if record is not None else None) or "the record"
-        findings = site.app.consult.from_bytes(data, name=name) if data else None
-        turn = desk.start(asker, setting=setting or None, country=country or None)
-        return turn if findings is None else desk.read_record(turn.consult.id, (f"the file {name}", findings), asker)
+        read: tuple[str, Sequence[Finding]] | None = None
+        if data:
+            read = f"the file {name}", site.app.consult.from_bytes(data, name=name)
+        elif vault:
+            read = "the patient's vault", findings_in(site, visitor, safe, vault)
+        return desk.start(asker, setting=setting or None, country=country or None, record=read)
 
     try:
         turn = await run_in_threadpool(begin)
     except CitewellError as error:
-        return _list(site, visitor, problem=problem_of(error))
+        return _list(site, visitor, safe, problem=problem_of(error))
     return _back(turn.consult.id)
 
 
