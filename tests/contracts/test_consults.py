@@ -6,9 +6,11 @@ import threading
 
 import pytest
 
+from citewell.adapters.store.audit import SqlAudit
 from citewell.adapters.store.consults import SqlConsults
 from citewell.adapters.store.seal import Seal
 from citewell.errors import ChangedMeanwhile, InputError, NotFound
+from citewell.keeping import Ending
 from citewell.ports.consult import Happened
 from tests.contracts.conftest import Office
 from tests.contracts.kept import ANN, BOB, STRANGER
@@ -19,7 +21,8 @@ THEN = Happened("said", "2030-01-01T00:01:00+00:00", "ann", {"role": "user", "te
 
 @pytest.fixture
 def consults(office: Office) -> SqlConsults:
-    return SqlConsults(office.library.engine, office.library.path, Seal.of(office.file.parent))
+    engine, path, seal = office.library.engine, office.library.path, Seal.of(office.file.parent)
+    return SqlConsults(engine, path, seal, audit=SqlAudit(engine, path, seal))
 
 
 def test_events_are_kept_in_order_and_listed_for_their_owner_alone(consults: SqlConsults) -> None:
@@ -74,3 +77,18 @@ def test_the_words_are_not_readable_in_the_file(office: Office, consults: SqlCon
     consults.begin("c1", [FIRST, THEN], state="interviewing", asker=ANN)
     kept = [path.read_bytes() for path in office.file.parent.iterdir() if path.is_file()]
     assert not any(b"secret cough" in data for data in kept)
+
+
+def test_a_signature_stands_in_the_log_only_where_the_consult_is_signed(consults: SqlConsults, office: Office) -> None:
+    audit = SqlAudit(office.library.engine, office.library.path, Seal.of(office.file.parent))
+    signed = Happened("signed", "2030-01-01T00:02:00+00:00", "ann", {"name": "Ann"})
+    ending = Ending("a1", "consult c1", ANN, place=None, words={"evidence": []}, text=None, route=None)
+    consults.begin("c1", [FIRST], state="draft", asker=ANN)
+    consults.append("c1", [THEN], after=1, state="draft", asker=ANN)
+    before = len(audit.entries(ANN))
+    with pytest.raises(ChangedMeanwhile):
+        consults.sign("c1", [signed], after=1, state="signed", ending=ending, asker=ANN)
+    assert len(audit.entries(ANN)) == before
+    consults.sign("c1", [signed], after=2, state="signed", ending=ending, asker=ANN)
+    assert audit.entries(ANN)[0].answer_id == "a1"
+    assert consults.events("c1", ANN)[-1] == signed

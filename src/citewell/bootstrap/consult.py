@@ -9,6 +9,7 @@ from importlib.metadata import version
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from citewell.adapters.store.audit import SqlAudit
 from citewell.adapters.store.consults import SqlConsults
 from citewell.answer.record import Versions
 from citewell.answer.retrieve import Search
@@ -41,10 +42,10 @@ class ConsultRoom:
     @cached_property
     def desk(self) -> ConsultDesk:
         """The flow, with everything that it needs."""
-        library = self.app.library
+        library, seal = self.app.library, open_seal(self.app.library)
+        audit = SqlAudit(library.engine, library.path, seal)
         return ConsultDesk(
-            consults=SqlConsults(library.engine, library.path, open_seal(library)),
-            ledger=self.app.desk.ledger,
+            consults=SqlConsults(library.engine, library.path, seal, audit=audit),
             lexicon=lambda: self.app.lexicon,
             parts=self.parts,
             setup=self.setup,

@@ -7,6 +7,7 @@ from dataclasses import dataclass
 from datetime import datetime
 from typing import Any, Protocol
 
+from citewell.keeping import Ending
 from citewell.types import Asker
 
 
@@ -40,6 +41,12 @@ class Consults(Protocol):
 
     def append(self, consult_id: str, events: Sequence[Happened], *, after: int, state: str, asker: Asker) -> None:
         """Keep further events, unless others came after those that were read."""
+        ...
+
+    def sign(
+        self, consult_id: str, events: Sequence[Happened], *, after: int, state: str, ending: Ending, asker: Asker
+    ) -> None:
+        """Keep the last events and their record in the audit log: both or neither."""
         ...
 
     def events(self, consult_id: str, asker: Asker) -> list[Happened]:

@@ -11,11 +11,13 @@ from typing import Any
 
 from sqlalchemy import Connection, Engine, Row, insert, select, update
 
+from citewell.adapters.store.audit import SqlAudit
 from citewell.adapters.store.engine import reading, writing
 from citewell.adapters.store.rows import now
 from citewell.adapters.store.schema import consult_events, consults
 from citewell.adapters.store.seal import Seal
 from citewell.errors import ChangedMeanwhile, InputError, NotFound
+from citewell.keeping import Ending
 from citewell.ports.consult import Happened, Listed
 from citewell.types import Asker
 
@@ -30,8 +32,8 @@ SIGNED = "signed"
 class SqlConsults:
     """Reads and writes only what the asker owns."""
 
-    def __init__(self, engine: Engine, path: Path, seal: Seal) -> None:
-        self._engine, self._path, self._seal = engine, path, seal
+    def __init__(self, engine: Engine, path: Path, seal: Seal, *, audit: SqlAudit) -> None:
+        self._engine, self._path, self._seal, self._audit = engine, path, seal, audit
 
     def begin(self, consult_id: str, events: Sequence[Happened], *, state: str, asker: Asker) -> None:
         """Keep the first events of a new consult."""
@@ -44,16 +46,16 @@ class SqlConsults:
     def append(self, consult_id: str, events: Sequence[Happened], *, after: int, state: str, asker: Asker) -> None:
         """Keep further events, unless others came after those that were read, or it is signed."""
         with writing(self._engine, self._path) as connection:
-            row = connection.execute(self._mine(consult_id, asker)).first()
-            if row is None:
-                raise NotFound(NO_SUCH_CONSULT)
-            if row.state == SIGNED:
-                raise InputError(IS_SIGNED)
-            grown = {"state": state, "length": after + len(events), "changed_at": now()}
-            unchanged = (consults.c.id == consult_id) & (consults.c.length == after) & (consults.c.state != SIGNED)
-            if connection.execute(update(consults).where(unchanged).values(**grown)).rowcount == 0:
-                raise ChangedMeanwhile(CHANGED)  # the update locks the row, so that of two at once one comes here
-            self._add(connection, consult_id, events, after=after)
+            self._grow(connection, consult_id, events, after=after, state=state, asker=asker)
+
+    def sign(
+        self, consult_id: str, events: Sequence[Happened], *, after: int, state: str, ending: Ending, asker: Asker
+    ) -> None:
+        """Keep the last events and their record in the audit log: both or neither."""
+        with writing(self._engine, self._path) as connection:
+            self._grow(connection, consult_id, events, after=after, state=state, asker=asker)
+            head = self._audit.append(connection, ending)
+        self._audit.note(asker.tenant, head)
 
     def events(self, consult_id: str, asker: Asker) -> list[Happened]:
         """All that happened, in order."""
@@ -74,6 +76,27 @@ class SqlConsults:
             Listed(row.id, row.state, row.length, row.made_at.replace(tzinfo=UTC), row.changed_at.replace(tzinfo=UTC))
             for row in rows
         ]
+
+    def _grow(
+        self,
+        connection: Connection,
+        consult_id: str,
+        events: Sequence[Happened],
+        *,
+        after: int,
+        state: str,
+        asker: Asker,
+    ) -> None:
+        row = connection.execute(self._mine(consult_id, asker)).first()
+        if row is None:
+            raise NotFound(NO_SUCH_CONSULT)
+        if row.state == SIGNED:
+            raise InputError(IS_SIGNED)
+        grown = {"state": state, "length": after + len(events), "changed_at": now()}
+        unchanged = (consults.c.id == consult_id) & (consults.c.length == after) & (consults.c.state != SIGNED)
+        if connection.execute(update(consults).where(unchanged).values(**grown)).rowcount == 0:
+            raise ChangedMeanwhile(CHANGED)  # the update locks the row, so that of two at once one comes here
+        self._add(connection, consult_id, events, after=after)
 
     def _mine(self, consult_id: str, asker: Asker) -> Any:
         owned = (consults.c.tenant == asker.tenant) & (consults.c.user_id == asker.user_id)

@@ -22,7 +22,7 @@ from citewell.assistants.consult.red_flags import red_flags
 from citewell.assistants.consult.tell import corrected
 from citewell.clinical import Lexicon
 from citewell.errors import CitewellError, InputError, NotFound
-from citewell.keeping import Ending, Ledger
+from citewell.keeping import Ending
 from citewell.ports.consult import Consults, Happened, Listed
 from citewell.types import Asker
 from citewell.types.consult import Consult, Differential, Finding, RedFlag, State
@@ -65,7 +65,6 @@ class ConsultDesk:
     """Where consults are held; parts that need a model or the index are made when something is assessed."""
 
     consults: Consults
-    ledger: Ledger
     lexicon: Callable[[], Lexicon]
     parts: Callable[[Asker], Parts]
     setup: Callable[[Asker], Mapping[str, Any]]
@@ -242,7 +241,7 @@ class ConsultDesk:
         return self._turn(self._append(consult, [("edited", body)], asker))
 
     def sign(self, consult_id: str, name: str, asker: Asker) -> Turn:
-        """Sign the draft: it is put on the audit log first, and cannot be changed after."""
+        """Sign the draft: it is put on the audit log in the same stroke, and cannot be changed after."""
         consult = self._open(consult_id, asker)
         if consult.state is not State.DRAFT:
             raise InputError(NOT_DRAFT.format(state=consult.state.value.replace("_", " ")))
@@ -253,9 +252,11 @@ class ConsultDesk:
         answer_id = str(uuid.uuid4())
         words = words_of(consult, name=name.strip(), asker=asker, setup=self.setup(asker))
         asked = f"consult {consult.id}"
-        self.ledger.keep(Ending(answer_id, asked, asker, place=None, words=words, text=None, route=None))
-        body = {"name": name.strip(), "answer_id": answer_id}
-        return self._turn(self._append(consult, [("signed", body)], asker))
+        ending = Ending(answer_id, asked, asker, place=None, words=words, text=None, route=None)
+        made = self._happened([("signed", {"name": name.strip(), "answer_id": answer_id})], asker)
+        after = fold([*self.consults.events(consult.id, asker)[: consult.length], *made])
+        self.consults.sign(consult.id, made, after=consult.length, state=after.state.value, ending=ending, asker=asker)
+        return self._turn(after)
 
     # ------------------------------------------------------------------------------------------------------- inside
 
