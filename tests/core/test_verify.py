@@ -191,6 +191,12 @@ def test_a_reason_names_both_numbers() -> None:
     assert check.reasons == ("“500 mg” is not in the source, which says “500 micrograms”",)
 
 
+def test_of_several_numbers_a_reason_names_the_one_beside_the_same_words() -> None:
+    source = "Most work on teeth, including taking out up to 3 of them, can go ahead if the INR is below 4.0 that day."
+    check = _check("Most work on teeth can go ahead if the INR is below 40.", source)
+    assert check.reasons == ("“below 40” is not in the source, which says “below 4.0”",)
+
+
 def test_words_taken_over_unchanged_are_supported_in_full() -> None:
     check = _check("Gout is common in older men. [S1]", PASSAGE)
     assert (check.verdict, check.support) == (Verdict.SUPPORTED, 1.0)

@@ -85,7 +85,14 @@ def _finding(
     if ours.dimension == BARE:
         rivals = [theirs for theirs in rivals if context & source.near(theirs.start, theirs.end)]
     if rivals:
-        nearest = max(rivals, key=lambda theirs: len(context & source.near(theirs.start, theirs.end)))
+        beside = _beside(claim, ours)
+        nearest = max(
+            rivals,
+            key=lambda theirs: (
+                len(beside & _beside(source, theirs)),
+                len(context & source.near(theirs.start, theirs.end)),
+            ),
+        )
         reason = f"“{ours.text}” is not in the source, which says “{nearest.text}”"
         return Finding(Grade.AGAINST, "amount", reason, ours.start, ours.end)
     if ours.is_word:
