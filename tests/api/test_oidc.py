@@ -107,6 +107,17 @@ def test_a_provider_signs_people_in_with_the_role_of_their_claims(tmp_path: Path
         assert len(app.people.all(tenant="local")) == 2
 
 
+def test_the_way_back_from_a_provider_never_leads_to_another_site(tmp_path: Path, provider: str) -> None:
+    with site(tmp_path, provider) as (_app, client):
+        for leads_to, stays in (
+            ("/\t/evil.example/phish", "/%09/evil.example/phish"),
+            ("/search?q=chest pain", "/search?q=chest%20pain"),
+        ):
+            done = client.get(go(client, "ann-1", leads_to=leads_to)).text
+            assert f'content="0;url={stays}"' in done
+            assert f'href="{stays}"' in done
+
+
 def test_a_user_with_a_password_is_the_same_user_and_no_one_else_takes_the_address(
     tmp_path: Path, provider: str
 ) -> None:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import time
 from http import HTTPStatus
-from urllib.parse import parse_qsl, urlencode
+from urllib.parse import parse_qsl, quote, urlencode
 
 from starlette.concurrency import run_in_threadpool
 from starlette.datastructures import Headers, MutableHeaders
@@ -28,6 +28,8 @@ SIGN_IN = "/sign-in"
 PROVIDER, PROVIDER_DONE = f"{SIGN_IN}/provider", f"{SIGN_IN}/provider/done"
 SIGN_IN_PATHS = frozenset({SIGN_IN, PROVIDER, PROVIDER_DONE})
 CSRF_HEADER = "x-csrf-token"
+IN_ADDRESSES = "/%?#=&+:@!$()*,;[]"
+"""What stays as it is in the path, query and fragment of an address, beside letters and digits."""
 
 HEADERS = {
     "Content-Security-Policy": (
@@ -164,12 +166,16 @@ class Guard:
 
 
 def own_path(path: str) -> str:
-    """A path of this site: one that begins with two slashes would lead to another host.
+    r"""A path of this site: one that begins with two slashes would lead to another host.
 
-    >>> own_path("//evil.example/x"), own_path("/library")
-    ('/evil.example/x', '/library')
+    Browsers take a backslash for a slash and drop tabs and line ends, so none of these stays as it is.
+
+    >>> own_path("//evil.example/x"), own_path("/library?q=chest pain")
+    ('/evil.example/x', '/library?q=chest%20pain')
+    >>> own_path("/\t/evil.example/x"), own_path("/ \\evil.example")
+    ('/%09/evil.example/x', '/%20%5Cevil.example')
     """
-    return "/" + path.lstrip("/\\")
+    return "/" + quote(path.lstrip("/\\"), safe=IN_ADDRESSES)
 
 
 def _bearer(headers: Headers) -> str | None:
