@@ -120,6 +120,33 @@ def test_each_role_does_what_it_includes(app: App, knock: Knock, role: Role) -> 
     assert ('href="/evidence"' in shown, "Admin" in shown) == ("ask" in may, "documents" in may)
 
 
+def test_an_editor_moves_no_version_that_is_not_theirs_to_another_journey(app: App, knock: Knock) -> None:
+    app.journeys.add("Back pain", scope=CLINIC, by="owner")
+    filed = frozenset({"back-pain"})
+    mine = put(app, BACK, "back.txt", tags=frozenset({"lung"}), journeys=filed)
+    hidden = put(app, GENERAL, "back.txt", tags=frozenset({"secret"}), journeys=filed, replaces=mine)
+    editor = knock(Role.EDITOR, "lung")
+    for deed in ("assign", "unassign"):
+        refused = editor.post(f"/api/v1/journeys/back-pain/{deed}", json={"documents": [mine]})
+        assert (refused.status_code, hidden in refused.text) == (403, False)
+    entry = app.library.entry(hidden, CLINIC)
+    assert (entry.journeys, entry.revision) == (("back-pain",), 0)
+    assert knock(Role.ADMIN).post("/api/v1/journeys/back-pain/unassign", json={"documents": [mine]}).status_code == 200
+    assert app.library.entry(hidden, CLINIC).journeys == ()
+
+
+def test_whoever_names_an_id_does_not_learn_whether_a_hidden_document_has_it(app: App, knock: Knock) -> None:
+    hidden, erased = put(app, BACK, "back.txt", tags=frozenset({"secret"})), put(app, GENERAL, "all.txt")
+    app.delete(erased)
+    client = knock(Role.MEMBER)
+    for rest in ("source", "panel", "file", "pages/1.png"):
+        told = [
+            client.get(f"/evidence/in/universal/documents/{one}/{rest}")
+            for one in (hidden, erased, "11111111-1111-4111-8111-111111111111")
+        ]
+        assert {(one.status_code, one.text) for one in told} == {(404, told[0].text)}
+
+
 def test_no_tenant_sees_anothers_journeys_documents_or_conversations(app: App, knock: Knock) -> None:
     app.journeys.add("Back pain", scope=CLINIC, by="owner")
     back = put(app, BACK, "back.txt", journeys=frozenset({"back-pain"}))

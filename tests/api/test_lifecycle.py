@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from pathlib import Path
 
 import httpx
@@ -14,7 +14,8 @@ from citewell.api.site import Site
 from citewell.bootstrap import App, build
 from citewell.config import Settings
 from citewell.ingest.worker import Worker
-from citewell.types import Role
+from citewell.types import Filing, Role, Scope, Source
+from citewell.types.lifecycle import SYSTEM
 from tests.api.test_roles import PASSWORD, TOKEN, Idle
 from tests.faults.churn import Hashes
 
@@ -140,6 +141,81 @@ def test_only_those_who_may_change_a_document_do(app: App, owner: httpx.Client, 
         else:
             assert client.post("/api/v1/queue/reingest").status_code == 403
     assert owner.get(f"/api/v1/documents/{document_id}").json()["state"] == "completed"
+
+
+Caller = Callable[..., httpx.Client]
+
+
+@pytest.fixture
+def called(app: App) -> Caller:
+    """A client with the key of a user of this role, tags and tenant."""
+    site = create_app(app, token=TOKEN)
+
+    def client(role: Role, *tags: str, tenant: str = "local") -> httpx.Client:
+        user = app.people.add(tenant=tenant, email=f"{role}@{tenant}.example", name="", role=role, tags=tags)
+        _, key = app.people.add_key(user.id, tenant=tenant, name="tests")
+        return TestClient(site, base_url="http://127.0.0.1", headers={"Authorization": f"Bearer {key}"})
+
+    return client
+
+
+def test_an_editor_replaces_no_version_that_was_taken_from_them_meanwhile(
+    app: App, owner: httpx.Client, worker: Worker, called: Caller
+) -> None:
+    editor = called(Role.EDITOR, "lung")
+    first = sent(owner, IRON, tags="lung")
+    assert worker.work()
+    next_one = {"files": ("iron.md", b"# Iron\n\nTake 100 mg with water.")}
+    second = sent(editor, next_one, tags="lung", replaces=first)
+    owner.patch(f"/api/v1/documents/{first}", json={"tags": ["secret"]})
+    assert worker.work(), "it was theirs when they sent it, and is no more"
+    failed = editor.get(f"/api/v1/documents/{second}/status").json()
+    assert (failed["state"], "filed under other tags meanwhile" in failed["error"]) == ("failed", True)
+    assert editor.post(f"/api/v1/documents/{second}/retry").status_code == 403
+    wish = {"action": "ingest", "documents": [second]}
+    (outcome,) = editor.post("/api/v1/admin/documents/actions", json=wish).json()["outcomes"]
+    assert (outcome["is_done"], "Ask an administrator" in outcome["detail"]) == (False, True)
+    assert not worker.work()
+    assert owner.get(f"/api/v1/documents/{first}").json()["is_current"] is True
+    (outcome,) = owner.post("/api/v1/admin/documents/actions", json=wish).json()["outcomes"]
+    assert (outcome["is_done"], worker.work()) == (True, True)
+    assert owner.get(f"/api/v1/documents/{first}").json()["state"] == "superseded"
+
+
+def test_an_administrator_of_another_tenant_learns_and_changes_nothing_of_this_one(
+    app: App, owner: httpx.Client, worker: Worker, called: Caller
+) -> None:
+    document_id = sent(owner, IRON)
+    assert worker.work()
+    app.library.beat("machine-17", Hashes.fingerprint, document_id=document_id, done=41)
+    other = called(Role.ADMIN, tenant="another")
+    theirs = app.library.enqueue(
+        Source(b"# Zinc\n\nTake 10 mg.", "zinc.md"), filing=Filing(), scope=Scope.owner("another")
+    )
+    assert worker.work()
+    assert [one["name"] for one in owner.get("/api/v1/queue").json()["workers"]] == ["machine-17"]
+    assert "machine-17" in owner.get("/admin/queue").text
+    assert other.get("/api/v1/queue").json()["workers"] == []
+    page = other.get("/admin/queue").text
+    assert ("machine-17" in page, document_id in page) == (False, False)
+    assert other.post("/api/v1/queue/reingest").json()["documents"] == [theirs.id]
+    assert worker.work()
+
+    class Other(Hashes):
+        fingerprint = "other:8"
+
+    app.__dict__["embedder"] = Other()
+    for wish in ({"dry_run": True}, {}):
+        refused = other.post("/api/v1/queue/reingest", json=wish)
+        assert (refused.status_code, "all tenants" in refused.json()["detail"], document_id in refused.text) == (
+            403,
+            True,
+            False,
+        )
+    assert app.library.entry(document_id, Scope.owner("local")).rework is None
+    assert owner.post("/api/v1/queue/reingest").json()["documents"] == [document_id]
+    assert app.library.entry(theirs.id, Scope.owner("another")).rework == "queued", "their vectors change too"
+    assert app.library.history(theirs.id, Scope.owner("another"))[-1].by == SYSTEM
 
 
 def test_an_upload_is_refused_at_once_where_this_server_could_not_read_it(app: App, owner: httpx.Client) -> None:

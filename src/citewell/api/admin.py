@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any, Literal, assert_never
 
 from citewell.adapters.store.catalogue import Edit
@@ -12,12 +12,17 @@ from citewell.api import changes
 from citewell.api.changes import who
 from citewell.api.site import Site
 from citewell.api.visitor import Visitor
-from citewell.errors import CitewellError, InputError
+from citewell.errors import CitewellError, InputError, ScopeRefused
 from citewell.types import Chunking, Entry, Scope, State
+from citewell.types.lifecycle import QueueStatus
 
 Action = Literal["ingest", "withdraw", "restore", "erase"]
 MAX_CHOSEN = 1_000
 NONE_CHOSEN = "No document was chosen. Tick one or several in the list first."
+ALL_TENANTS = (
+    "Another embedder concerns the documents of all tenants, so an administrator of the one that runs this server has "
+    "to begin it. Nothing was changed."
+)
 NEVER_DONE = frozenset({State.PENDING, State.QUEUED, State.FAILED})
 
 
@@ -70,7 +75,7 @@ def _deed(site: Site, visitor: Visitor, action: Action) -> Callable[[Entry], tup
 
     def ingest(entry: Entry) -> tuple[str, set[str]]:
         if entry.state in NEVER_DONE:
-            library.requeue(entry.id, scope, by=by)
+            changes.retry(site, entry.id, visitor)
             return "queued", set()
         library.reread(scope, by=by, embedder=site.loaded().embedder.fingerprint, document_id=entry.id)
         return "queued to be read again; it goes on answering", set()
@@ -99,6 +104,32 @@ def _deed(site: Site, visitor: Visitor, action: Action) -> Callable[[Entry], tup
             return erase
         case _:
             assert_never(action)
+
+
+def runs_server(site: Site, visitor: Visitor) -> bool:
+    """Whether this is an administrator of the tenant that runs the server: what concerns all tenants is theirs."""
+    return visitor.may("govern") and visitor.tenant == site.app.settings.tenant
+
+
+def reread_all(site: Site, visitor: Visitor, *, is_dry: bool = False) -> list[str]:
+    """Queue everything to be read a second time, or only say what that is: the visitor's own documents of it."""
+    library, embedder = site.app.library, site.loaded().embedder.fingerprint
+    is_new = library.embedder() not in (None, embedder)
+    if is_new and not runs_server(site, visitor):
+        raise ScopeRefused(ALL_TENANTS)
+    if is_dry:
+        found = library.to_reread(visitor.whole, embedder=embedder)
+    else:
+        found = library.reread(visitor.whole, by=who(visitor), embedder=embedder)
+        site.worker().nudge()
+    theirs = {entry.id for entry in site.app.entries(visitor.whole)} if is_new else set(found)
+    return [document_id for document_id in found if document_id in theirs]
+
+
+def queue_of(site: Site, visitor: Visitor) -> QueueStatus:
+    """How the queue stands, without the workers where they work for others too."""
+    told = site.app.library.status(visitor.whole)
+    return told if runs_server(site, visitor) else replace(told, workers=())
 
 
 def edited(site: Site, visitor: Visitor, document_id: str, said: Mapping[str, Any], revision: int | None) -> Entry:

@@ -63,10 +63,11 @@ def scope_in(site: Site, visitor: Visitor, named: str) -> Scope:
 
 
 def refuse_unless_open(site: Site, document_id: str, scope: Scope) -> None:
-    """Say why a cited document is no longer shown, where it is not."""
+    """Say why a cited document is no longer shown, where it is not; not whether there is one that is hidden."""
     standing = site.app.evidence.standing([document_id], scope)[document_id]
     if not standing.is_open:
-        raise NotFound(standing.words)
+        told = Standing.ELSEWHERE if standing is Standing.ERASED else standing
+        raise NotFound(told.words)
 
 
 def recent(site: Site, visitor: Visitor) -> list[Conversation]:

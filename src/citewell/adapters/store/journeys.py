@@ -184,18 +184,19 @@ class SqlJourneys(SqlShelf):
 
     # ------------------------------------------------------------------------------------------------------- inside
 
+    def going_along(self, document_ids: Iterable[str], scope: Scope) -> list[Entry]:
+        """All versions that are filed anew with these, whoever may see them: the caller says whether that may be."""
+        with reading(self.engine, self.path) as connection:
+            return _going_along(connection, chosen(connection, list(dict.fromkeys(document_ids)), scope), scope)
+
     def _refiled(self, document_ids: Iterable[str], scope: Scope, by: str, change: Refile) -> list[Entry]:
         with writing(self.engine, self.path) as connection:
             named = chosen(connection, list(dict.fromkeys(document_ids)), scope)
-            lineages = {entry.lineage for entry in named}
-            standing = and_(documents.c.lineage.in_(lineages), documents.c.tenant == scope.tenant)
-            states = documents.c.state.in_([one.value for one in STANDING])
-            query = select(documents.c.id).where(standing, states)
-            ids = {*connection.execute(query).scalars(), *(entry.id for entry in named)}
-            for entry in chosen(connection, sorted(ids), replace(scope, tags=frozenset({EVERY}))):
+            along = _going_along(connection, named, scope)
+            for entry in along:
                 filing = Filing(journeys=change(frozenset(entry.journeys)))
                 rows.replace_filing(connection, entry.id, filing)
-            _note(connection, sorted(ids), by)
+            _note(connection, [entry.id for entry in along], by)
             self._touch(connection, scope.tenant)
             return chosen(connection, [entry.id for entry in named], scope)
 
@@ -229,6 +230,15 @@ class SqlJourneys(SqlShelf):
         held = and_(conversations.c.tenant == scope.tenant, conversations.c.journey == old)
         connection.execute(update(conversations).where(held).values(journey=new))
         self._touch(connection, scope.tenant)
+
+
+def _going_along(connection: Connection, named: Sequence[Entry], scope: Scope) -> list[Entry]:
+    """These documents with the versions of them that answer or may come to."""
+    standing = and_(documents.c.lineage.in_({entry.lineage for entry in named}), documents.c.tenant == scope.tenant)
+    states = documents.c.state.in_([one.value for one in STANDING])
+    query = select(documents.c.id).where(standing, states)
+    ids = {*connection.execute(query).scalars(), *(entry.id for entry in named)}
+    return chosen(connection, sorted(ids), replace(scope, tags=frozenset({EVERY})))
 
 
 def _note(connection: Connection, document_ids: Sequence[str], by: str) -> None:

@@ -17,12 +17,13 @@ from citewell.adapters.store.schema import library as facts
 from citewell.adapters.store.versions import NO_SUCH_DOCUMENT, SqlVersions
 from citewell.errors import EmbedderMismatch, InputError, NotFound
 from citewell.types import Entry, Scope, State
-from citewell.types.lifecycle import Beat, Change, QueueStatus, Rework
+from citewell.types.lifecycle import SYSTEM, Beat, Change, QueueStatus, Rework
 
 SILENT = timedelta(minutes=2)
 """Who was not heard of for so long does not work."""
 FORGOTTEN = timedelta(days=1)
 """Who was not heard of for so long is no longer listed."""
+TRIED_AGAIN = "tried again"
 FRESH: dict[str, Any] = {"attempts": 0, "next_attempt_at": None, "error": None}
 
 
@@ -65,7 +66,7 @@ class SqlLifecycle(SqlVersions):
                 connection.execute(update(documents).where(documents.c.id == row.id).values(**columns))
                 note(connection, row, "retried", by=by, state=State.QUEUED)
             else:
-                move(connection, row, State.QUEUED, by=by, detail="tried again", **columns)
+                move(connection, row, State.QUEUED, by=by, detail=TRIED_AGAIN, **columns)
             return self._entry(connection, document_id)
 
     def reread(
@@ -94,7 +95,8 @@ class SqlLifecycle(SqlVersions):
             for row in rows:
                 if row.rework is None:
                     bumped = {"revision": row.revision + 1}
-                    self._rework(connection, row, "queued", by=by, **FRESH, **bumped)
+                    theirs = by if row.tenant == scope.tenant else SYSTEM
+                    self._rework(connection, row, "queued", by=theirs, **FRESH, **bumped)
             return [row.id for row in rows]
 
     def to_reread(self, scope: Scope, *, embedder: str) -> list[str]:

@@ -7,15 +7,15 @@ from datetime import datetime, timedelta
 from functools import partial
 from typing import Any
 
-from sqlalchemy import ColumnElement, Connection, Row, Select, and_, delete, or_, select, update
+from sqlalchemy import ColumnElement, Connection, Row, Select, and_, delete, exists, func, or_, select, update
 
 from citewell.adapters.store import originals, rows
 from citewell.adapters.store.clock import clock
 from citewell.adapters.store.engine import reading, writing
 from citewell.adapters.store.history import move, note
-from citewell.adapters.store.lifecycle import SqlLifecycle
-from citewell.adapters.store.schema import documents, generations
-from citewell.errors import EmbedderMismatch, NotFound
+from citewell.adapters.store.lifecycle import TRIED_AGAIN, SqlLifecycle
+from citewell.adapters.store.schema import document_history, document_tags, documents, generations
+from citewell.errors import EmbedderMismatch, NotFound, ScopeRefused
 from citewell.ingest.retries import RETRIES, STOPPED_PROGRAM
 from citewell.ports import Claim, Reading
 from citewell.types import OWNER_ID, Document, Entry, Filing, Scope, Source, State
@@ -23,6 +23,10 @@ from citewell.types.lifecycle import SYSTEM
 
 LEASE = timedelta(minutes=2)
 """How long a worker may be silent before its document is taken from it."""
+OVERTAKEN = (
+    "The version that this one replaces was filed under other tags meanwhile, so it is left as it is. Try again, or "
+    "ask an administrator to."
+)
 FREE: dict[str, Any] = {"claimed_by": None, "claimed_until": None}
 
 
@@ -138,6 +142,7 @@ class SqlQueue(SqlLifecycle):
                 self._reread(connection, row, reading, worker)
                 return self._entry(connection, document_id)
             title = None if row.title == row.name else row.title
+            _refuse_overtaken(connection, row)
             lineage = self._late_lineage(connection, row, title or reading.document.title)
             free = update(documents).where(documents.c.id == document_id).values(**FREE, attempts=0, **lineage)
             connection.execute(free)
@@ -221,6 +226,24 @@ class SqlQueue(SqlLifecycle):
     @staticmethod
     def _mine(connection: Connection, document_id: str, worker: str) -> Row[Any] | None:
         return connection.execute(select(documents).where(_held(document_id, worker))).first()
+
+
+def _refuse_overtaken(connection: Connection, row: Row[Any]) -> None:
+    """Refuse to replace a version that got tags which this one has not, after somebody asked for this one.
+
+    Whether they might was looked at then. Who tries it again is looked at again.
+    """
+    person = or_(document_history.c.change.in_(["added", "retried"]), document_history.c.detail == TRIED_AGAIN)
+    here = document_history.c.tenant == row.tenant
+    asked = select(func.max(document_history.c.number)).where(here, document_history.c.document_id == row.id, person)
+    later = document_history.c.number > asked.scalar_subquery()
+    theirs = and_(here, document_history.c.document_id == documents.c.id, document_history.c.change == "refiled")
+    refiled = exists(select(1).where(theirs, later))
+    carried = select(document_tags.c.tag).where(document_tags.c.document_id == row.id)
+    foreign = and_(document_tags.c.document_id == documents.c.id, document_tags.c.tag.not_in(carried))
+    before = and_(documents.c.lineage == row.lineage, documents.c.id != row.id, documents.c.is_current)
+    if connection.execute(select(1).where(before, refiled, exists(select(1).where(foreign)))).first() is not None:
+        raise ScopeRefused(OVERTAKEN)
 
 
 def _in_work() -> ColumnElement[bool]:

@@ -10,7 +10,7 @@ from starlette.concurrency import run_in_threadpool
 
 import citewell
 from citewell.adapters.store.catalogue import Sorting, Wanted
-from citewell.api import changes
+from citewell.api import admin
 from citewell.api.admin_audit import Sought, search
 from citewell.api.health import Health
 from citewell.api.history import names
@@ -37,18 +37,22 @@ def queue(site: Here, visitor: Editor) -> Response:
 def _queue(site: Site, visitor: Visitor, *, queued: int | None) -> Response:
     scope = visitor.whole
     failed = site.app.catalogue.listed(Wanted(state=State.FAILED), Sorting(limit=FAILED_SHOWN), scope)
-    told = site.app.library.status(scope)
-    return site.page("admin_queue.html", visitor, nav="admin", queue=told, failed=failed, queued=queued)
+    return site.page(
+        "admin_queue.html",
+        visitor,
+        nav="admin",
+        queue=admin.queue_of(site, visitor),
+        shows_workers=admin.runs_server(site, visitor),
+        failed=failed,
+        queued=queued,
+    )
 
 
 @router.post("/queue/reingest")
 def reingest(request: Request, site: Here, visitor: Governor, csrf: Csrf = "") -> Response:
     """Read everything a second time, with the embedder in the settings."""
     require_our_form(request, csrf)
-    embedder = site.loaded().embedder.fingerprint
-    queued = site.app.library.reread(visitor.whole, by=changes.who(visitor), embedder=embedder)
-    site.worker().nudge()
-    return _queue(site, visitor, queued=len(queued))
+    return _queue(site, visitor, queued=len(admin.reread_all(site, visitor)))
 
 
 @router.get("/audit")

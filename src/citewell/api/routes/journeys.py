@@ -91,11 +91,9 @@ def unassign(site: Here, visitor: Editor, slug: Slug, given: Assigned) -> dict[s
 
 
 def refuse_foreign(site: Site, visitor: Visitor, document_ids: Sequence[str]) -> None:
-    """Refuse a change to documents that are not all the visitor's to change."""
+    """Refuse a change to documents that are not all the visitor's to change, with the versions that go along."""
     if not visitor.may("govern"):
-        changes.refuse_unless_theirs(
-            site.app.catalogue.chosen(list(dict.fromkeys(document_ids)), visitor.whole), visitor
-        )
+        changes.refuse_unless_theirs(site.app.journeys.going_along(document_ids, visitor.whole), visitor)
 
 
 def _filed(entries: Sequence[Entry]) -> dict[str, Any]:

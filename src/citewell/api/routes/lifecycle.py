@@ -8,7 +8,7 @@ from typing import Any
 
 from fastapi import APIRouter, Depends
 
-from citewell.api import changes
+from citewell.api import admin, changes
 from citewell.api.bodies.documents import DocumentShape
 from citewell.api.bodies.lifecycle import HistoryShape, QueueShape, Rereading, RereadShape, Seen, StatusShape
 from citewell.api.requests import our_request
@@ -72,9 +72,8 @@ def reingest(site: Here, visitor: Editor, document_id: str, seen: Seen | None = 
 @router.get("/queue", response_model=QueueShape)
 def queue(site: Here, visitor: Editor) -> dict[str, Any]:
     """How many documents are in each state, who works and was heard of when, and what waits longest."""
-    told = site.app.library.status(visitor.whole)
-    workers = told.workers if visitor.may("govern") else ()
-    return {**asdict(told), "states": dict(told.states), "workers": [asdict(one) for one in workers]}
+    told = admin.queue_of(site, visitor)
+    return {**asdict(told), "states": dict(told.states), "workers": [asdict(one) for one in told.workers]}
 
 
 @router.post("/queue/reingest", response_model=RereadShape, dependencies=OURS, status_code=HTTPStatus.ACCEPTED)
@@ -83,13 +82,8 @@ def reingest_all(site: Here, visitor: Governor, wish: Rereading | None = None) -
     is_dry = wish is not None and wish.dry_run
     fingerprint = site.loaded().embedder.fingerprint
     known = site.app.library.embedder()
-    if is_dry:
-        found = site.app.library.to_reread(visitor.whole, embedder=fingerprint)
-    else:
-        found = site.app.library.reread(visitor.whole, by=changes.who(visitor), embedder=fingerprint)
-        site.worker().nudge()
     return {
-        "documents": found,
+        "documents": admin.reread_all(site, visitor, is_dry=is_dry),
         "embedder": fingerprint,
         "is_new_embedder": known not in (None, fingerprint),
         "is_queued": not is_dry,
