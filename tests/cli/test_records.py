@@ -105,3 +105,48 @@ def test_what_cannot_be_done_is_one_sentence(record: Record) -> None:
         status, out, error = record("records", *words)
         assert (status, out, error.count("\n")) == (1, "", 1)
         assert told in error
+
+
+def test_what_was_asked_is_kept_judged_and_forgotten(record: Record, tmp_path: Path) -> None:
+    whole = tmp_path / "whole.json"
+    whole.write_bytes(bundle(*ALL))
+    (imported,) = record.json("import", str(whole))["imported"]
+    assert record("records", "conversations")[1] == "Nothing was asked yet.\n"
+    answer = record.json("ask", "Who prescribed warfarin?")
+    assert "Dr. Li Chen" in answer["text"]
+    talk = answer["conversation_id"]
+    (kept,) = record.json("conversations")["conversations"]
+    assert (kept["id"], bool(kept["title"])) == (talk, True)
+    said = record.json("conversations", talk)["turns"]
+    assert [(one["role"], one["is_helpful"]) for one in said] == [("user", None), ("assistant", None)]
+    assert said[0]["text"] == "Who prescribed warfarin?"
+
+    judged = record.json("feedback", said[1]["answer_id"], "helpful")
+    assert judged == {"answer_id": said[1]["answer_id"], "is_helpful": True}
+    assert record.json("conversations", talk)["turns"][1]["is_helpful"] is True
+    record("records", "feedback", said[1]["answer_id"], "none")
+    assert record.json("conversations", talk)["turns"][1]["is_helpful"] is None
+
+    assert record.json("forget", talk) == {"erased": talk}
+    assert record.json("conversations") == {"conversations": []}
+    assert record("records", "conversations", talk)[0] == 1
+
+    (paper,) = record.json("papers")["papers"]
+    assert paper["document_id"] == imported["document_id"]
+    status, out, error = record("records", "propose", imported["document_id"][:8])
+    assert (status, out) == (1, "")
+    assert "model" in error
+
+
+def test_what_is_set_for_a_record_stays_set_and_says_that_nothing_leaves(record: Record) -> None:
+    before = record.json("settings")
+    assert (before["language"], before["in_use"], before["sent_to"]) == (None, "extractive", "")
+    after = record.json("settings", "--language", "fr", "--lock-minutes", "5")
+    assert (after["language"], after["lock_minutes"]) == ("fr", 5)
+    assert record.json("settings") == after
+    _status, out, _error = record("records", "settings")
+    assert "Locked after 5 idle minutes; our own words in fr." in out
+    assert "Nothing leaves this machine." in out
+    assert record.json("settings", "--language", "default")["language"] is None
+    status, _out, error = record("records", "settings", "--language", "elvish")
+    assert (status, "--language is one of en, fr, de, default." in error) == (1, True)

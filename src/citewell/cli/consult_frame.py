@@ -1,0 +1,78 @@
+"""What the verbs of `citewell consult` share: the desk, the arguments, and how a consult is printed."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated
+
+import typer
+
+from citewell.cli.frame import opened, print_json, printable
+from citewell.types import Asker
+
+if TYPE_CHECKING:
+    from citewell.assistants.consult.desk import ConsultDesk, Turn
+    from citewell.bootstrap.consult import ConsultRoom
+    from citewell.types.consult import Finding
+
+ConsultId = Annotated[str, typer.Argument(help="The consult's id, or its first characters.", show_default=False)]
+FindingId = Annotated[str, typer.Argument(help="The finding's id, such as f3.", show_default=False)]
+MARKS = {"present": "+", "absent": "−", "family": "family", "past": "past", "hypothetical": "?"}
+
+
+@contextmanager
+def room(context: typer.Context, home: Path | None) -> Iterator[tuple[ConsultRoom, Asker]]:
+    """Where consults are held, and who asks."""
+    with opened(context, home) as opened_app:
+        yield opened_app.consult, Asker.owner(opened_app.scope_of_owner())
+
+
+@contextmanager
+def desk(context: typer.Context, home: Path | None) -> Iterator[tuple[ConsultDesk, Asker]]:
+    """The flow, and who asks."""
+    with room(context, home) as (place, asker):
+        yield place.desk, asker
+
+
+def show_turn(turn: Turn, *, json: bool) -> None:
+    """What a step came to: new findings, what cannot wait, the next question."""
+    from citewell.assistants.consult.view import turn_json
+
+    if json:
+        print_json(turn_json(turn))
+        return
+    consult = turn.consult
+    lines = [f"{consult.id[:8]}  {consult.state.value}"]
+    if consult.consent is not None and not any(one.role == "user" for one in consult.messages):
+        lines.append(consult.consent.shown)
+    lines += [f"!! {one.title}: {one.act} {one.why} ({one.source})" for one in turn.flags]
+    last = max((one.words.message for one in consult.findings if one.words), default=0)
+    lines += [f"Note: {note}" for note in consult.notes]
+    typer.echo(printable("\n".join(lines)))
+    for one in consult.findings:
+        if one.words is None or one.words.message == last:
+            echo_finding(one)
+    for trouble in turn.troubles:
+        typer.echo(printable(f"? {trouble}"))
+    typer.echo(printable(turn.question.text if turn.question else "No more questions."))
+
+
+def echo_finding(one: Finding) -> None:
+    """One finding with its words, on one line."""
+    value = f" {one.value:g} {one.unit or ''}".rstrip() if one.value is not None else f" {one.unit}" if one.unit else ""
+    more = [part for part in (one.arithmetic, one.onset, one.about and f"of {one.about.lower()}") if part]
+    words = f" “{one.words.text}”" if one.words else f" ({one.by.value})"
+    told = f"  {one.id:4} {MARKS[one.polarity.value]:6} {one.category.value:15} {one.name}{value}"
+    typer.echo(printable(told + (f" [{'; '.join(more)}]" if more else "") + words))
+
+
+def show_note(turn: Turn, *, json: bool) -> None:
+    """A consult as a clinician or a program reads it."""
+    from citewell.assistants.consult.view import note_text
+
+    if json:
+        show_turn(turn, json=True)
+    else:
+        typer.echo(printable(note_text(turn.consult)))
