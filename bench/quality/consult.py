@@ -2,8 +2,8 @@
 
     python bench/quality/consult.py --data ../shared/data --json bench/results/consult.json
 
-On sixty of the cards the retrieval was fitted; thirty more were written afterwards and kept apart. The baseline is one
-search for the condition and the findings in one line, its first five passages.
+On sixty of the cards the retrieval was fitted; thirty more were written afterwards and kept apart, and
+twenty after what those showed was mended. The baseline is one search for the condition and the findings in one line, its first five passages.
 """
 
 from __future__ import annotations
@@ -24,6 +24,7 @@ from citewell.types.consult import By, Category, Finding, Patient, Polarity
 
 CARDS = Path(__file__).with_name("consult_cards.tsv")
 KEPT = Path(__file__).with_name("consult_cards_kept.tsv")
+LAST = Path(__file__).with_name("consult_cards_last.tsv")
 
 
 @dataclass(frozen=True)
@@ -121,7 +122,8 @@ def main() -> None:
                 app.add(chosen.data / "guidelines" / name)
         found = measure(app, CARDS)
         if not chosen.fitted_only:
-            found |= {f"kept_{name}": value for name, value in measure(app, KEPT).items()}
+            for part, file in (("kept", KEPT), ("last", LAST)):
+                found |= {f"{part}_{name}": value for name, value in measure(app, file).items()}
     for name, value in found.items():
         print(f"{name:24} {value}")
     if chosen.json:
