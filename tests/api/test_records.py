@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import base64
 import json
 import logging
+import os
 import re
 import tempfile
 from collections.abc import Iterator
@@ -179,6 +181,33 @@ def test_a_locked_copy_is_taken_and_brought_back(client: httpx.Client) -> None:
     assert (back.status_code, back.json()["id"], back.json()["is_open"]) == (201, vault, False)
     client.post(f"/api/v1/vaults/{vault}/unlock", json={"passphrase": PASSPHRASE})
     assert len(facts(client, vault)) == 6
+
+
+def test_a_copy_larger_than_other_requests_is_brought_back_over_the_api_and_the_page(
+    client: httpx.Client, app: App, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(tempfile.SpooledTemporaryFile, "rollover", lambda _file: pytest.fail("it touched a disk"))
+    vault = make(client, "large")
+    scan = {"resourceType": "Binary", "id": "b1", "data": base64.b64encode(os.urandom(1_200_000)).decode()}
+    client.post(f"/api/v1/records/{vault}/import", files={"files": ("export.json", bundle(*ALL, scan))})
+    copy = client.post(f"/api/v1/vaults/{vault}/export", json={"passphrase": PASSPHRASE}).content
+    assert len(copy) > 2 * app.settings.max_request_kb * 1024
+
+    client.post(f"/api/v1/vaults/{vault}/erase", json={"label": "large"})
+    octets = {"Content-Type": "application/octet-stream"}
+    assert client.post("/api/v1/vaults/restore", content=copy, headers=octets).status_code == 201
+    client.post(f"/api/v1/vaults/{vault}/erase", json={"label": "large"})
+    on_page = client.post("/records/restore", files={"copy": ("large.vault", copy)})
+    assert (on_page.status_code, on_page.headers["location"]) == (303, f"/records/{vault}/unlock")
+    client.post(f"/api/v1/vaults/{vault}/unlock", json={"passphrase": PASSPHRASE})
+    assert len(facts(client, vault)) == 6
+
+    object.__setattr__(app.settings, "max_file_mb", 1)
+    try:
+        refused = client.post("/api/v1/vaults/restore", content=copy, headers=octets)
+        assert (refused.status_code, "citewell vault restore" in refused.json()["detail"]) == (413, True)
+    finally:
+        object.__setattr__(app.settings, "max_file_mb", Settings().max_file_mb)
 
 
 def test_results_alerts_and_what_waits_are_told_and_decided(client: httpx.Client) -> None:

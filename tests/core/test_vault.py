@@ -2,11 +2,15 @@
 
 from __future__ import annotations
 
+import gc
+import io
 import json
 import logging
 import os
 import shutil
+import socket
 import subprocess
+import weakref
 import zipfile
 from collections.abc import Iterator
 from dataclasses import replace
@@ -268,6 +272,38 @@ def test_a_locked_vault_has_no_key_and_gives_nothing(
             use()
 
 
+def test_what_was_read_is_gone_from_memory_once_it_is_locked(
+    vaults: Vaults, made: tuple[Header, str], embedder: MiniLM
+) -> None:
+    profile = opened(vaults, made[0], embedder)
+    profile.record.import_source(LETTER)
+    assert "5 mg" in profile.desk.answer("How much quokkamycin?", asker=profile.app.owner(subject="self")).answer.text
+    parts = (profile.app, profile.app.index, profile.app._likeness, profile.record.facts)
+    held = {type(part).__name__: weakref.ref(part) for part in parts}
+    del parts
+    gc.disable()  # or a collection by chance would do what locking has to
+    try:
+        vaults.lock(made[0].id)
+        assert [name for name, part in held.items() if part() is not None] == []
+    finally:
+        gc.enable()
+
+
+def test_a_vault_is_searched_within_itself_whatever_copy_the_library_has(
+    tmp_path: Path, made: tuple[Header, str], embedder: MiniLM
+) -> None:
+    with socket.create_server(("127.0.0.1", 0)) as elsewhere:
+        elsewhere.setblocking(False)
+        url = f"http://127.0.0.1:{elsewhere.getsockname()[1]}"
+        vaults = Vaults(Settings(home=tmp_path / "home", qdrant_url=url))
+        app = opened(vaults, made[0], embedder).app
+        app.add_source(LETTER)
+        assert [hit.text for hit in app.search("quokkamycin").hits] == [LETTER.data.decode()]
+        vaults.close()
+        with pytest.raises(BlockingIOError):
+            elsewhere.accept()  # nobody came to ask
+
+
 def test_a_vault_that_nobody_uses_is_locked(vaults: Vaults, made: tuple[Header, str], clock: Clock) -> None:
     profile = vaults.open(made[0].id, PASSPHRASE)
     clock.now += 14 * 60
@@ -448,6 +484,72 @@ def test_an_export_cannot_name_a_place_outside_the_folder(
         archive.writestr("vault.db", b"")
     with pytest.raises(InputError, match="not an exported vault"):
         vaults.restore(tmp_path / "x.vault")
+
+
+def copy_of(
+    header: Header, target: Path, *, how: int = zipfile.ZIP_STORED, text: str | None = None, **fields: object
+) -> Path:
+    """A copy as somebody else might have put it together."""
+    with zipfile.ZipFile(target, "w", how) as archive:
+        archive.writestr("vault.json", text or json.dumps(header.as_json() | fields))
+        archive.writestr("vault.db", b"\0" * 4096)
+    return target
+
+
+@pytest.mark.parametrize("label", ["x" * 41, "", "a\x1b[2J", "\ud800"])
+def test_a_copy_whose_label_cannot_be_shown_is_not_restored(
+    vaults: Vaults, made: tuple[Header, str], tmp_path: Path, label: str
+) -> None:
+    vaults.erase(made[0].id)
+    with pytest.raises(InputError, match="A label has 1 to 40 characters"):
+        vaults.restore(copy_of(made[0], tmp_path / "x.vault", label=label))
+    assert (vaults.all(), vaults.unreadable()) == ([], {})
+
+
+def test_a_copy_whose_id_is_written_otherwise_is_kept_under_the_id_that_it_means(
+    vaults: Vaults, made: tuple[Header, str], tmp_path: Path
+) -> None:
+    vaults.erase(made[0].id)
+    odd = copy_of(made[0], tmp_path / "x.vault", id=f"{{{made[0].id.upper()}}}")
+    assert vaults.restore(odd).id == made[0].id
+    assert [one.id for one in vaults.all()] == [made[0].id]
+    folder_of(vaults, made[0]).unlock(PASSPHRASE).wipe()
+    vaults.erase(made[0].id)
+    assert vaults.all() == []
+
+
+def test_a_copy_that_unfolds_or_breaks_off_is_refused_before_it_is_read(
+    vaults: Vaults, made: tuple[Header, str], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    vaults.erase(made[0].id)
+    whole = copy_of(made[0], tmp_path / "whole.vault").read_bytes()
+    central = whole.index(b"PK\x01\x02")
+    wrong = {
+        "packed": copy_of(made[0], tmp_path / "a", how=zipfile.ZIP_DEFLATED, extra=" " * 10_000_000).read_bytes(),
+        "long": copy_of(made[0], tmp_path / "b", extra=" " * 20_000).read_bytes(),
+        "deep": copy_of(made[0], tmp_path / "c", text="[" * 10_000).read_bytes(),
+        "locked": whole[: central + 8] + b"\x01" + whole[central + 9 :],
+        "short": whole[:5000] + whole[central:],
+    }
+    with monkeypatch.context() as patch:
+        patch.setattr(zipfile.ZipFile, "read", lambda *_arguments: pytest.fail("it was read"))
+        for name in ("packed", "long", "locked"):
+            with pytest.raises(InputError, match="not an exported vault"):
+                vaults.restore(io.BytesIO(wrong[name]))
+    for name in ("deep", "short"):
+        with pytest.raises(InputError, match="not an exported vault"):
+            vaults.restore(io.BytesIO(wrong[name]))
+    assert (vaults.all(), vaults.unreadable(), list(vaults.folder.iterdir())) == ([], {}, [])
+
+
+def test_a_folder_that_holds_the_header_of_another_vault_is_told_and_can_be_erased(
+    vaults: Vaults, made: tuple[Header, str]
+) -> None:
+    shutil.copytree(folder_of(vaults, made[0]).path, vaults.folder / "mum")
+    assert [one.id for one in vaults.all()] == [made[0].id]
+    assert "names another vault" in vaults.unreadable()["mum"]
+    vaults.erase("mum")
+    assert ([one.id for one in vaults.all()], vaults.unreadable()) == ([made[0].id], {})
 
 
 def test_erasing_overwrites_the_keys_before_anything_is_removed(

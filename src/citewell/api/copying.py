@@ -1,9 +1,10 @@
-"""Locked copies of vaults over HTTP: what passes through a temporary folder on the way is encrypted already."""
+"""Locked copies of vaults over HTTP: one that is made passes through a temporary folder, encrypted already."""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from contextlib import contextmanager
+from io import BytesIO
 from pathlib import Path
 from tempfile import TemporaryDirectory
 
@@ -15,8 +16,9 @@ from citewell.api.records import Safe
 from citewell.api.requests import require_our_form
 from citewell.api.site import site_of
 from citewell.api.upload import received, whole_body
-from citewell.errors import InputError
+from citewell.errors import InputError, TooLarge
 
+TOO_LARGE = "The copy is larger than {:,} MiB, the most that is taken here. Run `citewell vault restore` on it."
 NO_COPY = "No copy was chosen. Choose the file that was downloaded under Settings."
 
 
@@ -36,19 +38,21 @@ def exported(safe: Safe, vault_id: str, passphrase: str) -> bytes:
 
 async def restored(request: Request, safe: Safe) -> Header:
     """The vault of a copy that a form or a body brings."""
-    max_bytes = site_of(request).app.settings.limits.max_unpacked_bytes
+    max_bytes = site_of(request).app.settings.limits.max_bytes
+    try:
+        return await _restored(request, safe, max_bytes)
+    except TooLarge as error:
+        raise TooLarge(TOO_LARGE.format(max_bytes // 1_048_576)) from error
+
+
+async def _restored(request: Request, safe: Safe, max_bytes: int) -> Header:
+    """A copy stays in memory until it has proved to be one: somebody may have chosen a letter by mistake."""
     if not request.headers.get("content-type", "").startswith("multipart/form-data"):
         require_our_form(request)
         data = await whole_body(request, max_file_bytes=max_bytes)
-        return await run_in_threadpool(_taken, safe, lambda: data)
+        return await run_in_threadpool(safe.vaults.restore, BytesIO(data))
     async with received(request, max_file_bytes=max_bytes, to_disk=False) as form:
         first = form.files[0] if form.files else None
         if first is None or first.file is None:
             raise (first.error if first else None) or InputError(NO_COPY)
-        return await run_in_threadpool(_taken, safe, first.file.file.read)
-
-
-def _taken(safe: Safe, read: Callable[[], bytes]) -> Header:
-    with _apart() as source:
-        source.write_bytes(read())
-        return safe.vaults.restore(source)
+        return await run_in_threadpool(safe.vaults.restore, first.file.file)

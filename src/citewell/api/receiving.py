@@ -19,7 +19,10 @@ TOO_SLOW = Problem(
 TOO_LARGE = "The request is larger than what is taken here. Send less at a time."
 
 
-UPLOADS = re.compile("/library|/api/v1/documents|/documents/[^/]+/version|(/api/v1)?/records/[^/]+/import")
+UPLOADS = re.compile(
+    "/library|/api/v1/documents|/documents/[^/]+/version|(/api/v1)?/records/[^/]+/import"
+    "|/records/restore|/api/v1/vaults/restore"
+)
 """The routes that take files."""
 
 

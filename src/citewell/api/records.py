@@ -2,14 +2,12 @@
 
 from __future__ import annotations
 
-import threading
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
 from functools import partial
 from http import HTTPStatus
 from typing import Annotated, Any
-from weakref import WeakKeyDictionary
 
 from fastapi import Depends, Path, Request
 from starlette.concurrency import run_in_threadpool
@@ -23,7 +21,6 @@ from citewell.api.progress import Progress, Stopwatch
 from citewell.api.site import Site, site_of
 from citewell.api.visitor import Visitor, visitor_of
 from citewell.assistants.records.propose import Proposed
-from citewell.bootstrap.record_desk import make_record_desk
 from citewell.bootstrap.records import Record
 from citewell.bootstrap.vault import NO_SUCH_VAULT, Profile, Vaults
 from citewell.errors import NotFound, VaultLocked
@@ -46,8 +43,6 @@ class Safe:
     def __init__(self, site: Site) -> None:
         self._site = site
         self.vaults = self._all()
-        self._desks: WeakKeyDictionary[Profile, Desk] = WeakKeyDictionary()
-        self._making = threading.Lock()
         self._steps: dict[str, Step] = {}
         self._stopwatch = Stopwatch()
 
@@ -89,14 +84,6 @@ class Safe:
         step = self._steps.get(vault_id)
         return None if step is None else self._stopwatch.look(vault_id, step)
 
-    def desk(self, profile: Profile) -> Desk:
-        """Where an open record is asked; it goes when the vault is locked."""
-        with self._making:
-            found = self._desks.get(profile)
-            if found is None:
-                found = self._desks[profile] = make_record_desk(profile.app, profile.record.facts)
-            return found
-
 
 @contextmanager
 def in_use(profile: Profile) -> Iterator[None]:
@@ -135,7 +122,7 @@ class Room:
 
     @property
     def desk(self) -> Desk:
-        return self.safe.desk(self.profile)
+        return self.profile.desk
 
     @property
     def base(self) -> str:

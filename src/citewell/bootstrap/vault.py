@@ -2,53 +2,35 @@
 
 from __future__ import annotations
 
+import gc
 import threading
 import time
 from collections.abc import Callable
 from functools import cached_property
 from pathlib import Path
 from types import TracebackType
-from typing import TYPE_CHECKING
+from typing import IO, TYPE_CHECKING
 
 from citewell.adapters.vault.folder import VaultFolder, label_of, make_vault, restore
 from citewell.adapters.vault.header import HEADER_FILE, Header
 from citewell.bootstrap.app import App
-from citewell.bootstrap.parts import make_embedder
 from citewell.bootstrap.record_models import check_model, models_of, with_model
 from citewell.bootstrap.records import Record
-from citewell.clinical import Lexicon
+from citewell.bootstrap.vault_app import VaultApp
 from citewell.errors import InputError, LibraryError, NotFound, VaultLocked
 
 if TYPE_CHECKING:
-    from citewell.adapters.store.library import SqlLibrary
     from citewell.adapters.vault.keys import Key
+    from citewell.answer.desk import Desk
     from citewell.config import Settings
-    from citewell.ports import Embedder
     from citewell.ports.records import Choices
 
 NO_SUCH_VAULT = "There is no such vault here. `citewell vault list` shows them."
+NOT_ITS_FOLDER = f"{HEADER_FILE} names another vault than its folder does. Restore the vault from an export."
 Clock = Callable[[], float]
 MAX_LOCK_MINUTES = 24 * 60
 WATCH_S = 6.0
 """How often the time is looked at: a tenth of the shortest lock time."""
-
-
-class VaultApp(App):
-    """The library in a vault; a server lends it the model and the words that it has loaded for all of them."""
-
-    def __init__(self, settings: Settings, library: SqlLibrary, lender: Callable[[], App] | None) -> None:
-        super().__init__(settings, library)
-        self._lender = lender
-
-    @cached_property
-    def embedder(self) -> Embedder:
-        """What the settings ask for."""
-        return make_embedder(self.settings) if self._lender is None else self._lender().embedder
-
-    @cached_property
-    def lexicon(self) -> Lexicon:
-        """The clinical words."""
-        return Lexicon.load() if self._lender is None else self._lender().lexicon
 
 
 class Profile:
@@ -58,6 +40,7 @@ class Profile:
         self.vault = vault
         self._app, self._key, self._settings, self._clock = app, key, settings, clock
         self._record = Record(app, self.touch)
+        self._desk: Desk | None = None
         self._used_at = clock()
         self._locking = threading.Lock()
         self._set(self._record.choices)
@@ -81,6 +64,17 @@ class Profile:
         """The facts of the person, and what they are imported from."""
         self.touch()
         return self._record
+
+    @property
+    def desk(self) -> Desk:
+        """Where the record is asked; it goes when the vault is locked."""
+        from citewell.bootstrap.record_desk import make_record_desk
+
+        with self._locking:
+            self.touch()
+            if self._desk is None:
+                self._desk = make_record_desk(self._app, self._record.facts)
+            return self._desk
 
     @property
     def choices(self) -> Choices:
@@ -135,7 +129,8 @@ class Profile:
                 return
             self._key.wipe()
             self._app.close()
-            del self._app, self._record
+            del self._app, self._record, self._desk
+            gc.collect()  # parts that refer to each other would keep the words they have read until who knows when
 
 
 class Vaults:
@@ -168,7 +163,8 @@ class Vaults:
         for path in folders:
             if path.is_dir() and not path.name.startswith("."):
                 try:
-                    found[path.name] = Header.read(path)
+                    header = Header.read(path)
+                    found[path.name] = header if header.id == path.name else LibraryError(NOT_ITS_FOLDER)
                 except LibraryError as error:
                     found[path.name] = error
                 except NotFound:
@@ -297,7 +293,7 @@ class Vaults:
             finally:
                 key.wipe()
 
-    def restore(self, source: Path) -> Header:
+    def restore(self, source: Path | IO[bytes]) -> Header:
         """Take an exported vault in again."""
         return restore(self.folder, source).header
 

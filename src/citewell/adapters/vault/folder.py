@@ -14,6 +14,7 @@ from contextlib import contextmanager
 from dataclasses import dataclass, replace
 from datetime import UTC, datetime
 from pathlib import Path
+from typing import IO
 
 from citewell.adapters.store.engine import plain_errors
 from citewell.adapters.store.library import SqlLibrary
@@ -26,7 +27,10 @@ from citewell.errors import InputError, LibraryError, LibraryReadOnly
 DATA_FILE = "vault.db"
 MIN_PASSPHRASE_CHARACTERS = 10
 MAX_LABEL_CHARACTERS = 40
+MAX_HEADER_BYTES = 16 * 1024
 PAGE_BYTES = 4096
+ENCRYPTED = 1
+"""The flag of a file that its archive encrypts."""
 DRAFT = ".new-"
 STALE_S = 3600
 EMPTY = Wrapped(b"", b"")
@@ -130,25 +134,41 @@ def make_vault(vaults: Path, label: str, passphrase: str) -> tuple[VaultFolder, 
     return VaultFolder(vaults / vault_id), phrase
 
 
-def restore(vaults: Path, source: Path) -> VaultFolder:
+def restore(vaults: Path, source: Path | IO[bytes]) -> VaultFolder:
     """A vault again from the file that `export` made."""
     try:
         with zipfile.ZipFile(source) as archive:
-            header = Header.of(json.loads(archive.read(HEADER_FILE)), source)
-            vault_id = str(uuid.UUID(header.id))
-            if (vaults / vault_id).exists():
+            header, data = _header_in(archive), _as_it_is(archive, DATA_FILE)
+            if (vaults / header.id).exists():
                 raise InputError("This vault is here already. Erase it first if the copy is to take its place.")
-            with _made_apart(vaults, vault_id) as draft:
-                replace(header, wrong=Wrong()).write(draft)
+            with _made_apart(vaults, header.id) as draft:
+                header.write(draft)
                 descriptor = os.open(draft / DATA_FILE, os.O_CREAT | os.O_WRONLY, 0o600)
-                with archive.open(DATA_FILE) as data, os.fdopen(descriptor, "wb") as file:
-                    shutil.copyfileobj(data, file)
+                with archive.open(data) as copied, os.fdopen(descriptor, "wb") as file:
+                    shutil.copyfileobj(copied, file)
                     os.fsync(file.fileno())
-    except (zipfile.BadZipFile, KeyError, ValueError) as error:
+    except (zipfile.BadZipFile, EOFError, KeyError, ValueError, RecursionError) as error:
         raise InputError("This file is not an exported vault, or not all of it. Choose another copy.") from error
     except OSError as error:
         raise InputError(f"The vault could not be restored: {error.strerror}. Check the file and the disk.") from error
-    return VaultFolder(vaults / vault_id)
+    return VaultFolder(vaults / header.id)
+
+
+def _header_in(archive: zipfile.ZipFile) -> Header:
+    """What opens the vault in a copy, with an id and a label such as those that are given here."""
+    told = _as_it_is(archive, HEADER_FILE)
+    if told.file_size > MAX_HEADER_BYTES:
+        raise ValueError("no header is that long")
+    header = Header.of(json.loads(archive.read(told)), Path("the copy"))
+    return replace(header, id=str(uuid.UUID(header.id)), label=label_of(header.label), wrong=Wrong())
+
+
+def _as_it_is(archive: zipfile.ZipFile, name: str) -> zipfile.ZipInfo:
+    """A file in a copy: `export` packs none, so that nothing small can unfold to something large."""
+    told = archive.getinfo(name)
+    if told.compress_type != zipfile.ZIP_STORED or told.file_size != told.compress_size or told.flag_bits & ENCRYPTED:
+        raise ValueError("no export packs or locks its files")
+    return told
 
 
 def checked(passphrase: str) -> str:

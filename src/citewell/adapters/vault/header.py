@@ -111,7 +111,7 @@ class Header:
                 recovery=Wrapped.read(told["recovery"]),
                 wrong=Wrong(int(told["wrong"]["count"]), None if last_at is None else _moment(last_at)),
             )
-        except (KeyError, TypeError, ValueError) as error:
+        except (KeyError, TypeError, ValueError, OverflowError) as error:
             raise _damaged(folder) from error
 
     def as_json(self) -> dict[str, Any]:

@@ -1,0 +1,49 @@
+"""The library in a vault: it lends from the server what is nobody's, keeps to itself what is read, and forgets it."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from functools import cached_property
+from typing import TYPE_CHECKING
+
+from citewell.bootstrap.app import App
+from citewell.bootstrap.parts import make_embedder
+from citewell.clinical import Lexicon
+
+if TYPE_CHECKING:
+    from citewell.adapters.index.exact import ExactIndex
+    from citewell.adapters.store.library import SqlLibrary
+    from citewell.config import Settings
+    from citewell.ports import Embedder
+
+
+class VaultApp(App):
+    """The library in a vault; a server lends it the model and the words that it has loaded for all of them."""
+
+    def __init__(self, settings: Settings, library: SqlLibrary, lender: Callable[[], App] | None) -> None:
+        super().__init__(settings, library)
+        self._lender = lender
+        self._always = frozenset(self.__dict__)
+
+    def close(self) -> None:
+        """Give everything back, and forget what was read: a part that refers back to this would keep it alive."""
+        super().close()
+        for name in self.__dict__.keys() - self._always:
+            self.__dict__.pop(name, None)
+
+    @cached_property
+    def index(self) -> ExactIndex:
+        """What finds passages, in the vault alone: a copy elsewhere is of the library, whatever the settings name."""
+        from citewell.adapters.index.exact import ExactIndex
+
+        return ExactIndex(self.library)
+
+    @cached_property
+    def embedder(self) -> Embedder:
+        """What the settings ask for."""
+        return make_embedder(self.settings) if self._lender is None else self._lender().embedder
+
+    @cached_property
+    def lexicon(self) -> Lexicon:
+        """The clinical words."""
+        return Lexicon.load() if self._lender is None else self._lender().lexicon
