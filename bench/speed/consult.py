@@ -1,7 +1,8 @@
 """Retrieval for three diagnoses of a consult against one search, in turn: `bench/speed/consult.py --data FOLDER`.
 
 The library is that of `answer.py`: passages made of real sentences of the corpus in the folder (BEIR layout). A consult
-sends two queries for each diagnosis and one for the findings alone; all are embedded in one batch.
+sends two queries for each diagnosis (its name, and half way between its name and the findings) and one for the findings
+alone, 40 passages each; everything is embedded in one batch. One search is that of `citewell search` for five passages.
 """
 
 from __future__ import annotations
