@@ -50,11 +50,40 @@ def held(text: str, words: str) -> str:
     return "not found"
 
 
-@pytest.mark.parametrize("name", [f"consult_polarity_{set_name}.tsv" for set_name in ("seen", "kept", "fresh", "last")])
+@pytest.mark.parametrize(
+    "name",
+    [f"consult_polarity_{set_name}.tsv" for set_name in ("seen", "kept", "fresh", "last", "commas", "commas_after")],
+)
 def test_at_least_95_in_100_findings_are_found_and_hold_as_a_reader_says(name: str) -> None:
     asked = list(sentences(name))
     wrong = [(text, words, told, got) for text, words, told in asked if (got := held(text, words)) != told]
     assert len(wrong) <= 0.05 * len(asked), wrong
+
+
+@pytest.mark.parametrize(
+    ("text", "name"),
+    [
+        ("No allergies, chest pain since yesterday", "Chest pain"),
+        ("no allergies and chest pain since yesterday", "Chest pain"),
+        ("No medicines, short of breath for 2 days", "Dyspnea"),
+        ("67 year old woman, not pregnant, cough with blood for 5 weeks", "Hemoptysis"),
+        ("No fever, cough for 2 weeks, headache", "Headache"),
+    ],
+)
+def test_a_complaint_behind_a_denial_of_something_else_is_present(text: str, name: str) -> None:
+    assert {one.name: one.polarity.value for one in found(text)}[name] == "present"
+
+
+def test_what_is_denied_has_no_time_and_what_may_be_denied_is_asked() -> None:
+    (denied,) = found("No chest pain for 2 days")
+    assert (denied.name, denied.polarity, denied.duration_days) == ("Chest pain", Polarity.ABSENT, None)
+    told = extract(Heard("She denies fever, cough for 2 weeks", 1), lexicon=LEXICON)
+    assert {one.name: one.polarity.value for one in told.findings} == {
+        "Fever": "absent",
+        "Cough": "hypothetical",
+        "for 2 weeks": "present",
+    }
+    assert "cough, or is it denied?" in told.troubles[0]
 
 
 def test_every_finding_is_exactly_the_words_of_its_message() -> None:

@@ -11,7 +11,7 @@ from citewell.assistants.consult.details import Detail, find_details
 from citewell.assistants.consult.measures import Measure, find_measures
 from citewell.assistants.consult.mentions import Mention, find_mentions
 from citewell.assistants.consult.people import Trait, find_traits
-from citewell.assistants.consult.polarity import polarity_of
+from citewell.assistants.consult.polarity import is_unclear, polarity_of
 from citewell.clinical import Lexicon
 from citewell.types.consult import QUALIFYING, By, Category, Finding, Polarity, Words
 from citewell.words import sentences
@@ -27,8 +27,11 @@ _STOPPED = re.compile(
 _NAME_OF = re.compile(r"^(?:an?|the|my|his|her|some)\s+", re.IGNORECASE)
 LONGEST = 800
 """Characters of one statement that are read together."""
+UNCLEAR = "Is there {name}, or is it denied? It was said behind a denial: say it again in a sentence of its own."
 ADULT_YEARS = 18
 """Below this a parent may speak, and “my son” is the patient."""
+TIMES = (Category.ONSET, Category.DURATION)
+"""What is denied has none: “no pain since Monday” tells how long there was none."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -68,6 +71,7 @@ def extract(heard: Heard, *, lexicon: Lexicon) -> Extracted:
         complaint = next((one.name for one in named if one.category is Category.SYMPTOM), complaint)
         found += named
         troubles += [one.trouble for one in find_measures(sentence) if one.trouble]
+        troubles += [UNCLEAR.format(name=name) for name in read.unclear()]
     return Extracted(tuple(_once(found)), tuple(troubles))
 
 
@@ -134,9 +138,16 @@ class _Sentence:
         for one in mentions:
             yield self._mention(one, mentions, details)
         for detail in details:
-            about = self._about(detail, mentions) or complaint
-            if about is not None and not _is_part(detail, mentions):
+            named = self._about(detail, mentions)
+            about = complaint if named is None else named.name
+            is_of_nothing = named is not None and detail.category in TIMES and self._is_denied(named)
+            if about is not None and not is_of_nothing and not _is_part(detail, mentions):
                 yield self._detail(detail, about)
+
+    def unclear(self) -> list[str]:
+        """Names that stand behind a denial which may reach them or not."""
+        found = find_mentions(self.text, self.lexicon)
+        return [one.name.lower() for one in found if is_unclear(self.text, one.start, one.end)]
 
     def _words(self, start: int, end: int) -> Words:
         return Words(self.heard.position, self.offset + start, self.offset + end, self.text[start:end])
@@ -173,18 +184,29 @@ class _Sentence:
             category = Category.ASSOCIATED
         if category in (Category.SYMPTOM, Category.ASSOCIATED) and polarity in (Polarity.PAST, Polarity.FAMILY):
             category = Category.MEDICAL_HISTORY
-        own = [detail for detail in details if self._about(detail, mentions) == one.name]
+        own = [detail for detail in details if self._about(detail, mentions) is one and polarity is not Polarity.ABSENT]
         onset = next((detail.name for detail in own if detail.category is Category.ONSET), None)
         days = next((detail.days for detail in own if detail.days is not None), None)
         words = self._words(one.start, one.end)
         return Finding("", category, one.name, polarity, By.RULES, words, one.concept, onset=onset, duration_days=days)
 
-    def _about(self, detail: Detail, mentions: Sequence[Mention]) -> str | None:
-        """The complaint that a detail is about: the nearest one, of two the one before it."""
+    def _about(self, detail: Detail, mentions: Sequence[Mention]) -> Mention | None:
+        """The complaint that a detail is about: the nearest one, of two the one before it.
+
+        Behind a comma it is about no illness and nothing denied where something else is named: “smoker, cough, 5 days”.
+        """
         felt = [one for one in mentions if one.category in (Category.SYMPTOM, Category.MEDICAL_HISTORY)]
         if detail.category.value not in QUALIFYING or not felt:
             return None
-        return min(felt, key=lambda one: _distance(one, detail)).name
+        near = [one for one in felt if not self._is_apart(one, detail)]
+        return min(near or felt, key=lambda one: _distance(one, detail))
+
+    def _is_apart(self, one: Mention, detail: Detail) -> bool:
+        between = self.text[min(one.end, detail.end) : max(one.start, detail.start)]
+        return "," in between and (one.category is not Category.SYMPTOM or self._is_denied(one))
+
+    def _is_denied(self, one: Mention) -> bool:
+        return self._polarity(one.start, one.end) is Polarity.ABSENT
 
     def _detail(self, one: Detail, about: str) -> Finding:
         words = self._words(one.start, one.end)

@@ -7,6 +7,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from functools import cache, lru_cache
 
+from citewell.assistants.consult.reach import UNCLEAR, reach
 from citewell.assistants.consult.tables import rows
 from citewell.types.consult import Polarity
 
@@ -85,13 +86,18 @@ def polarity_of(sentence: str, start: int, end: int, *, is_child: bool = False) 
     behind = _behind(sentence, end, cues)
     if behind is not None and behind != "none":
         return _in_family(Polarity(behind), sentence, start, end, cues, is_child=is_child)
-    onward = _onward(sentence, start, cues)
+    onward = _onward(sentence, start, end, cues)
     if behind == "none" and onward == "absent":
         onward = "present"
     if onward in ("present", "none") and _is_question(sentence, end):
         onward = "hypothetical"
-    held = Polarity.PRESENT if onward == "none" else Polarity(onward)
+    held = {"none": Polarity.PRESENT, UNCLEAR: Polarity.HYPOTHETICAL}.get(onward) or Polarity(onward)
     return _in_family(held, sentence, start, end, cues, is_child=is_child)
+
+
+def is_unclear(sentence: str, start: int, end: int) -> bool:
+    """Whether a denial before a finding may or may not reach it, so that somebody has to be asked."""
+    return _onward(sentence, start, end, [one for one in _cues(sentence) if one.end <= start]) == UNCLEAR
 
 
 def _behind(sentence: str, end: int, cues: list[_Cue]) -> str | None:
@@ -114,20 +120,21 @@ def _behind(sentence: str, end: int, cues: list[_Cue]) -> str | None:
     return None
 
 
-def _onward(sentence: str, start: int, cues: list[_Cue]) -> str:
+def _onward(sentence: str, start: int, end: int, cues: list[_Cue]) -> str:
     """What the words before the finding make of it, read from left to right."""
     held, at = "present", 0
+    denied: _Cue | None = None
     marks = [(match.end(), None) for match in _BOUNDARY.finditer(sentence, 0, start)]
     steps = sorted([*marks, *((one.end, one) for one in cues if one.end <= start and one.reach == "onward")], key=_end)
-    for end, cue in steps:
+    for edge, cue in steps:
         if cue is None:
-            held = "present" if held in ("absent", "past") or _COMMA.search(sentence, at, end) else held
+            held = "present" if held in ("absent", "past") or _COMMA.search(sentence, at, edge) else held
         elif cue.kind == "weak":
             held = "present" if held == "absent" and _COMMA.search(sentence, at, cue.start) else held
         else:
-            held = cue.kind
-        at = end
-    return held
+            held, denied = cue.kind, cue
+        at = edge
+    return reach(sentence, (denied.start, denied.end), start, end) if held == "absent" and denied else held
 
 
 def _end(step: tuple[int, _Cue | None]) -> int:
