@@ -3,11 +3,14 @@
 from __future__ import annotations
 
 import io
+import weakref
 
+import pypdfium2
 import pytest
-from PIL import Image, ImageDraw, ImageFont
+from PIL import Image, ImageDraw, ImageFont, TiffImagePlugin
 
 from citewell.adapters.parsers.ocr import is_installed
+from citewell.adapters.records import picture
 from citewell.adapters.records.picture import as_pdf, is_picture, slant
 from citewell.bootstrap import App
 from citewell.bootstrap.records import Record
@@ -17,12 +20,12 @@ from citewell.types import Source
 
 def letter(kind: str, *, degrees: float = 0) -> Source:
     """A picture of two lines of text."""
-    picture = Image.new("RGB", (1200, 500), "white")
+    photo = Image.new("RGB", (1200, 500), "white")
     font = ImageFont.load_default(40)
-    ImageDraw.Draw(picture).text((80, 100), "Please take warfarin 5 mg every evening.", font=font, fill="black")
-    ImageDraw.Draw(picture).text((80, 260), "Your next blood test is on 12 May 2025.", font=font, fill="black")
+    ImageDraw.Draw(photo).text((80, 100), "Please take warfarin 5 mg every evening.", font=font, fill="black")
+    ImageDraw.Draw(photo).text((80, 260), "Your next blood test is on 12 May 2025.", font=font, fill="black")
     written = io.BytesIO()
-    picture.rotate(degrees, fillcolor="white", expand=True).save(written, kind)
+    photo.rotate(degrees, fillcolor="white", expand=True).save(written, kind)
     return Source(written.getvalue(), f"photo.{kind.lower()}")
 
 
@@ -49,11 +52,11 @@ def test_the_same_picture_makes_the_same_page(kind: str) -> None:
 
 
 def test_where_and_when_it_was_taken_is_not_kept() -> None:
-    picture, exif = Image.new("RGB", (60, 40)), Image.Exif()
+    photo, exif = Image.new("RGB", (60, 40)), Image.Exif()
     exif[0x010F] = "Secretcamera"
     exif[0x0112] = 6  # it lies on its side
     written = io.BytesIO()
-    picture.save(written, "JPEG", exif=exif)
+    photo.save(written, "JPEG", exif=exif)
     assert b"Secretcamera" in written.getvalue()
     page = as_pdf(Source(written.getvalue(), "photo.jpg")).data
     assert b"Secretcamera" not in page
@@ -69,10 +72,44 @@ def test_what_is_no_whole_picture_is_refused(app: App) -> None:
 
 
 def test_a_picture_that_unfolds_to_too_much_is_refused() -> None:
+    for size in ((10_000, 8_000), (20_000, 9_000)):
+        written = io.BytesIO()
+        Image.new("1", size).save(written, "PNG")
+        with pytest.raises(TooLarge):
+            as_pdf(Source(written.getvalue(), "bomb.png"))
+
+
+def pages(*sizes: tuple[int, int]) -> Source:
+    """A TIFF with a page of each size."""
+    first, *others = (Image.new("1", size, 1) for size in sizes)
     written = io.BytesIO()
-    Image.new("1", (10_000, 8_000)).save(written, "PNG")
-    with pytest.raises(TooLarge):
-        as_pdf(Source(written.getvalue(), "bomb.png"))
+    first.save(written, "TIFF", compression="group4", save_all=True, append_images=others)
+    return Source(written.getvalue(), "scan.tif")
+
+
+def test_the_pages_of_a_scan_are_measured_one_and_all_before_any_is_unpacked(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(picture, "MAX_PIXELS_TOGETHER", 40_000)
+    assert len(pypdfium2.PdfDocument(as_pdf(pages(*[(100, 100)] * 4)).data)) == 4
+    monkeypatch.setattr(TiffImagePlugin.TiffImageFile, "load", lambda _file: pytest.fail("it was unpacked"))
+    for sizes in ([(100, 100)] * 5, [(10, 10), (10_000, 6_001)], [(10, 10)] * 51):
+        with pytest.raises(TooLarge):
+            as_pdf(pages(*sizes))
+
+
+def test_one_page_of_a_scan_is_held_at_a_time(monkeypatch: pytest.MonkeyPatch) -> None:
+    held: list[weakref.ref[Image.Image]] = []
+    page = picture._page
+
+    def counted(scan: Image.Image, number: int) -> Image.Image:
+        assert [one for one in held if one() is not None] == []
+        made = page(scan, number)
+        held.append(weakref.ref(made))
+        return made
+
+    monkeypatch.setattr(picture, "_page", counted)
+    sizes = [(100, 40), (200, 40), (300, 40)]
+    scan = pypdfium2.PdfDocument(as_pdf(pages(*sizes)).data)
+    assert (len(held), [round(one.get_width() * 200 / 72) for one in scan]) == (3, [100, 200, 300])
 
 
 def test_a_letter_is_no_picture() -> None:

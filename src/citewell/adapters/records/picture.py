@@ -1,4 +1,4 @@
-"""Makes a one-page PDF of a photograph or scan, so that it is read and shown like any other paper."""
+"""Makes a PDF of a photograph or scan, so that it is read and shown like any other paper."""
 
 from __future__ import annotations
 
@@ -15,6 +15,8 @@ SIGNATURES = (b"\x89PNG\r\n\x1a\n", b"\xff\xd8\xff", b"II*\0", b"MM\0*")
 """PNG, JPEG, TIFF."""
 DOTS_PER_INCH = 200
 MAX_PIXELS = 60_000_000
+MAX_PIXELS_TOGETHER = 240_000_000
+"""Of all pages of a TIFF: some sixty as 200 dots per inch make of a sheet of A4, or some twenty-five of 300."""
 MAX_FRAMES = 50
 MOST_DEGREES, LEAST_DEGREES = 15, 0.5
 """A page that lies farther askew, or on its side, has to be turned by hand; less than the least disturbs nobody."""
@@ -23,6 +25,7 @@ MOST_INK = 127
 """What is mostly dark is no page."""
 CLEARLY = 1.3
 """How much sharper the lines must get before a page is turned: a photograph of no text has none."""
+TOO_LARGE = "The picture is too large to be read. Save it smaller, or as several, and add that."
 NO_TIME = time.gmtime(0)
 """The same picture makes the same PDF, so that it is known again; nothing of where and when it was taken is kept."""
 
@@ -36,24 +39,45 @@ def as_pdf(source: Source) -> Source:
     """The picture on a page of its own, upright; of a TIFF every page."""
     try:
         with Image.open(io.BytesIO(source.data), formats=("PNG", "JPEG", "TIFF")) as picture:
-            count = getattr(picture, "n_frames", 1)
-            if picture.width * picture.height > MAX_PIXELS or count > MAX_FRAMES:
-                raise TooLarge("The picture is too large to be read. Save it smaller, or as several, and add that.")
-            pages = [_page(picture, number) for number in range(count)]
+            data = _written(picture, _measured(picture))
+    except Image.DecompressionBombError as error:
+        raise TooLarge(TOO_LARGE) from error
     except (UnidentifiedImageError, OSError, ValueError, SyntaxError, EOFError) as error:
         raise DamagedFile("The picture is damaged or cut short. Take or save it again, and add that.") from error
+    return Source(data, f"{source.name}.pdf")
+
+
+def _measured(picture: Image.Image) -> int:
+    """How many pages it has, once all of them are known to be small enough; none is unpacked for that."""
+    together = 0
+    for number in range(MAX_FRAMES + 1):
+        try:
+            picture.seek(number)
+        except EOFError:
+            return number
+        pixels = picture.width * picture.height
+        together += pixels
+        if pixels > MAX_PIXELS or together > MAX_PIXELS_TOGETHER:
+            raise TooLarge(TOO_LARGE)
+        if picture.format != "TIFF":
+            return 1
+    raise TooLarge(TOO_LARGE)
+
+
+def _written(picture: Image.Image, count: int) -> bytes:
+    """Its pages as a PDF, each unpacked once the one before is written: only one is ever held."""
     written = io.BytesIO()
-    pages[0].save(
-        written,
-        "PDF",
-        resolution=DOTS_PER_INCH,
-        quality=92,
-        save_all=True,
-        append_images=pages[1:],
-        creationDate=NO_TIME,
-        modDate=NO_TIME,
-    )
-    return Source(written.getvalue(), f"{source.name}.pdf")
+    for number in range(count):
+        _page(picture, number).save(
+            written,
+            "PDF",
+            resolution=DOTS_PER_INCH,
+            quality=92,
+            append=number > 0,
+            creationDate=NO_TIME,
+            modDate=NO_TIME,
+        )
+    return written.getvalue()
 
 
 def _page(picture: Image.Image, number: int) -> Image.Image:
