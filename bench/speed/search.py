@@ -47,7 +47,7 @@ QUESTION_WORDS = 7
 SETTLE_S = 0.25
 """The product's threads spin for a while when they have done: what comes after waits until they sleep."""
 
-ROW = 10
+ROW = 30
 """Questions right after another."""
 
 EVERYTHING = Scope.owner("all")
