@@ -26,6 +26,7 @@ from citewell.config import Settings
 from citewell.errors import ChangedMeanwhile, InputError, LibraryError, NotFound
 from citewell.types import Asker, Filing, Limits, Source
 from citewell.types.consult import Patient, State
+from citewell.web.consult import plan_of
 from tests.assistants.consult_library import write_guidelines
 
 HERE = Path(__file__).parent
@@ -275,14 +276,44 @@ def test_a_consult_is_exported_as_a_fhir_document_a_pdf_and_text(desk: ConsultDe
     assert {one.split('"')[0] for one in json.dumps(resources).split('"reference": "')[1:]} <= urls
     plan = next(one for one in resources if one["resourceType"] == "CarePlan")
     assert plan["activity"][0]["detail"]["description"] == "Start treatment today."
-    assert all("Source: " in one["progress"][0]["text"] for one in plan["activity"])
+    own, *quoted = [one["progress"][0]["text"] for one in plan["activity"]]
+    assert own.startswith("The clinician's own words (discussed), in place of: ")
+    assert quoted
+    assert all(text.startswith("Source: ") for text in quoted)
     text = exported(turn, "txt").decode()
     assert "Signed by Dr Ada" in text
-    assert "edited by the clinician" in text
+    assert "the clinician's own words, not the source's: discussed" in text
     pdf = PdfParser().parse(Source(exported(turn, "pdf"), "note.pdf"), media_type="application/pdf", limits=Limits())
     assert "Start treatment today." in " ".join(pdf.text.split())
     with pytest.raises(InputError, match="exported as"):
         exported(turn, "docx")
+
+
+def test_what_speaks_against_the_clinicians_own_words_stands_in_every_view_and_is_asked_about_at_the_signature(
+    desk: ConsultDesk, asker: Asker
+) -> None:
+    story = "35-year-old man, fever and rigors for 3 days, 70 kg. No medicines. Allergic to ramipril."
+    consult_id = ready(desk, asker, story, "Malaria")
+    desk.assess(consult_id, asker)
+    edited = desk.edit(consult_id, "1.1", "Start ramipril 2.5 mg once daily.", asker)
+    told = "The patient is allergic to ramipril."
+    (shown, *_) = plan_of(edited.consult)[0]["offered"]
+    assert shown.conflicts == ((told, "record", True),)
+    assert (shown.doses, shown.grade, shown.source_text is not None) == ((), "", True)
+    with pytest.raises(InputError, match=r"1\.1: The patient is allergic to ramipril\..*--despite"):
+        desk.sign(consult_id, "Dr Ada", asker)
+    turn = desk.sign(consult_id, "Dr Ada", asker, despite="allergy refuted by challenge")
+    bundle = json.loads(exported(turn, "json"))
+    plan = next(one["resource"] for one in bundle["entry"] if one["resource"]["resourceType"] == "CarePlan")
+    own = next(one for one in plan["activity"] if "ramipril" in one["detail"]["description"])
+    assert own["progress"][0]["text"] == f"Warning: {told}"
+    assert not any(one["text"].startswith("Source: ") for one in own["progress"])
+    notes = " ".join(one["text"] for one in plan["note"])
+    assert told in notes
+    assert "allergy refuted by challenge" in notes
+    text = exported(turn, "txt").decode()
+    assert told in text
+    assert "because: allergy refuted by challenge" in text
 
 
 def test_the_papers_of_another_patient_are_never_quoted(app: App, asker: Asker) -> None:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass, field
 from enum import StrEnum
+from typing import Any
 
 
 class Category(StrEnum):
@@ -232,12 +233,25 @@ class Consult:
     """Why the differentials were opened though something was missing."""
     consent: Consent | None = None
     plan: dict[str, object] | None = None
-    edits: tuple[dict[str, object], ...] = ()
+    edits: tuple[dict[str, Any], ...] = ()
     failure: str | None = None
     signed_by: str | None = None
     signed_at: str | None = None
+    meant: str | None = None
+    """Why it was signed though something speaks against the clinician's own words."""
     answer_id: str | None = None
     """Under which a signed plan stands in the audit log."""
     length: int = 0
     """How many events made it."""
     notes: tuple[str, ...] = field(default=())
+
+    def edit_of(self, statement: str) -> dict[str, Any] | None:
+        """The last edit of a statement, by its number such as 1.2: its words are the clinician's, not the source's."""
+        return next((edit for edit in reversed(self.edits) if edit["statement"] == statement), None)
+
+    def grave(self) -> list[tuple[str, str]]:
+        """Each statement that the clinician wrote against what is known of the patient, with what speaks against it."""
+        last = {str(edit["statement"]): edit for edit in self.edits}
+        return [
+            (label, str(told["text"])) for label, edit in last.items() for told in edit["conflicts"] if told["is_grave"]
+        ]

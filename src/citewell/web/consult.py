@@ -6,7 +6,6 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any
 
-from citewell.assistants.consult.record import text_now
 from citewell.assistants.consult.view import source_line
 from citewell.types.consult import Category, Consult, Finding, Polarity
 from citewell.web.source import Place
@@ -65,7 +64,9 @@ class Told:
     label: str
     text: str
     source_text: str | None
-    """What the source says, where the clinician changed the words."""
+    """What the source says, where the words are the clinician's own."""
+    why: str
+    """Why the clinician changed them."""
     document_id: str
     query: str
     source: str
@@ -106,21 +107,24 @@ def plan_of(consult: Consult) -> list[dict[str, Any]]:
 
 
 def _told(consult: Consult, number: int, one: Mapping[str, Any]) -> Told:
+    """A statement as it stands: of one that the clinician wrote, what speaks against their words, and no grade."""
     label = f"{number}.{one['id']}"
-    now, place = text_now(consult, label) or one["text"], one["place"]
+    edit, place = consult.edit_of(label), one["place"]
     graded = (
         f"{one['strength']} recommendation" if one["strength"] else "",
         f"{one['certainty']} certainty" if one["certainty"] else "",
     )
+    against = (edit or one)["conflicts"]
     return Told(
         label=label,
-        text=now,
-        source_text=None if now == one["text"] else one["text"],
+        text=(edit or one)["text"],
+        source_text=None if edit is None else one["text"],
+        why="" if edit is None else edit["why"],
         document_id=place["document_id"],
         query=Place(None, place["start"], place["end"]).query,
         source=source_line(place),
-        grade=", ".join(part for part in graded if part),
-        doses=tuple(dose["arithmetic"] for dose in one["doses"]),
-        conflicts=tuple((told["text"], told["source"], told["is_grave"]) for told in one["conflicts"]),
-        reservations=tuple(one["reservations"]),
+        grade="" if edit else ", ".join(part for part in graded if part),
+        doses=() if edit else tuple(dose["arithmetic"] for dose in one["doses"]),
+        conflicts=tuple((told["text"], told["source"], told["is_grave"]) for told in against),
+        reservations=() if edit else tuple(one["reservations"]),
     )

@@ -156,16 +156,23 @@ def _condition(consult: Consult, at: int, one: Differential) -> dict[str, Any]:
 
 
 def _care_plan(consult: Consult, conditions: list[dict[str, Any]]) -> dict[str, Any] | None:
-    """One activity for each statement that is offered; what is held back is a note, never an activity."""
+    """One activity for each statement that is offered or the clinician's own; what is held back is only a note."""
     plan: Mapping[str, Any] | None = consult.plan
     if plan is None:
         return None
     activities, notes = [], []
     for at, diagnosis in enumerate(plan["diagnoses"]):
-        for one in diagnosis["offered"]:
-            activities.append(_activity(consult, f"{at + 1}.{one['id']}", one, conditions[at]))
-        notes += [f"Not for this patient: {one['text']} {_against(one)}" for one in diagnosis["held_back"]]
+        for one in (*diagnosis["offered"], *diagnosis["held_back"]):
+            edit = consult.edit_of(f"{at + 1}.{one['id']}")
+            if edit is not None:
+                activities.append(_own_activity(edit, one, conditions[at]))
+                notes += [f"Warning on “{edit['text']}”: {_against(edit)}"] if edit["conflicts"] else []
+            elif one in diagnosis["offered"]:
+                activities.append(_activity(one, conditions[at]))
+            else:
+                notes.append(f"Not for this patient: {one['text']} {_against(one)}")
         notes += [] if diagnosis["is_found"] else [diagnosis["said"]]
+    notes += [f"Signed all the same, because: {consult.meant}"] if consult.meant else []
     return {
         "resourceType": "CarePlan",
         "id": _id(consult, "plan"),
@@ -178,20 +185,27 @@ def _care_plan(consult: Consult, conditions: list[dict[str, Any]]) -> dict[str, 
     }
 
 
-def _activity(consult: Consult, label: str, one: Mapping[str, Any], condition: Mapping[str, Any]) -> dict[str, Any]:
-    edits = [edit for edit in consult.edits if edit["statement"] == label]
-    text = str(edits[-1]["text"]) if edits else one["text"]
-    place = one["place"]
-    source = ", ".join(part for part in (place["document"], *place["section"][-1:], place["published"]) if part)
+def _activity(one: Mapping[str, Any], condition: Mapping[str, Any]) -> dict[str, Any]:
     doses = " ".join(f"[{dose['arithmetic']}]" for dose in one["doses"])
-    return {
-        "detail": {
-            "status": "not-started",
-            "reasonReference": [_reference(condition)],
-            "description": f"{text} {doses}".strip(),
-        },
-        "progress": [{"text": f"Source: {source}. “{place['quote']}”"}],
-    }
+    told = [f"Source: {_source(one)}. “{one['place']['quote']}”", *([_against(one)] if one["conflicts"] else [])]
+    return _detail(f"{one['text']} {doses}".strip(), condition, told)
+
+
+def _own_activity(edit: Mapping[str, Any], one: Mapping[str, Any], condition: Mapping[str, Any]) -> dict[str, Any]:
+    """What the clinician wrote: no guideline is its source, and what speaks against it stands with it."""
+    why = f" ({edit['why']})" if edit["why"] else ""
+    told = [f"The clinician's own words{why}, in place of: “{one['text']}” ({_source(one)})."]
+    return _detail(edit["text"], condition, [*([f"Warning: {_against(edit)}"] if edit["conflicts"] else []), *told])
+
+
+def _detail(text: str, condition: Mapping[str, Any], told: list[str]) -> dict[str, Any]:
+    detail = {"status": "not-started", "reasonReference": [_reference(condition)], "description": text}
+    return {"detail": detail, "progress": [{"text": line} for line in told]}
+
+
+def _source(one: Mapping[str, Any]) -> str:
+    place = one["place"]
+    return ", ".join(part for part in (place["document"], *place["section"][-1:], place["published"]) if part)
 
 
 def _against(one: Mapping[str, Any]) -> str:

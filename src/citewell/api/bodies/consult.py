@@ -93,9 +93,10 @@ class EditSent(Sent):
 
 
 class SignSent(Sent):
-    """Who signs."""
+    """Who signs, and why, where something grave speaks against what they wrote themselves."""
 
     name: Short
+    despite: Annotated[str, Field(max_length=1_000)] = ""
 
 
 class WordsShape(BaseModel):
@@ -207,6 +208,7 @@ class ConsultShape(BaseModel):
     edits: list[dict[str, Any]]
     failure: str | None
     notes: list[str]
+    meant: str | None
     signed_by: str | None
     signed_at: str | None
     answer_id: str | None

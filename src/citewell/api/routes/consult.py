@@ -129,7 +129,7 @@ def edit(site: Here, visitor: Member, consult_id: str, sent: EditSent) -> dict[s
 @router.post("/{consult_id}/sign", response_model=ConsultShape, dependencies=OURS)
 def sign(site: Here, visitor: Member, consult_id: str, sent: SignSent) -> dict[str, Any]:
     """Sign the draft: it goes on the audit log and cannot be changed."""
-    return turn_json(desk_of(site).sign(consult_id, sent.name, holder(visitor)))
+    return turn_json(desk_of(site).sign(consult_id, sent.name, holder(visitor), despite=sent.despite))
 
 
 @router.get("/{consult_id}/export", response_class=Response, responses={HTTPStatus.OK.value: BODIES})

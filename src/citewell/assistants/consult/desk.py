@@ -37,7 +37,15 @@ CONSENT = (
     "With the patient's consent, this consult reads from {source}: age and sex, pregnancy, allergies, medicines taken, "
     "illnesses and the last weight. {sent} The record itself is not changed."
 )
-NOT_READY = "Before differentials, these are missing: {missing} Answer them, or say why it cannot wait (despite)."
+NOT_READY = (
+    "Before differentials, these are missing: {missing} Answer them, or say why it cannot wait: on the page under "
+    '“It cannot wait, because”, in a terminal with --despite "…".'
+)
+AGAINST = (
+    "Before it is signed: {told} Change the words, or say why they are meant all the same: on the page under “It is "
+    'meant, because”, in a terminal with --despite "…".'
+)
+NO_WORDS = "Write what the statement shall say instead; it cannot be empty."
 FLAGGED = "Red flags come first: {flags} Acknowledge them to go on."
 NO_DIFFERENTIALS = "There are no differentials yet. Enter them, such as “Malaria:high”, or have the model suggest some."
 NOT_DRAFT = "Only a draft can be signed. Assess first; this consult is {state}."
@@ -235,13 +243,20 @@ class ConsultDesk:
         if was is None:
             raise NotFound(NO_STATEMENT)
         now = " ".join(text.split())
+        if not now:
+            raise InputError(NO_WORDS)
+        if now == was:
+            return self._turn(consult)
         against = conflicts(now, Held(patient_of(consult), consult.findings, self.lexicon()))
         told = [asdict(one) for one in against]
         body = {"statement": statement_id, "was": was, "text": now, "why": why, "conflicts": told}
         return self._turn(self._append(consult, [("edited", body)], asker))
 
-    def sign(self, consult_id: str, name: str, asker: Asker) -> Turn:
-        """Sign the draft: it is put on the audit log in the same stroke, and cannot be changed after."""
+    def sign(self, consult_id: str, name: str, asker: Asker, *, despite: str | None = None) -> Turn:
+        """Sign the draft: it is put on the audit log in the same stroke, and cannot be changed after.
+
+        What the clinician wrote against an allergy or the like is asked about once more, and the reason kept.
+        """
         consult = self._open(consult_id, asker)
         if consult.state is not State.DRAFT:
             raise InputError(NOT_DRAFT.format(state=consult.state.value.replace("_", " ")))
@@ -249,11 +264,17 @@ class ConsultDesk:
             raise InputError("Who signs? Give the name of the clinician.")
         if unseen := [one.title for one in self._turn(consult).flags if one.id not in consult.acknowledged]:
             raise InputError(FLAGGED.format(flags=", ".join(unseen) + "."))
+        reason = (despite or "").strip() or None
+        if (grave := consult.grave()) and reason is None:
+            raise InputError(AGAINST.format(told=" ".join(f"{label}: {text}" for label, text in grave)))
+        consult = replace(consult, meant=reason if grave else None)
         answer_id = str(uuid.uuid4())
         words = words_of(consult, name=name.strip(), asker=asker, setup=self.setup(asker))
         asked = f"consult {consult.id}"
         ending = Ending(answer_id, asked, asker, place=None, words=words, text=None, route=None)
-        made = self._happened([("signed", {"name": name.strip(), "answer_id": answer_id})], asker)
+        made = self._happened(
+            [("signed", {"name": name.strip(), "answer_id": answer_id, "meant": consult.meant})], asker
+        )
         after = fold([*self.consults.events(consult.id, asker)[: consult.length], *made])
         self.consults.sign(consult.id, made, after=consult.length, state=after.state.value, ending=ending, asker=asker)
         return self._turn(after)

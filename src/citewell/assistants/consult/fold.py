@@ -116,7 +116,8 @@ def _edited(consult: Consult, event: Happened) -> Consult:
 
 def _signed(consult: Consult, event: Happened) -> Consult:
     body = event.body
-    return replace(consult, state=State.SIGNED, signed_by=body["name"], signed_at=event.at, answer_id=body["answer_id"])
+    consult = replace(consult, state=State.SIGNED, signed_by=body["name"], signed_at=event.at)
+    return replace(consult, answer_id=body["answer_id"], meant=body.get("meant"))
 
 
 def _noted(consult: Consult, event: Happened) -> Consult:

@@ -48,6 +48,7 @@ def words_of(consult: Consult, *, name: str, asker: Asker, setup: Mapping[str, A
             "despite": consult.despite,
             "plan": consult.plan,
             "edits": [dict(one) for one in consult.edits],
+            "meant": consult.meant,
         },
     }
 
@@ -96,5 +97,5 @@ def text_now(consult: Consult, statement_id: str) -> str | None:
     statement = statement_at(consult, statement_id)
     if statement is None:
         return None
-    edits = [one for one in consult.edits if one["statement"] == statement_id]
-    return str(edits[-1]["text"]) if edits else str(statement["text"])
+    edit = consult.edit_of(statement_id)
+    return str((edit or statement)["text"])

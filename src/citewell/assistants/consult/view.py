@@ -9,7 +9,6 @@ from typing import Any
 from citewell.assistants.consult.desk import Turn
 from citewell.assistants.consult.kept import differential_json, finding_json
 from citewell.assistants.consult.patient import patient_of
-from citewell.assistants.consult.record import text_now
 from citewell.assistants.consult.summary import summary, who
 from citewell.types.consult import Consult, State
 
@@ -48,6 +47,7 @@ def consult_json(consult: Consult) -> dict[str, Any]:
         "edits": [dict(one) for one in consult.edits],
         "failure": consult.failure,
         "notes": list(consult.notes),
+        "meant": consult.meant,
         "signed_by": consult.signed_by,
         "signed_at": consult.signed_at,
         "answer_id": consult.answer_id,
@@ -69,6 +69,8 @@ def _lines(consult: Consult) -> Iterator[str]:
     is_signed = consult.state is State.SIGNED
     yield f"CONSULT {consult.id[:8]}"
     yield f"Signed by {consult.signed_by}, {consult.signed_at}" if is_signed else DRAFT
+    if consult.meant:
+        yield f"Signed though something speaks against the clinician's own words, because: {consult.meant}"
     if consult.consent is not None:
         yield f"Consent: {consult.consent.shown}"
     yield ""
@@ -117,13 +119,13 @@ def _plan_lines(consult: Consult, plan: Mapping[str, Any]) -> Iterator[str]:
 
 def _statement_lines(consult: Consult, number: int, one: Mapping[str, Any], *, held_back: bool) -> Iterator[str]:
     label = f"{number}.{one['id']}"
-    now = text_now(consult, label)
-    mark = "NOT FOR THIS PATIENT: " if held_back else ""
-    yield f"   {label} {mark}{now}"
-    if now != one["text"]:
-        yield f"       edited by the clinician; the source says: {one['text']}"
-        edit: Mapping[str, Any] = [told for told in consult.edits if told["statement"] == label][-1]
+    if (edit := consult.edit_of(label)) is not None:
+        yield f"   {label} {edit['text']}"
+        yield "       the clinician's own words, not the source's" + (f": {edit['why']}" if edit["why"] else "")
         yield from (f"       ! {told['text']} ({told['source']})" for told in edit["conflicts"])
+        yield f"       in place of: {one['text']} [{source_line(one['place'])}]"
+        return
+    yield f"   {label} {'NOT FOR THIS PATIENT: ' if held_back else ''}{one['text']}"
     graded = ", ".join(
         part
         for part in (
