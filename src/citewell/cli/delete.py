@@ -27,3 +27,4 @@ def delete(
         print_json({"deleted": [{"document_id": entry.id, "version": entry.version} for entry in gone]})
     else:
         typer.echo(f"Erased: {printable(gone[0].title)} ({len(gone)} version{'s' if len(gone) > 1 else ''}).")
+        typer.echo(f"What happened to it stays on record: citewell evidence history {gone[0].id}")

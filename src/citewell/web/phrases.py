@@ -29,7 +29,7 @@ VERDICTS = {
 """The mark of a verdict, its words, and the colour it has."""
 
 STATES = {
-    State.PENDING: ("waiting", "wait"),
+    State.PENDING: ("not queued yet", "wait"),
     State.QUEUED: ("waiting", "wait"),
     State.PROCESSING: ("being read", "busy"),
     State.COMPLETED: ("ready", "good"),

@@ -21,7 +21,7 @@ from citewell.errors import AlreadyThere, ChangedMeanwhile, InputError, NotFound
 from citewell.types import EVERY, Asker, Entry, Filing, Scope, State
 from citewell.types.journeys import Journey, checked_description, checked_name, checked_slug, slug_of
 
-NO_SUCH_JOURNEY = "There is no such journey here. `citewell journeys list` shows them; without one, ask of all."
+NO_SUCH_JOURNEY = "There is no such journey here (`citewell journeys list`). Without one, what is for all answers."
 TAKEN = "There is a journey with this slug already. Choose another, or change that one."
 WAS_TAKEN = "A journey had this slug before and answers on record still name it. Choose another."
 CHANGED = "Somebody else changed this journey since you opened it. Load it again, look, and change it then."
