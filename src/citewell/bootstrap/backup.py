@@ -128,7 +128,7 @@ def _bring_in_originals(path: Path, blobs: Blobs | None) -> int:
     """
     lost = 0
     with _plain_errors(path), closing(sqlite3.connect(path)) as connection, connection:
-        query = "SELECT rowid, kept_in, key FROM originals WHERE kept_in IS NOT NULL"
+        query = "SELECT rowid, kept_in, key FROM originals WHERE key IS NOT NULL"
         for row, kept_in, key in connection.execute(query).fetchall():
             try:
                 data = store_of(kept_in, blobs).get(key)

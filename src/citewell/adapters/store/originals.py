@@ -7,7 +7,7 @@ from collections.abc import Collection, Iterable
 from datetime import timedelta
 from typing import Any
 
-from sqlalchemy import Connection, and_, delete, insert, or_, select, update
+from sqlalchemy import Connection, and_, delete, exists, insert, or_, select, update
 
 from citewell.adapters.store.clock import clock
 from citewell.adapters.store.schema import documents, originals, outside
@@ -66,15 +66,15 @@ def drop_unused(connection: Connection, tenant: str, hashes: Iterable[str], blob
     They are removed once this is committed. A crash in between leaves them written down, and `unused` finds them.
     """
     used = select(documents.c.content_hash).where(documents.c.tenant == tenant)
-    unused = and_(
+    loose = and_(
         originals.c.tenant == tenant, originals.c.content_hash.in_(list(hashes)), originals.c.content_hash.not_in(used)
     )
     columns = select(originals.c.key, originals.c.kept_in)
     keys = []
-    for row in connection.execute(columns.where(unused, originals.c.kept_in.is_not(None))):
+    for row in connection.execute(columns.where(loose, originals.c.kept_in.is_not(None))):
         store_of(row.kept_in, blobs)
         keys.append(row.key)
-    connection.execute(delete(originals).where(unused))
+    connection.execute(delete(originals).where(loose))
     connection.execute(update(outside).where(outside.c.key.in_(keys)).values(at=None))
     return keys
 
@@ -84,10 +84,10 @@ def unused(connection: Connection, blobs: Blobs, *, keys: Collection[str] | None
 
     What it has not put there itself it does not know, so a store may hold other libraries' files, and anything else.
     """
-    used = select(originals.c.key).where(originals.c.key.is_not(None))
+    is_used = exists(select(1).where(originals.c.key == outside.c.key))
     settled = or_(outside.c.at.is_(None), outside.c.at < clock(connection) - SETTLED)
     which = settled if keys is None else outside.c.key.in_(keys)
-    mine = and_(outside.c.kept_in == blobs.name, outside.c.key.not_in(used), which)
+    mine = and_(outside.c.kept_in == blobs.name, ~is_used, which)
     return list(connection.execute(select(outside.c.key).where(mine)).scalars())
 
 

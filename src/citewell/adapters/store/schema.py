@@ -104,6 +104,7 @@ originals = Table(
     Column("data", LargeBinary, nullable=False),
     Column("kept_in", String(16)),
     Column("key", String(96)),
+    Index("ix_originals_key", "key"),
 )
 """The bytes as they came, once per tenant; kept in the same transaction as all that is made of them.
 

@@ -15,6 +15,7 @@ OUTSIDE = sa.table("outside", *(sa.column(name) for name in ("key", "kept_in", "
 def upgrade() -> None:
     """Add the keys, and name those of the files that are there already."""
     op.add_column("originals", sa.Column("key", sa.String(length=96), nullable=True))
+    op.create_index("ix_originals_key", "originals", ["key"], unique=False)
     op.create_table(
         "outside",
         sa.Column("key", sa.String(length=96), nullable=False),
