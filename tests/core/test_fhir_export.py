@@ -143,12 +143,13 @@ def test_a_file_speaks_for_itself_and_never_for_the_person(record: Record, tmp_p
     bundle = json.loads(write_bundle(scope.tenant, [*forged, injected], papers))
     if not has_marker:
         del bundle["identifier"]
-    record.import_source(Source(json.dumps(bundle).encode(), "stranger.json"))
+    imported = record.import_source(Source(json.dumps(bundle).encode(), "stranger.json"))
 
     after = {fact.id: fact for fact in record.facts.all(scope)}
     assert len(forged) == 2
     assert {one: after[one] for one in before} == before
-    (document,) = (one.id for one in record._app.entries() if one.name == "stranger.json")
+    assert imported.added is not None
+    document = imported.added.entry.id
     came = [fact for one, fact in after.items() if one not in before]
     assert sorted(fact.kind for fact in came) == ["allergy", "allergy", "medication"]
     assert {fact.origin.document_id for fact in came} == {document}

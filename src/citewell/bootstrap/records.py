@@ -166,18 +166,20 @@ class Record:
         known = {old_id: library.same(paper, subject=SUBJECT, scope=self.scope) for old_id, paper in papers}
         new = [(old_id, paper) for old_id, paper in papers if known[old_id] is None]
         readings = {old_id: self._app.reader.read(paper, chunking=None, watch=watch) for old_id, paper in new}
-        ids = {old_id: entry.id for old_id, entry in known.items() if entry is not None}
+        kept = {old_id: entry for old_id, entry in known.items() if entry is not None}
         change = Change(same=len(told.facts))
         with writing(library.engine, library.path) as connection:
             for old_id, paper in new:
-                added = library.add_within(connection, paper, readings[old_id], filing=filing, scope=self.scope)
-                ids[old_id] = added.id
+                read = readings[old_id]
+                kept[old_id] = library.add_within(connection, paper, read, filing=filing, scope=self.scope)
             if is_first:
+                ids = {old_id: entry.id for old_id, entry in kept.items()}
                 change = self.facts.put_within(connection, told.restored(ids), self.scope, is_restored=True)
             elif has_news:
-                news = [replace(fact, is_verified=False) for fact in told.read_from(ids[itself])]
+                news = [replace(fact, is_verified=False) for fact in told.read_from(kept[itself].id)]
                 change = self.facts.put_within(connection, news, self.scope)
-        return Imported(None, change, told.left_out)
+        added = Added(kept[itself], was_there=known[itself] is not None) if has_news else None
+        return Imported(added, change, told.left_out)
 
     def export(self) -> bytes:
         """Everything as one FHIR R4 bundle, not encrypted: facts, and the documents that they were read from."""
