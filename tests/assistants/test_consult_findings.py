@@ -321,6 +321,29 @@ def test_what_is_told_of_people_in_general_is_not_for_this_patient_above_others(
     assert all(fit((title,), "", patient).applies for title in headings)
 
 
+@pytest.mark.parametrize(
+    ("words", "of_58"),
+    [
+        ("For adults aged 80 and over, reduce clinic blood pressure to below 150/90 mmHg.", False),
+        ("For adults aged under 80, reduce clinic blood pressure to below 140/90 mmHg.", True),
+        ("Consider specialist evaluation for adults aged under 40.", False),
+        ("Offer a calcium-channel blocker to people aged 55 or over.", True),
+        ("Offer statins to people aged 40 to 49.", False),
+        ("Offer statins to people aged between 50 and 59.", True),
+        ("Use clinical judgement for people over 80 with frailty.", False),
+        ("Measure standing pressure in the over-80s.", False),
+        ("Offer it to adults who have diabetes and are of any age, or are aged under 55.", True),
+        ("Treat children aged 6 to 59 months with half a tablet.", False),
+        ("Refer people with a blood pressure over 180 the same day.", True),
+        ("Ask for cardiovascular disease in a parent aged under 60.", True),
+        ("Measure it again in people under treatment after 12 weeks.", True),
+    ],
+)
+def test_an_age_counts_whether_or_not_it_says_years(words: str, of_58: bool) -> None:
+    told = fit((), words, Patient(age_years=58, sex="male"))
+    assert told.applies is of_58, told
+
+
 def test_a_statement_that_never_ends_is_read_in_pieces_and_its_words_stay_exact(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:

@@ -7,30 +7,10 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from functools import cache, lru_cache
 
+from citewell.assistants.consult.ages import age_limits
 from citewell.assistants.consult.tables import rows
 from citewell.types.consult import Patient
 
-_AGE_UNIT = r"(?P<unit>months?|years?|yrs?|weeks?|days?)"
-_RANGE = re.compile(
-    rf"(?P<low>\d+(?:\.\d+)?)\s*(?:{_AGE_UNIT.replace('unit', 'unit1')})?\s*(?:-|–|to"
-    rf"|and)\s*(?P<high>\d+(?:\.\d+)?)\s*-?{_AGE_UNIT}",
-    re.IGNORECASE,
-)
-_BELOW = re.compile(
-    rf"(?:under|below|younger than|less than|<|up to)\s*(?P<high>\d+(?:\.\d+)?)\s*{_AGE_UNIT}", re.IGNORECASE
-)
-_ABOVE = re.compile(
-    rf"(?:over|above|older than|at least|≥|>=|>|from)\s*(?P<low>\d+(?:\.\d+)?)\s*{_AGE_UNIT}"
-    rf"|(?P<low2>\d+(?:\.\d+)?)\s*{_AGE_UNIT.replace('unit', 'unit2')}\s*(?:of age\s*)?(?:and|or)\s*(?:over"
-    rf"|older|above|more)",
-    re.IGNORECASE,
-)
-_AGE_NEAR = re.compile(
-    r"\b(?:ages?|aged|child(?:ren)?|infants?|adults?|people|patients|women|men|those|adolescents|persons?"
-    r"|anyone|girls|boys)\b[^.;]{0,25}$",
-    re.IGNORECASE,
-)
-_AGE_BEHIND = re.compile(r"^\s*(?:of age|old|olds)\b", re.IGNORECASE)
 _WEIGHT_RANGE = re.compile(
     r"(?P<low>\d+(?:\.\d+)?)\s*(?:kg)?\s*(?:-|–|to)\s*(?:<\s*)?(?P<high>\d+(?:\.\d+)?)\s*kg(?!\s*/)", re.IGNORECASE
 )
@@ -55,7 +35,6 @@ _FOR = re.compile(
 _PROHIBITS = re.compile(r"^\W*(?:do not|don't|avoid|never|contra-?indicat)", re.IGNORECASE)
 _GENERAL = re.compile(r"\b(?:in|of|for) (?:the )?general (?:\w+ )?population\b|\bpeople in general\b", re.IGNORECASE)
 """“In the general pregnant population”: named to compare with, not because this patient is one of them."""
-YEARS = {"d": 1 / 365.25, "w": 7 / 365.25, "m": 1 / 12, "y": 1.0}
 
 
 @dataclass(frozen=True, slots=True)
@@ -162,27 +141,8 @@ def _groups(text: str, *, is_heading: bool) -> Iterator[Group]:
             yield Group("people who are not breastfeeding", is_breastfeeding=False)
         elif not is_exception:
             yield group
-    yield from _ages(text)
+    yield from (Group(f"ages {one.told}", one.low, one.high) for one in age_limits(text))
     yield from _weights(text)
-
-
-def _ages(text: str) -> Iterator[Group]:
-    """Limits of age as they are written; a time that is no age is none."""
-    taken: list[tuple[int, int]] = []
-    for pattern in (_RANGE, _BELOW, _ABOVE):
-        for match in pattern.finditer(text):
-            near = _AGE_NEAR.search(text[: match.start()]) or _AGE_BEHIND.match(text[match.end() :])
-            is_heading = len(text) < 60 and text[: match.start()].strip() == ""
-            if not (near or is_heading) or any(match.start() < end and start < match.end() for start, end in taken):
-                continue
-            taken.append(match.span())
-            found = match.groupdict()
-            unit = found.get("unit") or found.get("unit2") or "years"
-            low, high = found.get("low") or found.get("low2"), found.get("high")
-            first = float(low) * YEARS[(found.get("unit1") or unit)[0].lower()] if low else None
-            step = YEARS[unit[0].lower()]
-            last = None if high is None else float(high) * step + (step if pattern is _RANGE else 0.0)
-            yield Group(f"ages {match.group().strip()}", first, last)
 
 
 def _weights(text: str) -> Iterator[Group]:
