@@ -27,8 +27,12 @@ Give doxycycline 100 mg twice a day to adults with acute sinusitis who are aller
 """
 
 
+PATIENCE_MS = 60_000
+"""How long a page may take that needs a key or a plan: a bound on waiting, never a measure."""
+
+
 def press(page: Page, button: str) -> None:
-    with page.expect_navigation():
+    with page.expect_navigation(timeout=PATIENCE_MS):
         page.click(button)
 
 
