@@ -77,3 +77,13 @@ def test_what_is_wrong_is_said_on_the_page_and_nothing_is_lost(writer: httpx.Cli
     )
     assert "from the record" in read.text
     assert writer.get("/consult/00000000-0000-4000-8000-000000000000").status_code == 404
+
+
+def test_a_patients_file_never_touches_a_disk(writer: httpx.Client, monkeypatch: pytest.MonkeyPatch) -> None:
+    def rolled_over(_file: object) -> None:
+        raise AssertionError("a record was written to the temporary folder")
+
+    monkeypatch.setattr("tempfile.SpooledTemporaryFile.rollover", rolled_over)
+    large = b'{"resourceType": "Bundle", "entry": [' + b" " * 3_000_000
+    refused = writer.post("/consult", files={"record": ("record.json", large)}, data={"consent": "true"})
+    assert "no whole JSON" in refused.text

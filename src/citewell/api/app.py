@@ -10,6 +10,7 @@ from pathlib import Path
 
 from fastapi import APIRouter, Depends, FastAPI
 from fastapi.routing import APIRoute
+from starlette.formparsers import MultiPartParser
 from starlette.responses import Response
 from starlette.staticfiles import StaticFiles
 from starlette.types import Scope
@@ -65,6 +66,7 @@ from citewell.api.routes import (
     vaults,
 )
 from citewell.api.site import Site
+from citewell.api.upload import NEVER
 from citewell.bootstrap import App
 
 API = (
@@ -141,6 +143,7 @@ def shortened(router: APIRouter) -> APIRouter:
 
 def create_app(app: App, *, token: str, host: str | None = None) -> FastAPI:
     """The web site of an open library; whoever shows the token is its owner."""
+    MultiPartParser.spool_max_size = NEVER  # other forms are in memory already; a patient's file must touch no disk
     keys = Keys(token)
     here = Site(app, keys)
     safe = Safe(here)

@@ -32,6 +32,8 @@ STALLED = Problem(
     HTTPStatus.REQUEST_TIMEOUT, "TooSlow", "The upload stalled, so nothing was added. Send it again, fewer at a time."
 )
 CSRF_FIELD = "csrf"
+SPOOLED_BYTES = 1024 * 1024
+"""A file that grows larger goes to the disk, where it may."""
 NEVER = 0
 """A spooled file of this size stays in memory, however large it gets."""
 
@@ -55,6 +57,8 @@ class Form:
 
 class LimitedParser(MultiPartParser):
     """Reads a form, drops a file that grows too large, and takes no file before the form has proved its origin."""
+
+    spool_max_size = SPOOLED_BYTES
 
     def __init__(
         self, headers: Headers, stream: AsyncIterator[bytes], *, max_file_bytes: int, csrf: str, csrf_needed: bool
