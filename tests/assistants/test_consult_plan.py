@@ -25,7 +25,7 @@ from citewell.bootstrap.consult import exported
 from citewell.config import Settings
 from citewell.errors import ChangedMeanwhile, InputError, LibraryError, NotFound
 from citewell.types import Asker, Filing, Limits, Source
-from citewell.types.consult import Patient, State
+from citewell.types.consult import By, Category, Finding, Patient, Polarity, State
 from citewell.web.consult import plan_of
 from tests.assistants.consult_library import write_guidelines
 
@@ -314,6 +314,78 @@ def test_what_speaks_against_the_clinicians_own_words_stands_in_every_view_and_i
     text = exported(turn, "txt").decode()
     assert told in text
     assert "because: allergy refuted by challenge" in text
+
+
+TOPICS = ("Pain", "Transfusion", "Birth", "Scans of the baby", "Fluids", "Oxygen", "Rest and warmth", "Leg ulcers")
+SICKLE = (
+    "# Sickle-cell disease in pregnancy\n\n## Folic acid and tularaemia\n\n"
+    "Tularaemia: advise pregnant women with sickle-cell disease outside tularaemia areas to take 5 mg folic acid.\n\n"
+) + "\n\n".join(
+    f"## {topic}\n\n"
+    + " ".join(
+        f"{topic}, {step}: pregnant women with sickle-cell disease should be seen by the team of the {step} visit, who "
+        f"write down what was agreed on {topic.lower()} and when it is looked at again."
+        for step in ("first", "second", "third", "fourth", "fifth", "sixth", "seventh", "eighth")
+    )
+    for topic in TOPICS
+)
+
+
+def test_a_guideline_on_a_disease_that_the_patient_is_not_known_to_have_is_left_out_with_the_reason(
+    app: App, asker: Asker
+) -> None:
+    added = app.add_source(Source(SICKLE.encode(), "sickle.md"))
+    patient = Patient(age_years=28, sex="female", is_pregnant=True, pregnancy_weeks=9)
+    sickle = Finding("f1", Category.MEDICAL_HISTORY, "sickle cell disease", Polarity.PRESENT, By.CLINICIAN)
+    try:
+        for findings, is_for in (((), False), ((sickle,), True)):
+            (found,), _ = gather(["tularaemia"], findings, patient, scope=asker.scope, search=app._search)
+            assert (added.entry.id in {one.hit.document_id for one in found.passages}) is is_for
+            reasons = [one.reason for one in found.left_out]
+            why = "a guideline on sickle cell disease; the patient is not known to have it"
+            assert (why in reasons) is not is_for
+    finally:
+        app.delete(added.entry.id)
+
+
+LISTS = """# Hypertension in adults
+
+## Hypertension
+
+Hypertension is high blood pressure. Treat hypertension in adults, and measure the blood pressure again.
+
+## Treating hypertension: step 1 treatment of hypertension
+
+1.4.1 Offer an ACE inhibitor or an ARB to adults with hypertension starting step 1 treatment who:
+
+- have type 2 diabetes and are of any age or
+
+- are aged under 55.
+
+1.4.2 Offer a calcium-channel blocker to adults with hypertension starting step 1 treatment who:
+
+- are aged 55 or over and do not have type 2 diabetes.
+
+1.4.3 Offer dialysis advice to people with hypertension and chronic kidney disease.
+"""
+
+
+def test_a_list_is_quoted_whole_and_what_is_for_people_with_or_without_another_illness_is_left_out(
+    app: App, desk: ConsultDesk, asker: Asker
+) -> None:
+    added = app.add_source(Source(LISTS.encode(), "hypertension.md"))
+    try:
+        story = "A 58-year-old man with a headache for 2 weeks and type 2 diabetes. No medicines. No allergies."
+        (told,) = planned(desk, asker, story, "Hypertension")["diagnoses"]
+    finally:
+        app.delete(added.entry.id)
+    offered = [one["text"] for one in told["offered"]]
+    assert any("ARB" in text and "have type 2 diabetes" in text and "under 55" in text for text in offered), offered
+    assert not any(text.startswith(("-", "•")) or text.endswith(":") for text in offered)
+    left = {one["words"]: one["reason"] for one in told["left_out"]}
+    without = next(reason for words, reason in left.items() if "calcium-channel" in words)
+    assert without == "for people without type 2 diabetes mellitus; the patient has it"
+    assert any("kidney disease; the patient is not known" in reason for reason in left.values())
 
 
 def test_the_papers_of_another_patient_are_never_quoted(app: App, asker: Asker) -> None:

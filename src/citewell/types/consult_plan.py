@@ -65,11 +65,13 @@ class Statement:
 
 @dataclass(frozen=True, slots=True)
 class LeftOut:
-    """A passage that was found and is not for this patient, or not near enough."""
+    """A passage that was found and is not for this patient, or not near enough; or one sentence of it."""
 
     document: str
     section: tuple[str, ...]
     reason: str
+    words: str = ""
+    """The sentence, where only that is left out."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -8,6 +8,7 @@ from dataclasses import dataclass
 from functools import cache, lru_cache
 
 from citewell.assistants.consult.ages import age_limits
+from citewell.assistants.consult.having import Known, is_own, other_disease
 from citewell.assistants.consult.tables import rows
 from citewell.types.consult import Patient
 
@@ -85,17 +86,24 @@ def _table() -> tuple[tuple[Group, re.Pattern[str]], ...]:
     return tuple(found)
 
 
-def fit(section: Sequence[str], sentence: str, patient: Patient) -> Fit:
+def fit(section: Sequence[str], sentence: str, patient: Patient, known: Known | None = None) -> Fit:
     """Whether a sentence under these headings is for the patient: each heading that names people, and the words.
+
+    Where it is known what the patient has, words for people with another disease are not for them.
 
     >>> told = fit(("Malaria", "Treatment in adults"), "Give 4 tablets.", Patient(age_years=4))
     >>> told.applies, told.reasons
     (False, ('for adults; the patient is 4',))
     """
+    parts = (*section, sentence)
+    others = [why for part in parts if part and (why := other_disease(part, known))] if known is not None else []
+    if others:
+        return Fit(applies=False, reasons=tuple(dict.fromkeys(others)))
     headings = [_judged(part, patient, is_heading=True) for part in section if part]
     judged = [*headings, _judged(sentence, patient, is_heading=False)] if sentence else headings
     reasons = tuple(dict.fromkeys(reason for one in judged for reason in one.reasons))
     is_specific = any(one.is_specific for one in judged) and not any(map(_GENERAL.search, section))
+    is_specific = is_specific or (known is not None and bool(sentence) and is_own(sentence, known))
     return Fit(all(one.applies for one in judged), reasons, is_specific)
 
 

@@ -19,8 +19,9 @@ from citewell.assistants.consult.conflicts import Held, conflicts
 from citewell.assistants.consult.disagree import disagreements
 from citewell.assistants.consult.doses import doses
 from citewell.assistants.consult.gather import Gathered, gather
+from citewell.assistants.consult.having import Known, known_of
 from citewell.assistants.consult.patient import patient_of
-from citewell.assistants.consult.quote import context_of, quotes, shut_out
+from citewell.assistants.consult.quote import context_of, lists, quotes, shut_out
 from citewell.assistants.consult.summary import summary
 from citewell.assistants.consult.tables import rows
 from citewell.clinical import Lexicon
@@ -97,13 +98,14 @@ def _diagnosis(
         rules=RULES.text,
         frame=Frame(gap="\n"),
     )
-    answer = _answered(asked, found, held.patient, parts, notes)
+    known = known_of(differential.condition, held.findings, held.lexicon)
+    answer = _answered(asked, found, (held.patient, known), parts, notes)
     missing = NO_GUIDELINE.format(condition=differential.condition)
     shown = [claim for claim in answer.claims if claim.is_shown]
     statements = [_statement(at, claim, answer, held, parts) for at, claim in enumerate(shown, 1)]
     others = [
-        LeftOut(one.evidence.hit.document, one.evidence.hit.section, "; ".join(one.fit.reasons))
-        for one in shut_out(found.passages, context, held.patient)
+        LeftOut(one.evidence.hit.document, one.evidence.hit.section, "; ".join(one.fit.reasons), one.text)
+        for one in shut_out(found.passages, context, held.patient, known)
     ]
     left_out = tuple(dict.fromkeys((*found.left_out, *others)))
     plan = DiagnosisPlan(
@@ -120,12 +122,12 @@ def _diagnosis(
     return plan, answer
 
 
-def _answered(asked: Asked, found: Gathered, patient: Patient, parts: Parts, notes: list[str]) -> Answer:
+def _answered(asked: Asked, found: Gathered, who: tuple[Patient, Known], parts: Parts, notes: list[str]) -> Answer:
     """A model's prose as far as the gate lets it through; else quotes; else nothing."""
     judge = _judge(asked)
     if not found.passages:
         return abstain(asked, "no guideline applies", judge=judge)
-    verify = partial(_applicable, parts.verify, asked.context, patient)
+    verify = partial(_applicable, parts.verify, asked.context, who)
     if parts.writer is not None:
         try:
             pieces = parts.writer.write(asked.question, asked.context, rules=asked.rules)
@@ -136,7 +138,7 @@ def _answered(asked: Asked, found: Gathered, patient: Patient, parts: Parts, not
         except ModelError as error:
             notes.append(MODEL_FAILED.format(reason=str(error).rstrip(".")))
         asked = replace(asked, model="extractive")
-    chosen = quotes(found.passages, asked.context, patient, found.condition)
+    chosen = quotes(found.passages, asked.context, who[0], found.condition, who[1])
     pieces = (f"{one.text} [{one.evidence.alias}]" for one in chosen)
     return _finished(pieces, asked, verify, judge, cut=lambda several: several)
 
@@ -149,10 +151,16 @@ def _finished(
     return last.answer
 
 
-def _applicable(verify: Verify, context: Context, patient: Patient, sentence: str, spans: Sequence[Span]) -> Check:
-    """The check of a sentence; words that are for other people carry nothing for this patient."""
+def _applicable(
+    verify: Verify, context: Context, who: tuple[Patient, Known], sentence: str, spans: Sequence[Span]
+) -> Check:
+    """The check of a sentence; words that are for other people carry nothing for this patient.
+
+    What begins a list is read with its items: alone, neither says for whom it is.
+    """
     sections = {one.hit.source_id: one.hit.section for one in context.evidence}
-    judged = [(span, fit(sections[span.source_id], span.text, patient)) for span in spans]
+    spans = (*lists(spans, context), *spans)
+    judged = [(span, fit(sections[span.source_id], span.text, *who)) for span in spans]
     mine = [span for span, told in judged if told.applies]
     check = verify(sentence, mine) if mine else verify(sentence, spans)
     if mine:

@@ -6,17 +6,20 @@ import re
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from functools import cache
+from itertools import groupby
 
 from citewell.answer.rank import CONTROLS, Controls, without_copies
 from citewell.answer.retrieve import Search, retrieve_all
 from citewell.answer.verify_names import medicines
 from citewell.assistants.consult.applies import Fit, fit
+from citewell.assistants.consult.having import Known, diseases_in, known_of
 from citewell.assistants.consult.stages import other_stage
 from citewell.assistants.consult.tables import rows
 from citewell.assistants.consult.telling import is_telling
 from citewell.types import Hit, Scope
 from citewell.types.consult import Category, Finding, Patient, Polarity
 from citewell.types.consult_plan import LeftOut
+from citewell.words import terms
 
 FETCHED = 40
 """Passages that each query brings, so that the order is made among many; 30 to 50 find alike."""
@@ -37,6 +40,8 @@ RECOMMENDING = 1.3
 """What a passage counts under a heading that calls it a recommendation."""
 SPECIFIC = 1.2
 """What a passage counts that is for a group this patient belongs to: the pregnancy section before the general one."""
+MOSTLY = 0.5
+"""The share of the passages found in a document that name the condition, where its title names another one."""
 MAX_FINDINGS = 8
 WIDE = Controls(
     duplicate_jaccard=1.0,
@@ -86,7 +91,8 @@ def gather(
     ]
     alone = found[-1] if told else []
     gathered = [
-        _fused(condition, (found[2 * at], found[2 * at + 1], alone), patient) for at, condition in enumerate(conditions)
+        _fused((found[2 * at], found[2 * at + 1], alone), patient, known_of(condition, findings, search.lexicon))
+        for at, condition in enumerate(conditions)
     ]
     return gathered, tuple(hit for hit in alone if fit(_headings(hit), "", patient).applies)
 
@@ -170,9 +176,12 @@ def _tells(hit: Hit) -> bool:
     return any(is_telling(hit.text[max(start - hit.start, 0) : end - hit.start]) for start, end, _ in spans)
 
 
-def _fused(condition: str, found: tuple[list[Hit], list[Hit], list[Hit]], patient: Patient) -> Gathered:
+def _fused(found: tuple[list[Hit], list[Hit], list[Hit]], patient: Patient, known: Known) -> Gathered:
     """One order of three, within the documents that are about the condition."""
+    condition = known.names[0]
     about = {hit.document_id: hit.relevance for hit in reversed(found[0]) if hit.relevance >= MIN_RELEVANCE}
+    strange = _on_others([hit for ordered in found for hit in ordered], known)
+    about = {document: relevance for document, relevance in about.items() if document not in strange}
     ranks: dict[tuple[str, int], float] = {}
     hits: dict[tuple[str, int], Hit] = {}
     for weight, ordered in zip((NAMED, BROAD, TOLD), found, strict=True):
@@ -182,7 +191,7 @@ def _fused(condition: str, found: tuple[list[Hit], list[Hit], list[Hit]], patien
             hits.setdefault(key, hit)
     passages, left_out = [], []
     for key, hit in hits.items():
-        told = fit(_headings(hit), "", patient)
+        told = fit(_headings(hit), "", patient, known)
         why_not = "; ".join(told.reasons) if not told.applies else other_stage(condition, hit.section)
         if why_not is not None:
             left_out.append((ranks[key], LeftOut(hit.document, hit.section, why_not)))
@@ -191,7 +200,24 @@ def _fused(condition: str, found: tuple[list[Hit], list[Hit], list[Hit]], patien
         passages.append(Passage(hit, told, score, about[hit.document_id]))
     passages.sort(key=lambda one: (-one.score, one.hit.document_id, one.hit.chunk_index))
     left_out.sort(key=lambda pair: -pair[0])
-    return Gathered(condition, _first(passages), tuple(one for _, one in left_out[:SHOWN]))
+    left = (*strange.values(), *(one for _, one in left_out))
+    return Gathered(condition, _first(passages), left[:SHOWN])
+
+
+def _on_others(found: Sequence[Hit], known: Known) -> dict[str, LeftOut]:
+    """Documents whose title names another disease than the patient has, and that speak of this one only in passing."""
+    asked = frozenset(terms(known.names[0]))
+    strange = {}
+    for document, hits in groupby(sorted(found, key=lambda hit: hit.document_id), key=lambda hit: hit.document_id):
+        theirs = list({hit.chunk_index: hit for hit in hits}.values())
+        named = diseases_in(theirs[0].document, known.lexicon)
+        if not named or any(known.has(one) for one in named):
+            continue
+        of_it = sum(asked <= frozenset(terms(hit.text)) for hit in theirs)
+        if of_it < MOSTLY * len(theirs):
+            why = f"a guideline on {named[0].name.lower()}; the patient is not known to have it"
+            strange[document] = LeftOut(theirs[0].document, (), why)
+    return strange
 
 
 def _worth(section: Sequence[str]) -> float:

@@ -23,7 +23,7 @@ def patient_of(consult: Consult) -> Patient:
         sex=None if sex is None else sex.unit,
         is_pregnant=_held(pregnant) if pregnant is not None else (False if sex and sex.unit == "male" else None),
         pregnancy_weeks=weeks,
-        is_breastfeeding=_held(feeding),
+        is_breastfeeding=False if sex and sex.unit == "male" else _held(feeding),
         weight_kg=None if weight is None else weight.value,
         setting=consult.setting,
         country=consult.country,

@@ -4,17 +4,25 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
+from itertools import takewhile
 
 from citewell.assistants.consult.applies import Fit, fit
 from citewell.assistants.consult.doses import has_dose
 from citewell.assistants.consult.gather import Passage
+from citewell.assistants.consult.having import Known
 from citewell.assistants.consult.telling import is_telling, is_warning
-from citewell.types import Context, Evidence
+from citewell.types import Context, Evidence, Span
 from citewell.types.consult import Patient
 from citewell.words import terms
 
 MAX_QUOTED = 10
+
+
+_ITEM = re.compile(r"\s*(?:[•◦▪●○‣·*–—-]|\(?[a-z0-9]{1,2}\))\s+")
+_NUMBERED = re.compile(r"\s*\d+(?:\.\d+)*\.?\s+")
+_ENDED = re.compile(r"[.!:;\])”\"]\s*$")
+CUT_OFF = "the list that it begins is not in this passage"
 
 
 @dataclass(frozen=True, slots=True)
@@ -32,29 +40,33 @@ def context_of(passages: Sequence[Passage]) -> Context:
     return Context(evidence)
 
 
-def quotes(passages: Sequence[Passage], context: Context, patient: Patient, condition: str) -> list[Quote]:
+def quotes(
+    passages: Sequence[Passage], context: Context, patient: Patient, condition: str, known: Known
+) -> list[Quote]:
     """The sentences that tell what to do and apply, best passage first, each once."""
     asked = frozenset(terms(condition))
     found: dict[str, Quote] = {}
     for passage, evidence in zip(passages, context.evidence, strict=True):
         for text in _sentences(evidence):
             key = " ".join(text.casefold().split())
-            if key in found or not is_telling(text):
+            if key in found or not _may_stand(text, passage.hit.section) or text.endswith(":"):
                 continue
-            found[key] = Quote(evidence, text, fit(passage.hit.section, text, patient))
+            found[key] = Quote(evidence, text, fit(passage.hit.section, text, patient, known))
     fitting = [one for one in found.values() if one.fit.applies]
     fitting.sort(key=lambda one: -_weight(one, asked))
     kept = fitting[:MAX_QUOTED]
-    return sorted(kept, key=lambda one: (one.evidence.number, one.evidence.text.find(one.text)))
+    return sorted(kept, key=lambda one: (one.evidence.number, _at(one)))
 
 
-def shut_out(passages: Sequence[Passage], context: Context, patient: Patient) -> list[Quote]:
-    """The sentences that tell what to do and are not for this patient, with the reason."""
+def shut_out(passages: Sequence[Passage], context: Context, patient: Patient, known: Known) -> list[Quote]:
+    """The sentences that tell what to do and are not for this patient or not whole, with the reason."""
     found = []
     for passage, evidence in zip(passages, context.evidence, strict=True):
         for text in _sentences(evidence):
-            told = fit(passage.hit.section, text, patient)
-            if is_telling(text) and not told.applies:
+            told = fit(passage.hit.section, text, patient, known)
+            if told.applies and text.endswith(":"):
+                told = Fit(applies=False, reasons=(CUT_OFF,))
+            if _may_stand(text, passage.hit.section) and not told.applies:
                 found.append(Quote(evidence, text, told))
     return found
 
@@ -71,14 +83,45 @@ def _weight(one: Quote, asked: frozenset[str]) -> float:
     )
 
 
+def _at(one: Quote) -> int:
+    return " ".join(one.evidence.text.split()).find(one.text)
+
+
 def _is_plain(text: str) -> bool:
     return re.match(r"\W*(?:give|offer|do not|treat|refer|avoid|start|use)\b", text, re.IGNORECASE) is not None
 
 
+def lists(spans: Sequence[Span], context: Context) -> Iterator[Span]:
+    """Each beginning of a list among the words of passages, with its items, as one span."""
+    hits = {one.hit.source_id: one.hit for one in context.evidence}
+    ordered = sorted(spans, key=lambda span: (span.source_id, span.start))
+    for at, span in enumerate(ordered):
+        items = takewhile(lambda one: _ITEM.match(one.text) is not None, ordered[at + 1 :])
+        last = [one for one in items if one.source_id == span.source_id][-1:]
+        if last and span.text.rstrip().endswith(":"):
+            hit = hits[span.source_id]
+            yield replace(span, end=last[0].end, text=hit.text[span.start - hit.start : last[0].end - hit.start])
+
+
+def _may_stand(text: str, section: Sequence[str]) -> bool:
+    """Whether words tell what to do by themselves: an item without its beginning, or a heading, does not."""
+    bare = _NUMBERED.sub("", text).strip().casefold()
+    titles = {_NUMBERED.sub("", title).strip().casefold() for title in section}
+    is_heading = bare in titles or (_NUMBERED.match(text) is not None and not _ENDED.search(text))
+    return not is_heading and _ITEM.match(text) is None and is_telling(text)
+
+
 def _sentences(evidence: Evidence) -> Iterator[str]:
+    """The sentences of a passage; what ends with a colon goes on with the items of its list, as one."""
     hit = evidence.hit
-    spans = hit.why.near or ((hit.start, hit.end, 0.0),)
-    for start, end, _ in spans:
-        low, high = max(start, evidence.start), min(end, evidence.end)
-        if low == start and high == end:
-            yield hit.text[low - hit.start : high - hit.start].strip()
+    spans = sorted((start, end) for start, end, _ in hit.why.near) or [(hit.start, hit.end)]
+    whole = [span for span in spans if evidence.start <= span[0] and span[1] <= evidence.end]
+    at = 0
+    while at < len(whole):
+        start, end = whole[at]
+        at += 1
+        if hit.text[start - hit.start : end - hit.start].rstrip().endswith(":"):
+            while at < len(whole) and _ITEM.match(hit.text, whole[at][0] - hit.start):
+                end = whole[at][1]
+                at += 1
+        yield " ".join(hit.text[start - hit.start : end - hit.start].split())

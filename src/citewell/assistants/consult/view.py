@@ -111,7 +111,8 @@ def _plan_lines(consult: Consult, plan: Mapping[str, Any]) -> Iterator[str]:
         for one in diagnosis["disagreements"]:
             yield from _disagreement_lines(diagnosis, number, one)
         for one in diagnosis["left_out"]:
-            yield f"   left out: {' › '.join((one['document'], *one['section'][-1:]))}: {one['reason']}"
+            words = f": “{one['words']}”" if one.get("words") else ""
+            yield f"   left out: {' › '.join((one['document'], *one['section'][-1:]))}{words}: {one['reason']}"
     if plan["leads"]:
         yield "\nALSO POINTED AT BY THE FINDINGS ALONE"
         yield from (f"   {' › '.join((one['document'], *one['section']))}" for one in plan["leads"])

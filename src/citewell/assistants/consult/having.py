@@ -1,0 +1,147 @@
+"""Tells where words are for people with a disease that this patient is not known to have, or without one they have."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Sequence
+from dataclasses import dataclass
+from functools import lru_cache
+
+from citewell.assistants.consult.mentions import Mention, find_mentions
+from citewell.clinical import Lexicon
+from citewell.types.consult import COMPLAINTS, Category, Finding, Polarity
+from citewell.words import terms
+
+_PEOPLE = (
+    r"(?:people|patients?|persons?|individuals|wom[ae]n|m[ae]n|adults?|child(?:ren)?|infants?|babies|adolescents|girls"
+    r"|boys|those|anyone|everyone|someone|pregnan(?:t|cy|cies)|mothers|who)"
+)
+_GAP = (
+    r"(?:(?!\b(?:should|must|is|are|for|to|by|in|when|can|may|at|on|from|that|but|give|offer|(?<!history )(?<!diagnosis )of)\b)"
+    r"[^.;:]){0,40}"
+)
+_WITH = re.compile(
+    rf"(?:\b{_PEOPLE}\b[^.;]{{0,60}}?\b(?P<how>with(?:out)?(?:\s+or\s+without)?|have|has|having|living\s+with"
+    rf"|affected\s+by)|\b(?P<how_not>(?:do|does|who)\s+not\s+have))\b{_GAP}$",
+    re.IGNORECASE,
+)
+_NOT = re.compile(r"without|not\s+have", re.IGNORECASE)
+_EITHER = re.compile(r"with\s+or\s+without", re.IGNORECASE)
+_ELSE = re.compile(r"\bor\b(?!\s+(?:over|older|above|more|under|younger|below|less))", re.IGNORECASE)
+_OR = re.compile(r"\bor\b|,|/", re.IGNORECASE)
+_COMMON = frozenset(
+    "disease disorder syndrome acute chronic type mellitus severe stage infection condition illness cell "
+    "primary secondary failure".split()
+)
+"""Words that two diseases may share without being one."""
+
+
+@dataclass(frozen=True, slots=True)
+class Known:
+    """What a patient is treated for, and what they are known to have or have had."""
+
+    names: tuple[str, ...]
+    lexicon: Lexicon
+
+    def has(self, one: Mention) -> bool:
+        """Whether a named disease is among them: the same concept, or a word that tells diseases apart."""
+        return any(_is_same(one, name, self.lexicon) for name in self.names)
+
+
+@dataclass(frozen=True, slots=True)
+class _Having:
+    """Diseases behind one “with” or “without”."""
+
+    is_without: bool
+    diseases: tuple[Mention, ...]
+    is_any: bool
+    end: int
+
+
+def known_of(condition: str, findings: Sequence[Finding], lexicon: Lexicon) -> Known:
+    """The diagnosis that is thought of, and every complaint or illness that is present or past."""
+    held = (Polarity.PRESENT, Polarity.PAST)
+    names = [one.name for one in findings if one.category in COMPLAINTS and one.polarity in held]
+    return Known((condition, *dict.fromkeys(names)), lexicon)
+
+
+@lru_cache(maxsize=20_000)
+def other_disease(text: str, known: Known) -> str | None:
+    """Why words that name people with a disease are not for this patient; None where they may be.
+
+    >>> known = known_of("Malaria", (), Lexicon.load())
+    >>> other_disease("Treatment of malaria in pregnant women with sickle-cell disease", known)
+    'for people with sickle cell disease; the patient is not known to have it'
+    >>> other_disease("Treat people with severe malaria or diabetes at once.", known) is None
+    True
+    """
+    lead, colon, _ = text.partition(":")
+    every = _havings(text, known.lexicon)
+    before = [one for one in every if colon and one.end <= len(lead)]
+    items = [one for one in every if one not in before]
+    return _against(text, before, known) or _against(text, items, known)
+
+
+def _against(text: str, every: Sequence[_Having], known: Known) -> str | None:
+    """The first reason against; where “or” stands between, one that holds is enough."""
+    reasons = [_reason(one, known) for one in every]
+    against = [reason for reason in reasons if reason]
+    if not against:
+        return None
+    is_any = _ELSE.search(text[every[0].end : every[-1].diseases[0].start])
+    return None if is_any and len(against) < len(reasons) else against[0]
+
+
+def is_own(text: str, known: Known) -> bool:
+    """Whether words are for people with an illness that this patient has beside the diagnosis."""
+    own = Known(known.names[1:], known.lexicon)
+    every = _havings(text, known.lexicon)
+    return any(own.has(disease) for one in every if not one.is_without for disease in one.diseases)
+
+
+def diseases_in(text: str, lexicon: Lexicon) -> list[Mention]:
+    """The diseases that words name."""
+    return [one for one in find_mentions(text, lexicon) if one.category is Category.MEDICAL_HISTORY]
+
+
+def _havings(text: str, lexicon: Lexicon) -> list[_Having]:
+    found: dict[int, tuple[str, list[Mention]]] = {}
+    if not re.search(r"\b(?:with|without|have|has|having|affected)\b", text, re.IGNORECASE):
+        return []
+    for one in diseases_in(text, lexicon):
+        match = _WITH.search(text[: one.start])
+        if match is None:
+            continue
+        how = match["how_not"] or match["how"]
+        at = match.end("how_not" if match["how_not"] else "how")
+        is_not = re.search(r"\bnot\s+$", text[: at - len(how)], re.IGNORECASE)
+        if not _EITHER.search(how):
+            found.setdefault(at, (f"not {how}" if is_not else how, []))[1].append(one)
+    return [
+        _Having(
+            _NOT.search(how) is not None,
+            tuple(diseases),
+            _OR.search(text[diseases[0].start : diseases[-1].end]) is not None,
+            diseases[-1].end,
+        )
+        for how, diseases in found.values()
+    ]
+
+
+def _reason(one: _Having, known: Known) -> str | None:
+    if one.is_without:
+        had = next((disease for disease in one.diseases if known.has(disease)), None)
+        return None if had is None else f"for people without {had.name.lower()}; the patient has it"
+    lacking = [disease for disease in one.diseases if not known.has(disease)]
+    if not lacking or (one.is_any and len(lacking) < len(one.diseases)):
+        return None
+    return f"for people with {lacking[0].name.lower()}; the patient is not known to have it"
+
+
+@lru_cache(maxsize=20_000)
+def _is_same(one: Mention, name: str, lexicon: Lexicon) -> bool:
+    told = find_mentions(name, lexicon)
+    if one.concept is not None and any(other.concept == one.concept for other in told):
+        return True
+    words = {word for other in (name, *(mention.name for mention in told)) for word in terms(other)}
+    return bool((set(terms(one.name)) & words) - _COMMON)
