@@ -13,10 +13,10 @@ from typing import TYPE_CHECKING, Any
 
 from citewell.adapters.records.facts import SqlFacts
 from citewell.adapters.records.own import SqlOwn
-from citewell.adapters.records.papers import SqlPapers
 from citewell.adapters.store.engine import writing
 from citewell.bootstrap.home import read_source
 from citewell.bootstrap.record_models import asked
+from citewell.bootstrap.record_papers import RecordPapers
 from citewell.errors import DamagedFile, InputError, NotFound
 from citewell.ingest.library import Added, check_embedder, unwatched
 from citewell.ingest.parse import checked, safe_name
@@ -24,7 +24,7 @@ from citewell.ingest.read import Step
 from citewell.ingest.sniff import CDA, FHIR, sniff
 from citewell.ports.records import Change, Choices, Paper, PaperKind
 from citewell.types import OWNER_ID, Entry, Filing, Scope, Source, State
-from citewell.types.facts import Allergy, Fact, Medication, Person, Symptom, Via, fact_id
+from citewell.types.facts import Allergy, Fact, LabResult, Medication, Person, Symptom, Via, fact_id
 from citewell.types.facts_json import read_fact
 
 if TYPE_CHECKING:
@@ -78,34 +78,18 @@ class Record:
         """Set it otherwise."""
         self._own.choose(choices, self.scope)
 
-    @cached_property
-    def _papers(self) -> SqlPapers:
-        return SqlPapers(self._app.library.engine, self._app.library.path)
+    @property
+    def paper(self) -> RecordPapers:
+        """The papers: of what kind each is, what stands in them, and how one is removed."""
+        return RecordPapers(self._app, self.scope, self.facts, self._told)
 
     def papers(self) -> list[tuple[Entry, Paper]]:
         """The documents in the record, newest first, each with what kind of paper it is; new ones are looked at now."""
-        from citewell.assistants.records.papers import describe
-
-        known = dict(self._papers.all(self.scope))
-        entries = [one for one in self._app.entries(self.scope) if one.is_current and one.state is State.COMPLETED]
-        for entry in entries:
-            if entry.id not in known:
-                known[entry.id] = (
-                    Paper(PaperKind.OTHER)  # a whole export is no one kind of paper
-                    if entry.media_type == FHIR
-                    else describe(entry.title, self._app.show(entry.id, self.scope)[1].text, entry.notes)
-                )
-                self._papers.put(entry.id, known[entry.id], self.scope)
-        return [(entry, known[entry.id]) for entry in entries]
+        return self.paper.all()
 
     def sort(self, document_id: str, kind: PaperKind) -> Paper:
         """Say what kind of paper a document is."""
-        found = next((paper for entry, paper in self.papers() if entry.id == document_id), None)
-        if found is None:
-            raise NotFound("There is no such paper in this record. `citewell records papers` shows the ids.")
-        said = replace(found, kind=kind, is_verified=True)
-        self._papers.put(document_id, said, self.scope)
-        return said
+        return self.paper.sort(document_id, kind)
 
     @property
     def feedback(self) -> Mapping[str, bool]:
@@ -202,7 +186,15 @@ class Record:
 
         now = datetime.now(UTC)
         away = frozenset() if with_dismissed else self.facts.dismissed(self.scope)
-        return [alert for alert in find_alerts(self.facts.remembered(self.scope), now=now) if alert.id not in away]
+        known, papers = self.facts.remembered(self.scope), self.paper.read()
+        return [alert for alert in find_alerts(known, now=now, papers=papers) if alert.id not in away]
+
+    def critical(self) -> list[LabResult]:
+        """Results that were flagged critical, then newest ones that nobody marked and that are beyond usual limits."""
+        from citewell.assistants.records.limits import beyond_limits
+
+        flagged = self.facts.critical_results(self.scope)
+        return [*flagged, *(one for one in beyond_limits(self.facts.remembered(self.scope)) if one not in flagged)]
 
     def dismiss(self, alert_id: str, *, why: str) -> Alert:
         """Put an alert away for good, by its id or the beginning of it."""

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from citewell.cli import records_add, records_ask, records_review, records_talks
+from citewell.cli import records_add, records_ask, records_remove, records_review, records_talks
 from citewell.cli.frame import Home, Json, print_json, printable, progress
 from citewell.cli.unlock import PassphraseStdin, Vault, opened_profile
 from citewell.errors import InputError, LibraryError
@@ -82,7 +82,9 @@ def facts(
 def labs(
     context: typer.Context,
     test: Annotated[str | None, typer.Argument(help="A test by name or code: all of its results.")] = None,
-    critical: Annotated[bool, typer.Option("--critical", help="Only results that were flagged critical.")] = False,
+    critical: Annotated[
+        bool, typer.Option("--critical", help="Only results flagged critical, or beyond usual limits.")
+    ] = False,
     vault: Vault = None,
     passphrase_stdin: PassphraseStdin = False,
     home: Home = None,
@@ -92,7 +94,7 @@ def labs(
     with opened_profile(context, home, vault, from_stdin=passphrase_stdin) as profile:
         known, scope = profile.record.facts, profile.record.scope
         if critical:
-            found = known.critical_results(scope)
+            found = profile.record.critical()
         else:
             found = known.latest_results(scope) if test is None else known.trend(test, scope)
     show(found, json=json)
@@ -128,6 +130,7 @@ app.command()(records_talks.feedback)
 app.command()(records_talks.settings)
 app.command()(records_review.review)
 app.command()(records_review.papers)
+app.command()(records_remove.remove)
 app.command()(records_review.propose)
 app.command()(records_review.confirm)
 app.command()(records_review.correct)
@@ -137,7 +140,10 @@ app.command()(records_review.dismiss)
 app.add_typer(records_add.app, name="add")
 
 
-def show(found: Sequence[Fact], *, json: bool, with_kind: bool = False) -> None:
+NONE_OF_KIND = "Nothing of this kind is in the record."
+
+
+def show(found: Sequence[Fact], *, json: bool, with_kind: bool = False, none: str = NONE_OF_KIND) -> None:
     """Facts as a person or a program reads them."""
     from citewell.types.facts_json import fact_json
     from citewell.types.facts_line import line_of
@@ -146,7 +152,7 @@ def show(found: Sequence[Fact], *, json: bool, with_kind: bool = False) -> None:
         print_json({"facts": [fact_json(fact) for fact in found]})
         return
     if not found:
-        typer.echo("Nothing of this kind is in the record.")
+        typer.echo(none)
     for fact in found:
         kind = f"{fact.kind:<12}  " if with_kind else ""
         mark = "" if fact.is_verified else "  (not confirmed yet)"

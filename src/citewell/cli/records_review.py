@@ -31,7 +31,7 @@ def review(
 
     with opened_profile(context, home, vault, from_stdin=passphrase_stdin) as profile:
         found = profile.record.facts.unverified(profile.record.scope)
-    show(found, json=json, with_kind=True)
+    show(found, json=json, with_kind=True, none="Nothing waits to be confirmed.")
 
 
 def papers(

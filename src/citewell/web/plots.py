@@ -8,7 +8,7 @@ from datetime import UTC, datetime
 
 from markupsafe import Markup, escape
 
-from citewell.assistants.records.known import is_abnormal, when
+from citewell.assistants.records.known import is_abnormal, test_keys, when
 from citewell.types.facts import Flag, LabResult
 from citewell.types.facts_line import FLAGS, shown
 from citewell.web.records import Row
@@ -60,7 +60,7 @@ def courses(results: Iterable[LabResult]) -> list[Course]:
     by_test: dict[tuple[str, str], list[LabResult]] = {}
     for one in results:
         for single in _singles(one):
-            by_test.setdefault((single.test_name.casefold(), single.unit or ""), []).append(single)
+            by_test.setdefault((test_keys(single)[-1], single.unit or ""), []).append(single)
     found = [_course(sorted(some, key=lambda one: when(one) or LONG_AGO)) for some in by_test.values()]
     return sorted(found, key=lambda one: (not one.is_out, one.name.casefold()))
 
@@ -71,6 +71,7 @@ def _singles(result: LabResult) -> list[LabResult]:
         replace(
             result,
             test_name=f"{result.test_name}: {part.test_name}",
+            code=None,
             value=part.value,
             value_text=part.value_text,
             unit=part.unit,

@@ -10,8 +10,13 @@ from typing import Any
 
 from citewell.assistants.records.confidence import band
 from citewell.assistants.records.emergency import notices
-from citewell.assistants.records.known import Known, is_abnormal, when
+from citewell.assistants.records.known import Known, is_abnormal, is_unjudged, when
+from citewell.assistants.records.limits import beyond_limits
+from citewell.assistants.records.mentions import Quote
+from citewell.assistants.records.tell_course import planned
+from citewell.types import Entry
 from citewell.types.facts import (
+    NO_KNOWN,
     Allergy,
     Appointment,
     Diagnosis,
@@ -26,7 +31,6 @@ from citewell.types.facts import (
     Referral,
     Symptom,
     Vaccination,
-    VisitStatus,
 )
 from citewell.types.facts_line import line_of, shown
 from citewell.web.answers import Chip, turn
@@ -67,6 +71,14 @@ class Row:
         query = Place(None, origin.start, origin.end).query if origin.document_id else ""
         return cls(fact.id, KIND_WORDS[fact.kind], line_of(fact), fact.is_verified, origin.document_id, query)
 
+    @classmethod
+    def said(cls, quote: Quote) -> Row:
+        """Words of a paper that are no fact."""
+        at = quote.place
+        text = f"From “{quote.title}”: {quote.text}"
+        query = Place(None, at.start, at.end).query
+        return cls("", "Paper", text, is_verified=True, document_id=at.document_id, query=query)
+
 
 @dataclass(frozen=True, slots=True)
 class Group:
@@ -78,7 +90,29 @@ class Group:
     none: str
 
 
-def fact_groups(facts: Iterable[Fact]) -> list[Group]:
+@dataclass(frozen=True, slots=True)
+class Beside:
+    """What stands in papers that no fact was read from: their names, and what they say of allergies."""
+
+    unread: Sequence[Entry] = ()
+    allergies: Sequence[Quote] = ()
+
+    @property
+    def allergy_rows(self) -> tuple[Row, ...]:
+        """Their words on allergies, each with the way to them."""
+        return tuple(Row.said(one) for one in self.allergies)
+
+    @property
+    def papers(self) -> Group:
+        """The papers themselves, to be looked at."""
+        rows = tuple(Row("", "Paper", one.title, is_verified=True, document_id=one.id, query="") for one in self.unread)
+        return Group("unread", "Papers that were not read into facts", rows, "")
+
+
+NOTHING_BESIDE = Beside()
+
+
+def fact_groups(facts: Iterable[Fact], beside: Beside = NOTHING_BESIDE) -> list[Group]:
     """The facts page, allergies first; results have a page of their own."""
     known = Known(tuple(facts))
     taken = known.taken
@@ -86,7 +120,8 @@ def fact_groups(facts: Iterable[Fact]) -> list[Group]:
     over = [one for one in diagnoses if one.status is DiagnosisStatus.RESOLVED]
     nothing = "Nothing of this kind is in the record."
     return [
-        _group("allergies", "Allergies", known.of(Allergy), NO_ALLERGIES),
+        _allergies(known.of(Allergy), beside),
+        *([beside.papers] if beside.unread else []),
         _group("medicines", "Medicines now", taken, nothing),
         _group("past-medicines", "Medicines in the past", [one for one in medicines if one not in taken], nothing),
         _group("conditions", "Conditions", [one for one in diagnoses if one not in over], nothing),
@@ -117,12 +152,18 @@ def _day(fact: Fact, moment: datetime) -> str:
     return next(shown(one) for one in told if isinstance(one, Moment) and one.at == moment)
 
 
-def summary_groups(facts: Iterable[Fact]) -> list[Group]:
+def _allergies(found: Sequence[Allergy], beside: Beside) -> Group:
+    rows = (*(Row.of(fact) for fact in found), *beside.allergy_rows)
+    return Group("allergies", "Allergies", rows, NO_ALLERGIES)
+
+
+def summary_groups(facts: Iterable[Fact], beside: Beside = NOTHING_BESIDE) -> list[Group]:
     """What a doctor wants to know first, and what is open: all of it, for a page that is printed."""
     known = Known(tuple(facts))
-    results = [one for one in known.latest(known.of(LabResult)) if is_abnormal(one)]
+    newest = known.latest(known.of(LabResult))
+    results = list(dict.fromkeys([*(one for one in newest if is_abnormal(one)), *beyond_limits(known.facts)]))
     found = [
-        _group("allergies", "Allergies", [one for one in known.of(Allergy) if one.is_active], NO_ALLERGIES),
+        _allergies([one for one in known.of(Allergy) if one.is_active or one.code in NO_KNOWN], beside),
         _group("medicines", "Medicines now", known.taken, "None is on record."),
         _group(
             "conditions",
@@ -130,22 +171,24 @@ def summary_groups(facts: Iterable[Fact]) -> list[Group]:
             [one for one in known.of(Diagnosis) if one.status is not DiagnosisStatus.RESOLVED],
             "None is on record.",
         ),
-        _group("results", "Newest results out of range", results, "None is on record."),
+        _group("results", "Newest results out of range, or beyond usual limits", results, _no_result(newest)),
         _group("symptoms", "Symptoms now", [one for one in known.of(Symptom) if one.still_active], ""),
         _group("planned", "Planned", planned(known), ""),
         _group("unconfirmed", "To be confirmed", [one for one in known.facts if not one.is_verified], ""),
+        beside.papers,
     ]
     return [group for group in found if group.rows or group.none]
 
 
-def planned(known: Known) -> list[Fact]:
-    """Visits, procedures and referrals that are still to come."""
-    every: list[Appointment | Procedure | Referral] = [
-        *known.of(Appointment),
-        *known.of(Procedure),
-        *known.of(Referral),
-    ]
-    return [one for one in every if one.status is VisitStatus.PLANNED]
+def _no_result(newest: Sequence[LabResult]) -> str:
+    """That none is out of range says nothing of those without one."""
+    without = sum(map(is_unjudged, newest))
+    if not newest:
+        return "No result is on record."
+    if not without:
+        return "None is on record."
+    these = f"{without} of {len(newest)} tests have" if without > 1 else "One test has"
+    return f"None is marked so. {these} no range from a laboratory: that does not mean that they are in range."
 
 
 # ------------------------------------------------------------------------------------------------------------ answers

@@ -164,9 +164,10 @@ class SqlFacts:
         return _of(Medication, self._found(scope, *_kind(Medication), _named(wanted))) if wanted else []
 
     def latest_results(self, scope: Scope) -> list[LabResult]:
-        """The newest result of every test, however old it is."""
+        """The newest result of every test, however old it is; one code is one test."""
         same_test = func.row_number().over(
-            partition_by=facts.c.name, order_by=(facts.c.at.desc().nulls_last(), facts.c.id)
+            partition_by=func.coalesce(facts.c.code, facts.c.name),
+            order_by=(facts.c.at.desc().nulls_last(), facts.c.id),
         )
         ranked = select(facts.c.id, same_test.label("place")).where(_kept(scope), *_kind(LabResult)).subquery()
         return _of(LabResult, self._found(scope, facts.c.id.in_(select(ranked.c.id).where(ranked.c.place == 1))))
@@ -214,6 +215,11 @@ class SqlFacts:
     def unverified(self, scope: Scope) -> list[Fact]:
         """What waits for a person to confirm, correct or reject it."""
         return self._found(scope, facts.c.state == UNVERIFIED)
+
+    def read_from(self, document_ids: Sequence[str], scope: Scope) -> tuple[list[Fact], list[Fact]]:
+        """The facts that were read from these documents: those that a person confirmed, and the others."""
+        here, sure = facts.c.document_id.in_(document_ids), facts.c.state == CONFIRMED
+        return self._found(scope, here, sure), self._found(scope, here, ~sure)
 
     def _found(self, scope: Scope, *wanted: ColumnElement[bool]) -> list[Fact]:
         query = select(facts.c.body).where(_kept(scope), *wanted)

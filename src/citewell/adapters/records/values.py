@@ -14,6 +14,8 @@ _KIND = re.compile(
     r"\s*\((?:finding|disorder|situation|procedure|person|morphologic abnormality|substance|regime/therapy|event|"
     r"observable entity|qualifier value)\)$"
 )
+UNSEEN = re.compile(r"[\u00ad\u200b-\u200f\u2060\ufeff]")
+"""Characters without a width, which some systems put into long names; they make two tests of one."""
 _UNITS = {"s": "second", "min": "minute", "h": "hour", "d": "day", "wk": "week", "mo": "month", "a": "year"}
 _TIMES = {1: "once", 2: "twice"}
 
@@ -32,8 +34,12 @@ def name_of(concept: Any) -> str | None:
 
 
 def plain_name(written: str) -> str:
-    """A name on one line, without the kind that SNOMED CT puts behind it."""
-    return _KIND.sub("", " ".join(written.split()))
+    """A name on one line, without the kind that SNOMED CT puts behind it, and without what nobody sees.
+
+    >>> plain_name("Leukocytes [#/\u200bvolume]  in Blood (procedure)")
+    'Leukocytes [#/volume] in Blood'
+    """
+    return _KIND.sub("", " ".join(UNSEEN.sub("", written).split()))
 
 
 def must_name(concept: Any) -> str:

@@ -152,6 +152,16 @@ class PapersShape(BaseModel):
     papers: list[PaperShape]
 
 
+class RemovedShape(BaseModel):
+    """Whether a paper was there and is gone; what the person confirmed stays, as their own word."""
+
+    removed: bool
+    document_id: str
+    facts_removed: int
+    facts_kept: list[str]
+    """The ids of the facts that stayed."""
+
+
 class FeedbackShape(BaseModel):
     """Whether an answer helped, as it is kept."""
 

@@ -16,7 +16,7 @@ from citewell.errors import InputError
 from citewell.types.facts import LabResult, Moment, Person
 from citewell.web.corrections import correctable, corrected
 from citewell.web.plots import courses
-from citewell.web.records import Row, fact_groups, summary_groups, timeline
+from citewell.web.records import Beside, Row, fact_groups, summary_groups, timeline
 
 router = APIRouter(prefix="/records/{vault}")
 
@@ -60,8 +60,13 @@ def add(
 
 
 def _facts(room: Room, visitor: Visitor, *, problem: Problem | None = None) -> Response:
-    found = room.record.facts.all(room.scope)
-    return room_page("records_facts.html", room, visitor, tab="facts", groups=fact_groups(found), problem=problem)
+    groups = fact_groups(room.record.facts.all(room.scope), _beside(room))
+    return room_page("records_facts.html", room, visitor, tab="facts", groups=groups, problem=problem)
+
+
+def _beside(room: Room) -> Beside:
+    papers = room.record.paper
+    return Beside(papers.unread(), papers.said_of_allergies())
 
 
 @router.get("/labs")
@@ -90,7 +95,7 @@ def summary(visitor: Owner, room: Opened) -> Response:
         visitor,
         tab="summary",
         people=[Row.of(one) for one in found if isinstance(one, Person)],
-        groups=summary_groups(found),
+        groups=summary_groups(found, _beside(room)),
         alerts=room.record.alerts(),
     )
 
@@ -144,7 +149,8 @@ def alerts(visitor: Owner, room: Opened) -> Response:
     """What somebody should look at, each with the facts that it rests on."""
     known = {fact.id: fact for fact in room.record.facts.all(room.scope)}
     found = [(one, [Row.of(known[fact]) for fact in one.fact_ids if fact in known]) for one in room.record.alerts()]
-    return room_page("records_alerts.html", room, visitor, tab="alerts", alerts=found)
+    unread = room.record.paper.unread()
+    return room_page("records_alerts.html", room, visitor, tab="alerts", alerts=found, unread=unread)
 
 
 @router.post("/alerts/{alert_id}/dismiss", dependencies=FORM)

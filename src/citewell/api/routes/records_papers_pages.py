@@ -16,8 +16,10 @@ from citewell.api.routes.records_pages import FORM, room_page, see
 from citewell.api.routes.source_pages import Named
 from citewell.api.visitor import Visitor
 from citewell.bootstrap.record_models import EXTRACTIVE
+from citewell.bootstrap.record_papers import Removed
 from citewell.errors import InputError
 from citewell.ports.records import PaperKind
+from citewell.types.facts_line import line_of
 from citewell.web.results import without_title
 from citewell.web.source import Place, view
 
@@ -57,7 +59,12 @@ async def take_in(request: Request, visitor: Owner, safe: Vaulted, vault_id: Vau
 
 
 def _documents(
-    room: Room, visitor: Visitor, *, outcomes: Sequence[Outcome] = (), problem: Problem | None = None
+    room: Room,
+    visitor: Visitor,
+    *,
+    outcomes: Sequence[Outcome] = (),
+    problem: Problem | None = None,
+    removed: Removed | None = None,
 ) -> Response:
     return room_page(
         "records_documents.html",
@@ -67,6 +74,7 @@ def _documents(
         papers=room.record.papers(),
         kinds=KIND_WORDS,
         outcomes=outcomes,
+        removed=removed,
         problem=problem,
         model=None if room.profile.app.settings.model == EXTRACTIVE else room.profile.app.settings.model,
         max_file_mb=room.site.app.settings.max_file_mb,
@@ -78,6 +86,22 @@ def sort(_visitor: Owner, room: Opened, document_id: str, kind: Annotated[PaperK
     """Keep what kind of paper a document is."""
     room.record.sort(document_id, kind)
     return see(f"{room.base}/documents")
+
+
+@router.get("/documents/{document_id}/remove")
+def removing(visitor: Owner, room: Opened, document_id: str) -> Response:
+    """Asks whether a paper shall go, and says what goes with it and what stays."""
+    found = room.record.paper.goes_with(document_id)
+    kept = [line_of(one) for one in found.kept]
+    return room_page(
+        "records_remove.html", room, visitor, tab="documents", paper=found.paper, kept=kept, gone=len(found.gone)
+    )
+
+
+@router.post("/documents/{document_id}/remove", dependencies=FORM)
+def remove(visitor: Owner, room: Opened, document_id: str) -> Response:
+    """Erase a paper with what was read from it alone; one that is gone already is no problem."""
+    return _documents(room, visitor, removed=room.record.paper.remove(document_id))
 
 
 @router.post("/documents/{document_id}/propose", dependencies=FORM)

@@ -21,6 +21,7 @@ from citewell.api.bodies.records import (
     PapersShape,
     RecordQuestion,
     RecordTurnsShape,
+    RemovedShape,
     Sorting,
 )
 from citewell.api.records import IS_LOCKED, Opened, Owner, Room, begun
@@ -100,6 +101,15 @@ def sort(_visitor: Owner, room: Opened, document_id: str, sent: Sorting) -> dict
     """Say what kind of paper a document is."""
     said = room.record.sort(document_id, PaperKind(sent.kind))
     return _paper(document_id, room.profile.app.show(document_id, room.scope)[0].title, said)
+
+
+@router.delete("/papers/{document_id}", response_model=RemovedShape, dependencies=OURS)
+def remove(_visitor: Owner, room: Opened, document_id: str) -> dict[str, Any]:
+    """Erase a paper with what was read from it alone; to do it again changes nothing."""
+    found = room.record.paper.remove(document_id)
+    kept = [] if found is None else [one.id for one in found.kept]
+    gone = 0 if found is None else len(found.gone)
+    return {"removed": found is not None, "document_id": document_id, "facts_removed": gone, "facts_kept": kept}
 
 
 def _paper(document_id: str, title: str, paper: Paper) -> dict[str, Any]:

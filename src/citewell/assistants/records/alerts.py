@@ -11,6 +11,8 @@ from itertools import combinations
 from citewell.answer.quantities import quantities
 from citewell.answer.reactions import reacts, substances
 from citewell.assistants.records.limits import beyond_limits, gaps
+from citewell.assistants.records.mentions import speaks_of
+from citewell.types import Document, Entry
 from citewell.types.facts import Allergy, Fact, LabResult, Medication, MedicationStatus, Severity, fact_id
 from citewell.types.facts_line import FLAGS, line_of, shown
 
@@ -38,15 +40,20 @@ class Alert:
     fact_ids: tuple[str, ...]
 
 
-def find_alerts(facts: Iterable[Fact], *, now: datetime | None = None) -> list[Alert]:
-    """All alerts, the gravest first: allergies, critical results, doses, doubles, gaps; none is due without a time."""
+def find_alerts(
+    facts: Iterable[Fact], *, now: datetime | None = None, papers: Sequence[tuple[Entry, Document]] = ()
+) -> list[Alert]:
+    """All alerts, the gravest first: allergies, critical results, doses, doubles, gaps; none is due without a time.
+
+    Of a gap is said which papers name the test, though no result was read from them.
+    """
     known = list(facts)
     taken = [one for one in known if isinstance(one, Medication) and one.status is not MedicationStatus.STOPPED]
     active = [one for one in taken if one.status is MedicationStatus.ACTIVE]
     allergies = [one for one in known if isinstance(one, Allergy) and one.is_active]
     results = [one for one in known if isinstance(one, LabResult)]
     found = [*_allergies(allergies, taken), *_critical(results), *_beyond_limits(known), *_doubled(active)]
-    found += [] if now is None else _gaps(active, results, now)
+    found += [] if now is None else _gaps(active, results, now, papers)
     return sorted(found, key=lambda alert: (ORDER.index(alert.kind), alert.id))
 
 
@@ -93,14 +100,24 @@ def _beyond_limits(known: Sequence[Fact]) -> Iterator[Alert]:
         yield _alert(AlertKind.CRITICAL_RESULT, text, [result])
 
 
-def _gaps(active: Sequence[Medication], results: Sequence[LabResult], now: datetime) -> Iterator[Alert]:
-    """Medicines of now whose usual test is not in the record, or not since long ago."""
+def _gaps(
+    active: Sequence[Medication],
+    results: Sequence[LabResult],
+    now: datetime,
+    papers: Sequence[tuple[Entry, Document]],
+) -> Iterator[Alert]:
+    """Medicines of now whose usual test is not among the facts, or not since long ago."""
     for gap in gaps(active, results, now=now):
-        last = f"its newest {gap.test} is of {shown(gap.last.collected)}" if gap.last else f"it holds no {gap.test}"
-        text = (
-            f"Your record lists {gap.medication.generic_name} among what is taken now, and {last}. A result may be "
-            f"missing here, or the test may be due. {ASK}"
+        spoken = speaks_of(gap.pattern, papers)
+        none = f"its facts hold no {gap.test}" if spoken else f"it holds no {gap.test}"
+        last = f"its newest {gap.test} is of {shown(gap.last.collected)}" if gap.last else none
+        names = ", ".join(f"“{one.title}”" for one in spoken[:3])
+        what = (
+            f"It stands in {names}, which was not read into facts: look there first."
+            if spoken
+            else "A result may be missing here, or the test may be due."
         )
+        text = f"Your record lists {gap.medication.generic_name} among what is taken now, and {last}. {what} {ASK}"
         yield _alert(AlertKind.GAP, text, [gap.medication, *([gap.last] if gap.last else [])])
 
 

@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 import logging
+import re
 import time
 from collections.abc import Callable, Generator, Iterator, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from datetime import UTC, datetime
 from importlib.metadata import version
 from pathlib import Path
@@ -17,23 +18,25 @@ from citewell.answer.finish import Verify, finish
 from citewell.answer.retrieve import Search, retrieve
 from citewell.answer.stream import Done, Event, Told, Working
 from citewell.assistants.records.align import align
+from citewell.assistants.records.asked import Gathered
 from citewell.assistants.records.cues import Language
 from citewell.assistants.records.examples import Nearness
 from citewell.assistants.records.fetch import allergies, fetch
 from citewell.assistants.records.gather import gather
 from citewell.assistants.records.kinds import Kind
 from citewell.assistants.records.known import Known
-from citewell.assistants.records.place import Places
+from citewell.assistants.records.mentions import mentions, on_topic
+from citewell.assistants.records.names import Names
+from citewell.assistants.records.notes import notes
+from citewell.assistants.records.place import Places, is_coded, unread
 from citewell.assistants.records.release import release
 from citewell.assistants.records.safety import counted
 from citewell.assistants.records.screening import screen
 from citewell.assistants.records.sources import Sources
-from citewell.assistants.records.tell import Gathered
 from citewell.assistants.records.turn import NOTHING, Turn
-from citewell.assistants.records.wishes import wishes
 from citewell.ports import Writer
 from citewell.prompts import Template
-from citewell.types import Check, Context, Hit, Message, Refuse, Scope, Span
+from citewell.types import Check, Context, Evidence, Hit, Message, Refuse, Scope, Span
 from citewell.types.facts import Fact
 from citewell.types.facts_line import line_of
 
@@ -50,6 +53,9 @@ ASKED_SHOWN = 5
 
 MORE = "{count} more are not shown here; the facts page has them all."
 TOLD = "You told this yourself:"
+PAPERS_SAY = "Your documents say:"
+BESIDE = 0.5
+"""How near a fact is that only stands beside a “no”."""
 EARLIER = "You asked this before:"
 
 
@@ -85,12 +91,13 @@ class Records:
             yield turn.said("empty")
             return
         known = Known(tuple(facts))
-        gathered = gather(turn.text, wishes(turn.text, now=self.now()), known, lexicon=self.search.lexicon)
+        gathered = gather(turn.text, turn.wanted, known, lexicon=self.search.lexicon)
+        said = self._said(turn, gathered)
         is_told = False
         if self.is_model:
-            is_told = yield from self._worded(turn, known, gathered, hits)
+            is_told = yield from self._worded(turn, known, gathered, [*said, *hits])
         if not is_told:
-            yield from self._quoted(turn, known, gathered, hits)
+            yield from self._quoted(turn, known, gathered, hits, said)
 
     def setup(self) -> Mapping[str, Any]:
         """What it is set to, so that an answer can be told from another's later."""
@@ -119,6 +126,21 @@ class Records:
                 scored.append((score, one))
         return [one for _, one in sorted(scored, key=lambda pair: -pair[0])][: plan.top_k]
 
+    def _said(self, turn: Turn, gathered: Gathered | None) -> list[Hit]:
+        """What papers say of the same, which no fact may have: nobody is told “no” before they were searched."""
+        names = Names.of(turn.text, self.search.lexicon)
+        is_denied = gathered is None or bool(gathered.if_mentioned)
+        if not is_denied and not names.names_something:
+            return []
+        papers = self.places.papers(turn.scope)
+        shown = {(one.origin.document_id, one.origin.start) for one in (gathered.facts if gathered else ())}
+        found = mentions(names, turn.wanted, papers if is_denied else [one for one in papers if not is_coded(one[0])])
+        return [
+            self.places.quote(one.document_id, one.start, one.end, turn.scope)
+            for one in found
+            if (one.document_id, one.start) not in shown
+        ]
+
     def _remembered(self, turn: Turn) -> list[Message]:
         """What was said in other conversations, where the kind of question wants it; never this question itself."""
         if "conversations" not in turn.plan.parts:
@@ -128,36 +150,58 @@ class Records:
 
     # ------------------------------------------------------------------------------------------------ without a model
 
-    def _quoted(self, turn: Turn, known: Known, gathered: Gathered | None, hits: Sequence[Hit]) -> Iterator[Event]:
+    def _quoted(
+        self, turn: Turn, known: Known, gathered: Gathered | None, hits: Sequence[Hit], said: Sequence[Hit]
+    ) -> Iterator[Event]:
         """The record's own words: facts where they tell something, else sentences of the documents."""
+        near = on_topic(hits, Names.of(turn.text, self.search.lexicon))
         if gathered is not None:
-            yield from self._quoted_facts(turn, known, gathered)
-        elif hits:
-            yield from self._quoted_passages(turn, hits)
+            yield from self._quoted_facts(turn, known, gathered, said)
+        elif near:
+            yield from self._quoted_passages(turn, near)
+        elif said:
+            yield from self._quoted_facts(turn, known, Gathered(PAPERS_SAY), said)
         else:
             yield turn.said("reference" if turn.kind is Kind.GENERAL else NOTHING)
 
-    def _quoted_facts(self, turn: Turn, known: Known, gathered: Gathered) -> Iterator[Event]:
-        """The lines of the facts, each with the place that it was read from."""
+    def _quoted_facts(self, turn: Turn, known: Known, gathered: Gathered, said: Sequence[Hit]) -> Iterator[Event]:
+        """The lines of the facts, each with the place that it was read from, and what papers say of the same."""
         hits = self.places.hits(gathered.facts, turn.scope)
+        if gathered.if_mentioned:  # what stands beside a “no” is not what was asked for
+            hits = [replace(one, relevance=BESIDE) for one in hits]
         earlier = list(dict.fromkeys(one.text for one in self._remembered(turn) if one.role == "user"))[-ASKED_SHOWN:]
-        after = [*_listed(TOLD, _told(gathered)), *_listed(EARLIER, earlier)]
+        after = _listed(TOLD, _told(gathered))
         after += [MORE.format(count=gathered.left_out)] if gathered.left_out else []
-        if not hits:
-            yield turn.put("\n\n".join([gathered.lead, *after]))
+        after += [*self._notes(turn, known, gathered, said), *_listed(EARLIER, earlier)]
+        lead = gathered.if_mentioned if said and gathered.if_mentioned else gathered.lead
+        if not hits and not said:
+            yield turn.put("\n\n".join([lead, *after]))
             return
-        context = self._context(turn.text, hits, ())
-        yield Told(gathered.lead)
+        context = self._context(turn.text, [*said, *hits] if gathered.if_mentioned else [*hits, *said], ())
+        yield Told(lead)
         yield Working("writing", len(context.evidence))
-        asked = turn.asked(context, before=gathered.lead, after="\n\n".join(after))
-        pieces = (f"• {one.text} [{one.alias}]" for one in context.evidence)
+        asked = turn.asked(context, before=lead, after="\n\n".join(after))
+        from_papers = {one.source_id for one in said}
+        pieces = (_line(one, from_paper=one.hit.source_id in from_papers) for one in context.evidence)
         judge = turn.judge(gathered.facts, known.facts)
         yield from finish(pieces, asked, verify=self._verbatim, judge=judge, cut=lambda some: some)
+
+    def _notes(self, turn: Turn, known: Known, gathered: Gathered, said: Sequence[Hit]) -> list[str]:
+        """What must be added: papers without facts, papers that were searched in vain, how old the record is."""
+        papers = [entry for entry, _ in self.places.papers(turn.scope)]
+        return notes(
+            gathered,
+            known,
+            turn.wanted,
+            unread=unread(papers, known.facts),
+            searched=0 if said else len(papers),
+            now=self.now(),
+        )
 
     def _quoted_passages(self, turn: Turn, hits: Sequence[Hit]) -> Iterator[Event]:
         """Sentences of the documents, word for word, each with its document and date."""
         context = self._context(turn.text, hits, turn.history)
-        lead = "Your documents say:"
+        lead = PAPERS_SAY
         yield Told(lead)
         yield Working("writing", len(context.evidence))
         pieces = self.quoter.write(turn.text, context, rules=self.rules.text)
@@ -165,7 +209,7 @@ class Records:
 
     def _verbatim(self, sentence: str, spans: Sequence[Span]) -> Check:
         """A line of the record, without the mark of its list."""
-        return self.verify(sentence.removeprefix("• "), spans)
+        return self.verify(_MARK.sub("", sentence), spans)
 
     # --------------------------------------------------------------------------------------------------- with a model
 
@@ -210,6 +254,17 @@ class Records:
     def _context(self, question: str, hits: Sequence[Hit], history: Sequence[Message]) -> Context:
         budget = Budget(self.writer.window, self.writer.reply, EVIDENCE_TOKENS, HISTORY_TOKENS)
         return assemble(question, hits, history, system=self.rules.text, budget=budget, count=self.writer.count)
+
+
+def _line(evidence: Evidence, *, from_paper: bool) -> str:
+    """A line of an answer; of a paper that is no fact, its name stands first."""
+    text = " ".join(evidence.text.split())
+    where = f"From “{_BRACKETS.sub('', evidence.hit.document)}”: " if from_paper else ""
+    return f"• {where}{text} [{evidence.alias}]"
+
+
+_MARK = re.compile(r"^• (?:From “[^”]*”: )?")
+_BRACKETS = re.compile(r"[\[\]“”\n]")
 
 
 def _told(gathered: Gathered) -> list[str]:

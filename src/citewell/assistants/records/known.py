@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterable
 from dataclasses import dataclass
 from datetime import UTC, datetime
@@ -50,11 +51,15 @@ class Known:
         return next((moment for moment in done if moment is not None), None)
 
     def latest(self, results: Iterable[LabResult]) -> list[LabResult]:
-        """The newest of each test, what is out of range first."""
-        newest: dict[str, LabResult] = {}
+        """The newest of each test, what is out of range first; one code is one test, however its name is written."""
+        newest: list[LabResult] = []
+        seen: set[str] = set()
         for one in results:
-            newest.setdefault(one.test_name.casefold(), one)
-        return sorted(newest.values(), key=lambda one: not is_abnormal(one))
+            keys = test_keys(one)
+            if seen.isdisjoint(keys):
+                newest.append(one)
+            seen.update(keys)
+        return sorted(newest, key=lambda one: not is_abnormal(one))
 
 
 def when(fact: Fact) -> datetime | None:
@@ -80,6 +85,25 @@ def when(fact: Fact) -> datetime | None:
     return None if moment is None else moment.at
 
 
+def test_keys(result: LabResult) -> tuple[str, ...]:
+    """By what two results are of the same test: the code, or the name as it is seen."""
+    name = _UNSEEN.sub("", result.test_name).casefold()
+    return (name,) if result.code is None else (name, f"code {result.code}")
+
+
+_UNSEEN = re.compile(r"[\u00ad\u200b-\u200f\u2060\ufeff]")
+"""Characters that nobody sees; laboratories' systems put them into names."""
+
+
 def is_abnormal(result: LabResult) -> bool:
-    """Whether a result is marked as out of its range."""
-    return result.flag is not None and result.flag is not Flag.NORMAL
+    """Whether a result is marked as out of its range, or is outside the range that its laboratory gave."""
+    if result.flag is not None:
+        return result.flag is not Flag.NORMAL
+    low, high, value = result.range_low, result.range_high, result.value
+    return value is not None and ((low is not None and value < low) or (high is not None and value > high))
+
+
+def is_unjudged(result: LabResult) -> bool:
+    """Whether a number has neither a mark nor a range: nobody has said whether it is as it should be."""
+    has_number = result.value is not None or any(part.value is not None for part in result.parts)
+    return has_number and result.flag is None and result.range_low is None and result.range_high is None

@@ -62,6 +62,8 @@ class Gap:
 
     medication: Medication
     test: str
+    pattern: re.Pattern[str]
+    """How records call it."""
     last: LabResult | None
 
 
@@ -77,7 +79,7 @@ def gaps(active: Sequence[Medication], results: Sequence[LabResult], *, now: dat
         for one in active:
             begun = when(one)
             if begun is not None and begun < since and substances(one.generic_name) & named:
-                yield Gap(one, test, last)
+                yield Gap(one, test, _pattern(pattern), last)
 
 
 @cache

@@ -10,6 +10,7 @@ from functools import cache, lru_cache
 from citewell.answer.verify_names import Medicine, medicines
 from citewell.assistants.records.cues import spelled, whole_words
 from citewell.assistants.records.tables import rows
+from citewell.assistants.records.topic import topic
 from citewell.clinical import Lexicon, fold
 from citewell.types.facts import (
     Allergy,
@@ -31,6 +32,9 @@ _GENERIC = re.compile(
     r"procedure|operat|surger|interven|vaccin|immuni|booster|inoculat|referr|symptom|complain|appoint|history|record"
     r"|recent|latest|against|hospital|impf|eingriff|opéra|document|already|receive|perform|mention|anything|happened"
 )
+_PLAIN_WORD = re.compile(r"[^\W\d_]+")
+SHORTEST_NAME = 3
+"""Letters up to which another name of something could be anything."""
 SPECIFIC = 7
 """Letters from which a word names something, when nothing in the record is called so."""
 COMMON = frozenset(
@@ -54,6 +58,8 @@ class Names:
     medicines: tuple[Medicine, ...]
     classes: frozenset[str]
     """Classes of medicines, as patients call them."""
+    class_words: tuple[tuple[str, frozenset[str]], ...]
+    """The words for a kind of medicines in the question, with the classes that they mean."""
     tests: tuple[tuple[str, re.Pattern[str]], ...]
     """What the question calls a test, and how records call it."""
     lexicon: Lexicon
@@ -66,12 +72,17 @@ class Names:
         for words, also in rows("lay.tsv"):
             if whole_words(words).search(text):
                 text += f" ({also})"
-        classes = (families.split("|") for words, families in _classes() if words.search(text))
+        kinds = tuple(
+            (found.group(), frozenset(families.split("|")))
+            for words, families in _classes()
+            if (found := words.search(text))
+        )
         return cls(
             words=frozenset(fold(word) for word in _WORD.findall(text)) - COMMON,
             concepts=frozenset(_concepts(question, lexicon)),
             medicines=medicines(text),
-            classes=frozenset(family for families in classes for family in families),
+            classes=frozenset(family for _, families in kinds for family in families),
+            class_words=kinds,
             tests=tuple((found.group(), name) for words, name in _tests() if (found := words.search(text))),
             lexicon=lexicon,
             text=text,
@@ -100,31 +111,55 @@ class Names:
         return tuple(found)
 
     def unknown(self, facts: Iterable[Fact]) -> list[str]:
-        """The medicines and tests that the question names and the record does not have, as they are written."""
-        if not self.medicines and not self.tests:
+        """The medicines, kinds of them and tests that the question names and the record has not, as written."""
+        if not self.medicines and not self.tests and not self.classes:
             return []
         known = [one for one in facts if isinstance(one, Medication | Allergy)]
+        held = {other.family for fact in known for name in names_of(fact) for other in medicines(name)}
         results = {test for one in facts if isinstance(one, LabResult) for test in _tests_of(one)}
         lost = [
             self.text[one.start : one.end]
             for one in self.medicines
-            if not any(_is_kin(one, other) for fact in known for name in names_of(fact) for other in medicines(name))
+            if not any(is_kin(one, other) for fact in known for name in names_of(fact) for other in medicines(name))
         ]
-        return lost + [words for words, name in self.tests if not any(name.search(test) for test in results)]
+        lost += [words for words, families in self.class_words if families.isdisjoint(held)]
+        kinds = " ".join(words for words, _ in self.class_words)
+        tests = [one for one in self.tests if one[0] not in kinds]  # “blood pressure tablets” are no blood pressure
+        lost += [words for words, name in tests if not any(name.search(test) for test in results)]
+        return list(dict.fromkeys(lost))
 
     @property
     def is_own(self) -> bool:
         """Whether the question is about the person who asks."""
         return _OWN.search(self.text) is not None
 
+    def about(self, named: Iterable[Fact]) -> tuple[str, ...]:
+        """The words that say what exactly is asked for, and that no fact it names has in its name."""
+        said = [self.text[one.start : one.end] for one in self.medicines]
+        said += [words for words, _ in (*self.class_words, *self.tests)]
+        said += [name.casefold() for one in named for name in names_of(one)]
+        told = frozenset(word for words in said for word in _PLAIN_WORD.findall(words))
+        return topic(self.text, spoken_for=told)
+
     @property
-    def specific(self) -> tuple[str, ...]:
-        """Its long words, without those that only say what kind of thing is asked for."""
-        found = (word for word in _WORD.findall(self.text) if len(word) >= SPECIFIC and not _GENERIC.match(word))
-        return tuple(dict.fromkeys(word for word in found if fold(word) not in COMMON))
+    def names_something(self) -> bool:
+        """Whether it asks for something of its own, not for all of a kind."""
+        return bool(self.medicines or self.classes or self.tests or self.about(()))
+
+    @property
+    def also(self) -> tuple[str, ...]:
+        """Other names of what it is about: “myocardial infarction” for a heart attack."""
+        told = " ".join(self.about(()))
+        return tuple(
+            name.text
+            for one in self.lexicon.find(told)
+            if one.tag != "ambiguous"
+            for name in one.concept.names
+            if name.tag != "ambiguous" and len(name.text) > SHORTEST_NAME
+        )
 
     def _fits_medicine(self, held: Medicine) -> bool:
-        return held.family in self.classes or any(_is_kin(one, held) for one in self.medicines)
+        return held.family in self.classes or any(is_kin(one, held) for one in self.medicines)
 
     def _fits_part(self, name: str) -> bool:
         """Whether one long word of a name is asked for: nobody says all of “zoster vaccine, live”."""
@@ -137,7 +172,7 @@ class Names:
         return bool(telling and telling <= self.words) or not self.concepts.isdisjoint(_concepts(name, self.lexicon))
 
 
-def _is_kin(one: Medicine, other: Medicine) -> bool:
+def is_kin(one: Medicine, other: Medicine) -> bool:
     """The same medicine, or a class and one of its own."""
     return one.name == other.name or (one.is_class != other.is_class and one.family == other.family)
 

@@ -8,8 +8,9 @@ from dataclasses import dataclass, field
 from datetime import UTC, datetime, time
 
 from citewell.errors import NotFound
+from citewell.ingest.sniff import CDA, FHIR
 from citewell.ports import Library
-from citewell.types import Chunk, Document, Entry, Hit, Scope, Why
+from citewell.types import Chunk, Document, Entry, Hit, Scope, State, Why
 from citewell.types.facts import Fact
 
 Opened = tuple[Entry, Document, tuple[Chunk, ...]]
@@ -38,6 +39,15 @@ class Places:
             found.append(_hit(opened, origin.start, origin.end))
         return found
 
+    def papers(self, scope: Scope) -> list[tuple[Entry, Document]]:
+        """The current documents, newest first, but for those that are nothing but facts."""
+        entries = [one for one in self.library.entries(scope) if one.is_current and one.state is State.COMPLETED]
+        return [self._open(one.id, scope)[:2] for one in entries if one.media_type != FHIR]
+
+    def quote(self, document_id: str, start: int, end: int, scope: Scope) -> Hit:
+        """Words of a document as a passage."""
+        return _hit(self._open(document_id, scope), start, end)
+
     def dated(self, document_id: str, scope: Scope) -> datetime | None:
         """The day of a document, where it says one."""
         published = self._open(document_id, scope)[1].metadata.published
@@ -51,6 +61,17 @@ class Places:
                 self._opened.pop(old, None)
             self._opened[key] = self.library.opened(document_id, scope)
         return self._opened[key]
+
+
+def unread(papers: Iterable[Entry], facts: Iterable[Fact]) -> list[Entry]:
+    """The papers that no fact was read from: letters and pictures, as far as nobody had them looked through."""
+    read = {fact.origin.document_id for fact in facts}
+    return [one for one in papers if not is_coded(one) and one.id not in read]
+
+
+def is_coded(paper: Entry) -> bool:
+    """Whether a document is an export of codes, from which facts were read as it came."""
+    return paper.media_type in (CDA, FHIR)
 
 
 def _hit(opened: Opened, start: int, end: int) -> Hit:

@@ -20,6 +20,7 @@ from citewell.assistants.records.release import Tally
 from citewell.assistants.records.safety import counted, template
 from citewell.assistants.records.screening import FILTERED, Screened
 from citewell.assistants.records.strategy import Strategy, strategy
+from citewell.assistants.records.wishes import Wishes, wishes
 from citewell.types import Claim, Context, Evidence, Message, Refuse, Scope, Verdict
 from citewell.types.facts import Fact
 
@@ -51,6 +52,11 @@ class Turn:
         """The question as it is looked up: without what was filtered, and a follow-up with what it follows."""
         plain = " ".join(self.screened.text.replace(FILTERED, " ").split())
         return rephrase(plain, self.history, lexicon=self.records.search.lexicon)
+
+    @cached_property
+    def wanted(self) -> Wishes:
+        """What it wants from the facts."""
+        return wishes(self.text, now=self.records.now())
 
     @cached_property
     def kind(self) -> Kind:

@@ -33,6 +33,7 @@ class Wish(StrEnum):
     REFERRALS = "referrals"
     SYMPTOMS = "symptoms"
     PERSON = "person"
+    MAY = "may"
     PAST = "past"
     LATEST = "latest"
 
@@ -44,6 +45,8 @@ class Wishes:
     all: frozenset[Wish]
     since: datetime | None = None
     until: datetime | None = None
+    words: str = ""
+    """The time that is asked for, as it is said."""
 
     def __contains__(self, wish: Wish) -> bool:
         return wish in self.all
@@ -63,7 +66,8 @@ def wishes(question: str, *, now: datetime) -> Wishes:
     """
     text = spelled(question[:READ]).casefold()
     since, until = _range(text, now)
-    return Wishes(frozenset(wish for wish, cue in _cues() if cue.search(text)), since, until)
+    all_of_them = frozenset(wish for wish, cue in _cues() if cue.search(text))
+    return Wishes(all_of_them, since, until, _said(since, until))
 
 
 # ------------------------------------------------------------------------------------------------------------- dates
@@ -95,6 +99,18 @@ def _range(text: str, now: datetime) -> tuple[datetime | None, datetime | None]:
     if inside := _IN.search(text):
         return _span(inside["year"], inside["month"], inside["day"], is_open=False)
     return None, None
+
+
+def _said(since: datetime | None, until: datetime | None) -> str:
+    """A closed time in words: a day, a month or a year.
+
+    >>> _said(datetime(2021, 3, 3, tzinfo=UTC), datetime(2021, 3, 4, tzinfo=UTC))
+    '3 March 2021'
+    """
+    if since is None or until is None:
+        return ""
+    days = (until - since).days
+    return f"{since.day} {since:%B %Y}" if days == 1 else f"{since:%B %Y}" if days <= _DAYS["month"] else f"{since:%Y}"
 
 
 def _span(year: str, month: str | None, day: str | None, *, is_open: bool) -> tuple[datetime | None, datetime | None]:

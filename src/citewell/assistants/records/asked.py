@@ -1,0 +1,127 @@
+"""A question as the facts see it, what they answer, and the words that lead to it."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
+from datetime import datetime
+
+from citewell.assistants.records.known import LONG_AGO, Known, T, when
+from citewell.assistants.records.wishes import Wishes
+from citewell.types.facts import Fact
+from citewell.types.facts_line import line_of
+
+MAX_SHOWN = 12
+"""Facts of one answer; what is left out is counted."""
+NEAR = 4
+"""Letters above which a word inside another tells something."""
+RECORD, FACTS = "Your record", "Your list of facts"
+
+
+@dataclass(frozen=True, slots=True)
+class Gathered:
+    """Facts that answer a question, and the words that lead to them."""
+
+    lead: str
+    facts: tuple[Fact, ...] = ()
+    left_out: int = 0
+    if_mentioned: str = ""
+    """What leads instead where a paper speaks of what no fact does; empty where nothing is denied."""
+    after: str = ""
+    """What is said at the end."""
+
+
+@dataclass(frozen=True, slots=True)
+class Asked:
+    """A question as the facts see it: what it wants, and which of them it names."""
+
+    wanted: Wishes
+    known: Known
+    named: tuple[Fact, ...]
+    unknown: tuple[str, ...] = ()
+    """Medicines, kinds of medicines and tests that the record does not have."""
+    about: tuple[str, ...] = ()
+    """Words that say what exactly is asked for, and that are no name in the record."""
+
+    @property
+    def names_nothing(self) -> bool:
+        """Whether the question is about all facts of a kind."""
+        return not self.named and not self.unknown and not self.about
+
+    def named_of(self, kind: type[T]) -> list[T]:
+        named = {one.id for one in self.named}
+        return [one for one in self.inside(self.known.of(kind)) if one.id in named]
+
+    def inside(self, facts: Iterable[T]) -> list[T]:
+        """Those of the time that is asked for."""
+        return [one for one in facts if self.wanted.since is None or self.is_inside(when(one))]
+
+    def is_inside(self, day: datetime | None) -> bool:
+        """Whether a day is in the time that is asked for."""
+        since, until = self.wanted.since or LONG_AGO, self.wanted.until
+        return day is not None and day >= since and (until is None or day < until)
+
+
+def told(lead: str, facts: Sequence[Fact], *, after: str = "") -> Gathered:
+    """Facts under the words that lead to them; without any, the words deny."""
+    if not facts:
+        return denied(lead.rstrip(":"), after=after)
+    return Gathered(lead, tuple(facts[:MAX_SHOWN]), max(0, len(facts) - MAX_SHOWN), after=after)
+
+
+def denied(sentence: str, *, beside: str = "", facts: Sequence[Fact] = (), after: str = "") -> Gathered:
+    """That no fact says it, and what stands beside; a paper may still say it, which changes the words.
+
+    >>> found = denied("Your record does not mention inr")
+    >>> found.lead, found.if_mentioned
+    ('Your record does not mention inr.', 'Your list of facts does not mention inr, but your papers have this:')
+    """
+    end = f". {beside}" if beside and facts else "." if not facts else ":"
+    mentioned = f"{sentence.replace(RECORD, FACTS, 1)}, but your papers have this"
+    return Gathered(
+        sentence + end,
+        tuple(facts[:MAX_SHOWN]),
+        max(0, len(facts) - MAX_SHOWN),
+        if_mentioned=mentioned + (f". {beside}" if beside and facts else ":"),
+        after=after,
+    )
+
+
+def not_mentioned(asked: Asked, *, among: str = "", after: str = "") -> Gathered | None:
+    """What is said of something that no fact has; what has its word inside a name stands beside."""
+    missing = list(asked.unknown or asked.about)
+    if not missing:
+        return None
+    near = [] if asked.unknown else _near(asked)
+    where = f" among {among}" if among else ""
+    return denied(
+        f"{RECORD} does not mention {listed(missing, last='or')}{where}",
+        beside="It has this, which shares a word with it:",
+        facts=near,
+        after=after,
+    )
+
+
+def _near(asked: Asked) -> list[Fact]:
+    """Facts that have a word that is asked for inside their line: “Prediabetes”, a medicine for asthma."""
+    roots = [word.rstrip("s") for phrase in asked.about for word in phrase.split() if len(word) > NEAR]
+    return [one for one in asked.known.facts if any(root in line_of(one).casefold() for root in roots)]
+
+
+def count(facts: Sequence[Fact], one: str = "entry", many: str | None = None) -> str:
+    """How many there are, in words.
+
+    >>> count([], "medicine"), count([1, 2], "allergy", "allergies")
+    ('no medicines', '2 allergies')
+    """
+    plural = many or (f"{one[:-1]}ies" if one == "entry" else f"{one}s")
+    return f"{len(facts) or 'no'} {one if len(facts) == 1 else plural}"
+
+
+def listed(words: Sequence[str], *, last: str = "and") -> str:
+    """Words as a list in a sentence.
+
+    >>> listed(["one", "two", "three"])
+    'one, two and three'
+    """
+    return words[0] if len(words) == 1 else f"{', '.join(words[:-1])} {last} {words[-1]}"

@@ -1,0 +1,175 @@
+"""What the papers of a record say of something, word for word: looked up before anybody is told “no”."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass
+from functools import cache
+
+from citewell.answer.verify_names import medicines
+from citewell.assistants.records.cues import whole_words
+from citewell.assistants.records.names import Names, is_kin
+from citewell.assistants.records.tables import rows
+from citewell.assistants.records.wishes import Wish, Wishes
+from citewell.types import Document, Entry, Hit
+from citewell.words import sentences, terms
+
+MOST = 6
+"""Sentences of papers that one answer quotes."""
+NEAR = 0.5
+"""Relevance from which a passage is about what is asked for, whatever its words."""
+PART = 4
+"""Letters from which one word of several says what is meant."""
+LONGEST = 300
+"""Characters above which a sentence is no sentence, but a page without full stops: of it, the line counts."""
+
+
+@dataclass(frozen=True, slots=True)
+class Mentioned:
+    """Where a paper speaks of something."""
+
+    document_id: str
+    start: int
+    end: int
+
+
+@dataclass(frozen=True, slots=True)
+class Quote:
+    """Words of a paper, with its name."""
+
+    title: str
+    text: str
+    place: Mentioned
+
+
+Spoken = Callable[[str], bool]
+Paper = tuple[Entry, Document]
+
+
+def mentions(names: Names, wanted: Wishes, papers: Sequence[Paper]) -> list[Mentioned]:
+    """The sentences of papers that name what a question names; else those of the kind, or of the day, it asks for."""
+    if not names.names_something:
+        return _found(_kind(wanted), papers)
+    return _found(_named(names), papers) or _found(_in_part(names), papers)
+
+
+def _found(spoken: Sequence[Spoken], papers: Sequence[Paper]) -> list[Mentioned]:
+    found: list[Mentioned] = []
+    for entry, document in papers:
+        for start, end in _said(document.text):
+            if any(fits(document.text[start:end]) for fits in spoken):
+                found.append(Mentioned(entry.id, start, end))
+                if len(found) == MOST:
+                    return found
+    return found
+
+
+def quotes_of(wish: str, papers: Sequence[Paper]) -> list[Quote]:
+    """The sentences of papers that speak of a kind of fact, such as allergies."""
+    texts = {entry.id: (entry.title, document.text) for entry, document in papers}
+    found = _found(_kind(Wishes(frozenset({Wish(wish)}))), papers)
+    return [
+        Quote(texts[one.document_id][0], " ".join(texts[one.document_id][1][one.start : one.end].split()), one)
+        for one in found
+    ]
+
+
+def on_topic(hits: Sequence[Hit], names: Names) -> list[Hit]:
+    """The passages that have a word of what is asked for, or are so near that they need none."""
+    spoken = [*_named(names), *_in_part(names)]
+    return [one for one in hits if not spoken or one.relevance >= NEAR or any(fits(one.text) for fits in spoken)]
+
+
+def speaks_of(pattern: re.Pattern[str], papers: Sequence[Paper]) -> list[Entry]:
+    """The papers that name a test as records call it, or by its sign with a number."""
+    sign = _signs().get(pattern.pattern)
+    return [
+        entry
+        for entry, document in papers
+        if pattern.search(document.text) or (sign is not None and sign.search(document.text))
+    ]
+
+
+def _named(names: Names) -> list[Spoken]:
+    """How a sentence names the medicines, classes, tests and other things of a question."""
+    spoken: list[Spoken] = []
+    if names.medicines or names.classes:
+        spoken.append(lambda text: any(_is_meant(names, text)))
+    for words, test in names.tests:
+        if not any(words in of_class for of_class, _ in names.class_words):
+            spoken += _test(words, test)
+    return [*spoken, *map(_has_terms, names.about(())), *map(_has_words, names.also)]
+
+
+def _in_part(names: Names) -> list[Spoken]:
+    """How a sentence names a part of it: “the knee is swollen” for a swollen left knee."""
+    return [_has_terms(word) for phrase in names.about(()) for word in phrase.split() if len(word) >= PART]
+
+
+def _has_terms(words: str) -> Spoken:
+    """Whether a sentence has these words in any form."""
+    wanted = set(terms(words))
+    return lambda text: bool(wanted) and wanted <= set(terms(text))
+
+
+def _is_meant(names: Names, text: str) -> Iterator[bool]:
+    for held in medicines(text):
+        yield held.family in names.classes or any(is_kin(one, held) for one in names.medicines)
+
+
+def _test(words: str, test: re.Pattern[str]) -> list[Spoken]:
+    anywhere = test.pattern.replace("^", r"\b")
+    said = re.compile(rf"\b(?:{re.escape(words)})\b|{anywhere}", re.IGNORECASE)
+    sign = _signs().get(test.pattern)
+    return [lambda text: bool(said.search(text)), *([lambda text: bool(sign.search(text))] if sign else [])]
+
+
+def _has_words(words: str) -> Spoken:
+    """Whether a sentence has these words as they are, whatever their case."""
+    said = re.compile(rf"\b{re.escape(words)}\b", re.IGNORECASE)
+    return lambda text: bool(said.search(text))
+
+
+def _kind(wanted: Wishes) -> list[Spoken]:
+    """How a sentence speaks of a day that is asked for, or of the kind of fact."""
+    if wanted.since is not None and wanted.until is not None and (wanted.until - wanted.since).days == 1:
+        day = wanted.since
+        written = rf"\b0?{day.day}(?:st|nd|rd|th)? (?:{day:%B}|{day:%b})\.?,? {day.year}\b|\b{day:%Y-%m-%d}\b"
+        written += rf"|\b0?{day.day}[./]0?{day.month}[./]{day.year}\b"
+        dated = re.compile(written, re.IGNORECASE)
+        return [lambda text: bool(dated.search(text))]
+    cue = next((cue for wish, cue in _cues() if wish in wanted), None)
+    return [] if cue is None else [lambda text: bool(cue.search(text))]
+
+
+@cache
+def _cues() -> tuple[tuple[Wish, re.Pattern[str]], ...]:
+    return tuple((Wish(wish), whole_words(words)) for wish, words in rows("paper_words.tsv"))
+
+
+@cache
+def _signs() -> dict[str, re.Pattern[str]]:
+    return {
+        name: re.compile(rf"(?<![\w])(?:{signs})(?![\w])[^\w\n]{{0,6}}\d") for name, signs in rows("test_signs.tsv")
+    }
+
+
+def _said(text: str) -> Iterator[tuple[int, int]]:
+    """The sentences of a paper; of a page without full stops, its lines."""
+    for start, end in sentences(text):
+        if end - start <= LONGEST and not _is_table(text[start:end]):
+            yield start, end
+            continue
+        at = start
+        for line in text[start:end].splitlines(keepends=True):
+            if line.strip():
+                first = at + len(line) - len(line.lstrip())
+                yield first, at + len(line.rstrip())
+            at += len(line)
+
+
+def _is_table(text: str) -> bool:
+    """Whether most lines of a text end in numbers, as those of a laboratory do."""
+    lines = [line for line in text.splitlines() if line.strip()]
+    return len(lines) > 2 and sum(any(char.isdigit() for char in line) for line in lines) * 2 > len(lines)

@@ -1,0 +1,58 @@
+"""What an answer from facts must add: papers that were searched or hold no facts, and how old the record is."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from datetime import datetime, timedelta
+
+from citewell.assistants.records.asked import Gathered
+from citewell.assistants.records.known import Known, when
+from citewell.assistants.records.wishes import Wish, Wishes
+from citewell.types import Entry
+
+NAMED = 3
+"""Papers that are named; of more, how many there are."""
+OLD = timedelta(days=365)
+AS_OF_NOW = frozenset({Wish.MEDICINES, Wish.PRESCRIBER, Wish.DIAGNOSES, Wish.PREPARE, Wish.ALLERGIES})
+"""Wishes that are about how things are now."""
+
+
+def searched_too(number: int) -> str:
+    """That nobody was told “no” before the papers were searched."""
+    return "Your one paper was searched for it, too." if number == 1 else f"Your {number} papers were searched, too."
+
+
+def not_read(papers: Sequence[Entry]) -> str:
+    """Which papers no fact was read from; empty where there is none.
+
+    >>> not_read([])
+    ''
+    """
+    if not papers:
+        return ""
+    more = f" and {len(papers) - NAMED} more" if len(papers) > NAMED else ""
+    names = ", ".join(f"“{one.title}”" for one in papers[:NAMED]) + more
+    was = "One paper was" if len(papers) == 1 else f"{len(papers)} papers were"
+    return f"{was} not read into facts ({names}): what stands there alone is not in this list."
+
+
+def how_old(known: Known, *, now: datetime) -> str:
+    """Of when the newest entry is, where that is long ago."""
+    newest = max((day for fact in known.facts if (day := when(fact)) is not None and day <= now), default=None)
+    if newest is None or now - newest < OLD:
+        return ""
+    return f"The newest entry of your record is of {newest.day} {newest:%B %Y}: “now” means as of then."
+
+
+def notes(
+    gathered: Gathered, known: Known, wanted: Wishes, *, unread: Sequence[Entry], searched: int, now: datetime
+) -> list[str]:
+    """All that is added, what the answer itself says last comes first."""
+    found = [gathered.after]
+    if gathered.if_mentioned and searched:
+        found.append(searched_too(searched))
+    else:
+        found.append(not_read(unread))
+    if gathered.facts and wanted.all & AS_OF_NOW:
+        found.append(how_old(known, now=now))
+    return [one for one in found if one]

@@ -1,0 +1,120 @@
+"""What the facts tell about visits, changes, the person, and what is open before an appointment."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from datetime import timedelta
+
+from citewell.assistants.records.asked import RECORD, Asked, Gathered, count, denied, listed, told
+from citewell.assistants.records.known import LONG_AGO, Known, is_abnormal, when
+from citewell.assistants.records.limits import beyond_limits
+from citewell.assistants.records.names import surname
+from citewell.assistants.records.tell_findings import unjudged
+from citewell.assistants.records.wishes import Wish
+from citewell.types.facts import (
+    Allergy,
+    Appointment,
+    Diagnosis,
+    Fact,
+    LabResult,
+    Medication,
+    Person,
+    Procedure,
+    Professional,
+    Referral,
+    Symptom,
+    Vaccination,
+    VisitStatus,
+)
+
+RECENT_DAYS = 183
+
+
+def visits(asked: Asked) -> Gathered | None:
+    """Visits, by doctor and date; what else happened on the days that are asked for stands with them."""
+    people = [surname(one.name).casefold() for one in asked.named if isinstance(one, Professional)]
+    found = asked.inside(asked.known.of(Appointment))
+    if people:
+        found = [one for one in found if surname(one.professional or "").casefold() in people]
+    elif asked.named:
+        found = [one for one in found if one in asked.named]
+    if Wish.LATEST in asked.wanted and found:
+        return told("The last visit in your record:", [one for one in found if one.status is VisitStatus.DONE][:1])
+    return told(f"{RECORD} lists {count(found, 'visit')}:", found)
+
+
+def person(asked: Asked) -> Gathered | None:
+    """Whom the record is about."""
+    return told(f"{RECORD} is about:", asked.known.of(Person))
+
+
+def changes(asked: Asked) -> Gathered:
+    """What began or ended since a day, or what happened within a time."""
+    if asked.wanted.since is not None and asked.wanted.until is not None:
+        return _within(asked)
+    since = asked.wanted.since or asked.known.last_visit
+    if since is None:
+        return Gathered("Your record holds no visit to compare with. Say a date, such as “since March 2024”.")
+    new = [
+        one
+        for kind in (Medication, Diagnosis, Allergy, Procedure, LabResult)
+        for one in asked.known.of(kind)
+        if ((when(one) or LONG_AGO) >= since and (not isinstance(one, LabResult) or is_abnormal(one)))
+        or (isinstance(one, Medication) and one.end is not None and one.end.at >= since)
+    ]
+    return told(f"Since {since.day} {since:%B %Y} your record has {count(new, 'new entry', 'new entries')}:", new)
+
+
+def _within(asked: Asked) -> Gathered:
+    """Everything that the record dates to a day, a month or a year."""
+    kinds = (Appointment, Diagnosis, Procedure, Medication, Allergy, Vaccination, Referral, Symptom, LabResult)
+    found = [
+        one
+        for kind in kinds
+        for one in asked.known.of(kind)
+        if asked.is_inside(when(one)) or (isinstance(one, Medication) and one.end and asked.is_inside(one.end.at))
+    ]
+    if not found:
+        return denied(f"{RECORD} has no entry of {asked.wanted.words}")
+    return told(f"{RECORD} has {count(found)} of {asked.wanted.words}:", found)
+
+
+def prepare(asked: Asked) -> Gathered:
+    """What is open before an appointment."""
+    known = asked.known
+    last = known.last_visit
+    since = max(filter(None, (last and last - timedelta(days=RECENT_DAYS), LONG_AGO)))
+    newest = known.latest(known.of(LabResult))
+    groups: list[tuple[str, str, Sequence[Fact]]] = [
+        ("result out of range", "results out of range", [one for one in newest if is_abnormal(one)]),
+        ("result beyond usual limits", "results beyond usual limits", beyond_limits(known.facts)),
+        ("symptom that you noted", "symptoms that you noted", [one for one in known.of(Symptom) if one.still_active]),
+        (
+            "recent medicine",
+            "recent medicines",
+            [one for one in known.taken if last and (when(one) or LONG_AGO) >= since],
+        ),
+        ("open appointment or referral", "open appointments or referrals", planned(known)),
+        ("entry to confirm", "entries to confirm", [one for one in known.facts if not one.is_verified]),
+    ]
+    found = [(one if len(facts) == 1 else many, facts) for one, many, facts in groups if facts]
+    after = unjudged(newest).replace("these tests", "your tests")
+    if not found:
+        none = "no result is marked as out of range" if newest else "no result"
+        return Gathered(f"{RECORD} holds nothing open: {none}, no symptom, no recent medicine.", after=after)
+    said = listed([f"{len(facts)} {words}" for words, facts in found])
+    return told(
+        f"You might want to talk about this at your next appointment. {RECORD} shows {said}:",
+        list(dict.fromkeys(fact for _, facts in found for fact in facts)),
+        after=after,
+    )
+
+
+def planned(known: Known) -> list[Fact]:
+    """Visits, procedures and referrals that are still to come."""
+    every: list[Appointment | Procedure | Referral] = [
+        *known.of(Appointment),
+        *known.of(Procedure),
+        *known.of(Referral),
+    ]
+    return [one for one in every if one.status is VisitStatus.PLANNED]

@@ -1,0 +1,93 @@
+"""What the facts tell about medicines and allergies."""
+
+from __future__ import annotations
+
+from citewell.assistants.records.asked import RECORD, Asked, Gathered, count, denied, listed, not_mentioned, told
+from citewell.assistants.records.wishes import Wish
+from citewell.types.facts import NO_KNOWN, Allergy, Diagnosis, Medication, MedicationStatus, Symptom
+
+NO_ALLERGIES = f"{RECORD} holds no entry about allergies"
+SILENCE = "That does not mean that you have none."
+ASK_FIRST = "Whether you can take something is a question for your pharmacist or doctor: a record cannot answer it."
+
+
+def allergies(asked: Asked) -> Gathered | None:
+    """Allergies that hold; silence is told apart from “none are known”."""
+    every = asked.known.of(Allergy)
+    all_of_them = [one for one in every if one.is_active and one.code not in NO_KNOWN]
+    after = ASK_FIRST if Wish.MAY in asked.wanted else ""
+    if not all_of_them:
+        none_known = [one for one in every if one.code in NO_KNOWN]
+        if none_known:
+            return denied(f"{RECORD} says that no allergies are known", facts=none_known, after=after)
+        return denied(NO_ALLERGIES, after="\n\n".join(part for part in (_of_medicine(asked), SILENCE, after) if part))
+    hit = [one for one in all_of_them if one in asked.named]
+    if hit:
+        lead = f"{RECORD} lists this allergy:" if len(hit) == 1 else f"{RECORD} lists these allergies:"
+        return told(lead, hit, after=after)
+    what = listed(list(asked.unknown or asked.about), last="or") if asked.unknown or asked.about else "that"
+    if not asked.names_nothing or Wish.MEDICINES in asked.wanted:
+        return denied(
+            f"{RECORD} does not list {what} among your allergies",
+            beside=f"It lists {count(all_of_them)}:",
+            facts=all_of_them,
+            after="\n\n".join(part for part in (_of_medicine(asked), after) if part),
+        )
+    return told(f"{RECORD} lists {count(all_of_them, 'allergy', 'allergies')}:", all_of_them, after=after)
+
+
+def _of_medicine(asked: Asked) -> str:
+    """Whether a medicine that may or may not be taken is on record at all."""
+    if Wish.MAY not in asked.wanted or not asked.unknown:
+        return ""
+    return f"{RECORD} does not mention {listed(list(asked.unknown), last='or')}."
+
+
+def prescriber(asked: Asked) -> Gathered | None:
+    """Who prescribed what is named, or all that is taken now."""
+    medicines = asked.named_of(Medication) or (asked.known.taken if asked.names_nothing else [])
+    if not medicines:
+        return not_mentioned(asked, among="" if asked.unknown else "your medicines")
+    known = [one for one in medicines if one.prescriber]
+    if not known:
+        return told(f"{RECORD} does not say who prescribed this:", medicines)
+    people = list(dict.fromkeys(one.prescriber for one in known if one.prescriber))
+    return told(f"According to your record, this was prescribed by {listed(people)}:", known)
+
+
+def medicines(asked: Asked) -> Gathered | None:
+    """Medicines that are named, are given for what is named, are past, or are taken now."""
+    if found := asked.named_of(Medication):
+        active = [one for one in found if one.status is MedicationStatus.ACTIVE]
+        lead = f"{RECORD} lists this among what you take now:" if active else f"{RECORD} lists this as past:"
+        return told(lead, active or found)
+    if asked.unknown or (asked.named and Wish.MEDICINES not in asked.wanted):
+        return not_mentioned(asked) if asked.unknown else None
+    if asked.about or any(isinstance(one, Diagnosis | Symptom) for one in asked.named):
+        return _for_it(asked)
+    if Wish.PAST in asked.wanted:
+        past = [one for one in asked.inside(asked.known.of(Medication)) if one.status is not MedicationStatus.ACTIVE]
+        return told(f"{RECORD} lists {count(past, 'medicine')} that you no longer take:", past)
+    taken = asked.inside(asked.known.taken)
+    return told(f"{RECORD} lists {count(taken, 'medicine')} that you take now:", taken)
+
+
+def _for_it(asked: Asked) -> Gathered | None:
+    """The medicines for something; that none is for it is no reason to list the others."""
+    if for_it := _given_for(asked):
+        return told(f"{RECORD} lists {count(for_it, 'medicine')} for this:", for_it)
+    if asked.about:
+        return not_mentioned(asked, among="your medicines")
+    return denied(f"{RECORD} lists no medicine that is taken now for this")
+
+
+def _given_for(asked: Asked) -> list[Medication]:
+    """The medicines of now that the record gives a named condition or symptom as the reason for."""
+    names = [one.name.casefold() for one in asked.named if isinstance(one, Diagnosis)]
+    names += [one.specific.casefold() for one in asked.named if isinstance(one, Symptom)]
+    names += [*asked.about]
+    return [
+        one
+        for one in asked.known.taken
+        if any(name in (said or "").casefold() for name in names for said in (one.reason_start, one.condition))
+    ]

@@ -1,0 +1,181 @@
+"""A record never says “no” before its papers were searched, and never shows what was not asked for as the answer."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from dataclasses import replace
+from datetime import UTC, datetime
+
+import pytest
+
+from citewell.adapters.embedding.minilm import MiniLM
+from citewell.adapters.records.values import plain_name
+from citewell.assistants.records.alerts import AlertKind, find_alerts
+from citewell.assistants.records.gather import gather
+from citewell.assistants.records.known import Known
+from citewell.assistants.records.wishes import wishes
+from citewell.bootstrap import build
+from citewell.bootstrap.record_desk import make_record_desk
+from citewell.bootstrap.records import Record
+from citewell.clinical import Lexicon
+from citewell.config import Settings
+from citewell.types import Answer, Asker, Source
+from citewell.types.facts import (
+    REPORTED,
+    Appointment,
+    Diagnosis,
+    DiagnosisStatus,
+    Fact,
+    LabResult,
+    Medication,
+    Moment,
+    VisitStatus,
+)
+from citewell.web.plots import courses
+from citewell.web.records import summary_groups
+
+NOW = datetime(2026, 1, 1, tzinfo=UTC)
+Ask = Callable[[str], Answer]
+
+LETTER = """# Letter to your practice
+
+Seen in clinic on 4 May 2023. Allergies: penicillin (rash). INR 2.6 on 1 May 2023, taken at the practice.
+
+The left knee is swollen after a fall. She was told to rest it for a week.
+"""
+LAB = """Laboratory report of 2 June 2024
+
+K 5.9 H 3.5 - 5.1
+Na 139 135 - 145
+"""
+FACTS: tuple[Fact, ...] = (
+    Medication(id="m1", origin=REPORTED, generic_name="Warfarin", dose="5 mg", start=Moment("2019"), reason_start="AF"),
+    Medication(id="m2", origin=REPORTED, generic_name="Albuterol", start=Moment("2018"), reason_start="Asthma"),
+    Diagnosis(id="d1", origin=REPORTED, name="Prediabetes", status=DiagnosisStatus.ACTIVE, dated=Moment("2017")),
+    Diagnosis(id="d2", origin=REPORTED, name="Angina", status=DiagnosisStatus.ACTIVE, dated=Moment("2016")),
+    LabResult(
+        id="r1", origin=REPORTED, test_name="Potassium", value=4.8, unit="mmol/L", collected=Moment("2020-02-03")
+    ),
+    Appointment(id="v1", origin=REPORTED, name="Check", at=Moment("2021-03-03"), status=VisitStatus.DONE),
+)
+
+
+@pytest.fixture(scope="module")
+def record(tmp_path_factory: pytest.TempPathFactory, embedder: MiniLM) -> Iterator[Record]:
+    with build(Settings(home=tmp_path_factory.mktemp("papers") / "home")) as app:
+        app.__dict__["embedder"] = embedder
+        made = Record(app)
+        made.facts.put(FACTS, scope=made.scope)
+        made.import_source(Source(LETTER.encode(), "letter.md"))
+        made.import_source(Source(LAB.encode(), "lab.txt"))
+        yield made
+
+
+@pytest.fixture(scope="module")
+def ask(record: Record) -> Ask:
+    desk = make_record_desk(record._app, record.facts)
+    return lambda question: desk.answer(question, asker=Asker.owner(record.scope)).answer
+
+
+@pytest.mark.parametrize(
+    ("question", "quoted"),
+    [
+        ("What is my INR?", "INR 2.6 on 1 May 2023"),
+        ("Am I allergic to penicillin?", "Allergies: penicillin (rash)."),
+        ("Do I have any allergies?", "Allergies: penicillin (rash)."),
+        ("What is my sodium level?", "Na 139 135 - 145"),
+        ("What does the letter say about my knee?", "The left knee is swollen after a fall."),
+        ("What happened at my visit on 4 May 2023?", "Seen in clinic on 4 May 2023."),
+    ],
+)
+def test_what_only_a_paper_says_is_quoted_instead_of_denied(ask: Ask, question: str, quoted: str) -> None:
+    answer = ask(question)
+    assert quoted in answer.text
+    assert "does not mention" not in answer.text.replace("Your list of facts does not mention", "")
+    assert [one.quote for one in answer.citations if quoted in " ".join(one.quote.split())]
+
+
+def test_a_newer_value_on_a_paper_stands_beside_the_fact(ask: Ask) -> None:
+    text = ask("What was my last potassium?").text
+    assert "Potassium: 4.8 mmol/L" in text
+    assert "K 5.9 H 3.5 - 5.1" in text
+
+
+def test_a_list_says_which_papers_hold_no_facts_and_a_no_that_they_were_searched(ask: Ask) -> None:
+    listed = ask("Which medicines do I take?").text
+    assert "2 papers were not read into facts (“" in listed
+    assert "“Letter to your practice”" in listed
+    assert "Your 2 papers were searched, too." in ask("What is my ferritin?").text
+
+
+@pytest.mark.parametrize(
+    ("question", "said", "never"),
+    [
+        ("Who prescribed my blood pressure tablets?", "does not mention blood pressure tablets", "Warfarin"),
+        ("Do I have asthma?", "does not mention asthma among your conditions", "Angina"),
+        ("do I have bleeding?", "does not mention bleeding", "Prediabetes"),
+        ("What do I take for gout?", "does not mention gout", "Warfarin"),
+        ("Which operations did I have on my hip?", "does not mention hip", "Check"),
+        ("My mum has chest pain and cannot breathe", "This may be an emergency", "Potassium"),
+    ],
+)
+def test_what_was_not_asked_for_is_no_answer(ask: Ask, question: str, said: str, never: str) -> None:
+    answer = ask(question)
+    assert said in answer.text
+    assert never not in answer.text
+    assert answer.confidence.calibrated < 0.8
+
+
+def test_what_shares_a_word_is_told_as_such(ask: Ask) -> None:
+    mother = ask("does my mother have diabetes?").text
+    assert "does not mention diabetes among your conditions" in mother
+    assert "Prediabetes" in mother
+    assert "Albuterol" in ask("Do I have asthma?").text
+    assert ask("does my mother have diabetes?").confidence.calibrated < 0.8
+
+
+def test_a_day_is_looked_up_by_its_date_and_not_by_what_came_after(ask: Ask) -> None:
+    text = ask("What happened at my visit on 3 March 2021?").text
+    assert "Your record has 1 entry of 3 March 2021:" in text
+    assert "Potassium" not in text
+
+
+def test_whether_something_may_be_taken_is_left_to_a_pharmacist(ask: Ask) -> None:
+    text = ask("Can I take ibuprofen?").text
+    assert "does not mention ibuprofen" in text
+    assert "pharmacist" in text
+
+
+def test_a_gap_names_the_paper_in_which_the_test_stands(record: Record) -> None:
+    (gap,) = [one for one in record.alerts() if one.kind is AlertKind.GAP]
+    assert "It stands in “Letter to your practice”, which was not read into facts: look there first." in gap.text
+
+
+def count_of(day: str, value: float, name: str) -> LabResult:
+    """A count of white cells under one code, however it is written."""
+    made = LabResult(id=day, origin=REPORTED, test_name=name, value=value, unit="10*3/uL", collected=Moment(day))
+    return replace(made, code="6690-2")
+
+
+def test_a_character_that_nobody_sees_makes_no_second_test() -> None:
+    old = count_of("1996-02-01", 0.83, "Leukocytes [#/\u200bvolume] in Blood")
+    new = count_of("1996-12-09", 10.45, "Leukocytes [#/volume] in Blood")
+    assert find_alerts([old, new]) == []
+    assert len(courses([old, new])) == 1
+    uncoded = [replace(one, code=None) for one in (new, old)]
+    assert Known(tuple(uncoded)).latest(uncoded) == uncoded[:1]
+    assert plain_name("Leukocytes [#/\u200bvolume]") == "Leukocytes [#/volume]"
+
+
+def test_a_result_without_a_range_is_not_called_in_range() -> None:
+    known = Known((count_of("2024-01-02", 1.2, "Leukocytes"), count_of("2023-01-02", 5.0, "Leukocytes")))
+    asked = gather("What should I ask?", wishes("What should I ask?", now=NOW), known, lexicon=Lexicon.load())
+    assert asked is not None
+    assert "1 result beyond usual limits" in asked.lead
+    assert asked.after == (
+        "One of your tests has no range from a laboratory. That does not mean that the value is in range."
+    )
+    sheet = {group.id: group for group in summary_groups(known.facts)}
+    assert [row.text for row in sheet["results"].rows] == ["Leukocytes: 1.2 10*3/uL; on 2 January 2024"]
+    plain = {group.id: group for group in summary_groups(known.facts[1:])}
+    assert "no range" in plain["results"].none
