@@ -28,6 +28,31 @@ def table(result: Mapping[str, Any]) -> str:
     return "\n".join(lines)
 
 
+def sizing(search: Mapping[str, Any], ingest: Mapping[str, Any]) -> str:
+    """What a library of each measured size needs: memory and start as measured, disk and reading by the passage."""
+    lines = [
+        "| passages | memory for the index | loaded in | one search | disk | read by one such machine in |",
+        "|---|---|---|---|---|---|",
+    ]
+    passages_per_s = ingest["ingest_texts_per_s"] * ingest["passages"] / ingest["texts"]
+    for row in search["rows"]:
+        count = row["chunks"]
+        disk_mib = count * ingest["disk_kib_per_passage"] / 1024
+        lines.append(
+            f"| {count:,} | {row['memory_mib']:,.0f} MiB | {row['cold_start_ms'] / 1000:.1f} s "
+            f"| {row['search_p50_ms']:.1f} ms | {disk_mib:,.0f} MiB | {_lasting(count / passages_per_s)} |"
+        )
+    return "\n".join(lines)
+
+
+def _lasting(seconds: float) -> str:
+    """In words, in the unit that a person would choose."""
+    for unit, size in (("h", 3600), ("min", 60)):
+        if seconds >= size:
+            return f"{seconds / size:,.0f} {unit}"
+    return f"{seconds:.0f} s"
+
+
 def _columns(result: Mapping[str, Any]) -> dict[str, Mapping[str, Any]]:
     if "rows" in result:
         rows: Sequence[Mapping[str, Any]] = result["rows"]

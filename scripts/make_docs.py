@@ -12,7 +12,7 @@ from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any
 
-from bench_tables import reliability, table
+from bench_tables import reliability, sizing, table
 
 ROOT = Path(__file__).resolve().parents[1]
 PAGES = [ROOT / "README.md", *sorted((ROOT / "docs").glob("*.md"))]
@@ -87,11 +87,12 @@ def errors() -> str:
 def bench(name: str) -> Callable[[], str]:
     """The last results of a bench, as they were written."""
 
-    def block() -> str:
-        path = ROOT / "bench" / "results" / f"{name}.json"
-        return table(json.loads(path.read_text()))
+    return lambda: table(_result(name))
 
-    return block
+
+def _result(name: str) -> dict[str, Any]:
+    found: dict[str, Any] = json.loads((ROOT / "bench" / "results" / f"{name}.json").read_text())
+    return found
 
 
 BLOCKS: dict[str, Callable[[], str]] = {
@@ -99,6 +100,7 @@ BLOCKS: dict[str, Callable[[], str]] = {
     "commands": commands,
     "routes": routes,
     "errors": errors,
+    "sizing": lambda: sizing(_result("search"), _result("ingest")),
     **{f"bench-{name}": bench(name) for name in RESULTS},
 }
 

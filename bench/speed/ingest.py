@@ -39,14 +39,18 @@ def measure(folder: Path, documents: int) -> dict[str, float]:
         for group in passages:
             app.embedder.embed(group)
         bare_s, bare_cpu_s = time.perf_counter() - started[0], time.process_time() - started[1]
+        chunks_made = sum(len(chunks) for _, _, chunks in (app.show(entry.id) for entry in app.entries()))
+        file_bytes = sum(path.stat().st_size for path in Path(home).glob("library.sqlite*"))
     count = sum(map(len, passages))
     return {
         "documents": documents,
+        "passages": chunks_made,
         "texts": count,
         "ingest_texts_per_s": count / ingest_s,
         "bare_texts_per_s": count / bare_s,
         "ratio": bare_s / ingest_s,
         "ratio_per_cpu_second": bare_cpu_s / ingest_cpu_s,
+        "disk_kib_per_passage": file_bytes / chunks_made / 1024,
     }
 
 
