@@ -52,8 +52,15 @@ def test_a_consult_goes_from_words_to_a_signed_plan_with_sources(desk: httpx.Cli
     assert "Assessment and plan" in plan
     assert "data-panel" in plan
     assert "Signed by" not in plan
-    signed = form(desk, f"{here}/sign", name="Dr Test").text
+    edited = form(desk, f"{here}/edits", statement="1.1", text="Give amoxicillin 500 mg.").text
+    told = "The patient is allergic to penicillin"
+    assert edited.count(told) >= 2, "beside the statement and before the signature"
+    assert "It is meant, because" in edited
+    assert told in desk.post(f"{here}/sign", data={"name": "Dr Test"}).text
+    signed = form(desk, f"{here}/sign", name="Dr Test", despite="penicillin was given since").text
     assert "Signed by Dr Test" in signed
+    assert told in signed
+    assert "penicillin was given since" in signed
     refused = desk.post(f"{here}/say", data={"text": "more"})
     assert refused.status_code >= 400
     assert "Acute sinusitis" in desk.get(f"/api/v1{here.replace('consult', 'consults')}/export?kind=txt").text

@@ -103,12 +103,15 @@ def sign(
     context: typer.Context,
     consult: ConsultId,
     name: Annotated[str, typer.Option("--as", help="The clinician who signs.", show_default=False)],
+    despite: Annotated[
+        str, typer.Option(help="Why, where something grave speaks against your own words.", show_default=False)
+    ] = "",
     home: Home = None,
     json: Json = False,
 ) -> None:
     """Sign the draft: it goes on the audit log and cannot be changed."""
     with desk(context, home) as (flow, asker):
-        turn = flow.sign(flow.find(consult, asker), name, asker)
+        turn = flow.sign(flow.find(consult, asker), name, asker, despite=despite)
     if json:
         show_turn(turn, json=True)
         return

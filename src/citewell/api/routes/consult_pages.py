@@ -255,8 +255,13 @@ def edit(
 
 
 @router.post("/{consult_id}/sign", dependencies=OURS)
-def sign(site: Here, visitor: Member, consult_id: str, name: Line = "") -> Response:
-    """Sign the draft."""
+def sign(*, site: Here, visitor: Member, consult_id: str, name: Line = "", despite: Line = "") -> Response:
+    """Sign the draft; against what is known of the patient, only with the reason."""
     return _done(
-        site, visitor, consult_id, lambda desk, asker: desk.sign(consult_id, name, asker), typed=name, place="#sign"
+        site,
+        visitor,
+        consult_id,
+        lambda desk, asker: desk.sign(consult_id, name, asker, despite=despite),
+        typed=name,
+        place="#sign",
     )

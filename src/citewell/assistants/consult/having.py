@@ -17,7 +17,8 @@ _PEOPLE = (
     r"|boys|those|anyone|everyone|someone|pregnan(?:t|cy|cies)|mothers|who)"
 )
 _GAP = (
-    r"(?:(?!\b(?:should|must|is|are|for|to|by|in|when|can|may|at|on|from|that|but|give|offer|(?<!history )(?<!diagnosis )of)\b)"
+    r"(?:(?!\b(?:should|must|is|are|for|to|by|in|when|can|may|at|on|from|that|but|give|offer"
+    r"|(?<!history )(?<!diagnosis )of)\b)"
     r"[^.;:]){0,40}"
 )
 _WITH = re.compile(
