@@ -229,3 +229,35 @@ def test_a_passphrase_is_changed_a_copy_taken_a_record_erased_and_brought_back(
     _press(page, "button:text-is('Open')")
     follow(page, ".tabs >> text=Facts")
     expect(page.locator("section", has=page.locator("#medicines"))).to_contain_text("Warfarin Sodium")
+
+
+def test_a_wrong_paper_is_removed_on_a_phone_and_nothing_runs_over_the_edge(
+    own: Any, visit: Any, tmp_path: Path
+) -> None:
+    long = tmp_path / f"{'scan_of_the_letter_' * 6}.txt"
+    long.write_text("Dear Dr Chen,\n\nAllergies: latex (rash).\n\nYours sincerely,\nDr Anna Meyer\n")
+    vault_id = _vault(own)
+    page = visit(own, viewport={"width": 390, "height": 844})
+    _open(page, own, vault_id)
+    page.goto(f"{own.address}/records/{vault_id}/documents")
+    page.set_input_files("#files", [long])
+    _press(page, ".drop button")
+    expect(page.locator(".outcomes .good")).to_contain_text("enter what matters")
+    expect(page.locator(".papers li").first).to_contain_text("Dr Anna Meyer")
+    _fits(page)
+    page.goto(f"{own.address}/records/{vault_id}/summary")
+    expect(page.locator("section", has=page.locator("#allergies"))).to_contain_text("latex (rash)")
+    _fits(page)
+    page.goto(f"{own.address}/records/{vault_id}/documents")
+    follow(page, ".papers li:first-child >> text=Remove…")
+    expect(page.locator("h1")).to_contain_text("scan_of_the_letter")
+    _fits(page)
+    _press(page, "text=Remove it for good")
+    expect(page.locator(".notice.good")).to_contain_text("is removed, with 0 facts")
+    expect(page.locator(".papers li")).to_have_count(1)
+
+
+def _fits(page: Page) -> None:
+    """Nothing is wider than the window."""
+    over = page.evaluate("document.documentElement.scrollWidth - document.documentElement.clientWidth")
+    assert over <= 0, page.url

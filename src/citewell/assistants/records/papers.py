@@ -10,6 +10,8 @@ from citewell.assistants.records.cues import whole_words
 from citewell.assistants.records.tables import rows
 from citewell.ports.records import Paper, PaperKind
 
+SIGNED = 150
+"""How many characters after a closing a signature may stand."""
 READ = 1_500
 """How many characters from the beginning tell the kind."""
 
@@ -22,6 +24,17 @@ def _cues() -> tuple[tuple[PaperKind, int, re.Pattern[str]], ...]:
 _SURE = re.compile(r"read by OCR \((\d+)% sure\)")
 _DOCTOR = re.compile(r"\b(?:Dr|Prof|Doctor|Docteur)\.?(?: (?:med|Dr)\.?)? (?:[A-Z][\w’'-]+ )?[A-Z][\w’'-]+")
 
+_CLOSING = re.compile(
+    r"\b(?:yours (?:sincerely|faithfully|truly)|sincerely|(?:kind|best|with kind|warm) regards|signed(?: by)?"
+    r"|mit (?:freundlichen|besten) grüßen|hochachtungsvoll|cordialement|salutations)\b",
+    re.IGNORECASE,
+)
+_SPOKEN_TO = re.compile(
+    r"\b(?:dear|to|for the attention of|fao|attn|cc|copy to|sehr geehrter?|lieber?|cher|chère|à l'attention du)"
+    r"[\s.:,]*(?:(?:herr|frau|monsieur|madame) )?$",
+    re.IGNORECASE,
+)
+
 
 def describe(title: str, text: str, notes: Iterable[str]) -> Paper:
     """A document as a paper.
@@ -29,12 +42,22 @@ def describe(title: str, text: str, notes: Iterable[str]) -> Paper:
     >>> paper = describe("Discharge summary", "Seen by Dr. Ada Chen.", ["Page 1 was read by OCR (93% sure)."])
     >>> paper.kind.value, paper.professional, paper.ocr_confidence
     ('discharge_summary', 'Dr. Ada Chen', 0.93)
+    >>> describe("Letter", "Dear Dr Chen,\\n\\nThank you. Yours sincerely,\\n\\nDr Anna Meyer", []).professional
+    'Dr Anna Meyer'
     """
     head = f"{title}\n{text[:READ]}"
     sums = dict.fromkeys(PaperKind, 0)
     for kind, weight, cue in _cues():
         sums[kind] += weight * (2 if cue.search(title) else 1) if cue.search(head) else 0
     best = max(sums, key=lambda kind: sums[kind])
-    doctor = _DOCTOR.search(head)
     sure = next((int(found[1]) / 100 for note in notes if (found := _SURE.search(note))), None)
-    return Paper(best if sums[best] else PaperKind.OTHER, doctor.group() if doctor else None, sure)
+    return Paper(best if sums[best] else PaperKind.OTHER, _writer(f"{title}\n{text}"), sure)
+
+
+def _writer(text: str) -> str | None:
+    """Who wrote a paper: who signed it, else the first doctor near its beginning whom it does not speak to."""
+    for closing in _CLOSING.finditer(text):
+        if signed := _DOCTOR.search(text, closing.end(), closing.end() + SIGNED):
+            return signed.group()
+    named = _DOCTOR.finditer(text[:READ])
+    return next((one.group() for one in named if not _SPOKEN_TO.search(text, 0, one.start())), None)
