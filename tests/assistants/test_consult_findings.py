@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterator
 from pathlib import Path
 
@@ -13,7 +14,7 @@ from citewell.assistants.consult.contradict import contradictions
 from citewell.assistants.consult.extract import LONGEST, Heard, extract
 from citewell.assistants.consult.fold import fold
 from citewell.assistants.consult.hear import ask_next, hear
-from citewell.assistants.consult.interview import missing
+from citewell.assistants.consult.interview import missing, open_questions
 from citewell.assistants.consult.patient import patient_of
 from citewell.assistants.consult.polarity import polarity_of
 from citewell.assistants.consult.red_flags import red_flags, rules
@@ -22,6 +23,7 @@ from citewell.clinical import Lexicon
 from citewell.errors import InputError
 from citewell.ports.consult import Happened
 from citewell.types.consult import By, Category, Consult, Finding, Patient, Polarity
+from citewell.web.consult import grouped
 
 HERE = Path(__file__).parent
 LEXICON = Lexicon.load()
@@ -146,6 +148,12 @@ class Talk:
             return str(question[1]["text"])
         return ""
 
+    def ask(self) -> None:
+        """Ask the first question."""
+        question = ask_next(self.consult, lexicon=LEXICON)
+        assert question is not None
+        self.events.append(Happened(question[0], "2030-01-01T00:00:00+00:00", "me", question[1]))
+
     def held(self) -> dict[str, str]:
         return {one.name: one.polarity.value for one in self.consult.findings}
 
@@ -170,6 +178,88 @@ def test_one_question_at_a_time_follows_from_what_is_missing() -> None:
     temperature = next(one for one in talk.consult.findings if one.name == "temperature")
     assert temperature.words is not None
     assert (temperature.value, temperature.words.text) == (38.6, "101.5")
+
+
+@pytest.mark.parametrize(
+    ("said", "reason"),
+    [
+        ("He is here because of high blood pressure", "Hypertension"),
+        ("Blood pressure check", "blood pressure check"),
+        ("medication review", "medication review"),
+        ("A 58-year-old man with type 2 diabetes, here for his annual review", "annual review"),
+        ("He's come about funny turns at work", "funny turns at work"),
+    ],
+)
+def test_whatever_answers_what_brings_the_patient_in_is_the_reason(said: str, reason: str) -> None:
+    talk = Talk()
+    talk.ask()
+    talk.say(said)
+    assert talk.held()[reason] == "present"
+    asked = [one.key for one in missing(talk.consult, lexicon=LEXICON)]
+    assert "complaint" not in asked
+    assert ("duration" in asked) is (reason in ("Hypertension", "funny turns at work")), (
+        "nobody has a review since when"
+    )
+
+
+@pytest.mark.parametrize("said", ["hello", "58-year-old man", "34"])
+def test_what_is_no_reason_to_come_is_asked_for_again(said: str) -> None:
+    talk = Talk()
+    talk.ask()
+    assert talk.say(said) == "What brings the patient in today?"
+
+
+def test_nobody_is_asked_what_makes_a_fever_worse() -> None:
+    talk = Talk()
+    talk.say("A 50-year-old man with a fever for 3 days, temp 38.9, no medicines, no allergies.")
+    assert "aggravating" not in {one.key for one in open_questions(talk.consult, LEXICON)}
+    talk.say("He also has a cough.")
+    assert "aggravating" in {one.key for one in open_questions(talk.consult, LEXICON)}
+
+
+def test_the_interview_that_the_docs_show_lacks_nothing() -> None:
+    page = (HERE.parents[1] / "docs" / "consult.md").read_text("utf-8")
+    told = re.findall(r'citewell consult say ID "([^"]+)"', page)
+    assert len(told) >= 2
+    talk = Talk()
+    for text in told:
+        talk.say(text)
+    assert missing(talk.consult, lexicon=LEXICON) == []
+
+
+@pytest.mark.parametrize(
+    ("text", "allergens", "complaints"),
+    [
+        ("Allergic to ramipril, got angioedema", {"ramipril"}, set()),
+        ("Allergic to penicillin, chest pain since yesterday", {"penicillin"}, {"Chest pain"}),
+        ("Allergic to penicillin because it gave me hives, and latex", {"penicillin", "latex"}, set()),
+        ("Allergic to penicillin (rash) and peanuts", {"penicillin", "peanuts"}, set()),
+        ("Allergic to eggs but takes aspirin and metformin", {"eggs"}, set()),
+    ],
+)
+def test_the_reaction_to_an_allergen_is_neither_an_allergen_nor_a_complaint(
+    text: str, allergens: set[str], complaints: set[str]
+) -> None:
+    assert {one.name for one in found(text) if one.category is Category.ALLERGY} == allergens
+    assert {one.name for one in found(text) if one.category is Category.SYMPTOM} == complaints
+
+
+def test_short_notes_are_heard() -> None:
+    told = {
+        one.name: one for one in found("Woman, 67, smoker, hoarse 6 weeks, lost 8 kg. Takes the contraceptive pill.")
+    }
+    assert {"smoking", "hoarseness", "Weight loss", "contraceptive pill"} <= set(told)
+    assert (told["age"].value, told["sex"].unit) == (67, "female")
+    assert (told["hoarseness"].duration_days, told["smoking"].duration_days) == (42, None)
+
+
+def test_that_there_is_none_and_the_sex_are_shown_in_words() -> None:
+    talk = Talk()
+    talk.say("A 50-year-old man with a cough. No medicines. No known allergies.")
+    lines = {one.name: one for _, group in grouped(talk.consult) for one in group}
+    assert {"no known allergies", "no medicines"} <= set(lines)
+    assert lines["no known allergies"].polarity == "present"
+    assert lines["sex"].more == "male"
 
 
 def test_a_man_is_not_asked_about_pregnancy_and_a_child_for_its_weight() -> None:

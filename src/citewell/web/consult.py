@@ -32,6 +32,8 @@ HOLDS: Mapping[Polarity, tuple[str, str]] = {
     Polarity.PAST: ("p", "in the past"),
     Polarity.HYPOTHETICAL: ("?", "only thought of"),
 }
+NONE = {Category.ALLERGY: "no known allergies", Category.MEDICATION: "no medicines"}
+"""How it reads that there is none."""
 STEPS = ("interviewing", "differentials_ready", "draft", "signed")
 STEP_WORDS = {
     "interviewing": "Interview",
@@ -84,7 +86,10 @@ def grouped(consult: Consult) -> list[tuple[str, list[Shown]]]:
 
 def _shown(one: Finding) -> Shown:
     mark, holds = HOLDS[one.polarity]
-    value = "" if one.value is None else f"{one.value:g} {one.unit or ''}".strip()
+    if one.name == "any" and one.polarity is Polarity.ABSENT:
+        words = one.words.text if one.words else None
+        return Shown(one.id, *HOLDS[Polarity.PRESENT], NONE[one.category], "", words, "present", one.by.value)
+    value = (one.unit or "") if one.value is None else f"{one.value:g} {one.unit or ''}".strip()
     lasted = "" if one.duration_days is None else f"for {one.duration_days:g} days"
     parts = (value, one.arithmetic or "", lasted, one.onset or "", f"of {one.about}" if one.about else "")
     more = ", ".join(part for part in parts if part)

@@ -26,8 +26,19 @@ _OF = re.compile(
     r"\b(?P<what>[\w-]+)[\s-]+allerg(?:y|ic)\b(?!\s+to)|\ballerg(?:y|ies):\s*(?P<listed>[^.;?!]{2,80})", re.IGNORECASE
 )
 _SPLIT = re.compile(r"\s*(?:,|\band\b|\bor\b|/)\s*", re.IGNORECASE)
-_STOP = re.compile(
-    r"\b(?:but|which|that|because|since|when|causing|it|she|he|i|with|gives?|gave|she's|he's)\b.*$", re.IGNORECASE
+_STOP = re.compile(r"\b(?:but|takes?|taking|now on|currently)\b.*$", re.IGNORECASE)
+"""Where something else begins; what follows is no allergy."""
+_ASIDE = re.compile(
+    r"\b(?:which|that|because|since|when|causing|it|she|he|i|with|gives?|gave|she's|he's|got|gets|had|has|develop(?:s|ed)"
+    r"|came|comes|became|was|were|caused|causes|leading|made|makes|resulting|reaction|as a)\b.*$",
+    re.IGNORECASE,
+)
+"""What is said of an allergen, up to the next comma: when, and what it did."""
+_REACTION = re.compile(
+    r"(?:(?:an?|the|some|severe|mild|bad|facial|skin|itchy|swollen)\s+)*(?:rash(?:es)?|hives|urticaria|angio-?o?edema"
+    r"|anaphylaxis|anaphylactic shock|swelling|itch(?:ing|y)?|wheez(?:e|ing)|lips?|tongue|face|throat|breathlessness"
+    r"|vomiting|nausea|diarrh?oea|diarrhea|collapse|cough(?:ing)?|fainting|upset stomach)",
+    re.IGNORECASE,
 )
 _NOT_A_THING = re.compile(
     r"^(?:any|an?|the|my|his|her|no|drug|food|known|severe|mild|seasonal|skin|anything|some|has|have|to|this"
@@ -69,14 +80,28 @@ def find_allergies(sentence: str) -> list[Stated]:
     return sorted([*found, *none[:1], *named], key=lambda one: one.start)
 
 
+def find_reactions(sentence: str) -> list[tuple[int, int]]:
+    """Where the reaction to an allergen is told: it was then, and is no complaint of today.
+
+    >>> text = "Allergic to ramipril, got angioedema"
+    >>> [text[start:end] for start, end in find_reactions(text)]
+    ['angioedema']
+    """
+    return [
+        (match.start("what") + told.start(), match.start("what") + told.end())
+        for match in _TO.finditer(sentence.replace("’", "'"))
+        for told in _REACTION.finditer(_STOP.sub("", match["what"]))
+    ]
+
+
 def _named(sentence: str) -> Iterator[Stated]:
     for match in (*_TO.finditer(sentence), *_OF.finditer(sentence)):
         group = "what" if match["what"] else "listed"
         at = match.start(group)
         for piece in _SPLIT.split(_STOP.sub("", match[group])):
-            words = piece.strip()
+            words = _ASIDE.sub("", piece).partition("(")[0].strip()
             start = sentence.find(words, at) if words else -1
-            if start < 0 or _NOT_A_THING.match(words) or len(words.split()) > 4:
+            if start < 0 or _NOT_A_THING.match(words) or _REACTION.fullmatch(words) or len(words.split()) > 4:
                 continue
             at = start + len(words)
             known = medicines(words)

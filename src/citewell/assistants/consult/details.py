@@ -19,7 +19,10 @@ _DURATION = re.compile(
     rf"\b(?:for|over|in)\s+(?:about\s+|around\s+|the\s+(?:past|last)\s+|(?:past|last)\s+|almost\s+|nearly\s+"
     rf"|more than\s+)*(?P<count>{_NUMBER})?(?:\s*(?:-|to|or)\s*\d+)?[\s-]+{_UNIT}\b"
     rf"|\b(?P<count2>\d+|an?|one|two|three|four|five|six|seven|eight|nine|ten)[\s-]+(?:or \w+ )?(?P<unit2>day"
-    rf"|days|week|weeks|month|months|year|years|hours?)(?:'s?)?\s+(?:history|duration|of\b)",
+    rf"|days|week|weeks|month|months|year|years|hours?)(?:'s?)?\s+(?:history|duration|of\b)"
+    r"|(?<!every )(?<!each )(?<!per )(?<!in )(?<!after )(?<!within )(?<!next )(?<!last )(?<!aged )(?<!age )(?<!to )"
+    r"(?<![\d.-])\b(?P<count3>\d{1,3})[\s-]*(?P<unit3>days?|weeks?|wks?|months?|years?)\b"
+    r"(?![\s-]*(?:old|pregnant|ago|of age|gestation|into|post|after|before|later|apart|'|y/?o))",
     re.IGNORECASE,
 )
 _ONSET = re.compile(
@@ -95,7 +98,10 @@ def _times(sentence: str) -> Iterator[Detail]:
     for match in _DURATION.finditer(sentence):
         if _AGE_LIKE.match(sentence[match.end() :]):
             continue
-        days = _days(match["count"] or match["count2"] or "a", match["unit"] or match["unit2"])
+        days = _days(
+            match["count"] or match["count2"] or match["count3"] or "a",
+            match["unit"] or match["unit2"] or match["unit3"],
+        )
         yield Detail(*match.span(), Category.DURATION, match.group(), days)
     for match in _SCORE.finditer(sentence):
         if int(match["score"]) <= 10:

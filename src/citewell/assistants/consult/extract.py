@@ -6,7 +6,7 @@ import re
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
 
-from citewell.assistants.consult.allergies import Stated, find_allergies
+from citewell.assistants.consult.allergies import Stated, find_allergies, find_reactions
 from citewell.assistants.consult.details import Detail, find_details
 from citewell.assistants.consult.measures import Measure, find_measures
 from citewell.assistants.consult.mentions import Mention, find_mentions
@@ -129,8 +129,10 @@ class _Sentence:
     def findings(self, complaint: str | None) -> Iterator[Finding]:
         """What one sentence says."""
         stated, measures, traits = find_allergies(self.text), find_measures(self.text), find_traits(self.text)
-        taken = [(one.start, one.end) for one in stated]
-        mentions = [one for one in find_mentions(self.text, self.lexicon) if not _hits(one, taken)]
+        every = find_mentions(self.text, self.lexicon)
+        stated = [one for one in stated if one.is_none or not _is_complaint(one, every)]
+        taken = [*((one.start, one.end) for one in stated), *find_reactions(self.text)]
+        mentions = [one for one in every if not _hits(one, taken)]
         yield from (self._trait(one) for one in traits)
         yield from (self._measure(one) for one in measures if one.trouble is None)
         yield from (self._stated(one) for one in stated)
@@ -141,7 +143,8 @@ class _Sentence:
             named = self._about(detail, mentions)
             about = complaint if named is None else named.name
             is_of_nothing = named is not None and detail.category in TIMES and self._is_denied(named)
-            if about is not None and not is_of_nothing and not _is_part(detail, mentions):
+            is_bare = named is None and detail.category is Category.DURATION and detail.name[:1].isdigit()
+            if about is not None and not is_of_nothing and not is_bare and not _is_part(detail, mentions):
                 yield self._detail(detail, about)
 
     def unclear(self) -> list[str]:
@@ -215,6 +218,12 @@ class _Sentence:
             "", one.category, name, Polarity.PRESENT, By.RULES, words,
             value=one.value, unit=one.unit, duration_days=one.days, about=about,
         )  # fmt: skip
+
+
+def _is_complaint(one: Stated, mentions: Sequence[Mention]) -> bool:
+    """Whether what was read as an allergen is a complaint that goes on the list: “allergic to eggs, chest pain”."""
+    felt = [other for other in mentions if other.category is Category.SYMPTOM]
+    return any(other.start <= one.start and one.end <= other.end for other in felt)
 
 
 def _first(mentions: Sequence[Mention]) -> Mention | None:

@@ -211,7 +211,7 @@ def _on_others(found: Sequence[Hit], known: Known) -> dict[str, LeftOut]:
     for document, hits in groupby(sorted(found, key=lambda hit: hit.document_id), key=lambda hit: hit.document_id):
         theirs = list({hit.chunk_index: hit for hit in hits}.values())
         named = diseases_in(theirs[0].document, known.lexicon)
-        if not named or any(known.has(one) for one in named):
+        if not named or any(map(known.has, named)) or known.speaks_of_it(theirs[0].document):
             continue
         of_it = sum(asked <= frozenset(terms(hit.text)) for hit in theirs)
         if of_it < MOSTLY * len(theirs):

@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from collections.abc import Sequence
 from dataclasses import dataclass
-from functools import lru_cache
+from functools import cache, lru_cache
 
 from citewell.assistants.consult.mentions import Mention, find_mentions
 from citewell.clinical import Lexicon
@@ -30,11 +30,17 @@ _NOT = re.compile(r"without|not\s+have", re.IGNORECASE)
 _EITHER = re.compile(r"with\s+or\s+without", re.IGNORECASE)
 _ELSE = re.compile(r"\bor\b(?!\s+(?:over|older|above|more|under|younger|below|less))", re.IGNORECASE)
 _OR = re.compile(r"\bor\b|,|/", re.IGNORECASE)
-_COMMON = frozenset(
-    "disease disorder syndrome acute chronic type mellitus severe stage infection condition illness cell "
-    "primary secondary failure".split()
+_COMMON = (
+    "disease diseases disorder disorders syndrome acute chronic type mellitus severe stage infection infections "
+    "condition illness cell primary secondary failure pregnancy pregnant woman women man men child children adult "
+    "adults people guideline management treatment"
 )
-"""Words that two diseases may share without being one."""
+"""Words that two diseases, or a disease and a title, may share without being about one."""
+
+
+@cache
+def _common() -> frozenset[str]:
+    return frozenset(terms(_COMMON))
 
 
 @dataclass(frozen=True, slots=True)
@@ -43,6 +49,10 @@ class Known:
 
     names: tuple[str, ...]
     lexicon: Lexicon
+
+    def speaks_of_it(self, title: str) -> bool:
+        """Whether a title has a word of the diagnosis that tells diseases apart."""
+        return bool((set(terms(title)) & set(terms(self.names[0]))) - _common())
 
     def has(self, one: Mention) -> bool:
         """Whether a named disease is among them: the same concept, or a word that tells diseases apart."""
@@ -145,4 +155,4 @@ def _is_same(one: Mention, name: str, lexicon: Lexicon) -> bool:
     if one.concept is not None and any(other.concept == one.concept for other in told):
         return True
     words = {word for other in (name, *(mention.name for mention in told)) for word in terms(other)}
-    return bool((set(terms(one.name)) & words) - _COMMON)
+    return bool((set(terms(one.name)) & words) - _common())

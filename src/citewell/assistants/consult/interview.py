@@ -7,6 +7,7 @@ from dataclasses import dataclass
 from functools import cache
 
 from citewell.assistants.consult.patient import patient_of
+from citewell.assistants.consult.reason import VISIT
 from citewell.assistants.consult.red_flags import features_for
 from citewell.assistants.consult.tables import rows
 from citewell.clinical import Lexicon
@@ -16,6 +17,8 @@ FERTILE_YEARS = (11, 56)
 CHILD_YEARS = 16
 PAINS = ("pain", "ache", "tenderness", "cramp", "sore")
 BREATHING = ("cough", "dyspnea", "breath", "wheez", "chest pain")
+CHANGING = (*PAINS, *BREATHING, "itch", "rash", "nausea", "vomit", "diarrh", "dizz", "vertigo", "palpitation", "numb")
+"""What may be better or worse with something; nobody can say what makes a fever worse."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -40,15 +43,16 @@ def next_question(consult: Consult, *, lexicon: Lexicon) -> Question | None:
     """What to ask now: first what is contradicted, then the first of the table; None when all is asked."""
     if consult.contradictions:
         return Question("contradiction", "history", consult.contradictions[0].question, is_needed=True)
-    return next(_open(consult, lexicon), None)
+    return next(open_questions(consult, lexicon), None)
 
 
 def missing(consult: Consult, *, lexicon: Lexicon) -> list[Question]:
     """What of the minimum data set is not known; what was asked and cannot be known is not missing."""
-    return [one for one in _open(consult, lexicon) if one.is_needed]
+    return [one for one in open_questions(consult, lexicon) if one.is_needed]
 
 
-def _open(consult: Consult, lexicon: Lexicon) -> Iterator[Question]:
+def open_questions(consult: Consult, lexicon: Lexicon) -> Iterator[Question]:
+    """Every question of the table that applies and has no answer yet, in order."""
     complaint = complaint_of(consult)
     flags = features_for(_names(consult), consult.findings, lexicon=lexicon)
     for key, stage, when, needed, text in _table():
@@ -71,8 +75,12 @@ def complaint_of(consult: Consult) -> Finding | None:
 
 
 def _names(consult: Consult) -> list[str]:
+    return [one.name for one in _complaints(consult)]
+
+
+def _complaints(consult: Consult) -> list[Finding]:
     kinds = (Category.SYMPTOM, Category.ASSOCIATED)
-    return [one.name for one in consult.findings if one.category in kinds and one.polarity is Polarity.PRESENT]
+    return [one for one in consult.findings if one.category in kinds and one.polarity is Polarity.PRESENT]
 
 
 def is_known(key: str, consult: Consult) -> bool:
@@ -102,6 +110,8 @@ def _applies(condition: str, consult: Consult) -> bool:
         "female-fertile": patient.sex == "female" and is_fertile,
         "child": age is not None and age < CHILD_YEARS,
         "complaint": bool(names),
+        "felt": any(one.concept != VISIT for one in _complaints(consult)),
+        "changing": any(word in names for word in CHANGING),
         "pain": any(word in names for word in PAINS),
         "fever": any(word in names for word in ("fever", "rigors", "chills")),
         "breathing": any(word in names for word in BREATHING),

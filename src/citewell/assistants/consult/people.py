@@ -23,6 +23,8 @@ _AGE = re.compile(
     rf"|gone)))?(?!\s*(?:weeks?|days?|kg|lb|%|°|/|cm|hours?"
     rf"|stone|months? (?:pregnant|gone)|mg|out of))"
     rf"|(?<![\d.,/])\b(?P<short>\d{{1,3}})\s?(?P<sex>[mf])\b|\b(?P<years>\d{{1,3}})\s*y/?o\b"
+    rf"|\b(?:woman|man|female|male|lady|gentleman|girl|boy|patient)\s*(?:[,(]|of|aged)\s*(?P<behind>\d{{1,3}})\b"
+    rf"(?!\s*(?:weeks?|days?|months?|hours?|kg|lb|%|°|/|cm|mg|stone|out of))"
     rf"|^(?P<bare>\d{{1,3}})(?:\s*years?)?\.?$",
     re.IGNORECASE,
 )
@@ -91,7 +93,7 @@ def _ages(sentence: str) -> Iterator[Trait]:
             written = float(_WORDS.get(match["count"].lower(), 0) or match["count"])
             years = written * _UNITS[unit]
         else:
-            written = float(match["aged"] or match["short"] or match["years"] or match["bare"])
+            written = float(match["aged"] or match["short"] or match["years"] or match["behind"] or match["bare"])
             unit = match["part"][0].lower() if match["part"] else "y"
             years = written * _UNITS[unit]
         if years > MAX_AGE:

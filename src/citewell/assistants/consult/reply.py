@@ -10,6 +10,7 @@ from citewell.assistants.consult.details import find_details
 from citewell.assistants.consult.extract import Extracted, Heard, extract
 from citewell.assistants.consult.measures import find_measures, vitals
 from citewell.assistants.consult.mentions import concept_of
+from citewell.assistants.consult.reason import verbatim, with_reason
 from citewell.assistants.consult.tables import rows
 from citewell.clinical import Lexicon
 from citewell.types.consult import QUALIFYING, By, Category, Finding, Polarity, Words
@@ -62,6 +63,10 @@ def _meant_by_question(heard: Heard, asked: str, found: Extracted, lexicon: Lexi
     """What words mean only as the answer to this question: “penicillin”, “34”, “at night”."""
     if asked in QUALIFYING and heard.complaint and not _has(found, asked):
         return replace(found, findings=(*found.findings, *_qualified(heard, asked)))
+    if asked == "complaint":
+        return replace(found, findings=tuple(with_reason(heard, found.findings)))
+    if asked == "medication" and not found.findings and len(heard.text.split()) < BARE:
+        return replace(found, findings=tuple(verbatim(heard, Category.MEDICATION)))
     if asked == "allergy" and not _has(found, asked) and len(heard.text.split()) < BARE:
         return _prefixed(heard, "allergic to ", lexicon)
     if asked == "age" and not any(one.name == "age" for one in found.findings):

@@ -1,0 +1,61 @@
+"""Takes the answer to “What brings the patient in today?” as the reason, also where nobody complains of anything."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator, Sequence
+from dataclasses import replace
+from functools import cache
+
+from citewell.assistants.consult.extract import Heard
+from citewell.assistants.consult.tables import rows
+from citewell.types.consult import By, Category, Finding, Polarity, Words
+
+VISIT = "CW:visit"
+"""The concept of a reason that is no complaint: nobody asks since when, or what makes it worse."""
+FELT = (Category.SYMPTOM, Category.ASSOCIATED)
+MAX_WORDS = 12
+"""A longer answer in which nothing was found is a story, and what it is about is asked again."""
+_LEAD = re.compile(
+    r"^\s*(?:(?:he|she|they|i|the patient|patient)(?:'s| is| am|'m| has| have| are)?\s+)?"
+    r"(?:(?:here|come|came|coming|attending|attends)\s+(?:in\s+)?(?:today\s+)?(?:for|because of|about|with|to have)"
+    r"\s+)?"
+    r"(?:an?\s+|the\s+|his\s+|her\s+|my\s+|some\s+)?",
+    re.IGNORECASE,
+)
+_SMALL_TALK = re.compile(
+    r"^\W*(?:hello|hi|good (?:morning|afternoon)|yes|no|ok(?:ay)?|thanks?|thank you)\W*$", re.IGNORECASE
+)
+
+
+@cache
+def _visits() -> re.Pattern[str]:
+    words = "|".join(row[0] for row in rows("visits.tsv"))
+    return re.compile(rf"(?<![\w-])(?:{words})(?![\w-])", re.IGNORECASE)
+
+
+def with_reason(heard: Heard, found: Sequence[Finding]) -> list[Finding]:
+    """The findings with a reason among them: a visit, the one illness that is named, else the words themselves."""
+    if any(one.category in FELT and one.polarity is Polarity.PRESENT for one in found):
+        return list(found)
+    visit = _visits().search(heard.text)
+    if visit is not None:
+        words = Words(heard.position, *visit.span(), visit.group())
+        name = " ".join(visit.group().lower().split())
+        return [*found, Finding("", Category.SYMPTOM, name, Polarity.PRESENT, By.RULES, words, VISIT)]
+    ill = [one for one in found if one.category is Category.MEDICAL_HISTORY and one.polarity is Polarity.PRESENT]
+    if len(ill) == 1:
+        return [replace(one, category=Category.SYMPTOM) if one is ill[0] else one for one in found]
+    return list(found) or list(verbatim(heard, Category.SYMPTOM))
+
+
+def verbatim(heard: Heard, category: Category) -> Iterator[Finding]:
+    """A short answer as it was given."""
+    lead = _LEAD.match(heard.text)
+    start = lead.end() if lead else 0
+    told = heard.text[start:].strip().rstrip(".!,;")
+    if not told or _SMALL_TALK.match(heard.text) or len(told.split()) > MAX_WORDS or not re.search(r"[^\W\d]{3}", told):
+        return
+    start = heard.text.index(told, start)
+    words = Words(heard.position, start, start + len(told), told)
+    yield Finding("", category, told.lower(), Polarity.PRESENT, By.RULES, words)
