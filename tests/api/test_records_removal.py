@@ -1,7 +1,8 @@
-"""A paper that does not belong into a record is removed over the API, on the page and on the command line."""
+"""What a person takes back: a paper that does not belong into a record, and recovery words that somebody saw."""
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterator
 from pathlib import Path
 
@@ -13,7 +14,7 @@ from citewell.adapters.embedding.minilm import MiniLM
 from citewell.api.app import create_app
 from citewell.bootstrap import App, build
 from citewell.config import Settings
-from tests.api.test_records import BEARER, TOKEN, facts, make
+from tests.api.test_records import BEARER, PASSPHRASE, TOKEN, facts, make
 from tests.cli.test_records import Record, record  # noqa: F401
 from tests.core.test_fhir_records import ALL, FIBRILLATION, PATIENT, bundle
 
@@ -77,6 +78,17 @@ def test_a_paper_goes_with_its_facts_but_not_with_what_a_person_decided(client: 
     assert "knee is better" not in client.post(f"{base}/ask", json={"question": "What of my knee?"}).json()["text"]
     kept = client.get(f"{base}/conversations/{asked['conversation_id']}")
     assert "your knee is better" not in kept.text
+
+
+def test_other_recovery_words_make_the_old_ones_worthless(client: httpx.Client) -> None:
+    vault = make(client, "words")
+    wrong = client.post(f"/records/{vault}/words", data={"passphrase": "not that one at all"})
+    assert "Other twelve words" in wrong.text  # the settings again, with what was wrong
+    page = client.post(f"/records/{vault}/words", data={"passphrase": PASSPHRASE}).text
+    words = re.findall(r"<li>(\w+)</li>", page)
+    assert len(words) == 12
+    new = {"new": "six blue tandems", "again": "six blue tandems"}
+    assert client.post(f"/records/{vault}/recover", data={"words": " ".join(words), **new}).status_code == 303
 
 
 def test_a_paper_is_removed_on_the_command_line_once(record: Record, tmp_path: Path) -> None:  # noqa: F811

@@ -61,6 +61,16 @@ def change_passphrase(
     return _settings(room, visitor, done="The passphrase is changed. The recovery words are still the same.")
 
 
+@router.post("/words", dependencies=FORM)
+def other_words(*, visitor: Owner, room: Opened, safe: Vaulted, passphrase: Secret = "") -> Response:
+    """Other recovery words, shown this once; the old ones open nothing any more."""
+    try:
+        phrase = safe.vaults.new_recovery(room.id, passphrase)
+    except CitewellError as error:
+        return _settings(room, visitor, problem=problem_of(error))
+    return room.site.page("records_made.html", visitor, nav="records", vault=room.profile.vault, words=phrase.split())
+
+
 @router.post("/export", dependencies=FORM)
 def export(_visitor: Owner, room: Opened) -> Response:
     """Everything as a FHIR R4 bundle; the file is not encrypted."""
