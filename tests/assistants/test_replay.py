@@ -138,7 +138,7 @@ def test_other_settings_are_told(answered: tuple[App, str]) -> None:
 
 def test_another_version_of_citewell_is_told(answered: tuple[App, str], monkeypatch: pytest.MonkeyPatch) -> None:
     app, answer_id = answered
-    monkeypatch.setattr("citewell.assistants.knowledge.version", lambda _name: "99.0")
+    monkeypatch.setattr("citewell.answer.reading.version", lambda _name: "99.0")
     found = app.desk.replay(answer_id, app.owner())
     assert found.notes == (UPGRADED.format(was=version("citewell"), now="99.0"),)
 

@@ -153,8 +153,9 @@ class Assembly:
     def knowledge(self) -> Knowledge:
         """The assistant for a tenant's documents."""
         from citewell.answer.finish import Policy
+        from citewell.answer.reading import Limits
         from citewell.answer.verify_score import calibrated
-        from citewell.assistants.knowledge import Knowledge, Limits
+        from citewell.assistants.knowledge import Knowledge
 
         chosen = self.settings
         return Knowledge(

@@ -9,10 +9,11 @@ from typing import TYPE_CHECKING, Any, assert_never
 
 from citewell.adapters.index.exact import ExactIndex
 from citewell.answer.finish import Policy
+from citewell.answer.reading import Limits
 from citewell.answer.replay import Replay, Then, replay
 from citewell.answer.stream import Done, Event
 from citewell.answer.verify_score import calibrated
-from citewell.assistants.evidence import NAME, Limits, Literature
+from citewell.assistants.evidence import NAME, Literature
 from citewell.assistants.evidence.standing import Standing
 from citewell.bootstrap.desk import desk_of
 from citewell.errors import InputError

@@ -2,101 +2,43 @@
 
 from __future__ import annotations
 
-import time
-import uuid
-from collections.abc import Callable, Iterator, Mapping, Sequence
-from dataclasses import asdict, dataclass, field, replace
-from importlib.metadata import version
+from collections.abc import Mapping
+from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
+from typing import Any, ClassVar
 
-from citewell.answer.assemble import Budget, assemble
-from citewell.answer.finish import Asked, Judge, Policy, Verify, abstain, finish, refuse
-from citewell.answer.guard import is_suspicious
-from citewell.answer.rephrase import rephrase
-from citewell.answer.retrieve import Search, retrieve
-from citewell.answer.route import route
-from citewell.answer.stream import Done, Event, Working
-from citewell.answer.subjects import subjects
+from citewell.answer.reading import Reading
 from citewell.assistants.evidence.blocks import numbered
-from citewell.ports import Owners, Writer
 from citewell.prompts import Template
-from citewell.types import Claim, Context, Hit, Message, Scope
+from citewell.types import Context, Scope
 
 NAME = "evidence"
 RULES = Template.read(Path(__file__).parent / "rules.txt")
-REFUSED = "This reads like an instruction to the assistant, not a question. Ask about what the literature says."
 NOTHING = "Nothing in the literature of this journey comes near the question"
 NOTHING_UNIVERSAL = "Nothing in the literature for everyone comes near the question; no journey was chosen"
 
 
 @dataclass(frozen=True, slots=True)
-class Limits:
-    """How much evidence and history an answer may use."""
+class Literature(Reading):
+    """The assistant for a care journey; the journey is a part of the scope, so nothing else is ever ranked."""
 
-    chunks: int = 5
-    evidence_tokens: int = 3_000
-    history_tokens: int = 1_000
+    rules: ClassVar[Template] = RULES
+    refused: ClassVar[str] = (
+        "This reads like an instruction to the assistant, not a question. Ask about what the literature says."
+    )
 
+    def nothing(self, scope: Scope) -> str:
+        """Why no answer can be given where nothing was found."""
+        return NOTHING_UNIVERSAL if scope.journey is None else NOTHING
 
-@dataclass(frozen=True, slots=True)
-class Literature:
-    """The assistant, with the parts it needs; the journey is a part of the scope, so nothing else is ever ranked."""
+    def built(self) -> Mapping[str, Any]:
+        """Its name, and its prompts."""
+        return {"assistant": NAME, "prompts": {"rules": RULES.hash}}
 
-    search: Search
-    writer: Writer
-    verify: Verify
-    calibrate: Callable[[Sequence[Claim], Context], float]
-    owners: Owners
-    admin_email: str | None
-    policy: Policy = field(default_factory=Policy)
-    limits: Limits = field(default_factory=Limits)
+    def notes(self, scope: Scope) -> Mapping[str, Any]:
+        """The journey that was asked in."""
+        return {"journey": scope.journey}
 
-    def ask(self, question: str, *, scope: Scope, history: Sequence[Message] = ()) -> Iterator[Event]:
-        """Answer one message of a conversation; the last event holds the answer."""
-        started = time.perf_counter()
-        asked = Asked(
-            id=str(uuid.uuid4()),
-            question=question,
-            context=Context(()),
-            model=self.writer.name,
-            prompt_hash=RULES.hash,
-            policy=self.policy,
-            rules=RULES.text,
-            notes={"journey": scope.journey},
-        )
-        if is_suspicious(question):
-            yield Done(refuse(asked, REFUSED, judge=self._judge(asked, (), scope, started)))
-            return
-        yield Working("searching")
-        query = rephrase(question, history, lexicon=self.search.lexicon)
-        hits = retrieve(query, scope=scope, search=self.search, limit=self.limits.chunks).hits
-        context = self._context(question, hits, history)
-        asked = replace(asked, context=context, subjects=subjects(query, lexicon=self.search.lexicon))
-        judge = self._judge(asked, hits, scope, started)
-        if not context.evidence:
-            nothing = NOTHING_UNIVERSAL if scope.journey is None else NOTHING
-            yield Done(abstain(asked, nothing, judge=judge))
-            return
-        yield Working("writing", len(context.evidence))
-        pieces = self.writer.write(query, context, rules=RULES.text)
-        yield from finish(pieces, asked, verify=self.verify, judge=judge)
-
-    def setup(self) -> Mapping[str, Any]:
-        """What it is set to, so that an answer can be told from another's later."""
-        writer = {"name": self.writer.name, "window": self.writer.window, "reply": self.writer.reply}
-        policy = {**asdict(self.policy), "shown": sorted(verdict.value for verdict in self.policy.shown)}
-        built = {"citewell": version("citewell"), "assistant": NAME, "prompts": {"rules": RULES.hash}}
-        return {**built, "writer": writer, "limits": asdict(self.limits), "policy": policy}
-
-    def _context(self, question: str, hits: Sequence[Hit], history: Sequence[Message]) -> Context:
-        budget = Budget(self.writer.window, self.writer.reply, self.limits.evidence_tokens, self.limits.history_tokens)
-        return numbered(assemble(question, hits, history, system=RULES.text, budget=budget, count=self.writer.count))
-
-    def _judge(self, asked: Asked, hits: Sequence[Hit], scope: Scope, started: float) -> Judge:
-        return Judge(
-            rate=lambda answer: self.writer.rate(asked.question, asked.context, answer),
-            calibrate=self.calibrate,
-            route=lambda reason: route(reason, hits, scope=scope, owners=self.owners, admin_email=self.admin_email),
-            took_ms=lambda: (time.perf_counter() - started) * 1000,
-        )
+    def shaped(self, context: Context) -> Context:
+        """Evidence in numbered blocks."""
+        return numbered(context)

@@ -1,0 +1,117 @@
+"""The way from a question to a checked answer over a library; assistants differ in their rules and words."""
+
+from __future__ import annotations
+
+import time
+import uuid
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import asdict, dataclass, field, replace
+from importlib.metadata import version
+from typing import Any, ClassVar
+
+from citewell.answer.assemble import Budget, assemble
+from citewell.answer.finish import Asked, Judge, Policy, Verify, abstain, finish, refuse
+from citewell.answer.guard import is_suspicious
+from citewell.answer.rephrase import rephrase
+from citewell.answer.retrieve import Search, retrieve
+from citewell.answer.route import route
+from citewell.answer.stream import Done, Event, Working
+from citewell.answer.subjects import subjects
+from citewell.ports import Owners, Writer
+from citewell.prompts import Template
+from citewell.types import Claim, Context, Hit, Message, Scope
+
+
+@dataclass(frozen=True, slots=True)
+class Limits:
+    """How much evidence and history an answer may use."""
+
+    chunks: int = 5
+    evidence_tokens: int = 3_000
+    history_tokens: int = 1_000
+
+
+@dataclass(frozen=True, slots=True)
+class Reading:
+    """An assistant over a library, with the parts it needs; the scope is all that is ever ranked."""
+
+    rules: ClassVar[Template]
+    refused: ClassVar[str]
+    """What is said to an instruction that poses as a question."""
+
+    search: Search
+    writer: Writer
+    verify: Verify
+    calibrate: Callable[[Sequence[Claim], Context], float]
+    owners: Owners
+    admin_email: str | None
+    policy: Policy = field(default_factory=Policy)
+    limits: Limits = field(default_factory=Limits)
+
+    def ask(self, question: str, *, scope: Scope, history: Sequence[Message] = ()) -> Iterator[Event]:
+        """Answer one question, sentence by sentence; the last event holds the answer."""
+        started = time.perf_counter()
+        asked = Asked(
+            id=str(uuid.uuid4()),
+            question=question,
+            context=Context(()),
+            model=self.writer.name,
+            prompt_hash=self.rules.hash,
+            policy=self.policy,
+            rules=self.rules.text,
+            notes=self.notes(scope),
+        )
+        if is_suspicious(question):
+            yield Done(refuse(asked, self.refused, judge=self._judge(asked, (), scope, started)))
+            return
+        yield Working("searching")
+        query = rephrase(question, history, lexicon=self.search.lexicon)
+        hits = retrieve(query, scope=scope, search=self.search, limit=self.limits.chunks).hits
+        context = self.shaped(self._context(question, hits, history))
+        asked = replace(asked, context=context, subjects=subjects(query, lexicon=self.search.lexicon))
+        judge = self._judge(asked, hits, scope, started)
+        if not context.evidence:
+            yield Done(abstain(asked, self.nothing(scope), judge=judge))
+            return
+        yield Working("writing", len(context.evidence))
+        pieces = self.writer.write(query, context, rules=self.rules.text)
+        yield from finish(pieces, asked, verify=self.verify, judge=judge)
+
+    def setup(self) -> Mapping[str, Any]:
+        """What it is set to, so that an answer can be told from another's later."""
+        writer = {"name": self.writer.name, "window": self.writer.window, "reply": self.writer.reply}
+        policy = {**asdict(self.policy), "shown": sorted(verdict.value for verdict in self.policy.shown)}
+        told = {"writer": writer, "limits": asdict(self.limits), "policy": policy}
+        return {"citewell": version("citewell"), **self.built(), **told}
+
+    # ------------------------------------------------------------------------------------- what an assistant says
+
+    def nothing(self, scope: Scope) -> str:
+        """Why no answer can be given where nothing was found."""
+        raise NotImplementedError
+
+    def built(self) -> Mapping[str, Any]:
+        """What else it is made of."""
+        raise NotImplementedError
+
+    def notes(self, _scope: Scope) -> Mapping[str, Any]:
+        """What else goes on record with an answer."""
+        return {}
+
+    def shaped(self, context: Context) -> Context:
+        """The evidence as it is shown to the writer."""
+        return context
+
+    # ----------------------------------------------------------------------------------------------------- inside
+
+    def _context(self, question: str, hits: Sequence[Hit], history: Sequence[Message]) -> Context:
+        budget = Budget(self.writer.window, self.writer.reply, self.limits.evidence_tokens, self.limits.history_tokens)
+        return assemble(question, hits, history, system=self.rules.text, budget=budget, count=self.writer.count)
+
+    def _judge(self, asked: Asked, hits: Sequence[Hit], scope: Scope, started: float) -> Judge:
+        return Judge(
+            rate=lambda answer: self.writer.rate(asked.question, asked.context, answer),
+            calibrate=self.calibrate,
+            route=lambda reason: route(reason, hits, scope=scope, owners=self.owners, admin_email=self.admin_email),
+            took_ms=lambda: (time.perf_counter() - started) * 1000,
+        )
