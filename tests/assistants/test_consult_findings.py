@@ -397,6 +397,18 @@ def test_a_part_of_the_body_that_hurts_is_the_pain_that_the_lexicon_names() -> N
     assert talk.held() == {"Chest pain": "absent", "Abdominal pain": "present"}
 
 
+def test_a_class_that_the_allergen_belongs_to_is_told() -> None:
+    for allergen, words, is_grave in (
+        ("ramipril", "Offer an ACE inhibitor or an ARB.", True),
+        ("ramipril", "Start lisinopril 10 mg once daily.", True),
+        ("amlodipine", "Offer a calcium-channel blocker.", False),
+    ):
+        allergy = Finding("f1", Category.ALLERGY, allergen, Polarity.PRESENT, By.RULES)
+        (told,) = conflicts(words, Held(Patient(age_years=58, sex="male"), (allergy,), LEXICON))
+        assert f"allergic to {allergen}" in told.text
+        assert told.is_grave is is_grave
+
+
 def test_a_conflict_names_a_class_of_medicines_as_it_is_written() -> None:
     held = Held(Patient(age_years=30, sex="female", is_pregnant=True, pregnancy_weeks=31), (), LEXICON)
     told = [one.text for one in conflicts("Give an NSAID three times a day.", held)]

@@ -97,6 +97,9 @@ def _allergies(one: Medicine, held: Held) -> Iterator[Conflict]:
             yield Conflict(
                 "allergy", one.name, f"The patient is allergic to {allergy.name}{both}.", "record", is_grave=True
             )
+        elif one.is_class and any(known.family == one.family for known in medicines(allergy.name)):
+            text = f"The patient is allergic to {allergy.name}, which is one of these ({one.name})."
+            yield Conflict("allergy", one.name, text, "record", is_grave=False)
 
 
 def _cautions(one: Medicine, held: Held) -> Iterator[Conflict]:
