@@ -19,6 +19,7 @@ from citewell.bootstrap.record_desk import make_record_desk
 from citewell.bootstrap.records import Record
 from citewell.clinical import Lexicon
 from citewell.config import Settings
+from citewell.errors import UnsupportedFile
 from citewell.types import Answer, Asker, Source
 from citewell.types.facts import (
     REPORTED,
@@ -179,3 +180,12 @@ def test_a_result_without_a_range_is_not_called_in_range() -> None:
     assert [row.text for row in sheet["results"].rows] == ["Leukocytes: 1.2 10*3/uL; on 2 January 2024"]
     plain = {group.id: group for group in summary_groups(known.facts[1:])}
     assert "no range" in plain["results"].none
+
+
+@pytest.mark.parametrize("name", ["IMG_0042.HEIC", "film.mp4", "voice.m4a"])
+def test_a_film_or_a_photo_of_another_kind_is_no_text(record: Record, name: str) -> None:
+    before = len(record.papers())
+    for data in (b"x", bytes(range(256)) * 9):
+        with pytest.raises(UnsupportedFile, match="as JPEG, PNG or PDF"):
+            record.import_source(Source(data, name))
+    assert len(record.papers()) == before

@@ -17,7 +17,7 @@ from citewell.adapters.store.engine import writing
 from citewell.bootstrap.home import read_source
 from citewell.bootstrap.record_models import asked
 from citewell.bootstrap.record_papers import RecordPapers
-from citewell.errors import DamagedFile, InputError, NotFound
+from citewell.errors import DamagedFile, InputError, NotFound, UnsupportedFile
 from citewell.ingest.library import Added, check_embedder, unwatched
 from citewell.ingest.parse import checked, safe_name
 from citewell.ingest.read import Step
@@ -34,6 +34,12 @@ if TYPE_CHECKING:
     from citewell.bootstrap.app import App
 
 REPORTABLE = (Symptom.kind, Medication.kind, Allergy.kind)
+NOT_READ = {
+    (".heic", ".heif", ".webp", ".avif", ".gif", ".bmp"): "a photo of another kind",
+    (".mp4", ".mov", ".avi", ".mkv", ".webm", ".3gp"): "a film",
+    (".mp3", ".m4a", ".wav", ".ogg", ".aac", ".opus"): "a sound recording",
+}
+SAVE_OTHERWISE = "Save or send it as JPEG, PNG or PDF and add that."
 SUBJECT = "self"
 """Whom the documents of a vault are about; two letters that are called alike are never taken for versions of one."""
 
@@ -255,7 +261,13 @@ class Record:
 
 
 def _readable(source: Source) -> Source:
-    """A picture as a page that can be read; anything else as it is."""
+    """A picture as a page that can be read; a film, a sound or a photo in a form that nobody here reads is refused."""
     from citewell.adapters.records.picture import as_pdf, is_picture
 
-    return as_pdf(source) if is_picture(source) else source
+    if is_picture(source):
+        return as_pdf(source)
+    ending = Path(source.name).suffix.casefold()
+    for endings, what in NOT_READ.items():
+        if ending in endings and not source.data.startswith(b"%PDF-"):
+            raise UnsupportedFile(f"The file is called as {what} is, which cannot be read here. {SAVE_OTHERWISE}")
+    return source
