@@ -9,10 +9,12 @@ from datetime import UTC, datetime
 import pytest
 
 from citewell.adapters.embedding.minilm import MiniLM
+from citewell.adapters.records.fhir import read_fhir
 from citewell.adapters.records.values import plain_name
 from citewell.assistants.records.alerts import AlertKind, find_alerts
 from citewell.assistants.records.gather import gather
 from citewell.assistants.records.known import Known
+from citewell.assistants.records.notes import how_old
 from citewell.assistants.records.wishes import wishes
 from citewell.bootstrap import build
 from citewell.bootstrap.record_desk import make_record_desk
@@ -30,10 +32,13 @@ from citewell.types.facts import (
     LabResult,
     Medication,
     Moment,
+    Person,
     VisitStatus,
 )
+from citewell.types.facts_line import line_of
 from citewell.web.plots import courses
 from citewell.web.records import summary_groups
+from tests.core.test_fhir_records import ALL, PATIENT, bundle
 
 NOW = datetime(2026, 1, 1, tzinfo=UTC)
 Ask = Callable[[str], Answer]
@@ -189,3 +194,16 @@ def test_a_film_or_a_photo_of_another_kind_is_no_text(record: Record, name: str)
         with pytest.raises(UnsupportedFile, match="as JPEG, PNG or PDF"):
             record.import_source(Source(data, name))
     assert len(record.papers()) == before
+
+
+def test_what_is_now_in_an_old_record_says_of_when_it_is() -> None:
+    told = bundle({**PATIENT, "deceasedDateTime": "2024-06-03"}, *ALL[1:])
+    known = Known(tuple(read_fhir(told).facts))
+    assert how_old(known, now=NOW) == (
+        "The person whom this record is about died on 3 June 2024: “now” means as of then."
+    )
+    (person,) = known.of(Person)
+    assert "died 3 June 2024" in line_of(person)
+    alive = Known(tuple(read_fhir(bundle(*ALL)).facts))
+    assert how_old(alive, now=NOW) == "The newest entry of your record is of 1 May 2024: “now” means as of then."
+    assert how_old(alive, now=datetime(2024, 6, 1, tzinfo=UTC)) == ""

@@ -79,6 +79,7 @@ class Person(Fact):
 
     name: str
     born: Moment | None = None
+    died: Moment | None = None
     sex: str | None = None
 
 

@@ -139,7 +139,8 @@ def _event(fact: Fact) -> str:
         case Professional():
             parts = [fact.specialty, fact.institution]
         case Person():
-            parts = [f"born {shown(fact.born)}" if fact.born else None, fact.sex]
+            died = f"died {shown(fact.died)}" if fact.died else None
+            parts = [f"born {shown(fact.born)}" if fact.born else None, died, fact.sex]
         case _:
             raise TypeError(f"{type(fact).__name__} is no kind of fact")
     return _named(fact.name, parts)

@@ -70,6 +70,7 @@ def _person(entry: Entry, _bundle: Bundle) -> Fact | None:
         origin=NOT_YET,
         name=name or "name not stated",
         born=moment(entry.resource, "birthDate"),
+        died=moment(entry.resource, "deceasedDateTime"),
         sex=None if sex is None else known(SEXES, sex, "sex"),
     )
 

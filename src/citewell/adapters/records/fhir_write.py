@@ -105,7 +105,8 @@ def _paper(entry: Entry, source: Source, subject: Json) -> Json:
 
 def _person(fact: Any, _subject: Json) -> tuple[str, Json]:
     born = fact.born.text[:10] if fact.born else None
-    return "Patient", {"name": [{"text": fact.name}], "birthDate": born, "gender": fact.sex}
+    died = fact.died.text if fact.died else None
+    return "Patient", {"name": [{"text": fact.name}], "birthDate": born, "deceasedDateTime": died, "gender": fact.sex}
 
 
 def _professional(fact: Any, _subject: Json) -> tuple[str, Json]:

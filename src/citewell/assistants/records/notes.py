@@ -9,6 +9,8 @@ from citewell.assistants.records.asked import Gathered
 from citewell.assistants.records.known import Known, when
 from citewell.assistants.records.wishes import Wish, Wishes
 from citewell.types import Entry
+from citewell.types.facts import Person
+from citewell.types.facts_line import shown
 
 NAMED = 3
 """Papers that are named; of more, how many there are."""
@@ -37,7 +39,10 @@ def not_read(papers: Sequence[Entry]) -> str:
 
 
 def how_old(known: Known, *, now: datetime) -> str:
-    """Of when the newest entry is, where that is long ago."""
+    """Of when the newest entry is, where that is long ago, and that the person has died."""
+    died = next((one.died for one in known.of(Person) if one.died), None)
+    if died is not None:
+        return f"The person whom this record is about died on {shown(died)}: “now” means as of then."
     newest = max((day for fact in known.facts if (day := when(fact)) is not None and day <= now), default=None)
     if newest is None or now - newest < OLD:
         return ""
