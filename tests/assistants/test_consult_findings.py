@@ -314,6 +314,32 @@ def test_an_allergy_after_no_allergies_is_a_contradiction_unless_it_corrects() -
     assert other.held()["penicillin"] == "present"
 
 
+@pytest.mark.parametrize(
+    ("answer", "denied"),
+    [
+        ("No medicines. No known allergies.", False),
+        ("No tablets", False),
+        ("no", True),
+        ("No, none of these.", True),
+        ("none of them", True),
+        ("No she doesn't.", True),
+    ],
+)
+def test_only_a_no_that_stands_for_itself_answers_the_question(answer: str, denied: bool) -> None:
+    talk = Talk()
+    asked = talk.say("A 28-year-old woman, 9 weeks pregnant, fever for 3 days. Temp 38.5.")
+    assert asked.startswith("Is there any of these: ")
+    talk.say(answer)
+    assert ("confusion" in talk.held()) is denied, talk.held()
+
+
+def test_a_question_that_waits_is_not_asked_twice_in_a_row() -> None:
+    talk = Talk()
+    talk.ask()
+    assert ask_next(talk.consult, lexicon=LEXICON) is None
+    assert talk.say("58-year-old man") == "What brings the patient in today?"
+
+
 def test_an_unknown_answer_is_not_asked_again_and_an_empty_one_is_refused() -> None:
     talk = Talk()
     talk.say("Fever for two days, 50-year-old man.")

@@ -169,6 +169,13 @@ def test_red_flags_and_what_is_missing_stand_before_the_differentials(desk: Cons
         desk.differentials(consult_id, [], asker, is_generated=True)
 
 
+def test_what_is_missing_names_the_way_to_go_on_without_it(desk: ConsultDesk, asker: Asker) -> None:
+    consult_id = desk.start(asker).consult.id
+    desk.say(consult_id, "A 40-year-old man with a cough for 2 days.", asker)
+    with pytest.raises(InputError, match=r"“It cannot wait, because”, in a terminal with --despite"):
+        desk.differentials(consult_id, [("Malaria", "high")], asker)
+
+
 def test_findings_speak_for_and_against_in_the_words_of_the_guidelines(desk: ConsultDesk, asker: Asker) -> None:
     told = "30-year-old man, fever for 2 days, no headache, weight 70 kg. No allergies. No medicines."
     consult = desk.look(ready(desk, asker, told, "Malaria"), asker).consult

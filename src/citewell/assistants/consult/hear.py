@@ -71,6 +71,8 @@ def ask_next(consult: Consult, *, lexicon: Lexicon) -> tuple[str, dict[str, Any]
     question = next_question(consult, lexicon=lexicon)
     if question is None:
         return ("asked", {"role": "assistant", "key": None, "text": "No more questions."}) if consult.asked else None
+    if consult.asked == question.key and consult.messages[-1:] and consult.messages[-1].text == question.text:
+        return None
     return "asked", {"role": "assistant", "key": question.key, "text": question.text}
 
 

@@ -17,9 +17,12 @@ from citewell.types.consult import QUALIFYING, By, Category, Finding, Polarity, 
 
 _YES = re.compile(r"\s*(?P<word>yes|yeah|yep|yup|aye|correct|that's right)\b[\s.,!]*", re.IGNORECASE)
 _NO = re.compile(
-    r"\s*(?P<word>no|nope|none|never|nothing|not that i know(?: of)?|none of (?:these|those|them)|nil)\b[\s.,!]*",
+    r"\s*(?P<word>none of (?:these|those|them)|nothing (?:like that|of the kind|else|at all)|not that i know(?: of)?"
+    r"|no|nope|none|never|nothing|nil)\b(?=\s*(?:$|[.,!;—-]|(?:not|i|she|he|they|we|it|none|never|sorry|thanks?|nope)\b))"
+    r"[\s.,!]*",
     re.IGNORECASE,
 )
+"""A “no” that stands for itself: “no medicines” says nothing of what was asked, unless that was medicines."""
 _UNKNOWN = re.compile(
     r"\s*(?:(?:i |we |she |he )?(?:don't|do not|doesn't|does not|can't|cannot) (?:know|say|tell|remember"
     r"|measure)|unknown|not known|not sure|no idea"
