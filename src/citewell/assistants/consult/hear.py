@@ -56,7 +56,8 @@ def hear(consult: Consult, text: str, *, lexicon: Lexicon, also: Reader | None =
     features = features_for(_complaints(consult), consult.findings, lexicon=lexicon)
     reply = read_reply(heard, asked=_topic(consult), features=features, lexicon=lexicon)
     extracted = reply.extracted if also is None or taken_back else also(heard, reply.extracted)
-    fresh = [] if taken_back else list(_numbered(consult, _settled(consult, extracted.findings, text)))
+    told = [_timeless(one) for one in extracted.findings]
+    fresh = [] if taken_back else list(_numbered(consult, _settled(consult, told, text)))
     events = [said, *taken_back]
     if fresh:
         events.append(("found", {"findings": fresh}))
@@ -64,6 +65,11 @@ def hear(consult: Consult, text: str, *, lexicon: Lexicon, also: Reader | None =
     if is_asked and (reply.is_unknown or consult.asked in ("flags", "medical_history") or _tried(consult, fresh)):
         events.append(("skipped", {"key": consult.asked}))
     return Change(tuple(events), extracted.troubles)
+
+
+def _timeless(one: Finding) -> Finding:
+    """What is denied without a duration, whoever read it: nothing that is absent lasts."""
+    return replace(one, onset=None, duration_days=None) if one.polarity is Polarity.ABSENT else one
 
 
 def ask_next(consult: Consult, *, lexicon: Lexicon) -> tuple[str, dict[str, Any]] | None:
