@@ -122,6 +122,7 @@ def test_a_list_says_which_papers_hold_no_facts_and_a_no_that_they_were_searched
         ("do I have bleeding?", "does not mention bleeding", "Prediabetes"),
         ("What do I take for gout?", "does not mention gout", "Warfarin"),
         ("Which operations did I have on my hip?", "does not mention hip", "Check"),
+        ("Did Dr Okafor find anything when I saw her?", "does not mention okafor among your visits", "Check"),
         ("My mum has chest pain and cannot breathe", "This may be an emergency", "Potassium"),
     ],
 )

@@ -105,7 +105,8 @@ def not_mentioned(asked: Asked, *, among: str = "", after: str = "") -> Gathered
 def _near(asked: Asked) -> list[Fact]:
     """Facts that have a word that is asked for inside their line: “Prediabetes”, a medicine for asthma."""
     roots = [word.rstrip("s") for phrase in asked.about for word in phrase.split() if len(word) > NEAR]
-    return [one for one in asked.known.facts if any(root in line_of(one).casefold() for root in roots)]
+    found = [one for one in asked.known.facts if any(root in line_of(one).casefold() for root in roots)]
+    return asked.known.newest_of(found)
 
 
 def count(facts: Sequence[Fact], one: str = "entry", many: str | None = None) -> str:

@@ -61,6 +61,13 @@ class Known:
             seen.update(keys)
         return sorted(newest, key=lambda one: not is_abnormal(one))
 
+    def newest_of(self, facts: Iterable[Fact]) -> list[Fact]:
+        """Facts of any kind, of each test its newest result alone."""
+        given = list(facts)
+        ids = {one.id for one in given}
+        results = [one for one in self.of(LabResult) if one.id in ids]
+        return [*(one for one in given if not isinstance(one, LabResult)), *self.latest(results)]
+
 
 def when(fact: Fact) -> datetime | None:
     """When a fact began or was found."""

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from datetime import timedelta
 
-from citewell.assistants.records.asked import RECORD, Asked, Gathered, count, denied, listed, told
+from citewell.assistants.records.asked import RECORD, Asked, Gathered, count, denied, listed, not_mentioned, told
 from citewell.assistants.records.known import LONG_AGO, Known, is_abnormal, when
 from citewell.assistants.records.limits import beyond_limits
 from citewell.assistants.records.names import surname
@@ -38,6 +38,8 @@ def visits(asked: Asked) -> Gathered | None:
         found = [one for one in found if surname(one.professional or "").casefold() in people]
     elif asked.named:
         found = [one for one in found if one in asked.named]
+    elif asked.about:
+        return not_mentioned(asked, among="your visits")
     if Wish.LATEST in asked.wanted and found:
         return told("The last visit in your record:", [one for one in found if one.status is VisitStatus.DONE][:1])
     return told(f"{RECORD} lists {count(found, 'visit')}:", found)

@@ -7,7 +7,7 @@ from collections.abc import Callable
 from citewell.assistants.records.asked import MAX_SHOWN, RECORD, Asked, Gathered, count, denied, not_mentioned, told
 from citewell.assistants.records.known import LONG_AGO, T, is_abnormal, is_unjudged, when
 from citewell.assistants.records.wishes import Wish
-from citewell.types.facts import Diagnosis, DiagnosisStatus, Fact, LabResult, Professional, ResultCategory
+from citewell.types.facts import Diagnosis, DiagnosisStatus, LabResult, Professional, ResultCategory
 from citewell.types.facts_line import shown
 
 
@@ -72,7 +72,7 @@ def diagnoses(asked: Asked) -> Gathered | None:
     active = [one for one in asked.inside(asked.known.of(Diagnosis)) if one.status is wanted]
     word = "that are over" if wanted is DiagnosisStatus.RESOLVED else "as active"
     if asked.named:
-        others: list[Fact] = [one for one in asked.named if not isinstance(one, Professional)]
+        others = asked.known.newest_of(one for one in asked.named if not isinstance(one, Professional))
         return denied(f"{RECORD} does not list that as a condition", beside="It has this:", facts=others)
     return told(f"{RECORD} lists {count(active, 'condition')} {word}:", active)
 
