@@ -68,6 +68,8 @@ bench: .venv/dev ## All benches; results in bench/results
 	$(BIN)/python bench/speed/streams.py --data $(SHARED)/scifact --json bench/results/streams.json
 	$(BIN)/python bench/speed/guidelines.py --data $(SHARED) --json bench/results/guidelines.json
 	$(BIN)/python bench/speed/records.py --json bench/results/records.json
+	$(BIN)/python bench/speed/consult.py --data $(SHARED)/scifact --json bench/results/consult-speed.json
+	$(BIN)/python bench/speed/workers.py --data $(SHARED)/scifact --documents 60 --json bench/results/workers.json
 	$(BIN)/python bench/speed/start.py --json bench/results/start.json
 	$(BIN)/python bench/speed/postgres.py --json bench/results
 	$(BIN)/python bench/quality/postgres.py --data $(SHARED)/scifact --json bench/results/postgres-retrieval.json
