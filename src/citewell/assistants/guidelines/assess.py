@@ -35,9 +35,26 @@ class Applied:
     @property
     def is_near(self) -> bool:
         """Something speaks for it, and little is missing that could turn out otherwise."""
-        missing = self.outcome.missing
-        is_out = any(one.is_fixed and one.state is State.NOT_MET for one in missing)
-        return not self.is_match and self.outcome.is_relevant and 0 < len(missing) <= NEAR and not is_out
+        return not self.is_match and self.outcome.is_relevant and bool(self.ways)
+
+    @property
+    def ways(self) -> tuple[tuple[Judged, ...], ...]:
+        """What would make it match: few conditions each, and none that cannot change."""
+        return tuple(way for way in self.outcome.ways if 0 < len(way) <= NEAR and not any(map(_is_out, way)))
+
+    @property
+    def missing(self) -> tuple[Judged, ...]:
+        """What any of these ways lacks."""
+        return tuple(dict.fromkeys(one for way in self.ways for one in way))
+
+    @property
+    def would_match_if(self) -> str:
+        """The ways in words."""
+        return "; or ".join(" and ".join(one.text for one in way) for way in self.ways)
+
+
+def _is_out(one: Judged) -> bool:
+    return one.is_fixed and one.state is State.NOT_MET
 
 
 @dataclass(frozen=True, slots=True)
@@ -67,7 +84,7 @@ def assess(patient: Patient, guidelines: Sequence[Guideline]) -> Assessment:
         if rule.criteria is not None and level_of(rule.action)
     ]
     matched = sorted((one for one in applied if one.is_match), key=lambda one: _order(level_of(one.rule.action)))
-    near = sorted((one for one in applied if one.is_near), key=lambda one: len(one.outcome.missing))
+    near = sorted((one for one in applied if one.is_near), key=lambda one: len(one.ways[0]))
     return Assessment(patient, tuple(guidelines), tuple(matched), tuple(near))
 
 
@@ -146,8 +163,8 @@ def _near(one: Applied) -> dict[str, Any]:
         "site": one.rule.site,
         "state": one.outcome.state.value,
         "quote": one.rule.text,
-        "would_match_if": " and ".join(lacking.text for lacking in one.outcome.missing),
-        "missing": _conditions(one.outcome.missing),
+        "would_match_if": one.would_match_if,
+        "missing": _conditions(one.missing),
         "conditions": _conditions(one.outcome.judged),
     }
 
@@ -165,7 +182,7 @@ def _unknowns(found: Assessment) -> Iterator[dict[str, Any]]:
     open_ = [one for one in found.near if one.outcome.state is State.UNKNOWN]  # where an answer would change the result
     for kind, group in (("confirm", found.matched), ("ask", open_)):
         for one in group:
-            for judged in one.outcome.judged if kind == "confirm" else one.outcome.missing:
+            for judged in one.outcome.judged if kind == "confirm" else one.missing:
                 if judged.ask is None or judged.state not in (State.ASSUMED, State.UNKNOWN):
                     continue
                 if kind == "confirm" and judged.state is not State.ASSUMED:
@@ -186,8 +203,7 @@ def _reasons(found: Assessment) -> Iterator[str]:
     if not found.matched:
         yield "No rule is met by what is on record."
     for one in found.near:
-        lacking = " and ".join(judged.text for judged in one.outcome.missing)
-        yield f"{cited(one)} would be met with: {lacking}."
+        yield f"{cited(one)} would be met with: {one.would_match_if}."
 
 
 def _notes(found: Assessment) -> Iterator[str]:

@@ -6,6 +6,7 @@ import re
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cache, lru_cache
+from itertools import chain, islice, product
 from typing import assert_never
 
 from citewell.assistants.guidelines.criteria import (
@@ -32,16 +33,25 @@ from citewell.assistants.guidelines.tables import rows
 
 __all__ = ["Judged", "Outcome", "State", "evaluate"]
 
+MAX_WAYS = 8
+"""More ways to meet a rule than these are not told."""
+
 
 @dataclass(frozen=True, slots=True)
 class Outcome:
-    """What became of a tree: its state, its conditions, and the fewest that would have to change."""
+    """What became of a tree: its state, its conditions, and the ways in which it would be met."""
 
     state: State
     judged: tuple[Judged, ...]
-    missing: tuple[Judged, ...] = ()
+    ways: tuple[tuple[Judged, ...], ...] = ((),)
+    """What would have to change: the fewest conditions first, then others that may be so already."""
     is_relevant: bool = False
     """Something that the patient has speaks for it."""
+
+    @property
+    def missing(self) -> tuple[Judged, ...]:
+        """The fewest conditions that would have to change."""
+        return self.ways[0]
 
 
 def evaluate(tree: Criteria, record: Record, guideline: Guideline, *, seen: frozenset[str] = frozenset()) -> Outcome:
@@ -68,7 +78,8 @@ def _silence(phrase: str, detail: str | None) -> Outcome:
 def _leaf(judged: Sequence[Judged]) -> Outcome:
     state = _least(one.state for one in judged)
     missing = tuple(one for one in judged if one.state in (State.NOT_MET, State.UNKNOWN))
-    return Outcome(state, tuple(judged), missing, any(one.is_clinical and one.fact is not None for one in judged))
+    is_relevant = any(one.is_clinical and one.fact is not None for one in judged)
+    return Outcome(state, tuple(judged), (missing,), is_relevant)
 
 
 ORDER = {State.NOT_MET: 0, State.UNKNOWN: 1, State.ASSUMED: 2, State.MET: 3}
@@ -82,22 +93,26 @@ def _all(parts: Sequence[Outcome]) -> Outcome:
     return Outcome(
         _least(part.state for part in parts),
         tuple(one for part in parts for one in part.judged),
-        tuple(one for part in parts for one in part.missing),
+        tuple(tuple(chain.from_iterable(way)) for way in islice(product(*(part.ways for part in parts)), MAX_WAYS)),
         any(part.is_relevant for part in parts),
     )
 
 
 def _any(parts: Sequence[Outcome], count: int) -> Outcome:
-    """The state that the best `count` parts share; the missing are those of the nearest parts."""
+    """The state that the best `count` parts share; the ways are those of the nearest parts."""
     best = sorted(parts, key=lambda part: ORDER[part.state], reverse=True)
     state = best[count - 1].state if len(best) >= count else State.NOT_MET
     near = sorted(parts, key=_farness)[:count]
-    missing = _lacking(near, parts)
+    ways = [_lacking(near, parts)]
+    if sum(not part.missing for part in parts) == count - 1:  # one more is enough: any that may be so already
+        open_ = [part for part in parts if part.missing and part.is_relevant and part.state is State.UNKNOWN]
+        ways += [way for part in open_ for way in part.ways]
     shown = [part for part in parts if part.state in (State.MET, State.ASSUMED)] or list(near)
     if state in (State.NOT_MET, State.UNKNOWN):
         shown = [part for part in parts if part.is_relevant] or list(near)
     judged = tuple(dict.fromkeys(one for part in shown for one in part.judged))
-    return Outcome(state, judged, missing, any(part.is_relevant for part in (near if count == 1 else parts)))
+    is_relevant = any(part.is_relevant for part in (near if count == 1 else parts))
+    return Outcome(state, judged, tuple(dict.fromkeys(ways))[:MAX_WAYS], is_relevant)
 
 
 def _farness(part: Outcome) -> tuple[bool, bool, bool, int]:
@@ -134,7 +149,7 @@ def _meets(tree: Meets, rules: Sequence[str], record: Record, guideline: Guideli
     judged = Judged(tree.text, whole.state, fact, is_clinical=True)
     assumed = tuple(one for one in whole.judged if one.state is State.ASSUMED)
     missing = () if whole.state in (State.MET, State.ASSUMED) else (judged,)
-    return Outcome(whole.state, (judged, *assumed), missing, whole.is_relevant)
+    return Outcome(whole.state, (judged, *assumed), (missing,), whole.is_relevant)
 
 
 def _judge(condition: Condition, record: Record) -> list[Judged]:
