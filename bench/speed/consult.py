@@ -29,6 +29,10 @@ CONDITIONS = (
     ("Asthma", "Heart failure", "Pulmonary embolism"),
     ("Hypertension", "Stroke", "Migraine"),
     ("Breast cancer", "Type 2 diabetes", "Anaemia"),
+    ("Tuberculosis", "Bronchitis", "Lung cancer"),
+    ("Dengue", "Typhoid fever", "Sepsis"),
+    ("Gout", "Rheumatoid arthritis", "Cellulitis"),
+    ("Pre-eclampsia", "Epilepsy", "Hypoglycaemia"),
 )
 
 

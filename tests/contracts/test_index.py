@@ -201,7 +201,11 @@ class TestCandidates:
             vectors = np.stack([unit(*random.standard_normal(DIMENSIONS)) for _ in range(count)])
             library.add(Document([text.split() for text in texts], vectors))
         vector = unit(*random.standard_normal(DIMENSIONS))
-        found = open_index(library).candidates(vector, question, scope=HERE, limit=limit)
+        index = open_index(library)
+        found = index.candidates(vector, question, scope=HERE, limit=limit)
+        asked = [(vector, question), (-vector, {"dose": 1.0}), (vector, {})]
+        each = [index.candidates(*one, scope=HERE, limit=limit) for one in asked]
+        assert index.candidates_of_each(asked, scope=HERE, limit=limit) == each
         wanted = expected(library, vector, question, scope=HERE, limit=limit)
         assert {(one.generation, one.chunk_index) for one in found if one.dense_rank} == {
             (one.generation, one.chunk_index) for one in wanted if one.dense_rank

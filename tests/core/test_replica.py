@@ -73,6 +73,9 @@ class _Nothing:
     def candidates(self, *_: object, **__: object) -> list[Candidate]:
         raise AssertionError("the replica should have answered")
 
+    def candidates_of_each(self, *_: object, **__: object) -> list[list[Candidate]]:
+        raise AssertionError("the replica should have answered")
+
 
 def told(found: list[Candidate]) -> list[tuple[object, ...]]:
     return [
@@ -109,6 +112,9 @@ def test_changes_arrive_and_an_old_copy_is_not_asked(filled: App, replica: Repli
         def candidates(self, *_: object, **__: object) -> list[Candidate]:
             asked.append("own")
             return []
+
+        def candidates_of_each(self, *_: object, **__: object) -> list[list[Candidate]]:
+            raise AssertionError("one question was asked")
 
     vector = np.zeros(384, dtype=np.float32)
     QdrantIndex(shelf, replica, Own()).candidates(vector, {"fever": 1.0}, scope=SCOPES[0], limit=3)

@@ -114,4 +114,5 @@ def _support(scores: Scores, centroids: Vectors) -> Scores:
 
 def _clean(values: ArrayLike) -> Scores:
     """Floats, with nothing (0) in place of what is not a number."""
-    return np.nan_to_num(np.asarray(values, dtype=np.float64), nan=0.0, posinf=0.0, neginf=0.0)
+    numbers = np.asarray(values, dtype=np.float64)
+    return numbers if np.isfinite(numbers).all() else np.nan_to_num(numbers, nan=0.0, posinf=0.0, neginf=0.0)

@@ -45,7 +45,26 @@ class Laid:
         )
 
 
-def fused(candidates: Sequence[Candidate], laid: Laid, vector: Vector, *, keep: int) -> list[Ranked]:
+@dataclass(frozen=True, slots=True)
+class Fused:
+    """A candidate with its final scores, and where its sentences are laid out."""
+
+    candidate: Candidate
+    rank_score: float
+    relevance: float
+    first: int
+    cosines: NDArray[np.float32]
+    """How near each of its sentences is."""
+
+    def ranked(self, laid: Laid) -> Ranked:
+        """The same, with its sentences."""
+        spans = laid.spans[self.first : self.first + len(self.cosines)]
+        told = zip(spans, self.cosines.tolist(), strict=True)
+        why = _why(self.candidate, tuple((start, end, cosine) for (start, end), cosine in told))
+        return Ranked(self.candidate, self.rank_score, self.relevance, why)
+
+
+def fused(candidates: Sequence[Candidate], laid: Laid, vector: Vector, *, keep: int) -> list[Fused]:
     """The best candidates with their final scores, best first."""
     rows = np.array([laid.rows.get(one[:2], len(laid.rows)) for one in candidates], np.int64)
     firsts, counts = laid.starts[rows], laid.starts[rows + 1] - laid.starts[rows]
@@ -61,14 +80,11 @@ def fused(candidates: Sequence[Candidate], laid: Laid, vector: Vector, *, keep: 
     scores = fuse(cosines, similarities, words, coverages, laid.centroids.take(rows, axis=0)).tolist()
     probabilities = relevance(cosines, similarities, coverages).tolist()
     order = sorted(range(len(candidates)), key=lambda at: (-scores[at], *candidates[at][:2]))[:keep]
-    cosines_told, opens = sentence_cosines.tolist(), (ends - counts).tolist()
-    found = []
-    for at in order:
-        first, count, opening = int(firsts[at]), int(counts[at]), opens[at]
-        told = zip(laid.spans[first : first + count], cosines_told[opening : opening + count], strict=True)
-        why = _why(candidates[at], tuple((start, end, cosine) for (start, end), cosine in told))
-        found.append(Ranked(candidates[at], scores[at], probabilities[at], why))
-    return found
+    starts, ends_told, opens = firsts.tolist(), ends.tolist(), (ends - counts).tolist()
+    return [
+        Fused(candidates[at], scores[at], probabilities[at], starts[at], sentence_cosines[opens[at] : ends_told[at]])
+        for at in order
+    ]
 
 
 def _why(one: Candidate, told: tuple[Near, ...]) -> Why:

@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Collection, Sequence
+from collections.abc import Callable, Collection, Sequence
 from dataclasses import dataclass, replace
 
 import numpy as np
 
 from citewell.answer.expand import Expansion, expand
-from citewell.answer.near import Laid, fused
+from citewell.answer.near import Fused, Laid, fused
 from citewell.answer.rank import CONTROLS, Controls, rank
 from citewell.clinical import Lexicon
 from citewell.errors import EmbedderMismatch, InputError
@@ -34,6 +34,10 @@ MAX_WORDINGS = 2
 """In how many other wordings a question is embedded."""
 OTHER_WEIGHT = 0.7
 """What another wording counts beside the words that were typed."""
+
+
+Choose = Callable[[list[list[Fused]]], list[list[Fused]]]
+"""Takes out of the orders of several questions what none of them is answered by."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -67,11 +71,13 @@ def retrieve_all(
     limit: int = 10,
     controls: Controls = CONTROLS,
     with_terms: bool = True,
+    choose: Choose | None = None,
 ) -> list[Found]:
     """The same of several questions: what they share is embedded, looked up and read once.
 
     A question of several parts looks for the words of all of them, and for what lies between them in meaning. Without
-    terms the hits do not say which words of the question they hold; that costs more than finding them.
+    terms the hits do not say which words of the question they hold; that costs more than finding them. What `choose`
+    leaves of the orders of all questions is read.
     """
     known = search.library.embedder()
     if known is not None and known != search.embedder.fingerprint:
@@ -81,13 +87,17 @@ def retrieve_all(
         )
     asked = _asked(questions, search)
     wanted = max(controls.candidates(limit), controls.min_searched)
-    candidates = [search.index.candidates(one.vector, one.weights, scope=scope, limit=wanted) for one in asked]
+    candidates = search.index.candidates_of_each(
+        [(one.vector, one.weights) for one in asked], scope=scope, limit=wanted
+    )
     distinct = {one[:2]: one for several in candidates for one in several}
     laid = Laid.out(search.library.sentences(list(distinct.values())))
-    ranked = [
+    scored = [
         fused(several, laid, one.vector, keep=controls.candidates(limit))
         for several, one in zip(candidates, asked, strict=True)
     ]
+    chosen = choose(scored) if choose else scored
+    ranked = [[one.ranked(laid) for one in several] for several in chosen]
     found = []
     for one, hits in zip(asked, _read(ranked, scope, search), strict=True):
         shown = rank(hits, limit=limit, controls=replace(controls, explaining_share=1.0) if one.is_why else controls)

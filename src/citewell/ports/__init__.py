@@ -1,6 +1,7 @@
 """Small Protocols, owned by the core: what it needs from the world."""
 
 from citewell.ports.library import (
+    Asked,
     Candidate,
     Claim,
     Index,
@@ -32,6 +33,7 @@ from citewell.ports.reading import (
 )
 
 __all__ = [
+    "Asked",
     "Candidate",
     "Claim",
     "Embedder",

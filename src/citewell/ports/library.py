@@ -59,6 +59,10 @@ class Candidate(NamedTuple):
     """Part of the question's words, weighted by rarity in the scope, that the passage holds."""
 
 
+Asked = tuple[Vector, Mapping[str, float]]
+"""A question as an index takes it: its vector and its weighted terms."""
+
+
 class Index(Protocol):
     """Finds candidates among what a scope may see; always rebuildable from the library."""
 
@@ -67,6 +71,10 @@ class Index(Protocol):
 
         Nothing outside the scope influences a score: BM25 statistics are those of the scope.
         """
+        ...
+
+    def candidates_of_each(self, asked: Sequence[Asked], *, scope: Scope, limit: int) -> list[list[Candidate]]:
+        """The same of several questions, after one look at what the scope may see."""
         ...
 
 

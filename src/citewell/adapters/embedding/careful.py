@@ -21,6 +21,9 @@ cancel each other it weighs most. Chosen on 3,500 texts: all whose cosine to fp3
 Nearly all texts of a word or two are, one in thirty sentences of abstracts, and no question of a hundred.
 """
 
+FEW_TOKENS = 4
+"""Texts of no more, the special ones included, are a word or two: they are computed in fp32 at once, not twice."""
+
 _log = logging.getLogger(__name__)
 
 
@@ -58,6 +61,8 @@ class Careful:
 
     def run(self, ids: NDArray[np.int64]) -> Vectors:
         """Unit vectors of texts of one length, given as token ids."""
+        if ids.shape[1] <= FEW_TOKENS and (exact := self._opened()) is not None:
+            return exact.run(ids)
         vectors, lengths = self._rounded.run_with_lengths(ids)
         weak = np.flatnonzero(lengths * np.sqrt(ids.shape[1]) < LEAST_LENGTH)
         if len(weak) and (exact := self._opened()) is not None:

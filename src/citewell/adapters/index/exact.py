@@ -21,7 +21,7 @@ from citewell.adapters.index.listing import Passages
 from citewell.adapters.index.segment import ROUGH_ROWS, Integers, Segment, build, join, keep, read
 from citewell.adapters.index.view import Part, look
 from citewell.errors import EmbedderMismatch, LibraryBusy, LibraryError
-from citewell.ports import Candidate, Shelf, Vector
+from citewell.ports import Asked, Candidate, Shelf, Vector
 from citewell.types import Scope
 
 MAX_SEGMENTS = 8
@@ -74,7 +74,15 @@ class ExactIndex:
 
     def candidates(self, vector: Vector, terms: Mapping[str, float], *, scope: Scope, limit: int) -> list[Candidate]:
         """The union of the `limit` nearest by cosine and the `limit` best by BM25 over weighted terms."""
+        return self.candidates_of_each([(vector, terms)], scope=scope, limit=limit)[0]
+
+    def candidates_of_each(self, asked: Sequence[Asked], *, scope: Scope, limit: int) -> list[list[Candidate]]:
+        """The same of several questions, after one look at what the scope may see."""
         parts = self._view(scope)
+        return [self._within(parts, vector, terms, limit=limit) for vector, terms in asked]
+
+    def _within(self, parts: View, vector: Vector, terms: Mapping[str, float], *, limit: int) -> list[Candidate]:
+        """The candidates in one view."""
         if limit <= 0 or not parts:
             return []
         if isinstance(parts, Compact):

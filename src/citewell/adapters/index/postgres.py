@@ -19,7 +19,7 @@ from citewell.adapters.index.exact import MAX_ATTEMPTS, ExactIndex, Size, View, 
 from citewell.adapters.index.listing import Passages
 from citewell.adapters.index.segment import Integers
 from citewell.adapters.index.view import Part
-from citewell.ports import Candidate, Shelf, Stored, Vector
+from citewell.ports import Asked, Candidate, Shelf, Stored, Vector
 from citewell.types import Scope
 
 Key = tuple[int, int]
@@ -61,6 +61,13 @@ class PostgresIndex:
         """The union of the `limit` nearest by cosine and the `limit` best by BM25 over weighted terms."""
         index = self._index_of(scope.tenant)
         found = index.candidates(vector, terms, scope=scope, limit=limit)
+        self._weigh(scope.tenant, index)
+        return found
+
+    def candidates_of_each(self, asked: Sequence[Asked], *, scope: Scope, limit: int) -> list[list[Candidate]]:
+        """The same of several questions, after one look at what the scope may see."""
+        index = self._index_of(scope.tenant)
+        found = index.candidates_of_each(asked, scope=scope, limit=limit)
         self._weigh(scope.tenant, index)
         return found
 
@@ -151,6 +158,10 @@ class WordIndex(ExactIndex):
                 passages.append((*told, scores[at], matches.coverage(part.segment, rows)))
             return _ranked(Passages(*map(np.concatenate, zip(*passages, strict=True))), limit=limit)
         raise _too_busy()
+
+    def candidates_of_each(self, asked: Sequence[Asked], *, scope: Scope, limit: int) -> list[list[Candidate]]:
+        """The same of several questions; each asks the database for itself."""
+        return [self.candidates(vector, terms, scope=scope, limit=limit) for vector, terms in asked]
 
     def _laid_out(self, key: tuple[Scope, int], parts: tuple[Part, ...]) -> View:  # noqa: ARG002 - as it is there
         """Nothing to lay out: what takes time is in the database."""

@@ -17,7 +17,7 @@ from citewell.adapters.index.listing import Passages
 from citewell.adapters.index.replica import ALIAS, FiledShelf, Replica
 from citewell.adapters.index.replica_points import MEANING, WORDS, Held, word
 from citewell.errors import CitewellError
-from citewell.ports import Candidate, Index, Vector
+from citewell.ports import Asked, Candidate, Index, Vector
 from citewell.types import EVERY, Scope
 
 log = logging.getLogger(__name__)
@@ -57,6 +57,10 @@ class QdrantIndex:
                 if found is not None and self._shelf.stamp() == stamp:
                     return found
         return self._own.candidates(vector, terms, scope=scope, limit=limit)
+
+    def candidates_of_each(self, asked: Sequence[Asked], *, scope: Scope, limit: int) -> list[list[Candidate]]:
+        """The same of several questions; each asks the replica for itself."""
+        return [self.candidates(vector, terms, scope=scope, limit=limit) for vector, terms in asked]
 
     def size(self) -> Any:
         """What is in memory now: the library's own index, as far as it was needed."""

@@ -5,17 +5,20 @@ from __future__ import annotations
 import re
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
-from functools import cache
+from functools import cache, lru_cache
 from itertools import groupby
 
+from citewell.answer.near import Fused
 from citewell.answer.rank import CONTROLS, Controls, without_copies
 from citewell.answer.retrieve import Search, retrieve_all
 from citewell.answer.verify_names import medicines
 from citewell.assistants.consult.applies import Fit, fit
 from citewell.assistants.consult.having import Known, diseases_in, known_of
+from citewell.assistants.consult.mentions import Mention
 from citewell.assistants.consult.stages import other_stage
 from citewell.assistants.consult.tables import rows
 from citewell.assistants.consult.telling import is_telling
+from citewell.clinical import Lexicon
 from citewell.types import Hit, Scope
 from citewell.types.consult import Category, Finding, Patient, Polarity
 from citewell.types.consult_plan import LeftOut
@@ -85,16 +88,25 @@ def gather(
     if not asked:
         return [], ()
     public = replace(scope, subject=None)  # another patient's papers are no guideline, whoever may read them
-    found = [
-        [hit for hit in one.hits if may_advise(hit.section)]
-        for one in retrieve_all(asked, scope=public, search=search, limit=FETCHED, controls=WIDE, with_terms=False)
-    ]
+    every = retrieve_all(
+        asked, scope=public, search=search, limit=FETCHED, controls=WIDE, with_terms=False, choose=_within_documents
+    )
+    found = [[hit for hit in one.hits if may_advise(hit.section)] for one in every]
     alone = found[-1] if told else []
     gathered = [
         _fused((found[2 * at], found[2 * at + 1], alone), patient, known_of(condition, findings, search.lexicon))
         for at, condition in enumerate(conditions)
     ]
     return gathered, tuple(hit for hit in alone if fit(_headings(hit), "", patient).applies)
+
+
+def _within_documents(ranked: list[list[Fused]]) -> list[list[Fused]]:
+    """Of the two orders of each diagnosis, what stands in documents that may be about it; the findings' own whole."""
+    chosen = []
+    for at in range(0, len(ranked) - 1, 2):
+        about = {one.candidate.generation for one in ranked[at] if one.relevance >= MIN_RELEVANCE}
+        chosen += [[one for one in order if one.candidate.generation in about] for order in ranked[at : at + 2]]
+    return [*chosen, *ranked[len(chosen) :]]
 
 
 def describe(findings: Sequence[Finding], patient: Patient) -> str:
@@ -180,7 +192,7 @@ def _fused(found: tuple[list[Hit], list[Hit], list[Hit]], patient: Patient, know
     """One order of three, within the documents that are about the condition."""
     condition = known.names[0]
     about = {hit.document_id: hit.relevance for hit in reversed(found[0]) if hit.relevance >= MIN_RELEVANCE}
-    strange = _on_others([hit for ordered in found for hit in ordered], known)
+    strange = _on_others([hit for ordered in found for hit in ordered if hit.document_id in about], known)
     about = {document: relevance for document, relevance in about.items() if document not in strange}
     ranks: dict[tuple[str, int], float] = {}
     hits: dict[tuple[str, int], Hit] = {}
@@ -210,7 +222,7 @@ def _on_others(found: Sequence[Hit], known: Known) -> dict[str, LeftOut]:
     strange = {}
     for document, hits in groupby(sorted(found, key=lambda hit: hit.document_id), key=lambda hit: hit.document_id):
         theirs = list({hit.chunk_index: hit for hit in hits}.values())
-        named = diseases_in(theirs[0].document, known.lexicon)
+        named = _diseases_of(theirs[0].document, known.lexicon)
         if not named or any(map(known.has, named)) or known.speaks_of_it(theirs[0].document):
             continue
         of_it = sum(asked <= frozenset(terms(hit.text)) for hit in theirs)
@@ -218,6 +230,12 @@ def _on_others(found: Sequence[Hit], known: Known) -> dict[str, LeftOut]:
             why = f"a guideline on {named[0].name.lower()}; the patient is not known to have it"
             strange[document] = LeftOut(theirs[0].document, (), why)
     return strange
+
+
+@lru_cache(maxsize=10_000)
+def _diseases_of(title: str, lexicon: Lexicon) -> tuple[Mention, ...]:
+    """The diseases that a title names; the same titles are found again and again."""
+    return tuple(diseases_in(title, lexicon))
 
 
 def _worth(section: Sequence[str]) -> float:
