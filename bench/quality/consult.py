@@ -3,7 +3,8 @@
     python bench/quality/consult.py --data ../shared/data --json bench/results/consult.json
 
 On sixty of the cards the retrieval was fitted; thirty more were written afterwards, and twenty after what those showed
-was mended; thirty more after retrieval was made faster. The baseline is one search for the condition and the findings in one line, its first five passages.
+was mended; thirty more after retrieval was made faster. The baseline is one search for the condition and the findings
+in one line, its first five passages.
 """
 
 from __future__ import annotations
