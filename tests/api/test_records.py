@@ -217,6 +217,8 @@ def test_results_alerts_and_what_waits_are_told_and_decided(client: httpx.Client
     client.post(f"{base}/import", content=bundle(*ALL, earlier), headers={"Content-Type": "application/octet-stream"})
     assert [one["value"] for one in client.get(f"{base}/labs").json()["facts"]] == [9.1]
     assert [one["value"] for one in client.get(f"{base}/labs", params={"test": "inr"}).json()["facts"]] == [2.5, 9.1]
+    critical = client.get(f"{base}/labs", params={"critical": True}).json()["facts"]
+    assert [(one["value"], one["flag"]) for one in critical] == [(9.1, "critical_high"), (2.5, "critical_high")]
     added = client.post(f"{base}/facts", json={"kind": "medication", "fields": {"generic_name": "Penicillin V"}})
     assert (added.status_code, added.json()["fact"]["origin"]) == (201, {"via": "patient_reported"})
     found = client.get(f"{base}/alerts").json()["alerts"]

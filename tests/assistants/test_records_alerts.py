@@ -19,6 +19,7 @@ from citewell.types.facts import (
     Medication,
     MedicationStatus,
     Moment,
+    Origin,
     Person,
     Severity,
     Via,
@@ -180,8 +181,143 @@ def test_a_newest_result_that_no_laboratory_marked_is_held_against_our_own_limit
     assert find_alerts([high, child]) == []
     assert find_alerts([high, potassium(4.1, "2024-05-04")]) == []  # the newest counts
     assert find_alerts([potassium(6.9, "2024-05-03", flag=Flag.NORMAL)]) == []  # the laboratory knows better
+    (marked,) = find_alerts([potassium(6.9, "2024-05-03", flag=Flag.HIGH)])  # “high” does not say how high
+    assert marked.kind is AlertKind.CRITICAL_RESULT
     assert find_alerts([potassium(6.9, "2024-05-03", unit="g")]) == []
     assert find_alerts([potassium(90.0, "2024-05-03", test_name="Potassium in urine")]) == []
+
+
+@pytest.mark.parametrize(
+    ("test", "unit", "calm", "critical"),
+    [
+        ("Sodium [Moles/volume] in Serum or Plasma", "mmol/L", 138, 118),
+        ("Glucose", "mmol/L", 5.4, 1.9),
+        ("Glucose [Mass/volume] in Blood", "mg/dL", 99, 512),
+        ("Hämoglobin", "g/dl", 13.1, 6.2),
+        ("Hemoglobin [Mass/volume] in Blood", "g/L", 131, 62),
+        ("INR", "", 2.4, 7.1),
+        ("Platelets [#/volume] in Blood by Automated count", "10*3/uL", 210, 12),
+        ("Thrombozyten", "10^9/l", 210, 12),
+        ("White blood cell count", "x10^9/L", 7, 0.9),
+        ("Neutrophils", "10⁹/L", 3, 0.2),
+        ("Creatinine", "μmol/L", 88, 812),
+        ("Glomerular filtration rate/1.73 sq M.predicted", "mL/min/{1.73_m2}", 16, 9),
+        ("eGFR (CKD-EPI)", "mL/min", 90, 14),
+        ("Calcium", "mmol/L", 2.3, 3.6),
+        ("Troponin T", "ng/L", 9, 480),
+        ("Troponin I", "ng/mL", 0.01, 3.1),
+        ("Urea", "mmol/L", 6, 44),
+        ("Urea nitrogen", "mg/dL", 16, 120),
+        ("Magnesium", "mmol/L", 0.8, 0.3),
+        ("Phosphate", "mmol/L", 1.1, 0.2),
+        ("Lactate", "mmol/L", 1.2, 7),
+        ("Alanine aminotransferase", "U/L", 34, 2400),
+        ("Lithium", "mmol/L", 0.8, 2.3),
+        ("C-reactive protein", "mg/L", 4, 388),
+    ],
+)
+def test_common_tests_have_a_limit_of_their_own(test: str, unit: str, calm: float, critical: float) -> None:
+    def found(value: float) -> list[AlertKind]:
+        return kinds(LabResult(id="r", origin=REPORTED, test_name=test, unit=unit, value=value))
+
+    assert (found(calm), found(critical)) == ([], [AlertKind.CRITICAL_RESULT])
+
+
+@pytest.mark.parametrize(
+    ("test", "unit", "value"),
+    [
+        ("Hemoglobin A1c/Hemoglobin.total in Blood", "%", 6.1),
+        ("Creatinine [Mass/volume] in Urine", "mg/dL", 90),
+        ("Creatinine clearance", "mL/min", 80),
+        ("Lactate dehydrogenase", "U/L", 200),
+        ("Platelet mean volume [Entitic volume]", "fL", 11),
+        ("Neutrophils/100 leukocytes in Blood", "%", 0.3),
+    ],
+)
+def test_a_test_of_nearly_the_same_name_is_left_in_peace(test: str, unit: str, value: float) -> None:
+    assert kinds(LabResult(id="r", origin=REPORTED, test_name=test, unit=unit, value=value)) == []
+
+
+def test_a_result_that_nobody_has_confirmed_is_told_as_such() -> None:
+    read = Origin(Via.DOCUMENT, "paper", 0, 20)
+    proposed = LabResult(id="k", origin=read, test_name="Potassium", unit="mmol/L", value=6.9, is_verified=False)
+    (found,) = find_alerts([proposed])
+    assert found.text == (
+        "Laboratories usually call the doctor about a value such as Potassium: 6.9 mmol/L. It was read from a paper "
+        f"and is not confirmed yet: compare it with the paper. {ASK}"
+    )
+
+
+def _paper(app: App, record: Record, text: str, name: str = "letter.txt") -> None:
+    path = app.settings.home / name
+    path.write_text(text, "utf-8")
+    record.import_file(path)
+
+
+def test_a_critical_value_that_stands_in_a_paper_alone_is_told_calmly_with_its_place(app: App, record: Record) -> None:
+    letter = (
+        "Riverside Practice, 12 October 2024\n\nYour potassium was 6.6 mmol/L on 8 October 2024. Sodium 139 mmol/L."
+    )
+    _paper(app, record, letter)
+    (found,) = record.alerts()
+    assert found.text == (
+        f"Your paper “{record.papers()[0][0].title}” says “potassium was 6.6 mmol/L” (8 October 2024). Laboratories usually call the doctor "
+        "about such a value. It was read from the paper alone and is not confirmed: compare it with the paper. " + ASK
+    )
+    (at,) = found.quotes
+    shown = record._app.show(at.document_id)[1].text[at.start : at.end]
+    assert (found.fact_ids, shown.rstrip(".")) == ((), "potassium was 6.6 mmol/L")
+    record.dismiss(found.id, why="repeated, was 4.4")
+    assert record.alerts() == []
+
+
+@pytest.mark.parametrize(
+    "sentence",
+    [
+        "Call us if your potassium is above 6.5 mmol/L.",
+        "If the INR is 6 or more, call us.",
+        "Target INR 2-3.",
+        "Potassium (3.5-5.1 mmol/L) 4.4 mmol/L",
+        "Your mother had a potassium of 7.1 mmol/L.",
+        "Potassium, sodium 138 mmol/L",
+        "Urine sodium 20 mmol/L",
+        "Haemoglobin 118 g/L (130-170)",
+        "HbA1c 48 mmol/mol",
+        "Glucose 5,2 mmol/l",
+        "Platelets 210 x10^9/L, bed 12",
+    ],
+)
+def test_what_only_looks_like_a_critical_value_in_a_paper_is_none(app: App, record: Record, sentence: str) -> None:
+    _paper(app, record, f"{sentence}\n")
+    assert record.alerts() == []
+
+
+@pytest.mark.parametrize(
+    "sentence",
+    [
+        "Kalium 6,9 mmol/l",
+        "Potassium    6.9 H   mmol/L   3.5 - 5.1",
+        "K+ 6.9 mmol/L",
+        "Platelets: 11 x 10^9/L",
+        "Hb 58 g/L",
+        "Your eGFR has fallen to 11 mL/min/1.73 m2.",
+        "INR 8.2",
+        "Troponin T 310 ng/L",
+    ],
+)
+def test_a_critical_value_is_read_as_papers_write_it(app: App, record: Record, sentence: str) -> None:
+    _paper(app, record, f"{sentence}\n")
+    assert [one.kind for one in record.alerts()] == [AlertKind.CRITICAL_RESULT]
+
+
+def test_a_newer_result_speaks_for_an_older_paper(app: App, record: Record) -> None:
+    _paper(app, record, "12 October 2024\n\nPotassium 6.6 mmol/L.")
+    origin = REPORTED
+    later = LabResult(
+        id="k", origin=origin, test_name="Potassium", unit="mmol/L", value=4.4, collected=Moment("2024-10-14")
+    )
+    record.facts.put([later], scope=record.scope)
+    assert record.alerts() == []
 
 
 def test_a_test_that_is_missing_beside_a_medicine_is_told_as_a_gap() -> None:

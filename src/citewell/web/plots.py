@@ -9,7 +9,7 @@ from datetime import UTC, datetime
 from markupsafe import Markup, escape
 
 from citewell.assistants.records.known import is_abnormal, test_keys, when
-from citewell.types.facts import Flag, LabResult
+from citewell.types.facts import Flag, LabResult, ResultCategory
 from citewell.types.facts_line import FLAGS, shown
 from citewell.web.records import Row
 
@@ -53,16 +53,21 @@ class Course:
     is_out: bool
     """Whether the newest is marked as out of its range."""
     plot: Markup | None
+    is_test: bool
+    """Whether it was measured; what somebody was asked, or wrote down, is none."""
+
+
+TESTS = frozenset({None, ResultCategory.LABORATORY, ResultCategory.VITAL_SIGNS, ResultCategory.IMAGING})
 
 
 def courses(results: Iterable[LabResult]) -> list[Course]:
-    """A course for each test, those whose newest result is out of range first, then by name."""
+    """A course for each test, those whose newest result is out of range first, then by name; what is no test last."""
     by_test: dict[tuple[str, str], list[LabResult]] = {}
     for one in results:
         for single in _singles(one):
             by_test.setdefault((test_keys(single)[-1], single.unit or ""), []).append(single)
     found = [_course(sorted(some, key=lambda one: when(one) or LONG_AGO)) for some in by_test.values()]
-    return sorted(found, key=lambda one: (not one.is_out, one.name.casefold()))
+    return sorted(found, key=lambda one: (not one.is_test, not one.is_out, one.name.casefold()))
 
 
 def _singles(result: LabResult) -> list[LabResult]:
@@ -92,6 +97,7 @@ def _course(results: Sequence[LabResult]) -> Course:
         band=band_words(newest),
         is_out=is_abnormal(newest),
         plot=plot(results),
+        is_test=newest.category in TESTS or newest.value is not None,
     )
 
 

@@ -12,7 +12,7 @@ from citewell.assistants.records.confidence import band
 from citewell.assistants.records.emergency import notices
 from citewell.assistants.records.known import Known, is_abnormal, is_unjudged, when
 from citewell.assistants.records.limits import beyond_limits
-from citewell.assistants.records.mentions import Quote
+from citewell.assistants.records.mentions import Mentioned, Quote
 from citewell.assistants.records.tell_course import planned
 from citewell.types import Entry
 from citewell.types.facts import (
@@ -74,8 +74,11 @@ class Row:
     @classmethod
     def said(cls, quote: Quote) -> Row:
         """Words of a paper that are no fact."""
-        at = quote.place
-        text = f"From “{quote.title}”: {quote.text}"
+        return cls.place(f"From “{quote.title}”: {quote.text}", quote.place)
+
+    @classmethod
+    def place(cls, text: str, at: Mentioned) -> Row:
+        """A place in a paper, under words of ours."""
         query = Place(None, at.start, at.end).query
         return cls("", "Paper", text, is_verified=True, document_id=at.document_id, query=query)
 

@@ -1,4 +1,4 @@
-"""Vaults, and the facts, alerts and imports of the record in one."""
+"""The facts, alerts, papers, conversations and imports of the record in a vault."""
 
 from __future__ import annotations
 
@@ -7,18 +7,11 @@ from typing import Annotated, Any, Literal
 
 from pydantic import BaseModel, ConfigDict, Field
 
-from citewell.adapters.vault.folder import MAX_LABEL_CHARACTERS, MIN_PASSPHRASE_CHARACTERS
 from citewell.api.bodies.answers import Words
 from citewell.api.bodies.documents import TurnedShape
 from citewell.api.bodies.sent import Id, Sent
 from citewell.bootstrap.vault import MAX_LOCK_MINUTES
 
-Label = Annotated[str, Field(min_length=1, max_length=MAX_LABEL_CHARACTERS, pattern=r"^\w([ -]?\w)*$")]
-Passphrase = Annotated[str, Field(max_length=1_000)]
-CONTROL = r"\x00-\x1f\x7f-\x9f"
-AN_END, INSIDE = rf"[^\s{CONTROL}]", rf"[^{CONTROL}]{{{MIN_PASSPHRASE_CHARACTERS - 2},}}"
-NewPassphrase = Annotated[str, Field(max_length=1_000, pattern=f"^{AN_END}{INSIDE}{AN_END}$")]
-"""No control signs, which nobody can type again, and no space at either end."""
 Kind = Literal[
     "person",
     "professional",
@@ -33,33 +26,6 @@ Kind = Literal[
     "referral",
 ]
 Fields = Annotated[dict[str, Any], Field(max_length=40)]
-
-
-class NewVault(Sent):
-    """A vault to be made."""
-
-    label: Label
-    """Whose it is; anybody who uses the machine can read it."""
-    passphrase: NewPassphrase
-
-
-class Unlocking(Sent):
-    """The passphrase that opens a vault."""
-
-    passphrase: Passphrase
-
-
-class NewPhrase(Sent):
-    """The passphrase of a vault, and the one it gets."""
-
-    passphrase: Passphrase
-    new: NewPassphrase
-
-
-class Erasing(Sent):
-    """The label of a vault, typed to say that it is meant."""
-
-    label: Annotated[str, Field(max_length=200)]
 
 
 class RecordQuestion(Sent):
@@ -186,36 +152,6 @@ class RecordTurnsShape(BaseModel):
     turns: list[RecordTurnShape]
 
 
-class VaultShape(BaseModel):
-    """A vault as it is known without being opened."""
-
-    id: str
-    label: str
-    made_at: datetime
-    is_open: bool
-
-
-class VaultsShape(BaseModel):
-    """Every vault here, by label."""
-
-    vaults: list[VaultShape]
-    unreadable: dict[str, str]
-    """What is wrong with each that cannot be read, by its id."""
-
-
-class MadeShape(BaseModel):
-    """A new vault, still locked, and its recovery words, which are shown only now."""
-
-    vault: VaultShape
-    recovery_phrase: str
-
-
-class ErasedShape(BaseModel):
-    """The id of what was erased."""
-
-    erased: str
-
-
 class OriginShape(BaseModel):
     """Where a fact comes from: the span of a document, or the person."""
 
@@ -248,6 +184,14 @@ class OneFactShape(BaseModel):
     fact: FactShape
 
 
+class QuotedShape(BaseModel):
+    """Where words of a paper stand."""
+
+    document_id: str
+    start: int
+    end: int
+
+
 class AlertShape(BaseModel):
     """Something that somebody should look at, and the facts that it rests on."""
 
@@ -255,6 +199,8 @@ class AlertShape(BaseModel):
     kind: str
     text: str
     fact_ids: list[str]
+    quotes: list[QuotedShape]
+    """Words of papers that it rests on, which are no facts."""
 
 
 class AlertsShape(BaseModel):

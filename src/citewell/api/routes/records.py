@@ -114,9 +114,12 @@ def labs(
     _visitor: Owner,
     room: Opened,
     test: Annotated[str | None, Query(max_length=200, description="A test by name or code.")] = None,
+    critical: Annotated[bool, Query(description="Only results flagged critical, or beyond usual limits.")] = False,  # noqa: FBT002
 ) -> dict[str, Any]:
     """The newest result of every test, or all results of one, oldest first."""
     known = room.record.facts
+    if critical:
+        return _told(room.record.critical())
     return _told(known.latest_results(room.scope) if test is None else known.trend(test, room.scope))
 
 

@@ -148,7 +148,15 @@ def _review(room: Room, visitor: Visitor, *, problem: Problem | None = None) -> 
 def alerts(visitor: Owner, room: Opened) -> Response:
     """What somebody should look at, each with the facts that it rests on."""
     known = {fact.id: fact for fact in room.record.facts.all(room.scope)}
-    found = [(one, [Row.of(known[fact]) for fact in one.fact_ids if fact in known]) for one in room.record.alerts()]
+    titles = {one.id: one.title for one in room.record.paper.entries}
+    found = [
+        (
+            one,
+            [Row.of(known[fact]) for fact in one.fact_ids if fact in known]
+            + [Row.place(titles[at.document_id], at) for at in one.quotes if at.document_id in titles],
+        )
+        for one in room.record.alerts()
+    ]
     unread = room.record.paper.unread()
     return room_page("records_alerts.html", room, visitor, tab="alerts", alerts=found, unread=unread)
 

@@ -10,7 +10,7 @@ from starlette.concurrency import run_in_threadpool
 
 from citewell.adapters.vault.folder import label_of
 from citewell.adapters.vault.header import Header
-from citewell.api.bodies.records import (
+from citewell.api.bodies.vaults import (
     ErasedShape,
     Erasing,
     MadeShape,

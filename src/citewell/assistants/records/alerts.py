@@ -10,8 +10,11 @@ from itertools import combinations
 
 from citewell.answer.quantities import quantities
 from citewell.answer.reactions import reacts, substances
+from citewell.assistants.records.known import Known
 from citewell.assistants.records.limits import beyond_limits, gaps
-from citewell.assistants.records.mentions import speaks_of
+from citewell.assistants.records.mentions import Mentioned, speaks_of
+from citewell.assistants.records.paper_values import critical_values
+from citewell.assistants.records.place import is_coded
 from citewell.types import Document, Entry
 from citewell.types.facts import Allergy, Fact, LabResult, Medication, MedicationStatus, Severity, fact_id
 from citewell.types.facts_line import FLAGS, line_of, shown
@@ -38,6 +41,8 @@ class Alert:
     kind: AlertKind
     text: str
     fact_ids: tuple[str, ...]
+    quotes: tuple[Mentioned, ...] = ()
+    """The words of papers that it rests on, which are no facts."""
 
 
 def find_alerts(
@@ -45,7 +50,8 @@ def find_alerts(
 ) -> list[Alert]:
     """All alerts, the gravest first: allergies, critical results, doses, doubles, gaps; none is due without a time.
 
-    Of a gap is said which papers name the test, though no result was read from them.
+    Of a gap is said which papers name the test, though no result was read from them; a critical value that stands in a
+    paper alone is told as what it is.
     """
     known = list(facts)
     taken = [one for one in known if isinstance(one, Medication) and one.status is not MedicationStatus.STOPPED]
@@ -53,6 +59,7 @@ def find_alerts(
     allergies = [one for one in known if isinstance(one, Allergy) and one.is_active]
     results = [one for one in known if isinstance(one, LabResult)]
     found = [*_allergies(allergies, taken), *_critical(results), *_beyond_limits(known), *_doubled(active)]
+    found += _in_papers(known, papers)
     found += [] if now is None else _gaps(active, results, now, papers)
     return sorted(found, key=lambda alert: (ORDER.index(alert.kind), alert.id))
 
@@ -87,7 +94,8 @@ def _critical(results: Sequence[LabResult]) -> Iterator[Alert]:
         if result.flag is not None and result.flag.startswith("critical"):
             when = f" of {shown(result.collected)}" if result.collected else ""
             line = line_of(result).partition(": ")[2].partition(";")[0]
-            text = f"Your record marks {result.test_name}{when} as {FLAGS[result.flag]}: {line}. {ASK}"
+            marked = f"Your record marks {result.test_name}{when} as {FLAGS[result.flag]}: {line}."
+            text = f"{marked}{_unconfirmed(result)} {ASK}"
             yield _alert(AlertKind.CRITICAL_RESULT, text, [result])
 
 
@@ -96,8 +104,28 @@ def _beyond_limits(known: Sequence[Fact]) -> Iterator[Alert]:
     for result in beyond_limits(known):
         when = f" of {shown(result.collected)}" if result.collected else ""
         line = line_of(result).partition(": ")[2].partition(";")[0]
-        text = f"Laboratories usually call the doctor about a value such as {result.test_name}{when}: {line}. {ASK}"
-        yield _alert(AlertKind.CRITICAL_RESULT, text, [result])
+        called = f"Laboratories usually call the doctor about a value such as {result.test_name}{when}: {line}."
+        yield _alert(AlertKind.CRITICAL_RESULT, f"{called}{_unconfirmed(result)} {ASK}", [result])
+
+
+def _unconfirmed(result: LabResult) -> str:
+    """That nobody has looked at what was read from a paper; empty where somebody has."""
+    return (
+        "" if result.is_verified else " It was read from a paper and is not confirmed yet: compare it with the paper."
+    )
+
+
+def _in_papers(known: Sequence[Fact], papers: Sequence[tuple[Entry, Document]]) -> Iterator[Alert]:
+    """Critical values that stand in a letter or a picture, and in no fact."""
+    read = [one for one in papers if not is_coded(one[0])]
+    for one in critical_values(read, Known(tuple(known))):
+        of = f" ({one.dated.day} {one.dated:%B %Y})" if one.dated else ""
+        text = (
+            f"Your paper “{one.entry.title}” says “{one.words}”{of}. Laboratories usually call the doctor about such a "
+            f"value. It was read from the paper alone and is not confirmed: compare it with the paper. {ASK}"
+        )
+        kind, value = AlertKind.CRITICAL_RESULT, f"{one.limit.called} {one.value}"
+        yield Alert(fact_id("alert", kind, one.entry.id, value), kind, text, (), (one.place,))
 
 
 def _gaps(

@@ -11,48 +11,67 @@ from functools import cache
 from citewell.answer.reactions import substances
 from citewell.assistants.records.known import LONG_AGO, Known, when
 from citewell.assistants.records.tables import rows
-from citewell.types.facts import Fact, LabResult, Medication, Person
+from citewell.types.facts import Fact, Flag, LabResult, Medication, Person
 
 ADULT_YEARS = 18
 DAYS_A_YEAR, DAYS_A_MONTH = 365.25, 30.5
+CELLS = r"(?:x ?)?10 ?[*^e]?(?:3/[uµ]l|9/l)|10³/[uµ]l|10⁹/l|k/[uµ]l|g/l|giga/l|/nl|tsd\.?/[uµ]l"
+"""How thousands of cells in a microlitre are written; in the table, {cells}."""
+JUDGED = frozenset({Flag.NORMAL, Flag.CRITICAL_LOW, Flag.CRITICAL_HIGH})
+"""Marks by which a laboratory has said how grave a value is; “high” or “low” leaves that open."""
 
 
 @dataclass(frozen=True, slots=True)
 class Limit:
     """Beyond which values of a test laboratories usually call."""
 
+    called: str
     test: re.Pattern[str]
     unit: re.Pattern[str]
     below: float | None
     above: float | None
+    signs: str
+    """By which papers call it."""
 
     def is_passed(self, result: LabResult) -> bool:
         """Whether a result of this test and unit is beyond it."""
-        value = result.value
-        if value is None or not self.test.search(result.test_name) or not self.unit.fullmatch(result.unit or ""):
-            return False
+        return result.value is not None and self.is_of(result) and self.is_beyond(result.value)
+
+    def is_of(self, result: LabResult) -> bool:
+        """Whether a result is one of this test, in this unit."""
+        return bool(self.test.search(result.test_name) and self.unit.fullmatch(result.unit or ""))
+
+    def is_beyond(self, value: float) -> bool:
         return (self.below is not None and value < self.below) or (self.above is not None and value > self.above)
 
 
 @cache
-def _limits() -> tuple[Limit, ...]:
+def limits() -> tuple[Limit, ...]:
+    """The table."""
     return tuple(
-        Limit(_pattern(test), _pattern(unit), float(below) if below else None, float(above) if above else None)
-        for _, test, unit, below, above in rows("critical_limits.tsv")
+        Limit(
+            called,
+            _pattern(test),
+            _pattern(unit.replace("{cells}", CELLS)),
+            float(below) if below else None,
+            float(above) if above else None,
+            signs,
+        )
+        for called, test, unit, below, above, signs in rows("critical_limits.tsv")
     )
 
 
 def beyond_limits(known: Sequence[Fact]) -> list[LabResult]:
-    """The newest result of each test that no laboratory marked and that is beyond a limit; adults only."""
+    """The newest result of each test that is beyond a limit and that no laboratory judged; adults only."""
     all_of_them = Known(tuple(known))
-    born = next((one.born.at for one in all_of_them.of(Person) if one.born), None)
     newest = all_of_them.latest(all_of_them.of(LabResult))
-    unmarked = [one for one in newest if one.flag is None and _is_adult(born, when(one))]
-    return [one for one in unmarked if any(limit.is_passed(one) for limit in _limits())]
+    open_ones = [one for one in newest if one.flag not in JUDGED and is_adult(all_of_them, when(one))]
+    return [one for one in open_ones if any(limit.is_passed(one) for limit in limits())]
 
 
-def _is_adult(born: datetime | None, at: datetime | None) -> bool:
-    """Whether a person was grown up then; who gives no date of birth counts as it."""
+def is_adult(known: Known, at: datetime | None) -> bool:
+    """Whether the person was grown up then; who gives no date of birth counts as it."""
+    born = next((one.born.at for one in known.of(Person) if one.born), None)
     return born is None or at is None or (at - born).days >= ADULT_YEARS * DAYS_A_YEAR
 
 

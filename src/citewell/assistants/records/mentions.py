@@ -57,7 +57,7 @@ def mentions(names: Names, wanted: Wishes, papers: Sequence[Paper]) -> list[Ment
 def _found(spoken: Sequence[Spoken], papers: Sequence[Paper]) -> list[Mentioned]:
     found: list[Mentioned] = []
     for entry, document in papers:
-        for start, end in _said(document.text):
+        for start, end in said_in(document.text):
             if any(fits(document.text[start:end]) for fits in spoken):
                 found.append(Mentioned(entry.id, start, end))
                 if len(found) == MOST:
@@ -155,7 +155,7 @@ def _signs() -> dict[str, re.Pattern[str]]:
     }
 
 
-def _said(text: str) -> Iterator[tuple[int, int]]:
+def said_in(text: str) -> Iterator[tuple[int, int]]:
     """The sentences of a paper; of a page without full stops, its lines."""
     for start, end in sentences(text):
         if end - start <= LONGEST and not _is_table(text[start:end]):

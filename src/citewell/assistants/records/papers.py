@@ -4,11 +4,15 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterable
+from datetime import UTC, datetime, time
 from functools import cache
 
 from citewell.assistants.records.cues import whole_words
+from citewell.assistants.records.days import first_day
 from citewell.assistants.records.tables import rows
+from citewell.ingest.sniff import CDA, FHIR
 from citewell.ports.records import Paper, PaperKind
+from citewell.types import Document, Entry
 
 SIGNED = 150
 """How many characters after a closing a signature may stand."""
@@ -52,6 +56,13 @@ def describe(title: str, text: str, notes: Iterable[str]) -> Paper:
     best = max(sums, key=lambda kind: sums[kind])
     sure = next((int(found[1]) / 100 for note in notes if (found := _SURE.search(note))), None)
     return Paper(best if sums[best] else PaperKind.OTHER, _writer(f"{title}\n{text}"), sure)
+
+
+def day_of(entry: Entry, document: Document) -> datetime | None:
+    """The day of a paper: of a letter, the one near its beginning; a scan is often made years later."""
+    written = None if entry.media_type in (CDA, FHIR) else first_day(document.text[:READ])
+    published = document.metadata.published
+    return written or (None if published is None else datetime.combine(published, time(), UTC))
 
 
 def _writer(text: str) -> str | None:

@@ -5,8 +5,9 @@ from __future__ import annotations
 from bisect import bisect_right
 from collections.abc import Iterable
 from dataclasses import dataclass, field
-from datetime import UTC, datetime, time
+from datetime import datetime
 
+from citewell.assistants.records.papers import day_of
 from citewell.errors import NotFound
 from citewell.ingest.sniff import CDA, FHIR
 from citewell.ports import Library
@@ -50,8 +51,8 @@ class Places:
 
     def dated(self, document_id: str, scope: Scope) -> datetime | None:
         """The day of a document, where it says one."""
-        published = self._open(document_id, scope)[1].metadata.published
-        return None if published is None else datetime.combine(published, time(), UTC)
+        entry, document, _chunks = self._open(document_id, scope)
+        return day_of(entry, document)
 
     def _open(self, document_id: str, scope: Scope) -> Opened:
         self.library.entry(document_id, scope)  # who may see it is asked each time
