@@ -15,12 +15,13 @@ from tests.postgres import Server
 
 NOTE = "database.note"
 """Beside what else a home folder holds: the name of its database, and which folder that was said of."""
+IS_ON_POSTGRES = os.environ.get("CITEWELL_TESTS_ON") == "postgres"
 
 
 @pytest.fixture(scope="session", autouse=True)
 def libraries_in_postgres(request: pytest.FixtureRequest) -> Iterator[None]:
     """Nothing, unless the environment asks for it."""
-    if os.environ.get("CITEWELL_TESTS_ON") != "postgres":
+    if not IS_ON_POSTGRES:
         yield
         return
     server: Server = request.getfixturevalue("postgres_server")

@@ -13,6 +13,7 @@ import pytest
 
 from citewell.cli import main
 from citewell.cli.frame import NO_DOCUMENTS
+from tests.on_postgres import IS_ON_POSTGRES, NOTE
 
 LEAFLET = "# Iron tablets\n\nTake one tablet of 200 mg with water.\n\n## Storage\n\nKeep below 25 degrees.\n"
 
@@ -205,7 +206,20 @@ def test_a_title_cannot_give_the_terminal_orders(shell: Shell, tmp_path: Path) -
 def test_the_library_is_readable_by_its_owner_alone(shell: Shell, leaflet: Path) -> None:
     shell.home.mkdir(mode=0o755)
     shell("add", str(leaflet))
-    assert (shell.home / "library.sqlite").stat().st_mode & 0o077 == 0
+    shell("ask", "How much iron?")
+    written = {path.name: path.stat().st_mode for path in shell.home.rglob("*") if path.is_file() and path.name != NOTE}
+    assert written.keys() >= {"seal.key", "audit.head"} | (set() if IS_ON_POSTGRES else {"library.sqlite"})
+    assert [name for name, mode in written.items() if mode & 0o077] == []
+
+
+@pytest.mark.parametrize(
+    "words", [("show",), ("evidence", "history"), ("delete",), ("search",), ("ask",), ("audit", "show")]
+)
+def test_bytes_that_are_no_text_are_refused_in_a_sentence(shell: Shell, leaflet: Path, words: tuple[str, ...]) -> None:
+    shell("add", str(leaflet))
+    status, _, told = shell(*words, "iron\udcff")
+    assert "inside Citewell" not in told
+    assert (status, told.count("\n")) == ((0, 0) if words == ("search",) else (1, 1))
 
 
 def test_a_missing_file_does_not_stop_the_others(shell: Shell, leaflet: Path) -> None:

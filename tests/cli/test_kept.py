@@ -5,12 +5,13 @@ from __future__ import annotations
 import io
 import json
 import re
-import sqlite3
 import sys
 from pathlib import Path
 
 import pytest
 
+from citewell.bootstrap import build
+from citewell.config import Settings
 from tests.cli.test_cli import Shell
 
 IRON = "# Iron\n\nGive ferrous sulfate 200 mg once daily for iron deficiency anaemia in adults."
@@ -170,6 +171,12 @@ def test_a_question_goes_to_the_owner_of_its_tag(shell: Shell, monkeypatch: pyte
     assert shell.json("tags", "owner", "ward") == {"tag": "ward", "owner": None}
 
 
+def tamper(shell: Shell, statement: str) -> None:
+    """Change the database behind the log's back, in a file or on a server."""
+    with build(Settings(home=shell.home)) as app, app.library.engine.begin() as connection:
+        connection.exec_driver_sql(statement)
+
+
 def test_the_log_proves_itself_and_tells_tampering(shell: Shell) -> None:
     for question in (HOW_MUCH, "What is the capital of France?"):
         shell.json("ask", question)
@@ -178,9 +185,7 @@ def test_the_log_proves_itself_and_tells_tampering(shell: Shell) -> None:
     shell.json("ask", HOW_MUCH)
     assert shell("audit", "verify", "--head", proof["head"])[0] == 0
     assert "the chain is whole" in shell("audit", "verify")[1]
-    with sqlite3.connect(shell.home / "library.sqlite") as raw:
-        raw.execute("DELETE FROM answers WHERE number = 3")
-    raw.close()
+    tamper(shell, "DELETE FROM answers WHERE number = 3")
     status, out, _ = shell("audit", "verify", "--json")
     assert (status, json.loads(out)["problems"][0]) == (1, "after record 2: 1 missing")
     status, _, told = shell("audit", "verify", "--head", "rubbish")
@@ -195,9 +200,7 @@ def test_the_doctor_looks_at_the_log(shell: Shell) -> None:
     assert audit() == ("ok", "nothing was asked yet")
     shell.json("ask", HOW_MUCH)
     assert audit() == ("ok", "whole, 1 on record")
-    with sqlite3.connect(shell.home / "library.sqlite") as raw:
-        raw.execute("UPDATE answers SET user_id = 'somebody'")
-    raw.close()
+    tamper(shell, "UPDATE answers SET user_id = 'somebody'")
     assert audit() == ("failed", "it is not whole: run `citewell audit verify`")
 
 

@@ -305,3 +305,14 @@ def test_the_queue_tells_how_it_stands_and_who_works(library: SqlLibrary, plain:
     ]
     library.leave("host/1/a")
     assert library.status(OWNER).workers == ()
+
+
+@pytest.mark.parametrize("broken", ["a\x00b", "a\ud800b"], ids=["NUL", "half a pair"])
+def test_what_not_every_database_keeps_is_found_nowhere_and_written_nowhere(library: SqlLibrary, broken: str) -> None:
+    with pytest.raises(NotFound):
+        library.entry(broken, OWNER)
+    with pytest.raises(NotFound):
+        library.requeue(broken, OWNER, by=ANN)
+    with pytest.raises(InputError, match="cannot be kept"):
+        library.beat(broken, "hashes:8")
+    assert library.status(OWNER).workers == ()

@@ -13,7 +13,6 @@ import random
 import signal
 import sys
 import tempfile
-import threading
 import time
 from collections import Counter
 from pathlib import Path
@@ -29,24 +28,19 @@ OWNER = Scope.owner("local")
 EVERY_S = 4.0
 
 
-def fill(path: Path, documents: int, filled: threading.Event) -> None:
+def fill(library: SqlLibrary, documents: int) -> None:
     """Queue the documents, as a server would."""
-    library = SqlLibrary(path)
     for number in range(documents):
         source = Source(f"Note {number}\n\nTake {number} mg once daily.".encode(), f"{number}.txt")
         library.enqueue(source, filing=Filing(), scope=OWNER)
-    library.close()
-    filled.set()
 
 
 def run(documents: int, minutes: float) -> dict[str, float]:
     """Fill the queue, kill, wait for its end, and count."""
     chance, kills = random.Random(3), Counter[str]()
     with tempfile.TemporaryDirectory() as home, Network(Path(home)) as network:
-        path = Path(home) / "library.sqlite"
-        library = SqlLibrary(path)
-        filled = threading.Event()
-        threading.Thread(target=fill, args=(path, documents, filled), daemon=True).start()
+        library = SqlLibrary(Path(home) / "library.sqlite")
+        fill(library, documents)
         started = time.monotonic()
         network.start("redis", "serve", "sweep")
         done = 0
@@ -56,7 +50,7 @@ def run(documents: int, minutes: float) -> dict[str, float]:
             states = library.status(OWNER).states
             left = states[State.PENDING] + states[State.QUEUED] + states[State.PROCESSING]
             print(f"{time.monotonic() - started:6.0f} s {left:6d} wait, {states[State.COMPLETED]:6d} done", flush=True)
-            if filled.is_set() and not left:
+            if not left:
                 break
             if states[State.COMPLETED] == done:  # those killed last are still starting
                 continue

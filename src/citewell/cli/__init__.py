@@ -5,12 +5,15 @@ from __future__ import annotations
 import os
 import sys
 
+HALF = "surrogates not allowed"
+NO_TEXT = "What was given holds bytes that are no UTF-8 text. Write it again as plain text; nothing was changed."
+
 
 def main() -> None:
     """Run the command line; what goes wrong is told in one sentence."""
     from citewell.cli.commands import app
     from citewell.cli.frame import tell
-    from citewell.errors import CitewellError
+    from citewell.errors import CitewellError, InputError
 
     try:
         app()
@@ -22,5 +25,7 @@ def main() -> None:
         if os.environ.get("CITEWELL_DEBUG"):
             raise
         name = type(error).__name__
-        told = CitewellError(f"Something went wrong inside Citewell ({name}). Set CITEWELL_DEBUG=1 to see where.")
+        told: CitewellError = InputError(NO_TEXT)
+        if not (isinstance(error, UnicodeEncodeError) and error.reason == HALF):
+            told = CitewellError(f"Something went wrong inside Citewell ({name}). Set CITEWELL_DEBUG=1 to see where.")
         sys.exit(tell(told, as_json="--json" in sys.argv))

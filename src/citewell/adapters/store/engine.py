@@ -18,6 +18,7 @@ from sqlalchemy.exc import DatabaseError, DBAPIError
 from sqlalchemy.exc import TimeoutError as PoolTimeout
 from sqlalchemy.pool import QueuePool
 
+from citewell.adapters.store.characters import refuse_unkeepable
 from citewell.errors import DiskFull, LibraryBusy, LibraryError, LibraryReadOnly, SchemaTooNew
 
 SCHEMA_VERSION = "0012"
@@ -75,6 +76,7 @@ def open_engine(path: Path, driver: Driver = PLAIN) -> Engine:
     )
     event.listen(engine, "connect", _read_only_pragmas if read_only else _pragmas)
     event.listen(engine, "begin", _begin)
+    refuse_unkeepable(engine)
     with plain_errors(path):
         bring_up_to_date(engine)
     return engine

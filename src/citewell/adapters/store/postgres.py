@@ -8,6 +8,7 @@ from sqlalchemy import URL, Connection, Engine, create_engine, event, make_url, 
 from sqlalchemy.engine import ExceptionContext
 from sqlalchemy.exc import ArgumentError
 
+from citewell.adapters.store.characters import refuse_unkeepable
 from citewell.adapters.store.engine import BUSY_TIMEOUT_MS, CONNECTION_TIMEOUT_S, bring_up_to_date
 from citewell.errors import (
     DiskFull,
@@ -142,6 +143,7 @@ def connect(address: str) -> Engine:
     except ModuleNotFoundError as error:
         raise MissingExtra(NO_DRIVER) from error
     event.listen(engine, "begin", _begin)
+    refuse_unkeepable(engine)
     event.listen(engine, "handle_error", _translating(place_of(url)))
     return engine
 
