@@ -9,6 +9,7 @@ from importlib.metadata import version
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from citewell.adapters.embedding.names import NamesKept
 from citewell.adapters.store.audit import SqlAudit
 from citewell.adapters.store.consults import SqlConsults
 from citewell.answer.record import Versions
@@ -88,7 +89,7 @@ class ConsultRoom:
 
     @cached_property
     def _search(self) -> Search:
-        return Search(self.app.library, self.app.index, self.app.embedder, self.app.lexicon)
+        return Search(self.app.library, self.app.index, NamesKept(self.app.embedder), self.app.lexicon)
 
     def _parts(self, asker: Asker, search: Search) -> Parts:
         return Parts(

@@ -41,8 +41,6 @@ RULES = Template.read(Path(__file__).parent / "prompts" / "plan.txt")
 POLICY = Policy(threshold=0.0, shown=frozenset({Verdict.SUPPORTED}), min_relevance=0.0)
 """A plan shows only what its words carry fully; how near a passage must be was decided when it was gathered."""
 MAX_LEADS = 3
-LEADING = 0.3
-"""A section that is less relevant to the findings is no lead."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -71,7 +69,7 @@ def assess(consult: Consult, *, scope: Scope, parts: Parts, red_flags: Sequence[
         plans.append(plan)
         answers.append(answer)
     taken = {one.hit.source_id for found in gathered for one in found.passages}
-    leads = tuple(_lead(hit) for hit in alone if hit.source_id not in taken and hit.relevance >= LEADING)[:MAX_LEADS]
+    leads = tuple(_lead(hit) for hit in alone if hit.source_id not in taken)[:MAX_LEADS]
     model = parts.writer.name if parts.writer is not None else "extractive"
     told = (*dict.fromkeys(notes), *_open_points(consult))
     return Plan(summary(consult), tuple(plans), leads, tuple(red_flags), told, model, RULES.hash), answers

@@ -32,6 +32,8 @@ LOOKED_AT = 4 * SHOWN
 MIN_RELEVANCE = 0.50
 """On the calibrated scale, of the condition alone and before anything is added: a document none of whose passages
 reaches it is no guideline on the condition. Which of its passages comes first is another question."""
+LEADING = 0.3
+"""A section that is less relevant to the findings alone is no lead."""
 RANK_CONSTANT = 10
 """Of reciprocal rank fusion."""
 NAMED, BROAD, TOLD = 0.1, 1.0, 1.0
@@ -97,16 +99,22 @@ def gather(
         _fused((found[2 * at], found[2 * at + 1], alone), patient, known_of(condition, findings, search.lexicon))
         for at, condition in enumerate(conditions)
     ]
-    return gathered, tuple(hit for hit in alone if fit(_headings(hit), "", patient).applies)
+    leads = (hit for hit in alone if hit.relevance >= LEADING)
+    return gathered, tuple(hit for hit in leads if fit(_headings(hit), "", patient).applies)
 
 
 def _within_documents(ranked: list[list[Fused]]) -> list[list[Fused]]:
-    """Of the two orders of each diagnosis, what stands in documents that may be about it; the findings' own whole."""
-    chosen = []
+    """Of the orders of each diagnosis, what stands in documents that may be about it; of the findings' own, leads too."""
+    chosen: list[list[Fused]] = []
+    every: set[int] = set()
     for at in range(0, len(ranked) - 1, 2):
         about = {one.candidate.generation for one in ranked[at] if one.relevance >= MIN_RELEVANCE}
         chosen += [[one for one in order if one.candidate.generation in about] for order in ranked[at : at + 2]]
-    return [*chosen, *ranked[len(chosen) :]]
+        every |= about
+    return chosen + [
+        [one for one in order if one.candidate.generation in every or one.relevance >= LEADING]
+        for order in ranked[len(chosen) :]
+    ]
 
 
 def describe(findings: Sequence[Finding], patient: Patient) -> str:
