@@ -69,6 +69,14 @@ def test_a_patient_on_file_or_in_the_body_is_assessed_on_record(knock: Knock, ap
     assert replay["is_same"]
 
 
+def test_reasons_are_worded_only_where_there_is_a_model(knock: Knock) -> None:
+    ann = knock("ann")
+    assert ann.post("/api/v1/assess", json=PATIENT).json()["wording"] is None
+    refused = ann.post("/api/v1/assess?worded=true", json=PATIENT)
+    assert refused.is_client_error
+    assert "the reasons need none" in refused.json()["detail"]
+
+
 def test_a_fhir_bundle_may_be_the_body(knock: Knock) -> None:
     bundle: dict[str, Any] = {
         "resourceType": "Bundle",

@@ -4,6 +4,9 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
+from starlette.concurrency import run_in_threadpool
+
+from citewell.api.asking import in_turn
 from citewell.api.site import Site
 from citewell.api.visitor import Visitor
 from citewell.assistants.guidelines.kept import is_assessment
@@ -34,10 +37,20 @@ def patient_on_file(site: Site, visitor: Visitor, patient_id: str) -> Patient:
     return found
 
 
-def assessed(site: Site, visitor: Visitor, patient: Patient, only: Sequence[str]) -> Kept:
-    """Hold a patient against the guidelines that the visitor may see, all or these; the result is on record."""
+async def assessed(
+    site: Site, visitor: Visitor, patient: Patient, only: Sequence[str], *, is_worded: bool = False
+) -> Kept:
+    """Hold a patient against the guidelines that the visitor may see, all or these; the result is on record.
+
+    A model takes its time to word the reasons, and does it where answers are written.
+    """
     site.take_ask(visitor)
-    return site.app.guidelines.assess_kept(patient, asker=whole_asker(visitor), only=only)
+    asker = whole_asker(visitor)
+
+    def assess() -> Kept:
+        return site.app.guidelines.assess_kept(patient, asker=asker, only=only, is_worded=is_worded)
+
+    return await (in_turn(site, assess) if is_worded else run_in_threadpool(assess))
 
 
 def whole_asker(visitor: Visitor) -> Asker:

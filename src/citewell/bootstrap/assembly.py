@@ -173,9 +173,16 @@ class Assembly:
     @cached_property
     def guidelines(self) -> GuidelineShelf:
         """The guidelines, and the assistant that holds patients against them."""
+        from citewell.assistants.guidelines.word import word
         from citewell.bootstrap.guidelines import GuidelineShelf
 
-        return GuidelineShelf(self.settings, self.library, reader=lambda: self.reader, desk=lambda: self.desk)
+        return GuidelineShelf(
+            self.settings,
+            self.library,
+            reader=lambda: self.reader,
+            desk=lambda: self.desk,
+            worder=lambda found: word(found, writer=self.writer, verify=self.verify_sentence),
+        )
 
     @cached_property
     def desk(self) -> Desk:

@@ -6,10 +6,11 @@ import uuid
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
+from typing import Any
 
 from citewell.answer.desk import Desk
 from citewell.assistants.guidelines import PUBLIC, TAG, Guidelines
-from citewell.assistants.guidelines.assess import Assessment
+from citewell.assistants.guidelines.assess import Assessment, assessment_json
 from citewell.assistants.guidelines.diff import Diff, diff
 from citewell.assistants.guidelines.guideline import Guideline
 from citewell.assistants.guidelines.kept import Changed, asked, changed_by, words
@@ -17,8 +18,10 @@ from citewell.assistants.guidelines.patient import Patient
 from citewell.assistants.guidelines.problems import check_whole
 from citewell.assistants.guidelines.read import read
 from citewell.assistants.guidelines.roster import Roster, find_patient, roster
+from citewell.assistants.guidelines.word import Wording
 from citewell.bootstrap.home import read_source
 from citewell.config import Settings
+from citewell.errors import InputError
 from citewell.ingest.library import Added, check_embedder, refiled, unwatched
 from citewell.ingest.parse import parse, safe_name
 from citewell.ingest.read import Reader, Step, Watch
@@ -27,6 +30,9 @@ from citewell.ports import Library
 from citewell.types import Asker, Entry, Filing, Scope, Source
 
 RECORDS_LOOKED_AT = 10_000
+NO_MODEL = (
+    "No model is set up to word the reasons. Ask without it: the reasons need none. `citewell models` sets one up."
+)
 
 
 @dataclass(frozen=True, slots=True)
@@ -35,18 +41,30 @@ class Kept:
 
     id: str
     assessment: Assessment
+    wording: Wording | None = None
+
+    def shown(self) -> dict[str, Any]:
+        """As the views show it."""
+        return assessment_json(self.assessment, None if self.wording is None else self.wording.shown())
 
 
 class GuidelineShelf(Guidelines):
     """The assistant, with what it takes to add and check a file, to look up a patient and to keep a result."""
 
     def __init__(
-        self, settings: Settings, library: Library, *, reader: Callable[[], Reader], desk: Callable[[], Desk]
+        self,
+        settings: Settings,
+        library: Library,
+        *,
+        reader: Callable[[], Reader],
+        desk: Callable[[], Desk],
+        worder: Callable[[Assessment], Wording],
     ) -> None:
         super().__init__(library)
         self._settings = settings
         self._reader = reader
         self._desk = desk
+        self._worder = worder
 
     # ---------------------------------------------------------------------------------------------------- the files
 
@@ -104,14 +122,24 @@ class GuidelineShelf(Guidelines):
 
     # ------------------------------------------------------------------------------------------------- the results
 
-    def assess_kept(self, patient: Patient, *, asker: Asker, only: Sequence[str] = ()) -> Kept:
-        """Hold a patient against the guidelines, and put the result on record before it is given."""
+    def assess_kept(self, patient: Patient, *, asker: Asker, only: Sequence[str] = (), is_worded: bool = False) -> Kept:
+        """Hold a patient against the guidelines, and put the result on record before it is given.
+
+        Where it is asked for, the model words the reasons; what was decided is decided before.
+        """
+        if is_worded and not self.has_model:
+            raise InputError(NO_MODEL)
         found = self.assess(patient, scope=asker.scope, only=only)
-        kept = Kept(str(uuid.uuid4()), found)
-        told = words(found, asker, stamp=self.library.stamp(), embedder=self.library.embedder())
+        kept = Kept(str(uuid.uuid4()), found, self._worder(found) if is_worded else None)
+        told = words(found, kept.wording, asker, stamp=self.library.stamp(), embedder=self.library.embedder())
         ending = Ending(kept.id, asked(found), asker, place=None, words=told, text=None, route=None)
         self._desk().ledger.keep(ending)
         return kept
+
+    @property
+    def has_model(self) -> bool:
+        """Whether there is a model that could word the reasons."""
+        return self._settings.model != "extractive"
 
     def diff(self, old: Guideline, new: Guideline, *, asker: Asker) -> tuple[Diff, list[Changed]]:
         """Two editions side by side, and the stored assessments that the second would change."""

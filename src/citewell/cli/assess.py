@@ -24,19 +24,20 @@ def assess(
         list[str] | None,
         typer.Option(help="Id of a guideline's document; all of them unless named.", show_default=False),
     ] = None,
+    worded: Annotated[
+        bool, typer.Option("--worded", help="Have the model of the settings word the reasons, each sentence checked.")
+    ] = False,
     home: Home = None,
     json: Json = False,
 ) -> None:
     """Hold a patient against the guidelines: the rules that match, those that nearly do, and what to ask next."""
-    from citewell.assistants.guidelines.assess import assessment_json
-
     with opened(context, home) as app:
         only = [app.find(one) for one in guideline or []]
         kept = [
-            app.guidelines.assess_kept(one, asker=Asker.owner(app.scope_of_owner()), only=only)
+            app.guidelines.assess_kept(one, asker=Asker.owner(app.scope_of_owner()), only=only, is_worded=worded)
             for one in _patients(app, patient)
         ]
-        found = [assessment_json(one.assessment) for one in kept]
+        found = [one.shown() for one in kept]
     if json:
         print_json(found[0] if len(found) == 1 else {"assessments": found})
         return
@@ -64,6 +65,8 @@ def _print(found: dict[str, Any]) -> None:
     for rule in found["near_misses"]:
         place = f"  near: {rule['guideline']} §{rule['rule']}, p.{rule['page']}"
         lines.append(f"{place} would match if: {rule['would_match_if']}")
+    if wording := found["wording"]:
+        lines.append(f"  in the words of {wording['model']}: {wording['text'] or wording['problem']}")
     lines += [f"  {one['kind']}: {one['ask']}" for one in found["unknowns"]]
     lines += [f"  note: {one}" for one in found["notes"]]
     typer.echo(printable("\n".join(lines)))

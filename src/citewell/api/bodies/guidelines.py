@@ -141,6 +141,15 @@ class RuleCitationShape(BaseModel):
     excerpt: str
 
 
+class WordingShape(BaseModel):
+    """What a model made of the reasons: only sentences that the rules and the record carry."""
+
+    model: str
+    text: str
+    withheld: int
+    problem: str | None
+
+
 class AssessmentShape(BaseModel):
     """What guidelines say of a patient; the same patient and editions give the same bytes."""
 
@@ -154,6 +163,7 @@ class AssessmentShape(BaseModel):
     unknowns: list[UnknownShape]
     citations: list[RuleCitationShape]
     reasoning: str
+    wording: WordingShape | None
     notes: list[str]
 
 

@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Coroutine, Sequence
+from collections.abc import Callable, Coroutine
 from typing import Annotated, Any
 
 from fastapi import APIRouter, Depends, Path, Query, Request, Response
 from fastapi.exceptions import RequestValidationError
 from fastapi.routing import APIRoute
+from starlette.concurrency import run_in_threadpool
 
 from citewell.api.bodies.guidelines import AssessmentShape, PatientSent, PatientsShape
 from citewell.api.bodies.sent import Id
@@ -15,8 +16,8 @@ from citewell.api.guidelines import assessed, patient_on_file, patients_on_file
 from citewell.api.requests import our_request
 from citewell.api.site import Here
 from citewell.api.visitor import Member
-from citewell.assistants.guidelines.assess import assessment_json
-from citewell.assistants.guidelines.patient import Patient, patient_from_object
+from citewell.assistants.guidelines.patient import patient_from_object
+from citewell.bootstrap.guidelines import Kept
 
 ANSWER_ID = "X-Citewell-Answer-Id"
 """The header with the id under which an assessment is on record: its body is the same each time, so it is not there."""
@@ -45,6 +46,8 @@ Only = Annotated[
     tuple[Id, ...], Query(alias="guideline", max_length=64, description="Documents of guidelines; all unless named.")
 ]
 
+Worded = Annotated[bool, Query(description="Have the model of the settings word the reasons, each sentence checked.")]
+
 
 @router.get("/assess/patients", response_model=PatientsShape)
 def patients(site: Here, visitor: Member) -> dict[str, Any]:
@@ -55,26 +58,35 @@ def patients(site: Here, visitor: Member) -> dict[str, Any]:
 
 
 @router.post("/assess/{patient_id}", response_model=AssessmentShape, dependencies=[Depends(our_request)])
-def assess_on_file(
+async def assess_on_file(
+    *,
     site: Here,
     visitor: Member,
     response: Response,
     patient_id: Annotated[str, Path(max_length=200)],
     guideline: Only = (),
+    worded: Worded = False,
 ) -> dict[str, Any]:
     """Hold a patient on file against the guidelines; the result is on record."""
-    return _told(site, visitor, response, patient_on_file(site, visitor, patient_id), guideline)
+    patient = await run_in_threadpool(patient_on_file, site, visitor, patient_id)
+    return _told(response, await assessed(site, visitor, patient, guideline, is_worded=worded))
 
 
 @router.post("/assess", response_model=AssessmentShape, dependencies=[Depends(our_request)])
-def assess_sent(
-    site: Here, visitor: Member, response: Response, patient: PatientSent, guideline: Only = ()
+async def assess_sent(
+    *,
+    site: Here,
+    visitor: Member,
+    response: Response,
+    patient: PatientSent,
+    guideline: Only = (),
+    worded: Worded = False,
 ) -> dict[str, Any]:
     """The same of a patient in the body: the fields of docs/guidelines.md, or a FHIR R4 bundle."""
-    return _told(site, visitor, response, patient_from_object(patient.model_dump(exclude_unset=True)), guideline)
+    found = await run_in_threadpool(patient_from_object, patient.model_dump(exclude_unset=True))
+    return _told(response, await assessed(site, visitor, found, guideline, is_worded=worded))
 
 
-def _told(site: Here, visitor: Member, response: Response, patient: Patient, only: Sequence[str]) -> dict[str, Any]:
-    kept = assessed(site, visitor, patient, only)
+def _told(response: Response, kept: Kept) -> dict[str, Any]:
     response.headers[ANSWER_ID] = kept.id
-    return assessment_json(kept.assessment)
+    return kept.shown()

@@ -8,6 +8,7 @@ from typing import Annotated, Any
 
 from fastapi import APIRouter, Form, Query, Request, Response
 from fastapi.responses import RedirectResponse
+from starlette.concurrency import run_in_threadpool
 
 from citewell.api.errors import Problem, problem_of
 from citewell.api.guidelines import assessed, patient_on_file, patients_on_file, recent_assessments, whole_asker
@@ -50,7 +51,7 @@ def assess_page(*, site: Here, visitor: Member, example: bool = False) -> Respon
 
 
 @router.post("/assess")
-def assess(
+async def assess(
     *,
     request: Request,
     site: Here,
@@ -66,18 +67,22 @@ def assess(
     exposures: Lines = "",
     pasted: Annotated[str, Form(max_length=400_000)] = "",
     guideline: Only = None,
+    worded: Annotated[bool, Form()] = False,
     csrf: Csrf = "",
 ) -> Response:
     """Hold the patient against the guidelines; the result has a page of its own."""
     require_our_form(request, csrf)
     typed = Typed(patient_id, age, sex, smoking, days, symptoms, tests, exposures, pasted)
     try:
-        patient = patient_on_file(site, visitor, on_file) if on_file else typed.patient()
+        patient = await run_in_threadpool(
+            lambda: patient_on_file(site, visitor, on_file) if on_file else typed.patient()
+        )
         if not (patient.complaints or patient.tests or patient.exposures):
             raise InputError("Say what the patient has: a symptom, a test result or an exposure.")
-        kept = assessed(site, visitor, patient, guideline or ())
+        kept = await assessed(site, visitor, patient, guideline or (), is_worded=worded)
     except CitewellError as error:
-        return _form(site, visitor, typed, problem=problem_of(error), chosen=on_file)
+        problem = problem_of(error)
+        return await run_in_threadpool(lambda: _form(site, visitor, typed, problem=problem, chosen=on_file))
     return RedirectResponse(f"/guidelines/assessments/{kept.id}", status_code=HTTPStatus.SEE_OTHER)
 
 
@@ -123,6 +128,7 @@ def _form(site: Site, visitor: Visitor, typed: Typed, *, problem: Problem | None
         unreadable=on_file.unreadable,
         smoking=SMOKING,
         guidelines=site.app.guidelines.all(visitor.whole),
+        model=site.app.settings.model if site.app.guidelines.has_model else None,
         recent=recent_assessments(site, visitor),
     )
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import lru_cache
 from typing import Any
@@ -16,6 +16,7 @@ from citewell.assistants.guidelines.state import Judged
 from citewell.assistants.guidelines.tables import rows
 
 MAX_STRANGE = 10
+NOTHING_MET = "No rule is met by what is on record."
 NEAR = 2
 """A rule that lacks more conditions than this is not near."""
 
@@ -109,8 +110,8 @@ def _order(level: str) -> int:
 # --------------------------------------------------------------------------------------------------------- as shown
 
 
-def assessment_json(found: Assessment) -> dict[str, Any]:
-    """The assessment as its views show it; the order of everything is fixed."""
+def assessment_json(found: Assessment, wording: Mapping[str, Any] | None = None) -> dict[str, Any]:
+    """The assessment as its views show it, the order of everything fixed, and what a model made of its reasons."""
     top = [one for one in found.matched if level_of(one.rule.action) == found.risk_level]
     return {
         "patient": found.patient.shown(),
@@ -123,6 +124,7 @@ def assessment_json(found: Assessment) -> dict[str, Any]:
         "unknowns": list(_unknowns(found)),
         "citations": [_citation(one) for one in found.matched],
         "reasoning": " ".join(_reasons(found)),
+        "wording": None if wording is None else dict(wording),
         "notes": list(_notes(found)),
     }
 
@@ -194,16 +196,21 @@ def _unknowns(found: Assessment) -> Iterator[dict[str, Any]]:
     yield from asked.values()
 
 
+def reason(one: Applied) -> str:
+    """Why a rule matches, or what would make it."""
+    if not one.is_match:
+        return f"{cited(one)} would be met with: {one.would_match_if}."
+    told = [f"{judged.text} ({judged.fact})" for judged in one.outcome.judged if judged.state is State.MET]
+    assumed = [judged.text for judged in one.outcome.judged if judged.state is State.ASSUMED and judged.ask]
+    sentence = f"{cited(one)} is met: {'; '.join(told)}."
+    return sentence + (f" Assumed, to be confirmed: {'; '.join(assumed)}." if assumed else "")
+
+
 def _reasons(found: Assessment) -> Iterator[str]:
-    for one in found.matched:
-        told = [f"{judged.text} ({judged.fact})" for judged in one.outcome.judged if judged.state is State.MET]
-        assumed = [judged.text for judged in one.outcome.judged if judged.state is State.ASSUMED and judged.ask]
-        sentence = f"{cited(one)} is met: {'; '.join(told)}."
-        yield sentence + (f" Assumed, to be confirmed: {'; '.join(assumed)}." if assumed else "")
+    yield from map(reason, found.matched)
     if not found.matched:
-        yield "No rule is met by what is on record."
-    for one in found.near:
-        yield f"{cited(one)} would be met with: {one.would_match_if}."
+        yield NOTHING_MET
+    yield from map(reason, found.near)
 
 
 def _notes(found: Assessment) -> Iterator[str]:

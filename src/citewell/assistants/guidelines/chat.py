@@ -20,6 +20,7 @@ from citewell.assistants.guidelines.chat_words import Words
 from citewell.assistants.guidelines.classify import Nearness, Sorted, classify
 from citewell.assistants.guidelines.examples import Embed
 from citewell.assistants.guidelines.loaded import Loaded, topics_covered
+from citewell.assistants.guidelines.persons import of_people
 from citewell.assistants.guidelines.quality import limit, quality
 from citewell.assistants.guidelines.queries import Query, Rewrite, build_query, has_own_entity, named_plainly, rewritten
 from citewell.assistants.guidelines.quote import Quoter, whole, worth_quoting
@@ -102,7 +103,7 @@ class Chat:
         asked = turn.asked(context, notes, frame)
         pieces = self.writer.write(turn.question, context, rules=RULES.text)
         try:
-            for event in finish(pieces, asked, verify=self.verify, judge=turn.judge()):
+            for event in finish(pieces, asked, verify=of_people(self.verify), judge=turn.judge()):
                 if isinstance(event, Done) and isinstance(event.answer.action, Refuse):
                     return False
                 yield event

@@ -13,11 +13,14 @@ from citewell.answer.replay import UPGRADED, Replay, compare
 from citewell.assistants.guidelines.assess import Applied, Assessment, assess, assessment_json, cited
 from citewell.assistants.guidelines.guideline import Guideline
 from citewell.assistants.guidelines.patient import Complaint, Patient, TestResult
+from citewell.assistants.guidelines.word import Wording
 from citewell.keeping import Record, Words
 from citewell.types import Asker
 
 KEY = "assessment"
 """Under which a record holds it; records of questions have no such key."""
+
+NOT_WORDED = "The model was not asked again to word the reasons; the record holds what it said then."
 
 
 def is_assessment(record: Record) -> bool:
@@ -31,7 +34,9 @@ def asked(found: Assessment) -> str:
     return f"{found.patient.id} held against {names}"
 
 
-def words(found: Assessment, asker: Asker, *, stamp: int, embedder: str | None) -> dict[str, Any]:
+def words(
+    found: Assessment, wording: Wording | None, asker: Asker, *, stamp: int, embedder: str | None
+) -> dict[str, Any]:
     """The words of an audit record; the patient is in them, so that the same can be asked again."""
     documents = [one.entry.id for one in found.guidelines if one.entry]
     library = {"stamp": stamp, "is_settled": True, "embedder": embedder, "documents": len(documents)}
@@ -46,7 +51,7 @@ def words(found: Assessment, asker: Asker, *, stamp: int, embedder: str | None) 
         "evidence": [_evidence(at, one) for at, one in enumerate(found.matched, 1)],
         "claims": _claims(found),
         "answer": None,
-        KEY: assessment_json(found),
+        KEY: assessment_json(found, None if wording is None else wording.shown()),
     }
 
 
@@ -107,7 +112,6 @@ def again(record: Record, guidelines: Sequence[Guideline]) -> Replay:
     now = assess(patient_of(then[KEY]["patient"]), guidelines)
     shown = assessment_json(now)
     current = version("citewell")
-    was = then["setup"]["citewell"]
     return Replay(
         record=record,
         now=shown,
@@ -117,8 +121,16 @@ def again(record: Record, guidelines: Sequence[Guideline]) -> Replay:
         action_now=now.risk_level,
         changes=tuple(compare(then["claims"], _claims(now))),
         erased=(),
-        notes=() if was == current else (UPGRADED.format(was=was, now=current),),
+        notes=tuple(_since(then, current)),
     )
+
+
+def _since(then: Words, current: str) -> Iterator[str]:
+    """What may differ and why, and what was not done again."""
+    if (was := then["setup"]["citewell"]) != current:
+        yield UPGRADED.format(was=was, now=current)
+    if then[KEY].get("wording"):
+        yield NOT_WORDED
 
 
 @dataclass(frozen=True, slots=True)
