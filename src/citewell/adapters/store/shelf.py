@@ -15,6 +15,7 @@ from citewell.adapters.store.access import searchable, visible
 from citewell.adapters.store.engine import reading
 from citewell.adapters.store.schema import chunks, document_tags, documents, generations, stamps
 from citewell.adapters.store.schema import library as facts
+from citewell.adapters.store.stamps import Stamps
 from citewell.ports import Candidate, Ranked, Sentences, Stored, Vector
 from citewell.types import Hit, Scope
 
@@ -32,6 +33,7 @@ class SqlShelf:
     def __init__(self, engine: Engine, path: Path) -> None:
         self.engine = engine
         self.path = path
+        self.stamps = Stamps(engine, path)
 
     def stamp(self) -> int:
         """Grows with every change of what is current or who may see it."""

@@ -5,13 +5,14 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 
 import numpy as np
-from sqlalchemy import Connection, func, select
+from sqlalchemy import func, select
 
 from citewell.adapters.store import vectors
 from citewell.adapters.store.access import searchable, visible
-from citewell.adapters.store.engine import plain_errors, reading
-from citewell.adapters.store.schema import documents, generations, stamps
+from citewell.adapters.store.engine import reading
+from citewell.adapters.store.schema import documents, generations
 from citewell.adapters.store.shelf import SqlShelf
+from citewell.adapters.store.stamps import stamp_of
 from citewell.ports import Stored, Vector
 from citewell.types import Scope
 
@@ -26,8 +27,7 @@ class TenantShelf:
 
     def stamp(self) -> int:
         """Grows with every change that concerns the tenant; asked before every search, so without a transaction."""
-        with plain_errors(self._shelf.path), self._shelf.engine.connect() as connection:
-            return self._stamp(connection.execution_options(isolation_level="AUTOCOMMIT"))
+        return self._shelf.stamps.of(self._tenant)
 
     def current(self) -> list[int]:
         """The tenant's generations that are current."""
@@ -68,12 +68,8 @@ class TenantShelf:
     ) -> dict[vectors.Key, Vector] | None:
         """The vectors of the nearest chunks in scope, and of these others; None when the tenant changed meanwhile."""
         with reading(self._shelf.engine, self._shelf.path) as connection:
-            if self._stamp(connection) != stamp:
+            if stamp_of(connection, self._tenant) != stamp:
                 return None
             allowed = searchable() & visible(scope)
             found = dict(vectors.nearest(connection, vector, allowed, limit=limit))
             return found | dict(vectors.fetch(connection, [key for key in also if key not in found]))
-
-    def _stamp(self, connection: Connection) -> int:
-        query = select(stamps.c.stamp).where(stamps.c.tenant == self._tenant)
-        return int(connection.execute(query).scalar() or 0)
