@@ -145,6 +145,12 @@ def test_the_section_for_this_patient_comes_first(desk: ConsultDesk, asker: Aske
     assert alone
 
 
+def test_what_the_findings_alone_point_at_shows_a_diagnosis_that_was_missed(desk: ConsultDesk, asker: Asker) -> None:
+    (lead,) = planned(desk, asker, STORY, "Influenza")["leads"]
+    assert (lead["section"][-1], lead["names"]) == ("Diagnosis", ["Fever", "Rigors"])
+    assert lead["quote"].startswith("Malaria should be suspected in anyone with fever, rigors")
+
+
 # ----------------------------------------------------------------------------------------------------------- the gates
 
 

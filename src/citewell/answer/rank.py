@@ -62,13 +62,13 @@ def rank(hits: Sequence[Hit], *, limit: int, controls: Controls = CONTROLS) -> l
     """The best `limit` hits: near enough, no copies, no document that crowds out another relevant one."""
     if limit <= 0:
         return []
-    weighed = (_weighed(hit, controls) for hit in hits if _is_near(hit, controls))
+    weighed = (_weighed(hit, controls) for hit in hits if is_near(hit, controls))
     near = sorted(weighed, key=_order)
     distinct = without_copies(near[: controls.candidates(limit)], controls)
     return sorted(_spread(distinct, limit, controls), key=_order)
 
 
-def _is_near(hit: Hit, controls: Controls) -> bool:
+def is_near(hit: Hit, controls: Controls) -> bool:
     """Whether a hit is worth showing; a score that is not a number never passes."""
     return hit.raw_cosine >= controls.min_cosine or hit.relevance >= controls.min_relevance
 

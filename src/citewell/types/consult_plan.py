@@ -108,6 +108,9 @@ class Lead:
     section: tuple[str, ...]
     relevance: float
     quote: str
+    """The sentence that names most of the findings."""
+    names: tuple[str, ...] = ()
+    """The findings that it names."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -20,6 +20,7 @@ from citewell.assistants.consult.disagree import disagreements
 from citewell.assistants.consult.doses import doses
 from citewell.assistants.consult.gather import Gathered, gather
 from citewell.assistants.consult.having import Known, known_of
+from citewell.assistants.consult.lead import lead
 from citewell.assistants.consult.patient import patient_of
 from citewell.assistants.consult.quote import context_of, lists, quotes, shut_out
 from citewell.assistants.consult.summary import summary
@@ -28,9 +29,9 @@ from citewell.clinical import Lexicon
 from citewell.errors import ModelError
 from citewell.ports import Writer
 from citewell.prompts import Template
-from citewell.types import Answer, Check, Claim, Context, Entry, Hit, Refuse, Scope, Span, Verdict
+from citewell.types import Answer, Check, Claim, Context, Entry, Refuse, Scope, Span, Verdict
 from citewell.types.consult import Consult, Differential, Patient
-from citewell.types.consult_plan import DiagnosisPlan, Lead, LeftOut, Place, Plan, Statement
+from citewell.types.consult_plan import DiagnosisPlan, LeftOut, Place, Plan, Statement
 
 NO_GUIDELINE = (
     "No guideline found for {condition} that applies to this patient. Nothing is recommended, and no dose is given."
@@ -40,7 +41,6 @@ MODEL_REFUSED = "Nothing that the model wrote for {condition} was found in the g
 RULES = Template.read(Path(__file__).parent / "prompts" / "plan.txt")
 POLICY = Policy(threshold=0.0, shown=frozenset({Verdict.SUPPORTED}), min_relevance=0.0)
 """A plan shows only what its words carry fully; how near a passage must be was decided when it was gathered."""
-MAX_LEADS = 3
 
 
 @dataclass(frozen=True, slots=True)
@@ -69,7 +69,7 @@ def assess(consult: Consult, *, scope: Scope, parts: Parts, red_flags: Sequence[
         plans.append(plan)
         answers.append(answer)
     taken = {one.hit.source_id for found in gathered for one in found.passages}
-    leads = tuple(_lead(hit) for hit in alone if hit.source_id not in taken)[:MAX_LEADS]
+    leads = lead(alone, consult.findings, patient, lexicon=parts.lexicon, taken=taken)
     model = parts.writer.name if parts.writer is not None else "extractive"
     told = (*dict.fromkeys(notes), *_open_points(consult))
     return Plan(summary(consult), tuple(plans), leads, tuple(red_flags), told, model, RULES.hash), answers
@@ -239,9 +239,3 @@ def country_of(about: str) -> str | None:
     ('international', None)
     """
     return next((country for words, country in _countries() if words.search(about)), None)
-
-
-def _lead(hit: Hit) -> Lead:
-    best = hit.why.best_sentence
-    quote = hit.text[best[0] - hit.start : best[1] - hit.start] if best else hit.text[:200]
-    return Lead(hit.document, hit.section, round(hit.relevance, 3), quote)

@@ -6,15 +6,14 @@ from collections.abc import Sequence
 from dataclasses import replace
 from functools import cache
 
-from citewell.answer.negation import denials
 from citewell.assistants.consult.assess import Parts
 from citewell.assistants.consult.gather import gather
-from citewell.assistants.consult.mentions import find_mentions
+from citewell.assistants.consult.naming import key_of, named_in
 from citewell.assistants.consult.patient import patient_of
 from citewell.assistants.consult.tables import rows
 from citewell.errors import InputError
 from citewell.types import Hit, Scope
-from citewell.types.consult import By, Category, Consult, Differential, Finding, Polarity, Speaks
+from citewell.types.consult import By, Category, Consult, Differential, Polarity, Speaks
 
 MAX_DIFFERENTIALS = 10
 MAX_CONDITION = 120
@@ -82,7 +81,7 @@ def _weighed(differential: Differential, consult: Consult, named: dict[str, tupl
     supports, opposes = [], []
     for finding in consult.findings:
         is_itself = finding.name.casefold() == differential.condition.casefold()
-        if finding.category not in SPEAKING or is_itself or (place := _key(finding)) not in named:
+        if finding.category not in SPEAKING or is_itself or (place := key_of(finding)) not in named:
             continue
         speaks = Speaks(finding.id, finding.name, *named[place])
         if finding.polarity is Polarity.PRESENT:
@@ -92,19 +91,13 @@ def _weighed(differential: Differential, consult: Consult, named: dict[str, tupl
     return replace(differential, supports=tuple(supports), opposes=tuple(opposes))
 
 
-def _key(finding: Finding) -> str:
-    return finding.concept or finding.name.casefold()
-
-
 def _named(hits: Sequence[Hit], parts: Parts) -> dict[str, tuple[str, str]]:
     """What passages name without denying it: the source and the sentence, by concept."""
     found: dict[str, tuple[str, str]] = {}
     for hit in hits:
+        label = " › ".join((hit.document, *hit.section[-1:]))
         for start, end, _ in hit.why.near:
             sentence = hit.text[max(start - hit.start, 0) : end - hit.start]
-            denied = denials(sentence)
-            for one in find_mentions(sentence, parts.lexicon):
-                if not any(denial.reaches(one.start) for denial in denied):
-                    label = " › ".join((hit.document, *hit.section[-1:]))
-                    found.setdefault(one.concept or one.name.casefold(), (label, sentence.strip()))
+            for key in named_in(sentence, parts.lexicon):
+                found.setdefault(key, (label, sentence.strip()))
     return found

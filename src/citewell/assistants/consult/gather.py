@@ -9,7 +9,7 @@ from functools import cache, lru_cache
 from itertools import groupby
 
 from citewell.answer.near import Fused
-from citewell.answer.rank import CONTROLS, Controls, without_copies
+from citewell.answer.rank import CONTROLS, Controls, is_near, without_copies
 from citewell.answer.retrieve import Search, retrieve_all
 from citewell.answer.verify_names import medicines
 from citewell.assistants.consult.applies import Fit, fit
@@ -32,8 +32,8 @@ LOOKED_AT = 4 * SHOWN
 MIN_RELEVANCE = 0.50
 """On the calibrated scale, of the condition alone and before anything is added: a document none of whose passages
 reaches it is no guideline on the condition. Which of its passages comes first is another question."""
-LEADING = 0.3
-"""A section that is less relevant to the findings alone is no lead."""
+LEADING = 15
+"""Passages for the findings alone among which leads are looked for."""
 RANK_CONSTANT = 10
 """Of reciprocal rank fusion."""
 NAMED, BROAD, TOLD = 0.1, 1.0, 1.0
@@ -49,13 +49,15 @@ MOSTLY = 0.5
 """The share of the passages found in a document that name the condition, where its title names another one."""
 MAX_FINDINGS = 8
 WIDE = Controls(
+    min_cosine=0.2,
     duplicate_jaccard=1.0,
     per_document=FETCHED,
     candidates_per_hit=1,
     min_candidates=FETCHED,
     min_searched=FETCHED,
 )
-"""Copies are taken out of what may be shown, not of everything that each query brings."""
+"""Copies are taken out of what may be shown, not of everything that each query brings. A passage may be further from
+the findings alone than others: in what they point at, a few words count that are few among all that is known."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -93,18 +95,22 @@ def gather(
     every = retrieve_all(
         asked, scope=public, search=search, limit=FETCHED, controls=WIDE, with_terms=False, choose=_within_documents
     )
-    found = [[hit for hit in one.hits if may_advise(hit.section)] for one in every]
-    alone = found[-1] if told else []
+    wide = [[hit for hit in one.hits if may_advise(hit.section)] for one in every]
+    found = [[hit for hit in several if is_near(hit, CONTROLS)] for several in wide]
+    alone = wide[-1] if told else []
     gathered = [
-        _fused((found[2 * at], found[2 * at + 1], alone), patient, known_of(condition, findings, search.lexicon))
+        _fused(
+            (found[2 * at], found[2 * at + 1], found[-1] if told else []),
+            patient,
+            known_of(condition, findings, search.lexicon),
+        )
         for at, condition in enumerate(conditions)
     ]
-    leads = (hit for hit in alone if hit.relevance >= LEADING)
-    return gathered, tuple(hit for hit in leads if fit(_headings(hit), "", patient).applies)
+    return gathered, tuple(hit for hit in alone if fit(_headings(hit), "", patient).applies)
 
 
 def _within_documents(ranked: list[list[Fused]]) -> list[list[Fused]]:
-    """Of the orders of each diagnosis, what stands in documents that may be about it; of the findings' own, leads too."""
+    """Of the orders of each diagnosis, what stands in documents that may be about it; of those alone, leads too."""
     chosen: list[list[Fused]] = []
     every: set[int] = set()
     for at in range(0, len(ranked) - 1, 2):
@@ -112,7 +118,7 @@ def _within_documents(ranked: list[list[Fused]]) -> list[list[Fused]]:
         chosen += [[one for one in order if one.candidate.generation in about] for order in ranked[at : at + 2]]
         every |= about
     return chosen + [
-        [one for one in order if one.candidate.generation in every or one.relevance >= LEADING]
+        [one for at, one in enumerate(order) if one.candidate.generation in every or at < LEADING]
         for order in ranked[len(chosen) :]
     ]
 

@@ -12,7 +12,7 @@ from citewell.assistants.consult.doses import has_dose
 from citewell.assistants.consult.gather import Passage
 from citewell.assistants.consult.having import Known
 from citewell.assistants.consult.telling import is_telling, is_warning
-from citewell.types import Context, Evidence, Span
+from citewell.types import Context, Evidence, Hit, Span
 from citewell.types.consult import Patient
 from citewell.words import terms
 
@@ -47,7 +47,7 @@ def quotes(
     asked = frozenset(terms(condition))
     found: dict[str, Quote] = {}
     for passage, evidence in zip(passages, context.evidence, strict=True):
-        for text in _sentences(evidence):
+        for text in sentences_of(evidence.hit):
             key = " ".join(text.casefold().split())
             if key in found or not _may_stand(text, passage.hit.section) or text.endswith(":"):
                 continue
@@ -62,7 +62,7 @@ def shut_out(passages: Sequence[Passage], context: Context, patient: Patient, kn
     """The sentences that tell what to do and are not for this patient or not whole, with the reason."""
     found = []
     for passage, evidence in zip(passages, context.evidence, strict=True):
-        for text in _sentences(evidence):
+        for text in sentences_of(evidence.hit):
             told = fit(passage.hit.section, text, patient, known)
             if told.applies and text.endswith(":"):
                 told = Fit(applies=False, reasons=(CUT_OFF,))
@@ -111,11 +111,9 @@ def _may_stand(text: str, section: Sequence[str]) -> bool:
     return not is_heading and _ITEM.match(text) is None and is_telling(text)
 
 
-def _sentences(evidence: Evidence) -> Iterator[str]:
+def sentences_of(hit: Hit) -> Iterator[str]:
     """The sentences of a passage; what ends with a colon goes on with the items of its list, as one."""
-    hit = evidence.hit
-    spans = sorted((start, end) for start, end, _ in hit.why.near) or [(hit.start, hit.end)]
-    whole = [span for span in spans if evidence.start <= span[0] and span[1] <= evidence.end]
+    whole = sorted((start, end) for start, end, _ in hit.why.near) or [(hit.start, hit.end)]
     at = 0
     while at < len(whole):
         start, end = whole[at]

@@ -115,7 +115,9 @@ def _plan_lines(consult: Consult, plan: Mapping[str, Any]) -> Iterator[str]:
             yield f"   left out: {' › '.join((one['document'], *one['section'][-1:]))}{words}: {one['reason']}"
     if plan["leads"]:
         yield "\nALSO POINTED AT BY THE FINDINGS ALONE"
-        yield from (f"   {' › '.join((one['document'], *one['section']))}" for one in plan["leads"])
+        for one in plan["leads"]:
+            named = f" ({', '.join(one['names'])})" if one.get("names") else ""
+            yield f"   {' › '.join((one['document'], *one['section']))}{named}: “{one['quote']}”"
 
 
 def _statement_lines(consult: Consult, number: int, one: Mapping[str, Any], *, held_back: bool) -> Iterator[str]:

@@ -1,0 +1,58 @@
+"""Tells which sections the findings alone point at, whatever the differentials are: a diagnosis that was missed."""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Sequence
+
+from citewell.assistants.consult.applies import fit
+from citewell.assistants.consult.naming import key_of, named_in
+from citewell.assistants.consult.quote import sentences_of
+from citewell.assistants.consult.telling import MIN_WORDS
+from citewell.clinical import Lexicon
+from citewell.types import Hit
+from citewell.types.consult import Category, Finding, Patient, Polarity
+from citewell.types.consult_plan import Lead
+
+MAX_LEADS = 3
+MIN_NAMED = 2
+"""Findings that a section must name, where the patient has as many: one alone, such as fever, points everywhere."""
+COMPLAINTS = (Category.SYMPTOM, Category.ASSOCIATED)
+
+
+def lead(
+    found: Sequence[Hit], findings: Sequence[Finding], patient: Patient, *, lexicon: Lexicon, taken: Collection[str]
+) -> tuple[Lead, ...]:
+    """The sections that name most of what the patient complains of, with the sentence that does; none that is shown."""
+    present = {
+        key_of(one): one.name for one in findings if one.category in COMPLAINTS and one.polarity is Polarity.PRESENT
+    }
+    leads: dict[tuple[str, tuple[str, ...]], Lead] = {}
+    for hit in found:
+        if hit.source_id in taken:
+            continue
+        told = _pointing(hit, present, patient, lexicon)
+        place = (hit.document, hit.section)
+        if told is not None and (place not in leads or len(told.names) > len(leads[place].names)):
+            leads[place] = told
+    least = min(MIN_NAMED, len(present))
+    return tuple(sorted((one for one in leads.values() if len(one.names) >= least), key=lambda one: -len(one.names)))[
+        :MAX_LEADS
+    ]
+
+
+def _pointing(hit: Hit, present: dict[str, str], patient: Patient, lexicon: Lexicon) -> Lead | None:
+    """The passage as a lead: all that it names, and the sentence for this patient that names most."""
+    names: dict[str, None] = {}
+    best, quote = 0, ""
+    for sentence in sentences_of(hit):
+        own = dict.fromkeys(present[key] for key in named_in(sentence, lexicon) if key in present)
+        if own and not _is_signpost(sentence) and fit(hit.section, sentence, patient).applies:
+            names |= own
+            if len(own) > best:
+                best, quote = len(own), sentence
+    return Lead(hit.document, hit.section, round(hit.relevance, 3), quote, tuple(names)) if names else None
+
+
+def _is_signpost(sentence: str) -> bool:
+    """Whether words are a heading, or lead to another section."""
+    return len(sentence.split()) < MIN_WORDS or sentence.casefold().startswith("see ")
