@@ -53,6 +53,19 @@ def test_a_newer_edition_takes_the_place_of_the_older_under_another_file_name(
     assert app.guidelines.assess(_weight_loss(45), scope=OWNER.scope).matched == ()
 
 
+def test_a_file_that_is_here_is_compared_as_it_is_here_also_once_it_is_superseded(
+    app: App, first: Path, second: Path
+) -> None:
+    old = app.guidelines.add(first).entry
+    kept = app.guidelines.assess_kept(_weight_loss(45), asker=OWNER)
+    assert app.guidelines.edition(second).entry is None
+    app.guidelines.add(second)
+    editions = [app.guidelines.edition(one) for one in (first, second)]
+    assert editions[0] is app.guidelines.guideline(old.id, OWNER.scope)
+    _, changed = app.guidelines.diff(*editions, asker=OWNER)
+    assert [one.answer_id for one in changed] == [kept.id]
+
+
 def test_an_older_edition_is_refused_and_changes_nothing(app: App, first: Path, second: Path) -> None:
     new = app.guidelines.add(second).entry
     with pytest.raises(InputError, match="of 1 May 2025 is here already and is newer than this one of 1 June 2015"):

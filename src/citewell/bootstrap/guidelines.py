@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import hashlib
 import uuid
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
@@ -27,7 +28,7 @@ from citewell.ingest.parse import parse, safe_name
 from citewell.ingest.read import Reader, Step, Watch
 from citewell.keeping import Ending, Record
 from citewell.ports import Library
-from citewell.types import Asker, Entry, Filing, Scope, Source
+from citewell.types import Asker, Entry, Filing, Scope, Source, State
 
 RECORDS_LOOKED_AT = 10_000
 NO_MODEL = (
@@ -106,6 +107,13 @@ class GuidelineShelf(Guidelines):
         source = read_source(path, self._settings.limits.max_bytes)
         return read(parse(source, parsers=reader.parsers, limits=reader.limits))
 
+    def edition(self, path: Path) -> Guideline:
+        """The guideline in a file; where the library holds the very file, current or not, as it is there."""
+        hashed = hashlib.sha256(read_source(path, self._settings.limits.max_bytes).data).hexdigest()
+        scope = Scope.owner(self._settings.tenant)
+        there = next((one for one in self.library.entries(scope) if _is_kept(one, hashed)), None)
+        return self.check(path) if there is None else self.guideline(there.id, scope)
+
     # ------------------------------------------------------------------------------------------------- the patients
 
     def patients(self) -> Roster:
@@ -149,6 +157,10 @@ class GuidelineShelf(Guidelines):
         audit = self._desk().audit
         for entry in audit.entries(asker, limit=RECORDS_LOOKED_AT):
             yield audit.read(entry.answer_id, asker)
+
+
+def _is_kept(entry: Entry, hashed: str) -> bool:
+    return entry.content_hash == hashed and entry.state in (State.COMPLETED, State.SUPERSEDED)
 
 
 def _filing(before: Entry | None) -> Filing:

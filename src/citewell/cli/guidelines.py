@@ -92,7 +92,7 @@ def diff(
 def _edition(app: App, named: str) -> Guideline:
     path = Path(named)
     return (
-        app.guidelines.check(path)
+        app.guidelines.edition(path)
         if path.is_file()
         else app.guidelines.guideline(app.find(named), app.scope_of_owner())
     )
@@ -109,7 +109,9 @@ def _print_diff(found: dict[str, Any]) -> None:
         risk = one["risk_level"]
         lines.append(f"! {one['patient']} ({one['answer_id'][:8]}): {risk['then']} then, {risk['now']} now")
     if not found["assessments"]:
-        lines.append("No stored assessment would change.")
+        is_here = found["old"]["document_id"] is not None
+        why = "would change" if is_here else "rests on the older one: it is not in the library"
+        lines.append(f"No stored assessment {why}.")
     typer.echo(printable("\n".join(lines)))
 
 
