@@ -261,8 +261,9 @@ def test_a_critical_value_that_stands_in_a_paper_alone_is_told_calmly_with_its_p
     _paper(app, record, letter)
     (found,) = record.alerts()
     assert found.text == (
-        f"Your paper “{record.papers()[0][0].title}” says “potassium was 6.6 mmol/L” (8 October 2024). Laboratories usually call the doctor "
-        "about such a value. It was read from the paper alone and is not confirmed: compare it with the paper. " + ASK
+        f"Your paper “{record.papers()[0][0].title}” says “potassium was 6.6 mmol/L” (8 October 2024). Laboratories "
+        "usually call the doctor about such a value. It was read from the paper alone and is not confirmed: "
+        "compare it with the paper. " + ASK
     )
     (at,) = found.quotes
     shown = record._app.show(at.document_id)[1].text[at.start : at.end]

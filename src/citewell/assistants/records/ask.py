@@ -25,18 +25,22 @@ from citewell.assistants.records.fetch import allergies, fetch
 from citewell.assistants.records.gather import gather
 from citewell.assistants.records.kinds import Kind
 from citewell.assistants.records.known import Known
-from citewell.assistants.records.mentions import mentions, on_topic
+from citewell.assistants.records.letters import letter
+from citewell.assistants.records.mentions import Mentioned, mentions, on_topic
 from citewell.assistants.records.names import Names
+from citewell.assistants.records.newer import newer
 from citewell.assistants.records.notes import notes
+from citewell.assistants.records.paper_values import critical_values
 from citewell.assistants.records.place import Places, is_coded, unread
 from citewell.assistants.records.release import release
 from citewell.assistants.records.safety import counted
 from citewell.assistants.records.screening import screen
 from citewell.assistants.records.sources import Sources
 from citewell.assistants.records.turn import NOTHING, Turn
+from citewell.assistants.records.wishes import Wish
 from citewell.ports import Writer
 from citewell.prompts import Template
-from citewell.types import Check, Context, Evidence, Hit, Message, Refuse, Scope, Span
+from citewell.types import Check, Context, Document, Entry, Evidence, Hit, Message, Refuse, Scope, Span
 from citewell.types.facts import Fact
 from citewell.types.facts_line import line_of
 
@@ -51,7 +55,7 @@ REMEMBERED = 4
 ASKED_SHOWN = 5
 """Earlier questions that are listed before an appointment."""
 
-MORE = "{count} more are not shown here; the facts page has them all."
+MORE = "{count} more are not shown here; the pages of your record have them all."
 TOLD = "You told this yourself:"
 PAPERS_SAY = "Your documents say:"
 BESIDE = 0.5
@@ -91,8 +95,7 @@ class Records:
             yield turn.said("empty")
             return
         known = Known(tuple(facts))
-        gathered = gather(turn.text, turn.wanted, known, lexicon=self.search.lexicon)
-        said = self._said(turn, gathered)
+        gathered, said = self._gathered(turn, known)
         is_told = False
         if self.is_model:
             is_told = yield from self._worded(turn, known, gathered, [*said, *hits])
@@ -126,20 +129,39 @@ class Records:
                 scored.append((score, one))
         return [one for _, one in sorted(scored, key=lambda pair: -pair[0])][: plan.top_k]
 
+    def _gathered(self, turn: Turn, known: Known) -> tuple[Gathered | None, list[Hit]]:
+        """What the facts say, and what papers say of the same; or a letter that is asked for as such."""
+        asked_for = letter(Names.of(turn.text, self.search.lexicon), turn.wanted, self._uncoded(turn))
+        if asked_for is not None:
+            return Gathered(asked_for.lead, is_letter=True), [self._quote(one, turn) for one in asked_for.said]
+        gathered = gather(turn.text, turn.wanted, known, lexicon=self.search.lexicon, now=self.now())
+        return gathered, self._said(turn, gathered)
+
     def _said(self, turn: Turn, gathered: Gathered | None) -> list[Hit]:
         """What papers say of the same, which no fact may have: nobody is told “no” before they were searched."""
         names = Names.of(turn.text, self.search.lexicon)
         is_denied = gathered is None or bool(gathered.if_mentioned)
+        if Wish.PREPARE in turn.wanted:
+            values = critical_values(self._uncoded(turn), Known(tuple(self.known(turn.scope))))
+            return [self._quote(one.place, turn) for one in values]
         if not is_denied and not names.names_something:
             return []
-        papers = self.places.papers(turn.scope)
         shown = {(one.origin.document_id, one.origin.start) for one in (gathered.facts if gathered else ())}
-        found = mentions(names, turn.wanted, papers if is_denied else [one for one in papers if not is_coded(one[0])])
-        return [
-            self.places.quote(one.document_id, one.start, one.end, turn.scope)
-            for one in found
-            if (one.document_id, one.start) not in shown
-        ]
+        found = mentions(names, turn.wanted, self.places.papers(turn.scope) if is_denied else self._uncoded(turn))
+        return [self._quote(one, turn) for one in found if (one.document_id, one.start) not in shown]
+
+    def _uncoded(self, turn: Turn) -> list[tuple[Entry, Document]]:
+        """The papers that are no export of codes."""
+        return [one for one in self.places.papers(turn.scope) if not is_coded(one[0])]
+
+    def _quote(self, place: Mentioned, turn: Turn) -> Hit:
+        return self.places.quote(place.document_id, place.start, place.end, turn.scope)
+
+    def _asked_before(self, turn: Turn) -> list[str]:
+        """What was asked of late, for who prepares a visit."""
+        if Wish.PREPARE not in turn.wanted:
+            return []
+        return list(dict.fromkeys(one.text for one in self._remembered(turn) if one.role == "user"))[-ASKED_SHOWN:]
 
     def _remembered(self, turn: Turn) -> list[Message]:
         """What was said in other conversations, where the kind of question wants it; never this question itself."""
@@ -169,31 +191,33 @@ class Records:
         hits = self.places.hits(gathered.facts, turn.scope)
         if gathered.if_mentioned:  # what stands beside a “no” is not what was asked for
             hits = [replace(one, relevance=BESIDE) for one in hits]
-        earlier = list(dict.fromkeys(one.text for one in self._remembered(turn) if one.role == "user"))[-ASKED_SHOWN:]
         after = _listed(TOLD, _told(gathered))
         after += [MORE.format(count=gathered.left_out)] if gathered.left_out else []
-        after += [*self._notes(turn, known, gathered, said), *_listed(EARLIER, earlier)]
-        lead = gathered.if_mentioned if said and gathered.if_mentioned else gathered.lead
+        after += [*self._notes(turn, known, gathered, said), *_listed(EARLIER, self._asked_before(turn))]
+        lead, found = newer(gathered, hits, said, [self.places.dated(one.document_id, turn.scope) for one in said])
         if not hits and not said:
             yield turn.put("\n\n".join([lead, *after]))
             return
-        context = self._context(turn.text, [*said, *hits] if gathered.if_mentioned else [*hits, *said], ())
+        context = self._context(turn.text, found, ())
         yield Told(lead)
         yield Working("writing", len(context.evidence))
         asked = turn.asked(context, before=lead, after="\n\n".join(after))
-        from_papers = {one.source_id for one in said}
-        pieces = (_line(one, from_paper=one.hit.source_id in from_papers) for one in context.evidence)
+        named = [] if gathered.is_letter else said
+        days = {one.source_id: self.places.dated(one.document_id, turn.scope) for one in named}
+        pieces = (_line(one, days) for one in context.evidence)
         judge = turn.judge(gathered.facts, known.facts)
         yield from finish(pieces, asked, verify=self._verbatim, judge=judge, cut=lambda some: some)
 
     def _notes(self, turn: Turn, known: Known, gathered: Gathered, said: Sequence[Hit]) -> list[str]:
         """What must be added: papers without facts, papers that were searched in vain, how old the record is."""
         papers = [entry for entry, _ in self.places.papers(turn.scope)]
+        is_named = gathered.is_letter or Names.of(turn.text, self.search.lexicon).names_something
+        told = {one.document_id for one in said} if is_named else set()
         return notes(
             gathered,
             known,
             turn.wanted,
-            unread=unread(papers, known.facts),
+            unread=[one for one in unread(papers, known.facts) if one.id not in told],
             searched=0 if said else len(papers),
             now=self.now(),
         )
@@ -256,14 +280,17 @@ class Records:
         return assemble(question, hits, history, system=self.rules.text, budget=budget, count=self.writer.count)
 
 
-def _line(evidence: Evidence, *, from_paper: bool) -> str:
-    """A line of an answer; of a paper that is no fact, its name stands first."""
-    text = " ".join(evidence.text.split())
-    where = f"From “{_BRACKETS.sub('', evidence.hit.document)}”: " if from_paper else ""
-    return f"• {where}{text} [{evidence.alias}]"
+def _line(evidence: Evidence, papers: Mapping[str, datetime | None]) -> str:
+    """A line of an answer; of a paper that is no fact, its name and day stand first."""
+    text, source = " ".join(evidence.text.split()), evidence.hit.source_id
+    if source not in papers:
+        return f"• {text} [{evidence.alias}]"
+    day = papers[source]
+    of = f" ({day.day} {day:%B %Y})" if day else ""
+    return f"• From “{_BRACKETS.sub('', evidence.hit.document)}”{of}: {text} [{evidence.alias}]"
 
 
-_MARK = re.compile(r"^• (?:From “[^”]*”: )?")
+_MARK = re.compile(r"^• (?:From “[^”]*”(?: \(\d+ \w+ \d+\))?: )?")
 _BRACKETS = re.compile(r"[\[\]“”\n]")
 
 

@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
-from dataclasses import dataclass
-from datetime import datetime
+from dataclasses import dataclass, field
+from datetime import UTC, datetime
 
 from citewell.assistants.records.known import LONG_AGO, Known, T, when
 from citewell.assistants.records.wishes import Wishes
@@ -27,8 +27,12 @@ class Gathered:
     left_out: int = 0
     if_mentioned: str = ""
     """What leads instead where a paper speaks of what no fact does; empty where nothing is denied."""
+    with_papers: str = ""
+    """What leads instead where papers that may be newer stand first; empty is what usually does."""
     after: str = ""
     """What is said at the end."""
+    is_letter: bool = False
+    """Whether the words that lead name the one paper that is quoted."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -42,6 +46,9 @@ class Asked:
     """Medicines, kinds of medicines and tests that the record does not have."""
     about: tuple[str, ...] = ()
     """Words that say what exactly is asked for, and that are no name in the record."""
+    said: tuple[str, ...] = ()
+    """Medicines and kinds of medicines, as the question calls them."""
+    now: datetime = field(default_factory=lambda: datetime.now(UTC))
 
     @property
     def names_nothing(self) -> bool:

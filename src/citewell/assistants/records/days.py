@@ -36,6 +36,17 @@ _WRITTEN = (
 _BORN = re.compile(r"(?:\bborn|birth|\bd\.?o\.?b|\bgeb(?:oren|\.)?|\bnée?|naissance)[\w\s.:()/]{0,15}$", re.IGNORECASE)
 
 
+def without_days(text: str) -> str:
+    """A text without the days that it names.
+
+    >>> without_days("Riverside Practice, 12 October 2026").strip()
+    'Riverside Practice,'
+    """
+    for pattern in _WRITTEN:
+        text = pattern.sub(" ", text)
+    return text
+
+
 def first_day(text: str) -> datetime | None:
     """The first day that a text names and that is nobody's birthday; None where it names none.
 

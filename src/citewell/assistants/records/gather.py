@@ -2,18 +2,26 @@
 
 from __future__ import annotations
 
-from citewell.assistants.records.asked import Asked, Gathered, not_mentioned
+from dataclasses import replace
+from datetime import UTC, datetime
+
+from citewell.assistants.records.asked import Asked, Gathered, listed, not_mentioned
 from citewell.assistants.records.known import Known
 from citewell.assistants.records.names import Names
 from citewell.assistants.records.tell import TELLERS, of_named
 from citewell.assistants.records.wishes import Wish, Wishes
 from citewell.clinical import Lexicon
 
+ASK_FIRST = (
+    "Whether to take, change or stop something is a question for your pharmacist or doctor: a record cannot answer it."
+)
 ASKING = frozenset(Wish) - {Wish.LATEST}
 """Wishes that show that the question is about the record."""
 
 
-def gather(question: str, wanted: Wishes, known: Known, *, lexicon: Lexicon) -> Gathered | None:
+def gather(
+    question: str, wanted: Wishes, known: Known, *, lexicon: Lexicon, now: datetime | None = None
+) -> Gathered | None:
     """What the facts say to a question; None where it is a matter for the documents."""
     names = Names.of(question, lexicon)
     named = names.among(known.facts)
@@ -23,10 +31,25 @@ def gather(question: str, wanted: Wishes, known: Known, *, lexicon: Lexicon) -> 
         named,
         unknown=tuple(names.unknown(known.facts)),
         about=() if named else names.about(named),
+        said=names.said,
+        now=now or datetime.now(UTC),
     )
+    if (found := _told(asked, names)) is None:
+        return None
+    written = names.otherwise(one for one in found.facts if one in named)
+    spelled = f"Your record spells this {listed([f'“{word}”' for word in written])}." if written else ""
+    return replace(found, after=_joined(spelled, found.after, ASK_FIRST if Wish.MAY in wanted else ""))
+
+
+def _told(asked: Asked, names: Names) -> Gathered | None:
+    """What is told by the first wish that the facts can tell something to, else of what is named."""
     for wish, tell in TELLERS:
-        if wish in wanted and (found := tell(asked)) is not None:
+        if wish in asked.wanted and (found := tell(asked)) is not None:
             return found
     if asked.named:
         return of_named(asked)
-    return not_mentioned(asked) if asked.unknown and (wanted.all & ASKING or names.is_own) else None
+    return not_mentioned(asked) if asked.unknown and (asked.wanted.all & ASKING or names.is_own) else None
+
+
+def _joined(*parts: str) -> str:
+    return "\n\n".join(part for part in parts if part)

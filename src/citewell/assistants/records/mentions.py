@@ -75,9 +75,14 @@ def quotes_of(wish: str, papers: Sequence[Paper]) -> list[Quote]:
     ]
 
 
+def spoken_of(names: Names) -> list[Spoken]:
+    """How a sentence speaks of what a question names, in whole or in part."""
+    return [*_named(names), *_in_part(names)]
+
+
 def on_topic(hits: Sequence[Hit], names: Names) -> list[Hit]:
     """The passages that have a word of what is asked for, or are so near that they need none."""
-    spoken = [*_named(names), *_in_part(names)]
+    spoken = spoken_of(names)
     return [one for one in hits if not spoken or one.relevance >= NEAR or any(fits(one.text) for fits in spoken)]
 
 
@@ -120,7 +125,7 @@ def _is_meant(names: Names, text: str) -> Iterator[bool]:
 
 def _test(words: str, test: re.Pattern[str]) -> list[Spoken]:
     anywhere = test.pattern.replace("^", r"\b")
-    said = re.compile(rf"\b(?:{re.escape(words)})\b|{anywhere}", re.IGNORECASE)
+    said = re.compile(rf"\b(?:{re.escape(words.removesuffix('s'))}s?)\b|{anywhere}", re.IGNORECASE)
     sign = _signs().get(test.pattern)
     return [lambda text: bool(said.search(text)), *([lambda text: bool(sign.search(text))] if sign else [])]
 

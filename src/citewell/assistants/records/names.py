@@ -9,6 +9,7 @@ from functools import cache, lru_cache
 
 from citewell.answer.verify_names import Medicine, medicines
 from citewell.assistants.records.cues import spelled, whole_words
+from citewell.assistants.records.misspelt import is_misspelt, words_of
 from citewell.assistants.records.tables import rows
 from citewell.assistants.records.topic import topic
 from citewell.clinical import Lexicon, fold
@@ -33,6 +34,8 @@ _GENERIC = re.compile(
     r"|recent|latest|against|hospital|impf|eingriff|opéra|document|already|receive|perform|mention|anything|happened"
 )
 _PLAIN_WORD = re.compile(r"[^\W\d_]+")
+MISSPELT = (Medication, Allergy, Diagnosis, Vaccination)
+"""Kinds of facts whose names people misspell."""
 SHORTEST_NAME = 3
 """Letters up to which another name of something could be anything."""
 SPECIFIC = 7
@@ -94,6 +97,8 @@ class Names:
             return any(name.search(part) for _, name in self.tests for part in _tests_of(fact))
         if isinstance(fact, Procedure | Vaccination) and self._fits_part(fact.name):
             return True
+        if isinstance(fact, MISSPELT) and self._misspelt(fact):
+            return True
         if isinstance(fact, Medication | Allergy) and (self.medicines or self.classes):
             return any(self._fits_medicine(one) for name in names_of(fact) for one in medicines(name))
         return any(self._fits_words(name) for name in names_of(fact))
@@ -121,6 +126,7 @@ class Names:
             self.text[one.start : one.end]
             for one in self.medicines
             if not any(is_kin(one, other) for fact in known for name in names_of(fact) for other in medicines(name))
+            and not any(self._misspelt(fact) for fact in known)
         ]
         lost += [words for words, families in self.class_words if families.isdisjoint(held)]
         kinds = " ".join(words for words, _ in self.class_words)
@@ -129,15 +135,33 @@ class Names:
         return list(dict.fromkeys(lost))
 
     @property
+    def said(self) -> tuple[str, ...]:
+        """The medicines and kinds of medicines that it names, as it calls them."""
+        found = [self.text[one.start : one.end] for one in self.medicines]
+        return tuple(dict.fromkeys([*found, *(words for words, _ in self.class_words)]))
+
+    def otherwise(self, named: Iterable[Fact]) -> tuple[str, ...]:
+        """How the record spells what the question spells otherwise."""
+        found = (held for one in named if isinstance(one, MISSPELT) for _, held in self._misspelt(one))
+        return tuple(dict.fromkeys(found))
+
+    def _misspelt(self, fact: Fact) -> list[tuple[str, str]]:
+        """Words of the question beside those of a fact that they are but for a letter."""
+        held = words_of(names_of(fact))
+        if not held or held & self.words:
+            return []
+        return [(one, other) for one in sorted(self.words) for other in sorted(held) if is_misspelt(one, other)]
+
+    @property
     def is_own(self) -> bool:
         """Whether the question is about the person who asks."""
         return _OWN.search(self.text) is not None
 
     def about(self, named: Iterable[Fact]) -> tuple[str, ...]:
         """The words that say what exactly is asked for, and that no fact it names has in its name."""
-        said = [self.text[one.start : one.end] for one in self.medicines]
-        said += [words for words, _ in (*self.class_words, *self.tests)]
+        said = [*self.said, *(words for words, _ in self.tests)]
         said += [name.casefold() for one in named for name in names_of(one)]
+        said += [word for one in named for word, _ in self._misspelt(one)]
         told = frozenset(word for words in said for word in _PLAIN_WORD.findall(words))
         return topic(self.text, spoken_for=told)
 

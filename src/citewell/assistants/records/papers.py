@@ -55,7 +55,7 @@ def describe(title: str, text: str, notes: Iterable[str]) -> Paper:
         sums[kind] += weight * (2 if cue.search(title) else 1) if cue.search(head) else 0
     best = max(sums, key=lambda kind: sums[kind])
     sure = next((int(found[1]) / 100 for note in notes if (found := _SURE.search(note))), None)
-    return Paper(best if sums[best] else PaperKind.OTHER, _writer(f"{title}\n{text}"), sure)
+    return Paper(best if sums[best] else PaperKind.OTHER, writer_of(title, text), sure)
 
 
 def day_of(entry: Entry, document: Document) -> datetime | None:
@@ -65,8 +65,9 @@ def day_of(entry: Entry, document: Document) -> datetime | None:
     return written or (None if published is None else datetime.combine(published, time(), UTC))
 
 
-def _writer(text: str) -> str | None:
+def writer_of(title: str, said: str) -> str | None:
     """Who wrote a paper: who signed it, else the first doctor near its beginning whom it does not speak to."""
+    text = f"{title}\n{said}"
     for closing in _CLOSING.finditer(text):
         if signed := _DOCTOR.search(text, closing.end(), closing.end() + SIGNED):
             return signed.group()

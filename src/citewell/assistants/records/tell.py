@@ -7,6 +7,7 @@ from collections.abc import Callable
 from citewell.assistants.records.asked import RECORD, Asked, Gathered, told
 from citewell.assistants.records.tell_course import changes, person, prepare, visits
 from citewell.assistants.records.tell_findings import diagnoses, listing, results, trend
+from citewell.assistants.records.tell_open import due, effects, reason, together, upcoming
 from citewell.assistants.records.tell_treatment import allergies, medicines, prescriber
 from citewell.assistants.records.wishes import Wish
 from citewell.types.facts import Procedure, Professional, Referral, Symptom, Vaccination
@@ -29,6 +30,11 @@ TELLERS: tuple[tuple[Wish, Callable[[Asked], Gathered | None]], ...] = (
     (Wish.PREPARE, prepare),
     (Wish.CHANGES, changes),
     (Wish.PRESCRIBER, prescriber),
+    (Wish.EFFECTS, effects),
+    (Wish.TOGETHER, together),
+    (Wish.REASON, reason),
+    (Wish.DUE, due),
+    (Wish.NEXT, upcoming),
     (Wish.ALLERGIES, allergies),
     (Wish.TREND, trend),
     (Wish.RESULTS, results),

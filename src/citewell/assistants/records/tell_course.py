@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import replace
 from datetime import timedelta
 
 from citewell.assistants.records.asked import RECORD, Asked, Gathered, count, denied, listed, not_mentioned, told
@@ -42,6 +43,10 @@ def visits(asked: Asked) -> Gathered | None:
         return not_mentioned(asked, among="your visits")
     if Wish.LATEST in asked.wanted and found:
         return told("The last visit in your record:", [one for one in found if one.status is VisitStatus.DONE][:1])
+    if Wish.SAID in asked.wanted:
+        that_day = _dated(asked) if found and asked.wanted.words else []
+        of = f"It has {count(that_day)} of {asked.wanted.words}:" if that_day else f"It lists {count(found, 'visit')}:"
+        return denied(f"{RECORD} does not hold what was said at a visit", beside=of, facts=that_day or found)
     return told(f"{RECORD} lists {count(found, 'visit')}:", found)
 
 
@@ -69,16 +74,20 @@ def changes(asked: Asked) -> Gathered:
 
 def _within(asked: Asked) -> Gathered:
     """Everything that the record dates to a day, a month or a year."""
+    found = _dated(asked)
+    if not found:
+        return denied(f"{RECORD} has no entry of {asked.wanted.words}")
+    return told(f"{RECORD} has {count(found)} of {asked.wanted.words}:", found)
+
+
+def _dated(asked: Asked) -> list[Fact]:
     kinds = (Appointment, Diagnosis, Procedure, Medication, Allergy, Vaccination, Referral, Symptom, LabResult)
-    found = [
+    return [
         one
         for kind in kinds
         for one in asked.known.of(kind)
         if asked.is_inside(when(one)) or (isinstance(one, Medication) and one.end and asked.is_inside(one.end.at))
     ]
-    if not found:
-        return denied(f"{RECORD} has no entry of {asked.wanted.words}")
-    return told(f"{RECORD} has {count(found)} of {asked.wanted.words}:", found)
 
 
 def prepare(asked: Asked) -> Gathered:
@@ -103,13 +112,14 @@ def prepare(asked: Asked) -> Gathered:
     after = unjudged(newest).replace("these tests", "your tests")
     if not found:
         none = "no result is marked as out of range" if newest else "no result"
-        return Gathered(f"{RECORD} holds nothing open: {none}, no symptom, no recent medicine.", after=after)
+        mentioned = "Your list of facts holds nothing open, but your papers have values about which laboratories call:"
+        nothing = f"{RECORD} holds nothing open: {none}, no symptom, no recent medicine."
+        return Gathered(nothing, if_mentioned=mentioned, after=after)
     said = listed([f"{len(facts)} {words}" for words, facts in found])
-    return told(
-        f"You might want to talk about this at your next appointment. {RECORD} shows {said}:",
-        list(dict.fromkeys(fact for _, facts in found for fact in facts)),
-        after=after,
-    )
+    lead = f"You might want to talk about this at your next appointment. {RECORD} shows"
+    facts = list(dict.fromkeys(fact for _, facts in found for fact in facts))
+    told_of = told(f"{lead} {said}:", facts, after=after)
+    return replace(told_of, with_papers=f"{lead} values in papers about which laboratories usually call; also {said}:")
 
 
 def planned(known: Known) -> list[Fact]:

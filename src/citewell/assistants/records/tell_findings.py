@@ -5,35 +5,56 @@ from __future__ import annotations
 from collections.abc import Callable
 
 from citewell.assistants.records.asked import MAX_SHOWN, RECORD, Asked, Gathered, count, denied, not_mentioned, told
-from citewell.assistants.records.known import LONG_AGO, T, is_abnormal, is_unjudged, when
+from citewell.assistants.records.known import LONG_AGO, T, is_abnormal, is_unjudged, test_keys, when
+from citewell.assistants.records.limits import beyond_limits
 from citewell.assistants.records.wishes import Wish
 from citewell.types.facts import Diagnosis, DiagnosisStatus, LabResult, Professional, ResultCategory
 from citewell.types.facts_line import shown
 
+NO_RANGE = "This test has no range from a laboratory: the record does not say whether the value is in range."
+MOST_COURSES = 4
+"""Tests of which one answer shows the course; of more, only the newest of each."""
+
 
 def trend(asked: Asked) -> Gathered | None:
-    """All results of a test, oldest first."""
+    """All results of a test, oldest first; of a few tests, the course of each."""
     results = asked.named_of(LabResult)
+    if asked.wanted.until is not None and Wish.LATEST in asked.wanted:  # “in 2015 compared with now”
+        named = [one for one in asked.known.of(LabResult) if one in asked.named]
+        results = [*results, *(one for one in asked.known.latest(named) if one not in results)]
     if not results:
         return not_mentioned(asked) if asked.unknown else None
-    if len(asked.known.latest(results)) > 1:
-        newest = asked.known.latest(results)
+    newest = asked.known.latest(results)
+    if len(newest) > MOST_COURSES:
         return told(f"{RECORD} holds {count(results, 'result')} of {len(newest)} tests. The newest of each:", newest)
-    course = sorted(results, key=lambda one: when(one) or LONG_AGO)
-    first, last = course[0], course[-1]
-    span = f" from {shown(first.collected)} to {shown(last.collected)}" if len(course) > 1 else ""
-    shown_ones = course if len(course) <= MAX_SHOWN else [first, *course[1 - MAX_SHOWN :]]
-    lead = f"{RECORD} holds {count(course, 'result')} of {last.test_name}{span}:"
-    return Gathered(lead, tuple(shown_ones), len(course) - len(shown_ones))
+    room = MAX_SHOWN // len(newest)
+    shown_ones = [one for test in newest for one in _course(results, test, room)]
+    if len(newest) > 1:
+        lead = f"{RECORD} holds {count(results, 'result')} of {len(newest)} tests. Of each, oldest first:"
+        return Gathered(lead, tuple(shown_ones), len(results) - len(shown_ones))
+    first, last = shown_ones[0], shown_ones[-1]
+    span = f" from {shown(first.collected)} to {shown(last.collected)}" if len(results) > 1 else ""
+    lead = f"{RECORD} holds {count(results, 'result')} of {last.test_name}{span}:"
+    return Gathered(lead, tuple(shown_ones), len(results) - len(shown_ones))
+
+
+def _course(results: list[LabResult], test: LabResult, room: int) -> list[LabResult]:
+    """The results of one test, oldest first: where there are too many, the first and the newest."""
+    keys = set(test_keys(test))
+    course = sorted((one for one in results if keys & set(test_keys(one))), key=lambda one: when(one) or LONG_AGO)
+    return course if len(course) <= room else [course[0], *course[1 - room :]]
 
 
 def results(asked: Asked) -> Gathered | None:
-    """The newest result of each test that is named, or of all."""
+    """The newest result of each test that is named, or of all; those out of range, where that is asked for."""
     found = asked.named_of(LabResult)
     if found:
         newest = asked.known.latest(found)
         what = newest[0].test_name if len(newest) == 1 else "these tests"
-        return told(f"The newest result of {what} in your record:", newest)
+        is_one = len(newest) == 1 and is_unjudged(newest[0])
+        return told(
+            f"The newest result of {what} in your record:", newest, after=NO_RANGE if is_one else unjudged(newest)
+        )
     if not asked.names_nothing:
         return not_mentioned(asked, among="" if asked.unknown else "your results")
     tests = [
@@ -42,11 +63,27 @@ def results(asked: Asked) -> Gathered | None:
         if one.category in (None, ResultCategory.LABORATORY, ResultCategory.VITAL_SIGNS)
     ]
     newest = asked.known.latest(tests)
-    out = sum(is_abnormal(one) for one in newest)
-    about = f", {out} of them marked as out of range" if out else ""
+    out = [one for one in newest if is_abnormal(one)]
+    if Wish.ABNORMAL in asked.wanted:
+        return _out_of_range(asked, newest, out)
+    about = f", {len(out)} of them marked as out of range" if out else ""
+    of = f" of {asked.wanted.words}" if asked.wanted.words else ""
     return told(
-        f"{RECORD} holds {count(newest, 'test')}{about}. The newest result of each:", newest, after=unjudged(newest)
+        f"{RECORD} holds {count(newest, 'test')}{of}{about}. The newest result of each:", newest, after=unjudged(newest)
     )
+
+
+def _out_of_range(asked: Asked, newest: list[LabResult], out: list[LabResult]) -> Gathered:
+    """The newest results that are out of range, or beyond usual limits."""
+    beyond = [one for one in beyond_limits(asked.known.facts) if one in newest and one not in out]
+    of = f" of {asked.wanted.words}" if asked.wanted.words else ""
+    if not newest:
+        return denied(f"{RECORD} holds no result{of}")
+    if not out and not beyond:
+        return denied(f"{RECORD} marks none of {count(newest, 'test')}{of} as out of range", after=unjudged(newest))
+    among = f"{RECORD} holds {count(newest, 'test')}{of}. Of the newest results, "
+    lead = among + f"{len(out)} marked as out of range, {len(beyond)} beyond limits at which laboratories usually call:"
+    return told(lead, [*out, *beyond], after=unjudged([one for one in newest if one not in out]))
 
 
 def unjudged(newest: list[LabResult]) -> str:
@@ -65,7 +102,7 @@ def unjudged(newest: list[LabResult]) -> str:
 def diagnoses(asked: Asked) -> Gathered | None:
     """Conditions that are named, else the active ones, or those that are over."""
     if found := asked.named_of(Diagnosis):
-        return told(f"{RECORD} says of this:", found)
+        return told(f"{RECORD} has {count(found)} of this:", found)
     if asked.about or asked.unknown:
         return not_mentioned(asked, among="your conditions")
     wanted = DiagnosisStatus.RESOLVED if Wish.PAST in asked.wanted else DiagnosisStatus.ACTIVE

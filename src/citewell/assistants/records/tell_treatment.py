@@ -2,38 +2,55 @@
 
 from __future__ import annotations
 
+from citewell.answer.reactions import reacts, substances
 from citewell.assistants.records.asked import RECORD, Asked, Gathered, count, denied, listed, not_mentioned, told
+from citewell.assistants.records.known import LONG_AGO, when
 from citewell.assistants.records.wishes import Wish
 from citewell.types.facts import NO_KNOWN, Allergy, Diagnosis, Medication, MedicationStatus, Symptom
+from citewell.types.facts_line import shown
 
 NO_ALLERGIES = f"{RECORD} holds no entry about allergies"
 SILENCE = "That does not mean that you have none."
-ASK_FIRST = "Whether you can take something is a question for your pharmacist or doctor: a record cannot answer it."
 
 
 def allergies(asked: Asked) -> Gathered | None:
     """Allergies that hold; silence is told apart from “none are known”."""
     every = asked.known.of(Allergy)
     all_of_them = [one for one in every if one.is_active and one.code not in NO_KNOWN]
-    after = ASK_FIRST if Wish.MAY in asked.wanted else ""
     if not all_of_them:
         none_known = [one for one in every if one.code in NO_KNOWN]
         if none_known:
-            return denied(f"{RECORD} says that no allergies are known", facts=none_known, after=after)
-        return denied(NO_ALLERGIES, after="\n\n".join(part for part in (_of_medicine(asked), SILENCE, after) if part))
+            return denied(f"{RECORD} says that no allergies are known", facts=none_known)
+        return denied(NO_ALLERGIES, after="\n\n".join(part for part in (_of_medicine(asked), SILENCE) if part))
     hit = [one for one in all_of_them if one in asked.named]
     if hit:
         lead = f"{RECORD} lists this allergy:" if len(hit) == 1 else f"{RECORD} lists these allergies:"
-        return told(lead, hit, after=after)
-    what = listed(list(asked.unknown or asked.about), last="or") if asked.unknown or asked.about else "that"
+        return told(lead, hit)
+    if kin := _kin(asked, all_of_them):
+        groups = listed(list(dict.fromkeys(group for _, group in kin if group))) or "the same substance"
+        return denied(
+            f"{RECORD} does not list {listed(list(asked.said), last='or')} by that name among your allergies",
+            beside=f"It lists this, and both are {groups}:",
+            facts=[one for one, _ in kin],
+        )
+    words = asked.unknown or asked.about or asked.said
+    what = listed(list(words), last="or") if words else "that"
     if not asked.names_nothing or Wish.MEDICINES in asked.wanted:
+        medicines = asked.named_of(Medication)
+        beside = f"It lists {count(all_of_them, 'allergy', 'allergies')}"
         return denied(
             f"{RECORD} does not list {what} among your allergies",
-            beside=f"It lists {count(all_of_them)}:",
-            facts=all_of_them,
-            after="\n\n".join(part for part in (_of_medicine(asked), after) if part),
+            beside=f"{beside}, and {count(medicines, 'medicine')} of that name:" if medicines else f"{beside}:",
+            facts=[*all_of_them, *medicines],
+            after=_of_medicine(asked),
         )
-    return told(f"{RECORD} lists {count(all_of_them, 'allergy', 'allergies')}:", all_of_them, after=after)
+    return told(f"{RECORD} lists {count(all_of_them, 'allergy', 'allergies')}:", all_of_them)
+
+
+def _kin(asked: Asked, held: list[Allergy]) -> list[tuple[Allergy, str]]:
+    """Allergies to something of the same group as a medicine that is named, each with the group."""
+    found = [(one, reacts(one.allergen, [said])) for one in held for said in asked.said]
+    return [(one, group) for one, group in found if group is not None]
 
 
 def _of_medicine(asked: Asked) -> str:
@@ -59,8 +76,12 @@ def medicines(asked: Asked) -> Gathered | None:
     """Medicines that are named, are given for what is named, are past, or are taken now."""
     if found := asked.named_of(Medication):
         active = [one for one in found if one.status is MedicationStatus.ACTIVE]
-        lead = f"{RECORD} lists this among what you take now:" if active else f"{RECORD} lists this as past:"
-        return told(lead, active or found)
+        if not active:
+            return told(f"{RECORD} lists this as past:", found)
+        first = _first(asked, active)
+        since = f" The oldest entry of it is of {shown(first.start)}:" if first else ""
+        lead = f"{RECORD} lists this among what you take now"
+        return told(f"{lead}.{since}" if first else f"{lead}:", [*active, *([first] if first else [])])
     if asked.unknown or (asked.named and Wish.MEDICINES not in asked.wanted):
         return not_mentioned(asked) if asked.unknown else None
     if asked.about or any(isinstance(one, Diagnosis | Symptom) for one in asked.named):
@@ -70,6 +91,16 @@ def medicines(asked: Asked) -> Gathered | None:
         return told(f"{RECORD} lists {count(past, 'medicine')} that you no longer take:", past)
     taken = asked.inside(asked.known.taken)
     return told(f"{RECORD} lists {count(taken, 'medicine')} that you take now:", taken)
+
+
+def _first(asked: Asked, active: list[Medication]) -> Medication | None:
+    """The oldest entry of the same substance that is over: what is prescribed anew every year is one medicine."""
+    taken = substances(*(one.generic_name for one in active))
+    past = [one for one in asked.known.of(Medication) if one.start and one not in active]
+    same = [one for one in past if substances(one.generic_name) & taken]
+    oldest = min(same, key=lambda one: when(one) or LONG_AGO, default=None)
+    begun = min((when(one) or LONG_AGO for one in active), default=LONG_AGO)
+    return oldest if oldest is not None and (when(oldest) or begun) < begun else None
 
 
 def _for_it(asked: Asked) -> Gathered | None:

@@ -30,9 +30,16 @@ class Wish(StrEnum):
     VACCINATIONS = "vaccinations"
     VISITS = "visits"
     SAID = "said"
+    LETTER = "letter"
     REFERRALS = "referrals"
     SYMPTOMS = "symptoms"
     PERSON = "person"
+    EFFECTS = "effects"
+    REASON = "reason"
+    TOGETHER = "together"
+    DUE = "due"
+    NEXT = "next"
+    ABNORMAL = "abnormal"
     MAY = "may"
     PAST = "past"
     LATEST = "latest"
@@ -82,6 +89,7 @@ _AGO = re.compile(
     r"\b(?:in|over|during|for|within) (?:the )?(?:last|past) (?P<count>\d+|a|one|two|three|four|six|few)? ?"
     r"(?P<unit>day|week|month|year)s?\b|\bsince (?P<other>last) (?P<one>week|month|year)\b"
 )
+_THIS = re.compile(r"\b(?P<which>this|last) (?P<unit>year|month)\b")
 _DAYS = {"day": 1, "week": 7, "month": 31, "year": 366}
 _COUNTS = {"a": 1, "one": 1, "two": 2, "three": 3, "four": 4, "six": 6, "few": 3}
 
@@ -98,6 +106,11 @@ def _range(text: str, now: datetime) -> tuple[datetime | None, datetime | None]:
         return _span(since["year"], since["month"], since["day"], is_open=True)
     if inside := _IN.search(text):
         return _span(inside["year"], inside["month"], inside["day"], is_open=False)
+    if (this := _THIS.search(text)) and not text[: this.start()].endswith(("the ", "since ")):
+        first = now if this["which"] == "this" else now.replace(day=1) - timedelta(days=1)
+        if this["unit"] == "year":
+            first = now if this["which"] == "this" else now.replace(year=now.year - 1, day=1)
+        return _span(str(first.year), str(first.month) if this["unit"] == "month" else None, None, is_open=False)
     return None, None
 
 
@@ -121,5 +134,15 @@ def _span(year: str, month: str | None, day: str | None, *, is_open: bool) -> tu
         start = datetime(int(year), number, int(day or 1), tzinfo=UTC)
     except ValueError:
         return None, None
-    days = 1 if day else 31 if month else 366
-    return start, None if is_open else start + timedelta(days=days)
+    return start, None if is_open else _end(start, has_month=month is not None, has_day=day is not None)
+
+
+def _end(start: datetime, *, has_month: bool, has_day: bool) -> datetime:
+    """Where a day, a month or a year is over.
+
+    >>> _end(datetime(2024, 2, 1, tzinfo=UTC), has_month=True, has_day=False).date().isoformat()
+    '2024-03-01'
+    """
+    if has_day:
+        return start + timedelta(days=1)
+    return (start + timedelta(days=31 if has_month else 366)).replace(day=1)

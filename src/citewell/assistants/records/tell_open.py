@@ -1,0 +1,110 @@
+"""What a record cannot answer by itself, told with what it holds: side effects, reasons, interactions, what is due."""
+
+from __future__ import annotations
+
+from citewell.assistants.records.asked import RECORD, Asked, Gathered, count, denied, listed, not_mentioned, told
+from citewell.assistants.records.known import Known, when
+from citewell.assistants.records.limits import gaps
+from citewell.assistants.records.wishes import Wish
+from citewell.types.facts import (
+    Allergy,
+    Appointment,
+    Fact,
+    LabResult,
+    Medication,
+    Procedure,
+    Referral,
+    Symptom,
+    Vaccination,
+    VisitStatus,
+)
+
+NO_CAUSE = (
+    "That something was noted while a medicine was taken does not mean that it comes from it. The leaflet in the pack "
+    "lists side effects; your pharmacist or doctor can tell more."
+)
+NOT_CHECKED = (
+    "Whether medicines go together, with each other or with food and drink, is not checked here. Your pharmacist can "
+    "check it in a minute: show them this list."
+)
+NOT_DUE = "A record cannot say what is due: your doctor, nurse or pharmacist can."
+
+
+def effects(asked: Asked) -> Gathered:
+    """What was noted of side effects: symptoms, reactions, why medicines were stopped; never what comes from what."""
+    named = asked.named_of(Medication)
+    found = _noted(asked, named)
+    of = f" of {listed(list(asked.said), last='or')}" if asked.said else " of your medicines"
+    lacking = f"{RECORD} has no entry that calls something a side effect{of}"
+    missing = [one for one in asked.unknown if one in asked.said]
+    absent = f"{RECORD} does not mention {listed(missing, last='or')} among your medicines. " if missing else ""
+    if not found:
+        shown = named or ([] if missing else asked.known.taken)
+        return denied(lacking, beside=f"It lists {count(shown, 'medicine')}:", facts=shown, after=absent + NO_CAUSE)
+    return denied(lacking, beside=f"It has {count(found)} of what was felt:", facts=found, after=absent + NO_CAUSE)
+
+
+def _noted(asked: Asked, named: list[Medication]) -> list[Fact]:
+    """Symptoms, reactions and reasons to stop; of a medicine that is named, only what belongs to it."""
+    known, ids = asked.known, {one.id for one in named}
+    symptoms = [one for one in known.of(Symptom) if not asked.said or one.medication_id in ids]
+    stopped = [one for one in (named or known.of(Medication)) if one.reason_stop]
+    reactions = [one for one in known.of(Allergy) if one.reaction and (not asked.said or one in asked.named)]
+    return [*symptoms, *([] if asked.said and not named else stopped), *reactions]
+
+
+def reason(asked: Asked) -> Gathered | None:
+    """Why a medicine is taken, or was stopped, as far as the record says it."""
+    medicines = asked.named_of(Medication)
+    if not medicines:
+        return not_mentioned(asked) if asked.unknown and asked.said else None
+    is_past = Wish.PAST in asked.wanted
+    given = [one for one in medicines if (one.reason_stop if is_past else one.reason_start or one.condition)]
+    if given:
+        return told(f"{RECORD} gives a reason for this:", given)
+    what = "was stopped" if is_past else "is taken"
+    return denied(f"{RECORD} does not say why this {what}", beside="It has this:", facts=medicines)
+
+
+def together(asked: Asked) -> Gathered:
+    """What is taken now, and that nobody here knows what goes together."""
+    taken = asked.known.taken
+    lead = f"{RECORD} does not say what goes together with your medicines"
+    return denied(
+        lead, beside=f"It lists {count(taken, 'medicine')} that you take now:", facts=taken, after=NOT_CHECKED
+    )
+
+
+def due(asked: Asked) -> Gathered | None:
+    """Tests that usually go with a medicine and are not there of late, and what is planned; vaccinations as given."""
+    known = asked.known
+    if Wish.VACCINATIONS in asked.wanted:
+        given = asked.named_of(Vaccination) or known.of(Vaccination)
+        return told(f"{RECORD} lists {count(given, 'vaccination')}:", given, after=NOT_DUE)
+    if not asked.names_nothing or Wish.RESULTS not in asked.wanted:
+        return None
+    found = list(gaps(known.taken, known.of(LabResult), now=asked.now))
+    facts = list(dict.fromkeys(one for gap in found for one in (gap.medication, gap.last) if one is not None))
+    tests = listed(list(dict.fromkeys(gap.test for gap in found))) if found else ""
+    lead = f"{RECORD} does not say which tests are due"
+    beside = f"Beside these medicines, doctors usually look at {tests}, and no result of late is among your facts:"
+    return denied(lead, beside=beside, facts=[*facts, *coming(known, asked)], after=NOT_DUE)
+
+
+def coming(known: Known, asked: Asked) -> list[Fact]:
+    """Visits, procedures and referrals that are planned, and not for a day that is over."""
+    every: list[Appointment | Procedure | Referral] = [
+        *known.of(Appointment),
+        *known.of(Procedure),
+        *known.of(Referral),
+    ]
+    planned = [one for one in every if one.status is VisitStatus.PLANNED]
+    return [one for one in planned if (day := when(one)) is None or day.date() >= asked.now.date()]
+
+
+def upcoming(asked: Asked) -> Gathered:
+    """What is still to come."""
+    found = coming(asked.known, asked)
+    if not found:
+        return denied(f"{RECORD} has no visit that is still to come")
+    return told(f"{RECORD} lists {count(found)} still to come:", found)
