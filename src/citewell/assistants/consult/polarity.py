@@ -7,7 +7,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from functools import cache, lru_cache
 
-from citewell.assistants.consult.reach import UNCLEAR, reach
+from citewell.assistants.consult.reach import UNCLEAR, begins_anew, reach
 from citewell.assistants.consult.tables import rows
 from citewell.types.consult import Polarity
 
@@ -25,6 +25,12 @@ _ANSWERED = re.compile(
     re.IGNORECASE,
 )
 """The question that a finding stands in, and the short answer to it."""
+_NOTED = re.compile(
+    r"\s*(?::|\s[-–—])\s*(?:(?P<no>no|none|nil|never|absent|negative|denied)"
+    r"|(?P<yes>yes|present|positive|some|a (?:bit|little)))\b",
+    re.IGNORECASE,
+)
+"""A finding and how it holds, as a form or a note has them: “Fever: no. Cough - yes.”"""
 _COMMA = re.compile(r",|\band\b", re.IGNORECASE)
 _BACK_GAP = re.compile(
     r"[\s'’]*(?:(?:in|of|on|around)\s+(?:my|his|her|the|both|their)\s+\w+\s+)?"
@@ -102,7 +108,7 @@ def is_unclear(sentence: str, start: int, end: int) -> bool:
 
 def _behind(sentence: str, end: int, cues: list[_Cue]) -> str | None:
     """What stands right behind the finding: “vomiting has settled”, “fever? no”."""
-    answered = _ANSWERED.match(sentence, end)
+    answered = _NOTED.match(sentence, end) or _ANSWERED.match(sentence, end)
     if answered and answered["no"]:
         return "absent"
     if answered and answered["yes"]:
@@ -134,6 +140,8 @@ def _onward(sentence: str, start: int, end: int, cues: list[_Cue]) -> str:
         else:
             held, denied = cue.kind, cue
         at = edge
+    if held == "past" and denied and begins_anew(sentence, denied.end, start):
+        return "present"
     return reach(sentence, (denied.start, denied.end), start, end) if held == "absent" and denied else held
 
 

@@ -16,6 +16,7 @@ _CLAUSE_END = re.compile(r"[;.?!—]|\b(?:but|however|although|though)\b", re.IG
 _OR = re.compile(r"\bn?or\b", re.IGNORECASE)
 _BARE = re.compile(r"no|nil|without|not|never|free of|free from|negative for", re.IGNORECASE)
 """Denials that a new statement may follow; what a person says not to have goes on as a list."""
+_DENIED_AGAIN = re.compile(r"(?:^|[,;.:]\s*)(?:no|nil|not|without|denies)\s[^,;.]*,\s*(?:and\s+)?$", re.IGNORECASE)
 _GOES_ON = re.compile(r"\s*(?:ha[sd]|have|been|felt|noticed|got|any)\b", re.IGNORECASE)
 _TODAY = re.compile(
     r"\b(?:since|today|yesterday|tonight|this (?:morning|afternoon|evening|week)|last (?:night|week|month)"
@@ -40,11 +41,24 @@ def reach(sentence: str, denial: tuple[int, int], start: int, end: int) -> str:
     is_bare = _BARE.fullmatch(sentence[slice(*denial)]) and not _GOES_ON.match(sentence, denial[1])
     is_list = _OR.search(parts[-1]) is not None
     is_new = any(is_timed(part) and not _OR.search(part) for part in parts[1:])
+    if is_bare and not is_list and _is_repeated(sentence, denial[0]):
+        return "present"
     if is_bare and _is_closed(sentence[denial[1] : before[-1][0]]):
         return UNCLEAR if is_list else "present"
     if is_new:
         return "present" if is_bare else UNCLEAR
     return UNCLEAR if is_timed(parts[0]) and not is_list and len(parts) > 1 else "absent"
+
+
+def begins_anew(sentence: str, low: int, start: int) -> bool:
+    """Whether something with a time of its own stands behind a comma: “h/o asthma, chest pain for 2 days”."""
+    parts = _parts(sentence, low, start, len(sentence))
+    return len(parts) > 1 and is_timed(parts[-1])
+
+
+def _is_repeated(sentence: str, low: int) -> bool:
+    """Whether each thing denied before had a denial of its own: “nil fever, nil cough, wheeze” denies no wheeze."""
+    return _DENIED_AGAIN.search(sentence[:low]) is not None
 
 
 def is_timed(part: str) -> bool:
