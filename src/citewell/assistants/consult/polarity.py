@@ -26,7 +26,7 @@ _ANSWERED = re.compile(
 )
 """The question that a finding stands in, and the short answer to it."""
 _NOTED = re.compile(
-    r"\s*(?::|\s[-–—])\s*(?:(?P<no>no|none|nil|never|absent|negative|denied)"
+    r"\s*(?::|\s[-–—])\s*(?:(?P<no>no|none|nil|never|absent|negative|denied|not (?:at all|really|that|any))"
     r"|(?P<yes>yes|present|positive|some|a (?:bit|little)))\b",
     re.IGNORECASE,
 )
