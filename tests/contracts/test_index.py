@@ -319,9 +319,9 @@ class TestScope:
     def test_a_document_without_chunks_is_no_trouble(self, open_index: Open) -> None:
         shelf = MemoryShelf(Document([], np.zeros((0, DIMENSIONS), dtype=np.float32)), document("dose"))
         index = open_index(shelf)
-        for _ in range(2):
+        for _ in range(4):
             assert [one.generation for one in index.candidates(unit(1), {}, scope=HERE, limit=5)] == [2]
-        assert shelf.loaded == [2, 1]
+        assert sorted(shelf.loaded) in ([1, 2], [1, 1, 2, 2]), "once, and once more where vectors were left for later"
 
     def test_a_scope_sees_its_tags_and_what_is_public(self, open_index: Open) -> None:
         ward = frozenset({"ward"})

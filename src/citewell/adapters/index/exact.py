@@ -14,7 +14,7 @@ from numpy.typing import NDArray
 
 from citewell.adapters.index.bm25 import TUNING, Matches, Scores, Tuning, match
 from citewell.adapters.index.compact import Compact, compact, is_quick, is_small
-from citewell.adapters.index.dense import exact_cosines, nearest
+from citewell.adapters.index.dense import cosines_of, nearest
 from citewell.adapters.index.hands import Hands, core_count
 from citewell.adapters.index.heights import Heights, floor
 from citewell.adapters.index.listing import Passages
@@ -150,10 +150,15 @@ class ExactIndex:
 
     def _lay_out(self, key: tuple[Scope, int], parts: tuple[Part, ...]) -> None:
         try:
-            self._remember(key, compact(parts, tuning=self._tuning))
+            if whole := self._whole(parts):
+                self._remember(key, compact(whole, tuning=self._tuning))
         finally:
             with self._viewing:
                 self._laying.discard(key)
+
+    def _whole(self, parts: tuple[Part, ...]) -> tuple[Part, ...]:
+        """The same parts with their vectors, or none where they cannot be had."""
+        return parts
 
     def _remember(self, key: tuple[Scope, int], view: View) -> None:
         """Keep a view for the next search, unless the library has changed since it was taken."""
@@ -249,7 +254,7 @@ def _passages(
     """Generation, chunk index, cosine, BM25 and coverage of the passages at these positions."""
     rows = part.rows_at(positions)
     segment = part.segment
-    cosines, coverages = exact_cosines(segment, rows, vector), matches.coverage(segment, rows)
+    cosines, coverages = cosines_of(segment.matrix.take(rows, axis=0), vector), matches.coverage(segment, rows)
     return *segment.where(rows), cosines, scores[positions], coverages
 
 

@@ -1,7 +1,8 @@
 """The index of a library that many processes share: the words of a tenant in memory, its vectors where they fit.
 
 A tenant is read when it is first searched, and again as far as it has changed, which one indexed row tells. Where its
-vectors take more memory than the settings allow, pgvector compares them in the database. Both give the same candidates.
+vectors take more memory than the settings allow, pgvector compares them in the database, but for small scopes that are
+searched again. Both give the same candidates.
 """
 
 from __future__ import annotations
@@ -15,10 +16,11 @@ from typing import Protocol
 import numpy as np
 
 from citewell.adapters.index.bm25 import TUNING, Scores, Tuning, match
-from citewell.adapters.index.exact import MAX_ATTEMPTS, ExactIndex, Size, View, _best, _ranked, _too_busy
+from citewell.adapters.index.compact import Compact
+from citewell.adapters.index.exact import MAX_ATTEMPTS, ExactIndex, Size, _best, _ranked, _too_busy
 from citewell.adapters.index.listing import Passages
-from citewell.adapters.index.segment import Integers
-from citewell.adapters.index.view import Part
+from citewell.adapters.index.segment import Integers, build, read
+from citewell.adapters.index.view import Part, look
 from citewell.ports import Asked, Candidate, Shelf, Stored, Vector
 from citewell.types import Scope
 
@@ -127,7 +129,7 @@ class Words:
 
 
 class WordIndex(ExactIndex):
-    """BM25 from memory, cosines of what the database finds nearest."""
+    """BM25 from memory, cosines of what the database finds nearest; of little that is asked again, all from memory."""
 
     def __init__(self, shelf: VectorShelf, *, tuning: Tuning = TUNING) -> None:
         super().__init__(Words(shelf), tuning=tuning)
@@ -140,9 +142,8 @@ class WordIndex(ExactIndex):
         for _ in range(MAX_ATTEMPTS):
             stamp = self._vectors.stamp()
             parts = self._view(scope)
-            assert isinstance(parts, tuple)
-            if limit <= 0 or not parts:
-                return []
+            if isinstance(parts, Compact) or limit <= 0 or not parts:
+                return self._within(parts, vector, terms, limit=limit)
             matches = match(parts, terms, tuning=self._tuning)
             lexical = _keys(parts, _best(matches.scores, limit))
             found = self._vectors.compared(question, scope, limit=limit, also=lexical, stamp=stamp)
@@ -163,9 +164,11 @@ class WordIndex(ExactIndex):
         """The same of several questions; each asks the database for itself."""
         return [self.candidates(vector, terms, scope=scope, limit=limit) for vector, terms in asked]
 
-    def _laid_out(self, key: tuple[Scope, int], parts: tuple[Part, ...]) -> View:  # noqa: ARG002 - as it is there
-        """Nothing to lay out: what takes time is in the database."""
-        return parts
+    def _whole(self, parts: tuple[Part, ...]) -> tuple[Part, ...]:
+        """A view that is small enough to be laid out is small enough to be held with its vectors."""
+        wanted = np.concatenate([part.segment.generations[part.ordinals] for part in parts]).tolist()
+        whole = build(read(self._vectors.load(wanted)))
+        return look([whole], wanted) if set(whole.generations.tolist()) == set(wanted) else ()
 
 
 @dataclass(frozen=True, slots=True)
