@@ -34,7 +34,7 @@ def _features() -> tuple[tuple[str, Category, re.Pattern[str]], ...]:
 
 @cache
 def _hurting() -> tuple[tuple[str, re.Pattern[str]], ...]:
-    """Each name of the table with how people say it: “chest really hurts”, “hurts in my chest”."""
+    """Each name of two tables with how people say it: “chest really hurts”, “hurts in my chest”, “burning up”."""
     between = r"(?: (?:really|just|still|also|always|often|is|are|has been|have been|was|does|do|feels|keeps)){0,2}"
     return tuple(
         (
@@ -46,7 +46,7 @@ def _hurting() -> tuple[tuple[str, re.Pattern[str]], ...]:
             ),
         )
         for name, part in rows("hurting.tsv")
-    )
+    ) + tuple((name, re.compile(rf"(?<![\w-])(?:{words})(?![\w-])", re.IGNORECASE)) for name, words in rows("said.tsv"))
 
 
 @cache
@@ -105,10 +105,19 @@ def _concepts(sentence: str, lexicon: Lexicon) -> Iterator[Mention]:
 
 
 def _aches(sentence: str, lexicon: Lexicon) -> Iterator[Mention]:
+    flat = sentence.replace("’", "'")
     for name, pattern in _hurting():
-        for match in pattern.finditer(sentence):
-            known, concept, category = concept_of(name, lexicon)
-            yield Mention(match.start(), match.end(), known, concept, category)
+        for match in pattern.finditer(flat):
+            yield Mention(match.start(), match.end(), *_known_as(name, lexicon))
+
+
+@lru_cache(maxsize=1_000)
+def _known_as(name: str, lexicon: Lexicon) -> tuple[str, str | None, Category]:
+    """What a name of the tables is called elsewhere; itself where it is not."""
+    for one in (*_named(name), *_concepts(name, lexicon)):
+        if one.end - one.start == len(name):
+            return one.name, one.concept, one.category
+    return name, None, Category.SYMPTOM
 
 
 @lru_cache(maxsize=10_000)
