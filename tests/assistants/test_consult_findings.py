@@ -26,6 +26,7 @@ from citewell.types.consult import By, Category, Consult, Finding, Patient, Pola
 from citewell.web.consult import grouped
 
 HERE = Path(__file__).parent
+SETS = "seen kept fresh last commas commas_after shapes shapes_kept third fourth".split()
 LEXICON = Lexicon.load()
 
 
@@ -54,7 +55,7 @@ def held(text: str, words: str) -> str:
 
 @pytest.mark.parametrize(
     "name",
-    [f"consult_polarity_{set_name}.tsv" for set_name in ("seen", "kept", "fresh", "last", "commas", "commas_after")],
+    [f"consult_polarity_{set_name}.tsv" for set_name in SETS],
 )
 def test_at_least_95_in_100_findings_are_found_and_hold_as_a_reader_says(name: str) -> None:
     asked = list(sentences(name))
