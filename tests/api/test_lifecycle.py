@@ -187,14 +187,18 @@ def test_an_administrator_of_another_tenant_learns_and_changes_nothing_of_this_o
 ) -> None:
     document_id = sent(owner, IRON)
     assert worker.work()
-    app.library.beat("machine-17", Hashes.fingerprint, document_id=document_id, done=41)
+    app.library.beat("machine-17", Hashes.fingerprint, done=41)
     other = called(Role.ADMIN, tenant="another")
     theirs = app.library.enqueue(
         Source(b"# Zinc\n\nTake 10 mg.", "zinc.md"), filing=Filing(), scope=Scope.owner("another")
     )
+    assert app.library.claim("machine-17") is not None
+    (told,) = owner.get("/api/v1/queue").json()["workers"]
+    assert (told["name"], told["is_reading"], told["document_id"]) == ("machine-17", True, None), "it is another's"
+    page = owner.get("/admin/queue").text
+    assert ("machine-17" in page, "another tenant’s" in page, theirs.id in page) == (True, True, False)
+    app.library.put_back(theirs.id, "machine-17")
     assert worker.work()
-    assert [one["name"] for one in owner.get("/api/v1/queue").json()["workers"]] == ["machine-17"]
-    assert "machine-17" in owner.get("/admin/queue").text
     assert other.get("/api/v1/queue").json()["workers"] == []
     page = other.get("/admin/queue").text
     assert ("machine-17" in page, document_id in page) == (False, False)

@@ -295,14 +295,20 @@ def test_a_document_is_not_to_blame_when_the_embedder_changes_while_it_is_read(
 def test_the_queue_tells_how_it_stands_and_who_works(library: SqlLibrary, plain: Reader) -> None:
     first = library.enqueue(ASPIRIN, filing=Filing(), scope=OWNER)
     library.enqueue(IRON, filing=Filing(), scope=Scope.owner("another"))
-    library.beat("host/1/a", "hashes:8", document_id=first.id, done=3)
+    library.beat("host/1/a", "hashes:8", done=3)
     library.beat("host/1/a", "hashes:8", done=4)
     status = library.status(OWNER)
     assert (status.states[State.QUEUED], status.rereading, library.due()) == (1, 0, 2)
     assert status.oldest_waiting_at == first.added_at
-    assert [(one.name, one.done, one.document_id, one.is_silent) for one in status.workers] == [
-        ("host/1/a", 4, None, False)
-    ]
+
+    def at(scope: Scope) -> list[tuple[str, int, bool, str | None, bool]]:
+        told = library.status(scope).workers
+        return [(one.name, one.done, one.is_reading, one.document_id, one.is_silent) for one in told]
+
+    assert at(OWNER) == [("host/1/a", 4, False, None, False)]
+    assert library.claim("host/1/a", document_id=first.id) is not None
+    assert at(OWNER) == [("host/1/a", 4, True, first.id, False)]
+    assert at(Scope.owner("another")) == [("host/1/a", 4, True, None, False)], "what another tenant has is not told"
     library.leave("host/1/a")
     assert library.status(OWNER).workers == ()
 

@@ -123,7 +123,7 @@ class Worker:
         if time.monotonic() - self._taken_up_at > TAKE_UP_S:
             self.take_up()
         if not self._beat_at or time.monotonic() - self._beat_at > TAKE_UP_S:
-            self._beat(None)
+            self._beat()
             self._library.switch_when_whole(self._reader.embedder.fingerprint)
 
     def keep_looking_round(self) -> None:
@@ -134,10 +134,10 @@ class Worker:
             except Exception as error:
                 log.warning("queue cannot be looked at: %s", type(error).__name__)
 
-    def _beat(self, document_id: str | None) -> None:
+    def _beat(self) -> None:
         self._beat_at = time.monotonic()
         embedder = self._reader.embedder.fingerprint
-        self._library.beat(self.name, embedder, document_id=document_id, done=self.done, failed=self.failed)
+        self._library.beat(self.name, embedder, done=self.done, failed=self.failed)
 
     # ---------------------------------------------------------------------------------------------------------- work
 
@@ -209,7 +209,7 @@ class Worker:
     def _goes_on(self, claim: Claim) -> bool:
         """Say that the reading goes on, and that this worker is there; whether the document is still its own."""
         is_mine = self._library.renew(claim.document_id, self.name)
-        self._beat(None)
+        self._beat()
         return is_mine
 
     def _hangs(self, claim: Claim, error: Exception) -> Callable[[], None]:

@@ -168,10 +168,8 @@ class Library(Shelf, Protocol):
         """The workers that hold documents now."""
         ...
 
-    def beat(
-        self, worker: str, embedder: str, *, document_id: str | None = None, done: int = 0, failed: int = 0
-    ) -> None:
-        """Say that a worker is there, and what it is at."""
+    def beat(self, worker: str, embedder: str, *, done: int = 0, failed: int = 0) -> None:
+        """Say that a worker is there, and how much it has done."""
         ...
 
     def leave(self, worker: str) -> None:

@@ -62,7 +62,10 @@ class Beat:
     embedder: str
     started_at: datetime
     beat_at: datetime
+    is_reading: bool
+    """Whether it holds a document now, of whichever tenant."""
     document_id: str | None
+    """That document, where whoever asks may see it."""
     done: int
     failed: int
     is_silent: bool

@@ -5,7 +5,7 @@ from __future__ import annotations
 from datetime import UTC, datetime, timedelta
 from typing import Any
 
-from sqlalchemy import ColumnElement, Connection, Row, and_, delete, func, insert, or_, select, update
+from sqlalchemy import ColumnElement, Connection, Row, Select, and_, delete, func, insert, or_, select, update
 
 from citewell.adapters.store.access import visible
 from citewell.adapters.store.clock import clock
@@ -149,13 +149,11 @@ class SqlLifecycle(SqlVersions):
 
     # ----------------------------------------------------------------------------------------------- queue and workers
 
-    def beat(
-        self, worker: str, embedder: str, *, document_id: str | None = None, done: int = 0, failed: int = 0
-    ) -> None:
-        """Say that a worker is there, and what it is at."""
+    def beat(self, worker: str, embedder: str, *, done: int = 0, failed: int = 0) -> None:
+        """Say that a worker is there, and how much it has done."""
         with writing(self.engine, self.path) as connection:
             now = clock(connection)
-            told = {"embedder": embedder, "beat_at": now, "document_id": document_id, "done": done, "failed": failed}
+            told = {"embedder": embedder, "beat_at": now, "done": done, "failed": failed}
             known = connection.execute(update(workers).where(workers.c.name == worker).values(**told)).rowcount
             if not known:
                 connection.execute(insert(workers).values(name=worker, started_at=now, **told))
@@ -178,7 +176,7 @@ class SqlLifecycle(SqlVersions):
             oldest = connection.execute(select(func.min(documents.c.added_at)).where(waiting)).scalar()
             later = and_(mine, documents.c.next_attempt_at.is_not(None))
             soonest = connection.execute(select(func.min(documents.c.next_attempt_at)).where(later)).scalar()
-            beats = connection.execute(select(workers).order_by(workers.c.name)).all()
+            beats = connection.execute(_beats(mine)).all()
             return QueueStatus(
                 states={state: counted.get(state, 0) for state in State},
                 rereading=connection.execute(rereading).scalar_one(),
@@ -243,13 +241,22 @@ def _aware(moment: datetime | str | None) -> datetime | None:
     return None if moment is None else moment.replace(tzinfo=UTC)
 
 
+def _beats(mine: ColumnElement[bool]) -> Select[Any]:
+    """Who works, each with the document that it holds, and whether that is one of mine."""
+    in_work = or_(documents.c.state == State.PROCESSING.value, documents.c.rework == "processing")
+    held = documents.c.id.label("holds"), mine.label("is_seen")
+    at = and_(documents.c.claimed_by == workers.c.name, in_work)
+    return select(workers, *held).select_from(workers.outerjoin(documents, at)).order_by(workers.c.name)
+
+
 def _beat(row: Row[Any], now: datetime) -> Beat:
     return Beat(
         name=row.name,
         embedder=row.embedder,
         started_at=row.started_at.replace(tzinfo=UTC),
         beat_at=row.beat_at.replace(tzinfo=UTC),
-        document_id=row.document_id,
+        is_reading=row.holds is not None,
+        document_id=row.holds if row.is_seen else None,
         done=row.done,
         failed=row.failed,
         is_silent=row.beat_at < now - SILENT,

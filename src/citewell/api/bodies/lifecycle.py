@@ -64,7 +64,8 @@ class BeatShape(BaseModel):
     embedder: str
     started_at: datetime
     beat_at: datetime
-    document_id: str | None
+    is_reading: bool
+    document_id: str | None = Field(description="What it reads, where you may see that.")
     done: int
     failed: int
     is_silent: bool
