@@ -31,6 +31,7 @@ from citewell.types.facts import (
     Moment,
     Professional,
     Symptom,
+    Vaccination,
     VisitStatus,
     fact_id,
 )
@@ -227,6 +228,44 @@ def test_what_was_said_at_a_visit_is_not_made_up(told: Callable[..., Gathered]) 
     assert found.lead == "Your record does not hold what was said at a visit. It lists 1 visit:"
 
 
+def test_a_time_that_is_not_on_record_does_not_hide_the_newest_result(told: Callable[..., Gathered]) -> None:
+    found = told("How has my sodium been in 2019?")
+    assert found.lead == "Your record holds no result of Sodium of 2019. The newest on record:"
+    assert names(found) == ["Sodium"]
+
+
+def test_the_highest_and_the_lowest_are_looked_up(told: Callable[..., Gathered]) -> None:
+    assert told("What was the highest my creatinine has ever been?").facts == (FACTS[7],)
+    assert told("What was my lowest creatinine?").lead == "The lowest of 2 results of Creatinine in your record:"
+
+
+def test_a_month_without_a_year_is_the_last_one_that_has_begun() -> None:
+    wanted = wishes("Why was I in hospital in September?", now=NOW)
+    assert (wanted.since, wanted.words) == (datetime(2026, 9, 1, tzinfo=UTC), "September 2026")
+    assert wishes("What changed since December?", now=NOW).since == datetime(2025, 12, 1, tzinfo=UTC)
+    assert wishes("May I take it?", now=NOW).since is None
+
+
+@pytest.mark.parametrize(
+    ("asked_for", "held"),
+    [
+        ("tetanus jab", "Td (adult) preservative free"),
+        ("flu jab", "Influenza, seasonal, injectable"),
+        ("Keuchhusten Impfung", "Tdap"),
+        ("shingles vaccine", "zoster vaccine, live"),
+        ("MMR", "measles, mumps and rubella virus vaccine"),
+    ],
+)
+def test_vaccines_are_known_by_what_patients_call_them(
+    told: Callable[..., Gathered], asked_for: str, held: str
+) -> None:
+    given = [
+        Vaccination(id=name, origin=REPORTED, name=name, given=Moment("2020-01-01"))
+        for name in (held, "Hep B, adult", "rotavirus, monovalent")
+    ]
+    assert names(told(f"When was my last {asked_for}, which vaccination?", *given)) == [held]
+
+
 LETTER = """Riverside Practice
 12 October 2026
 
@@ -234,6 +273,7 @@ Dear Mr Grey,
 
 Thank you for coming. Your ankles have been swelling since we started amlodipine. I have stopped it.
 Your potassium was 6.6 mmol/L on 8 October 2026. The kidney clinic will see you in two weeks.
+Allergies: codeine (vomiting).
 
 Yours sincerely,
 
@@ -263,9 +303,9 @@ def test_a_letter_is_told_by_who_wrote_it_or_as_the_newest(asked: Callable[[str]
     whole = asked("What did Dr Osei say?")
     assert whole.startswith("Your paper of 12 October 2026 (“")
     assert "by Dr Hannah Osei) says:" in whole
-    assert whole.count("•") == 5
+    assert whole.count("•") == 6
     assert "• I have stopped it." in whole
-    assert asked("What does my last letter say?").count("•") == 5
+    assert asked("What does my last letter say?").count("•") == 6
     assert asked("What did Dr Osei say about my kidneys?").count("•") == 1
 
 
@@ -275,3 +315,24 @@ def test_papers_are_searched_for_side_effects_visits_and_critical_values(asked: 
     open_ones = asked("What should I ask at my next appointment?")
     assert "values in papers about which laboratories usually call" in open_ones
     assert "potassium was 6.6 mmol/L" in open_ones
+
+
+def test_allergies_of_papers_are_told_whatever_medicine_is_asked_for(asked: Callable[[str], str]) -> None:
+    assert "Allergies: codeine (vomiting)." in asked("Can I take tramadol?")
+
+
+def test_a_list_of_medicines_quotes_a_newer_paper_that_names_some(asked: Callable[[str], str]) -> None:
+    text = asked("Which medicines do I take?")
+    assert text.index("since we started amlodipine") < text.index("Warfarin")
+
+
+def test_what_happened_in_a_month_is_told_from_a_paper_of_it(asked: Callable[[str], str]) -> None:
+    text = asked("What happened in October 2026?")
+    assert text.startswith("Your list of facts has no entry of October 2026, but your papers have this:")
+    assert "I have stopped it." in text
+
+
+def test_who_finds_nothing_is_told_which_papers_to_look_into(asked: Callable[[str], str]) -> None:
+    assert asked("What infection did I have and what was it treated with?").endswith(
+        "Your papers were searched by their words, and may say it in others. You could look into “letter”."
+    )

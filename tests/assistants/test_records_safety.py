@@ -168,7 +168,17 @@ def test_attribution_excuses_no_advice_and_no_alarm() -> None:
 
 
 def test_the_calm_words_exist_in_every_language_and_pass_the_filter() -> None:
-    kinds = ("boundary", "alarming", "prescriptive", "diagnostic", "unattributed", "empty", "nothing", "reference")
+    kinds = (
+        "boundary",
+        "alarming",
+        "prescriptive",
+        "diagnostic",
+        "unattributed",
+        "empty",
+        "nothing",
+        "reference",
+        "papers",
+    )
     assert {(why, language) for why, language, _ in rows("templates.tsv")} == {
         (why, language) for why in kinds for language in ("en", "fr", "de")
     }

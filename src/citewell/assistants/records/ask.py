@@ -22,16 +22,14 @@ from citewell.assistants.records.asked import Gathered
 from citewell.assistants.records.cues import Language
 from citewell.assistants.records.examples import Nearness
 from citewell.assistants.records.fetch import allergies, fetch
-from citewell.assistants.records.gather import gather
 from citewell.assistants.records.kinds import Kind
 from citewell.assistants.records.known import Known
-from citewell.assistants.records.letters import letter
-from citewell.assistants.records.mentions import Mentioned, mentions, on_topic
+from citewell.assistants.records.look_up import look_up
+from citewell.assistants.records.mentions import on_topic
 from citewell.assistants.records.names import Names
 from citewell.assistants.records.newer import newer
 from citewell.assistants.records.notes import notes
-from citewell.assistants.records.paper_values import critical_values
-from citewell.assistants.records.place import Places, is_coded, unread
+from citewell.assistants.records.place import Places, unread
 from citewell.assistants.records.release import release
 from citewell.assistants.records.safety import counted
 from citewell.assistants.records.screening import screen
@@ -40,7 +38,7 @@ from citewell.assistants.records.turn import NOTHING, Turn
 from citewell.assistants.records.wishes import Wish
 from citewell.ports import Writer
 from citewell.prompts import Template
-from citewell.types import Check, Context, Document, Entry, Evidence, Hit, Message, Refuse, Scope, Span
+from citewell.types import Check, Context, Entry, Evidence, Hit, Message, Refuse, Scope, Span
 from citewell.types.facts import Fact
 from citewell.types.facts_line import line_of
 
@@ -95,7 +93,7 @@ class Records:
             yield turn.said("empty")
             return
         known = Known(tuple(facts))
-        gathered, said = self._gathered(turn, known)
+        gathered, said = look_up(turn, known)
         is_told = False
         if self.is_model:
             is_told = yield from self._worded(turn, known, gathered, [*said, *hits])
@@ -129,34 +127,6 @@ class Records:
                 scored.append((score, one))
         return [one for _, one in sorted(scored, key=lambda pair: -pair[0])][: plan.top_k]
 
-    def _gathered(self, turn: Turn, known: Known) -> tuple[Gathered | None, list[Hit]]:
-        """What the facts say, and what papers say of the same; or a letter that is asked for as such."""
-        asked_for = letter(Names.of(turn.text, self.search.lexicon), turn.wanted, self._uncoded(turn))
-        if asked_for is not None:
-            return Gathered(asked_for.lead, is_letter=True), [self._quote(one, turn) for one in asked_for.said]
-        gathered = gather(turn.text, turn.wanted, known, lexicon=self.search.lexicon, now=self.now())
-        return gathered, self._said(turn, gathered)
-
-    def _said(self, turn: Turn, gathered: Gathered | None) -> list[Hit]:
-        """What papers say of the same, which no fact may have: nobody is told “no” before they were searched."""
-        names = Names.of(turn.text, self.search.lexicon)
-        is_denied = gathered is None or bool(gathered.if_mentioned)
-        if Wish.PREPARE in turn.wanted:
-            values = critical_values(self._uncoded(turn), Known(tuple(self.known(turn.scope))))
-            return [self._quote(one.place, turn) for one in values]
-        if not is_denied and not names.names_something:
-            return []
-        shown = {(one.origin.document_id, one.origin.start) for one in (gathered.facts if gathered else ())}
-        found = mentions(names, turn.wanted, self.places.papers(turn.scope) if is_denied else self._uncoded(turn))
-        return [self._quote(one, turn) for one in found if (one.document_id, one.start) not in shown]
-
-    def _uncoded(self, turn: Turn) -> list[tuple[Entry, Document]]:
-        """The papers that are no export of codes."""
-        return [one for one in self.places.papers(turn.scope) if not is_coded(one[0])]
-
-    def _quote(self, place: Mentioned, turn: Turn) -> Hit:
-        return self.places.quote(place.document_id, place.start, place.end, turn.scope)
-
     def _asked_before(self, turn: Turn) -> list[str]:
         """What was asked of late, for who prepares a visit."""
         if Wish.PREPARE not in turn.wanted:
@@ -184,7 +154,7 @@ class Records:
         elif said:
             yield from self._quoted_facts(turn, known, Gathered(PAPERS_SAY), said)
         else:
-            yield turn.said("reference" if turn.kind is Kind.GENERAL else NOTHING)
+            yield turn.said("reference" if turn.kind is Kind.GENERAL else NOTHING, unread=self._unread(turn, known))
 
     def _quoted_facts(self, turn: Turn, known: Known, gathered: Gathered, said: Sequence[Hit]) -> Iterator[Event]:
         """The lines of the facts, each with the place that it was read from, and what papers say of the same."""
@@ -210,17 +180,20 @@ class Records:
 
     def _notes(self, turn: Turn, known: Known, gathered: Gathered, said: Sequence[Hit]) -> list[str]:
         """What must be added: papers without facts, papers that were searched in vain, how old the record is."""
-        papers = [entry for entry, _ in self.places.papers(turn.scope)]
         is_named = gathered.is_letter or Names.of(turn.text, self.search.lexicon).names_something
         told = {one.document_id for one in said} if is_named else set()
         return notes(
             gathered,
             known,
             turn.wanted,
-            unread=[one for one in unread(papers, known.facts) if one.id not in told],
-            searched=0 if said else len(papers),
+            unread=[one for one in self._unread(turn, known) if one.id not in told],
+            searched=0 if said else len(self.places.papers(turn.scope)),
             now=self.now(),
         )
+
+    def _unread(self, turn: Turn, known: Known) -> list[Entry]:
+        """The papers that no fact was read from."""
+        return unread([entry for entry, _ in self.places.papers(turn.scope)], known.facts)
 
     def _quoted_passages(self, turn: Turn, hits: Sequence[Hit]) -> Iterator[Event]:
         """Sentences of the documents, word for word, each with its document and date."""

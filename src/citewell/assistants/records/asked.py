@@ -6,7 +6,7 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field
 from datetime import UTC, datetime
 
-from citewell.assistants.records.known import LONG_AGO, Known, T, when
+from citewell.assistants.records.known import Known, T, when
 from citewell.assistants.records.wishes import Wishes
 from citewell.types.facts import Fact
 from citewell.types.facts_line import line_of
@@ -31,6 +31,8 @@ class Gathered:
     """What leads instead where papers that may be newer stand first; empty is what usually does."""
     after: str = ""
     """What is said at the end."""
+    if_silent: str = ""
+    """What is said besides where papers do not speak of it either."""
     is_letter: bool = False
     """Whether the words that lead name the one paper that is quoted."""
 
@@ -59,14 +61,18 @@ class Asked:
         named = {one.id for one in self.named}
         return [one for one in self.inside(self.known.of(kind)) if one.id in named]
 
+    def outside(self, kind: type[T]) -> list[T]:
+        """Those that are named, whatever the time."""
+        named = {one.id for one in self.named}
+        return [one for one in self.known.of(kind) if one.id in named]
+
     def inside(self, facts: Iterable[T]) -> list[T]:
         """Those of the time that is asked for."""
         return [one for one in facts if self.wanted.since is None or self.is_inside(when(one))]
 
     def is_inside(self, day: datetime | None) -> bool:
         """Whether a day is in the time that is asked for."""
-        since, until = self.wanted.since or LONG_AGO, self.wanted.until
-        return day is not None and day >= since and (until is None or day < until)
+        return day is not None and self.wanted.is_inside(day)
 
 
 def told(lead: str, facts: Sequence[Fact], *, after: str = "") -> Gathered:

@@ -47,6 +47,19 @@ def without_days(text: str) -> str:
     return text
 
 
+def days_in(text: str) -> list[datetime]:
+    """Every day that a text names and that is nobody's birthday, in its order."""
+    found = [one for pattern in _WRITTEN for one in pattern.finditer(text) if not _BORN.search(text[: one.start()])]
+    days = []
+    for one in sorted(found, key=lambda match: match.start()):
+        month = one["month"].casefold()
+        try:
+            days.append(datetime(int(one["year"]), _NUMBERS.get(month) or int(month), int(one["day"]), tzinfo=UTC))
+        except ValueError:
+            continue
+    return days
+
+
 def first_day(text: str) -> datetime | None:
     """The first day that a text names and that is nobody's birthday; None where it names none.
 
@@ -55,11 +68,4 @@ def first_day(text: str) -> datetime | None:
     >>> first_day("Leipzig, 3. März 2021").date().isoformat(), first_day("on 03/04/2024")
     ('2021-03-03', None)
     """
-    found = [one for pattern in _WRITTEN for one in pattern.finditer(text) if not _BORN.search(text[: one.start()])]
-    for one in sorted(found, key=lambda match: match.start()):
-        month = one["month"].casefold()
-        try:
-            return datetime(int(one["year"]), _NUMBERS.get(month) or int(month), int(one["day"]), tzinfo=UTC)
-        except ValueError:
-            continue
-    return None
+    return next(iter(days_in(text)), None)

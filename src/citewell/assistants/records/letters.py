@@ -2,25 +2,17 @@
 
 from __future__ import annotations
 
-import re
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-from citewell.assistants.records.days import without_days
 from citewell.assistants.records.known import LONG_AGO
 from citewell.assistants.records.mentions import Mentioned, Paper, said_in, spoken_of
 from citewell.assistants.records.names import Names, surname
-from citewell.assistants.records.papers import day_of, writer_of
+from citewell.assistants.records.papers import day_of, tells, writer_of
 from citewell.assistants.records.wishes import Wish, Wishes
 
 MOST = 10
 """Sentences of a letter that one answer quotes; the paper itself has them all."""
-FEWEST_IN_A_SENTENCE, FEWEST_IN_A_LINE = 3, 5
-_FRAME = re.compile(
-    r"(?:dear|re|to|from|date|yours|sincerely|kind regards|best regards|tel|fax|page|lieber?|sehr geehrte|mit|cher)\b",
-    re.IGNORECASE,
-)
-"""How lines of a letter begin that say nothing of the person."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -43,7 +35,7 @@ def letter(names: Names, wanted: Wishes, papers: Sequence[Paper]) -> Letter | No
     if found is None:
         return None
     entry, document = found
-    spans = [(start, end) for start, end in said_in(document.text) if _tells(document.text[start:end])]
+    spans = [(start, end) for start, end in said_in(document.text) if tells(document.text[start:end])]
     about = spoken_of(names)
     topic = [span for span in spans if any(fits(document.text[slice(*span)]) for fits in about)]
     quoted = tuple(Mentioned(entry.id, start, end) for start, end in (topic or spans)[:MOST])
@@ -52,9 +44,8 @@ def letter(names: Names, wanted: Wishes, papers: Sequence[Paper]) -> Letter | No
 
 def _newest(papers: Sequence[Paper], wanted: Wishes) -> Paper | None:
     """The newest of the time that is asked for; one without a day counts as old."""
-    since, until = wanted.since or LONG_AGO, wanted.until
     dated = [(day_of(*one) or LONG_AGO, one) for one in papers]
-    inside = [(day, one) for day, one in dated if day >= since and (until is None or day < until)]
+    inside = [(day, one) for day, one in dated if wanted.is_inside(day)]
     return max(inside, key=lambda pair: pair[0])[1] if inside else None
 
 
@@ -64,10 +55,3 @@ def _lead(paper: Paper, count: int) -> str:
     by = f", by {who}" if who else ""
     more = f" (the first {MOST} sentences; open it for the rest)" if count > MOST else ""
     return f"Your paper{of} (“{paper[0].title}”{by}) says{more}:"
-
-
-def _tells(sentence: str) -> bool:
-    """Whether it is a sentence, however short, or a line of a table; a heading or an address is neither."""
-    bare = without_days(sentence).strip()
-    fewest = FEWEST_IN_A_SENTENCE if bare.endswith((".", "!", "?")) else FEWEST_IN_A_LINE
-    return len(bare.split()) >= fewest and not _FRAME.match(bare)

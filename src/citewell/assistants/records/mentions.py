@@ -9,7 +9,9 @@ from functools import cache
 
 from citewell.answer.verify_names import medicines
 from citewell.assistants.records.cues import whole_words
+from citewell.assistants.records.days import days_in
 from citewell.assistants.records.names import Names, is_kin
+from citewell.assistants.records.papers import day_of, tells
 from citewell.assistants.records.tables import rows
 from citewell.assistants.records.wishes import Wish, Wishes
 from citewell.types import Document, Entry, Hit
@@ -50,8 +52,15 @@ Paper = tuple[Entry, Document]
 def mentions(names: Names, wanted: Wishes, papers: Sequence[Paper]) -> list[Mentioned]:
     """The sentences of papers that name what a question names; else those of the kind, or of the day, it asks for."""
     if not names.names_something:
-        return _found(_kind(wanted), papers)
-    return _found(_named(names), papers) or _found(_in_part(names), papers)
+        return _of_time(wanted, papers) if wanted.until else _found(_kind(wanted), papers)
+    allergies = [_has_cue(Wish.ALLERGIES)] if Wish.ALLERGIES in wanted else []  # those are told whatever is asked for
+    return _found([*_named(names), *allergies], papers) or _found(_in_part(names), papers)
+
+
+def _of_time(wanted: Wishes, papers: Sequence[Paper]) -> list[Mentioned]:
+    """What papers of a time say, and where others name a day of it."""
+    of_it = [one for one in papers if (day := day_of(*one)) and wanted.is_inside(day)]
+    return list(dict.fromkeys([*_found([tells], of_it), *_found(_kind(wanted), papers)]))[:MOST]
 
 
 def _found(spoken: Sequence[Spoken], papers: Sequence[Paper]) -> list[Mentioned]:
@@ -137,15 +146,24 @@ def _has_words(words: str) -> Spoken:
 
 
 def _kind(wanted: Wishes) -> list[Spoken]:
-    """How a sentence speaks of a day that is asked for, or of the kind of fact."""
-    if wanted.since is not None and wanted.until is not None and (wanted.until - wanted.since).days == 1:
+    """How a sentence speaks of a time that is asked for, or of the kind of fact."""
+    if wanted.since is not None and wanted.until is not None and (wanted.until - wanted.since).days > 1:
+        return [lambda text: any(wanted.is_inside(day) for day in days_in(text))]
+    if wanted.since is not None and wanted.until is not None:
         day = wanted.since
         written = rf"\b0?{day.day}(?:st|nd|rd|th)? (?:{day:%B}|{day:%b})\.?,? {day.year}\b|\b{day:%Y-%m-%d}\b"
         written += rf"|\b0?{day.day}[./]0?{day.month}[./]{day.year}\b"
         dated = re.compile(written, re.IGNORECASE)
         return [lambda text: bool(dated.search(text))]
-    cue = next((cue for wish, cue in _cues() if wish in wanted), None)
-    return [] if cue is None else [lambda text: bool(cue.search(text))]
+    wish = next((wish for wish, _ in _cues() if wish in wanted), None)
+    if wish is None:
+        return []
+    return [_has_cue(wish), *([lambda text: bool(medicines(text))] if wish is Wish.MEDICINES else [])]
+
+
+def _has_cue(wish: Wish) -> Spoken:
+    cue = dict(_cues())[wish]
+    return lambda text: bool(cue.search(text))
 
 
 @cache

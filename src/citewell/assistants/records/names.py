@@ -86,7 +86,7 @@ class Names:
             medicines=medicines(text),
             classes=frozenset(family for _, families in kinds for family in families),
             class_words=kinds,
-            tests=tuple((found.group(), name) for words, name in _tests() if (found := words.search(text))),
+            tests=tuple((found.group(), name) for words, name in _pairs("tests.tsv") if (found := words.search(text))),
             lexicon=lexicon,
             text=text,
         )
@@ -95,6 +95,8 @@ class Names:
         """Whether the question names this fact."""
         if isinstance(fact, LabResult) and self.tests:
             return any(name.search(part) for _, name in self.tests for part in _tests_of(fact))
+        if isinstance(fact, Vaccination) and any(name.search(fact.name) for name in self._vaccines):
+            return True
         if isinstance(fact, Procedure | Vaccination) and self._fits_part(fact.name):
             return True
         if isinstance(fact, MISSPELT) and self._misspelt(fact):
@@ -182,6 +184,11 @@ class Names:
             if name.tag != "ambiguous" and len(name.text) > SHORTEST_NAME
         )
 
+    @property
+    def _vaccines(self) -> list[re.Pattern[str]]:
+        """How records call the vaccines that it names."""
+        return [name for words, name in _pairs("vaccines.tsv") if words.search(self.text)]
+
     def _fits_medicine(self, held: Medicine) -> bool:
         return held.family in self.classes or any(is_kin(one, held) for one in self.medicines)
 
@@ -202,8 +209,9 @@ def is_kin(one: Medicine, other: Medicine) -> bool:
 
 
 @cache
-def _tests() -> tuple[tuple[re.Pattern[str], re.Pattern[str]], ...]:
-    return tuple((whole_words(words), re.compile(name, re.IGNORECASE)) for words, name in rows("tests.tsv"))
+def _pairs(table: str) -> tuple[tuple[re.Pattern[str], re.Pattern[str]], ...]:
+    """Patients' words of a table, each with the pattern of what records call the same."""
+    return tuple((whole_words(words), re.compile(name, re.IGNORECASE)) for words, name in rows(table))
 
 
 @cache

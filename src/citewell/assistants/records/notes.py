@@ -53,7 +53,7 @@ def notes(
     gathered: Gathered, known: Known, wanted: Wishes, *, unread: Sequence[Entry], searched: int, now: datetime
 ) -> list[str]:
     """All that is added, what the answer itself says last comes first."""
-    found = [gathered.after]
+    found = [gathered.if_silent if searched or not gathered.if_mentioned else "", gathered.after]
     if gathered.if_mentioned and searched:
         found.append(searched_too(searched))
     else:

@@ -51,7 +51,7 @@ def critical_values(papers: Sequence[Paper], known: Known) -> list[PaperValue]:
     for one in _values(papers):
         key = (one.limit.called, "" if one.dated else one.entry.id)  # one without a day stands for itself
         before = newest.get(key)
-        if before is None or (one.dated or LONG_AGO) > (before.dated or LONG_AGO):
+        if before is None or (one.dated or LONG_AGO) >= (before.dated or LONG_AGO):  # of one day, the last that is said
             newest[key] = one
     return [
         one

@@ -8,7 +8,7 @@ from datetime import UTC, datetime, time
 from functools import cache
 
 from citewell.assistants.records.cues import whole_words
-from citewell.assistants.records.days import first_day
+from citewell.assistants.records.days import first_day, without_days
 from citewell.assistants.records.tables import rows
 from citewell.ingest.sniff import CDA, FHIR
 from citewell.ports.records import Paper, PaperKind
@@ -18,6 +18,13 @@ SIGNED = 150
 """How many characters after a closing a signature may stand."""
 READ = 1_500
 """How many characters from the beginning tell the kind."""
+
+FEWEST_IN_A_SENTENCE, FEWEST_IN_A_LINE = 3, 5
+_FRAME = re.compile(
+    r"(?:dear|re|to|from|date|yours|sincerely|kind regards|best regards|tel|fax|page|lieber?|sehr geehrte|mit|cher)\b",
+    re.IGNORECASE,
+)
+"""How lines of a letter begin that say nothing of the person."""
 
 
 @cache
@@ -73,3 +80,14 @@ def writer_of(title: str, said: str) -> str | None:
             return signed.group()
     named = _DOCTOR.finditer(text[:READ])
     return next((one.group() for one in named if not _SPOKEN_TO.search(text, 0, one.start())), None)
+
+
+def tells(line: str) -> bool:
+    """Whether it is a sentence, however short, or a line of a table; a heading or an address is neither.
+
+    >>> tells("I have stopped it."), tells("Riverside Practice, 12 October 2026"), tells("Dear Mr Grey, I hope so.")
+    (True, False, False)
+    """
+    bare = without_days(line).strip()
+    fewest = FEWEST_IN_A_SENTENCE if bare.endswith((".", "!", "?")) else FEWEST_IN_A_LINE
+    return len(bare.split()) >= fewest and not _FRAME.match(bare)

@@ -47,7 +47,8 @@ def visits(asked: Asked) -> Gathered | None:
         that_day = _dated(asked) if found and asked.wanted.words else []
         of = f"It has {count(that_day)} of {asked.wanted.words}:" if that_day else f"It lists {count(found, 'visit')}:"
         return denied(f"{RECORD} does not hold what was said at a visit", beside=of, facts=that_day or found)
-    return told(f"{RECORD} lists {count(found, 'visit')}:", found)
+    of = f" of {asked.wanted.words}" if asked.wanted.words else ""
+    return told(f"{RECORD} lists {count(found, 'visit')}{of}:", found)
 
 
 def person(asked: Asked) -> Gathered | None:

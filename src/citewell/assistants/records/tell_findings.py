@@ -23,7 +23,7 @@ def trend(asked: Asked) -> Gathered | None:
         named = [one for one in asked.known.of(LabResult) if one in asked.named]
         results = [*results, *(one for one in asked.known.latest(named) if one not in results)]
     if not results:
-        return not_mentioned(asked) if asked.unknown else None
+        return _older(asked) or (not_mentioned(asked) if asked.unknown else None)
     newest = asked.known.latest(results)
     if len(newest) > MOST_COURSES:
         return told(f"{RECORD} holds {count(results, 'result')} of {len(newest)} tests. The newest of each:", newest)
@@ -38,6 +38,27 @@ def trend(asked: Asked) -> Gathered | None:
     return Gathered(lead, tuple(shown_ones), len(results) - len(shown_ones))
 
 
+def _older(asked: Asked) -> Gathered | None:
+    """That a test is on record, and not of the time that is asked for."""
+    newest = asked.known.latest(asked.outside(LabResult))
+    if not newest:
+        return None
+    of = f" of {asked.wanted.words}" if asked.wanted.words else " of that time"
+    what = newest[0].test_name if len(newest) == 1 else "these tests"
+    return denied(f"{RECORD} holds no result of {what}{of}", beside="The newest on record:", facts=newest)
+
+
+def _extreme(results: list[LabResult], *, is_high: bool) -> Gathered | None:
+    """The highest or the lowest result of one test in one unit; None where there are several."""
+    counted = [one for one in results if one.value is not None]
+    if not counted or len({(one.test_name.casefold(), one.unit) for one in counted}) > 1:
+        return None
+    found = max(counted, key=lambda one: (one.value or 0) if is_high else -(one.value or 0))
+    which = "highest" if is_high else "lowest"
+    of = f"{count(counted, 'result')} of {found.test_name}"
+    return told(f"The {which} of {of} in your record:", [found], after=NO_RANGE if is_unjudged(found) else "")
+
+
 def _course(results: list[LabResult], test: LabResult, room: int) -> list[LabResult]:
     """The results of one test, oldest first: where there are too many, the first and the newest."""
     keys = set(test_keys(test))
@@ -49,12 +70,17 @@ def results(asked: Asked) -> Gathered | None:
     """The newest result of each test that is named, or of all; those out of range, where that is asked for."""
     found = asked.named_of(LabResult)
     if found:
+        for wish in (Wish.HIGHEST, Wish.LOWEST):
+            if wish in asked.wanted and (one := _extreme(found, is_high=wish is Wish.HIGHEST)):
+                return one
         newest = asked.known.latest(found)
         what = newest[0].test_name if len(newest) == 1 else "these tests"
         is_one = len(newest) == 1 and is_unjudged(newest[0])
         return told(
             f"The newest result of {what} in your record:", newest, after=NO_RANGE if is_one else unjudged(newest)
         )
+    if older := _older(asked):
+        return older
     if not asked.names_nothing:
         return not_mentioned(asked, among="" if asked.unknown else "your results")
     tests = [

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 from citewell.answer.reactions import reacts, substances
 from citewell.assistants.records.asked import RECORD, Asked, Gathered, count, denied, listed, not_mentioned, told
 from citewell.assistants.records.known import LONG_AGO, when
@@ -21,7 +23,7 @@ def allergies(asked: Asked) -> Gathered | None:
         none_known = [one for one in every if one.code in NO_KNOWN]
         if none_known:
             return denied(f"{RECORD} says that no allergies are known", facts=none_known)
-        return denied(NO_ALLERGIES, after="\n\n".join(part for part in (_of_medicine(asked), SILENCE) if part))
+        return replace(denied(NO_ALLERGIES, after=_of_medicine(asked)), if_silent=SILENCE)
     hit = [one for one in all_of_them if one in asked.named]
     if hit:
         lead = f"{RECORD} lists this allergy:" if len(hit) == 1 else f"{RECORD} lists these allergies:"

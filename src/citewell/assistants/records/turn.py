@@ -21,7 +21,7 @@ from citewell.assistants.records.safety import counted, template
 from citewell.assistants.records.screening import FILTERED, Screened
 from citewell.assistants.records.strategy import Strategy, strategy
 from citewell.assistants.records.wishes import Wishes, wishes
-from citewell.types import Claim, Context, Evidence, Message, Refuse, Scope, Verdict
+from citewell.types import Claim, Context, Entry, Evidence, Message, Refuse, Scope, Verdict
 from citewell.types.facts import Fact
 
 if TYPE_CHECKING:
@@ -29,6 +29,7 @@ if TYPE_CHECKING:
 
 POLICY = Policy(threshold=0.0, min_relevance=0.0)
 """A patient has nobody to be handed to: what is found is shown for what it is."""
+PAPERS_NAMED = 3
 NOTHING = "nothing"
 """The words for a question that the record does not answer, by their name in the table."""
 
@@ -108,9 +109,11 @@ class Turn:
             return {}
         return {"replies": self.tally.replies, "filter": self.tally.outcome, "phrases": counted(self.tally.findings)}
 
-    def said(self, why: str) -> Done:
-        """An answer without citations, in the fixed words for a reason: that there is nothing."""
-        return self.put(template(why, self.language))
+    def said(self, why: str, *, unread: Sequence[Entry] = ()) -> Done:
+        """An answer without citations, in the fixed words for a reason; papers may say it in words of their own."""
+        names = ", ".join(f"“{one.title}”" for one in unread[:PAPERS_NAMED])
+        look = template("papers", self.language).replace("{names}", names) if names else ""
+        return self.put(_joined(template(why, self.language), look))
 
     def put(self, words: str) -> Done:
         """The same in words that were made for it."""

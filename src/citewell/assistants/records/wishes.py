@@ -40,6 +40,8 @@ class Wish(StrEnum):
     DUE = "due"
     NEXT = "next"
     ABNORMAL = "abnormal"
+    HIGHEST = "highest"
+    LOWEST = "lowest"
     MAY = "may"
     PAST = "past"
     LATEST = "latest"
@@ -54,6 +56,10 @@ class Wishes:
     until: datetime | None = None
     words: str = ""
     """The time that is asked for, as it is said."""
+
+    def is_inside(self, day: datetime) -> bool:
+        """Whether a day is in the time that is asked for; without one, every day is."""
+        return (self.since is None or day >= self.since) and (self.until is None or day < self.until)
 
     def __contains__(self, wish: Wish) -> bool:
         return wish in self.all
@@ -89,6 +95,7 @@ _AGO = re.compile(
     r"\b(?:in|over|during|for|within) (?:the )?(?:last|past) (?P<count>\d+|a|one|two|three|four|six|few)? ?"
     r"(?P<unit>day|week|month|year)s?\b|\bsince (?P<other>last) (?P<one>week|month|year)\b"
 )
+_MONTH_ALONE = re.compile(rf"\b(?:in|during|since|this|last) (?P<month>{_MONTH})\b(?! \d)")
 _THIS = re.compile(r"\b(?P<which>this|last) (?P<unit>year|month)\b")
 _DAYS = {"day": 1, "week": 7, "month": 31, "year": 366}
 _COUNTS = {"a": 1, "one": 1, "two": 2, "three": 3, "four": 4, "six": 6, "few": 3}
@@ -106,6 +113,15 @@ def _range(text: str, now: datetime) -> tuple[datetime | None, datetime | None]:
         return _span(since["year"], since["month"], since["day"], is_open=True)
     if inside := _IN.search(text):
         return _span(inside["year"], inside["month"], inside["day"], is_open=False)
+    return _near_now(text, now)
+
+
+def _near_now(text: str, now: datetime) -> tuple[datetime | None, datetime | None]:
+    """A time without a year, as it is said now: the last September, this year, last month."""
+    if alone := _MONTH_ALONE.search(text):
+        number = [name[:3] for name in _MONTHS].index(alone["month"][:3]) + 1
+        year = now.year if number <= now.month else now.year - 1  # the last that has begun
+        return _span(str(year), str(number), None, is_open=alone.group().startswith("since"))
     if (this := _THIS.search(text)) and not text[: this.start()].endswith(("the ", "since ")):
         first = now if this["which"] == "this" else now.replace(day=1) - timedelta(days=1)
         if this["unit"] == "year":
