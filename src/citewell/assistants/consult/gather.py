@@ -15,7 +15,7 @@ from citewell.answer.verify_names import medicines
 from citewell.assistants.consult.applies import Fit, fit
 from citewell.assistants.consult.having import Known, diseases_in, known_of
 from citewell.assistants.consult.mentions import Mention
-from citewell.assistants.consult.stages import other_stage
+from citewell.assistants.consult.stages import LATER_LINE, line_of, other_stage
 from citewell.assistants.consult.tables import rows
 from citewell.assistants.consult.telling import is_telling
 from citewell.clinical import Lexicon
@@ -36,6 +36,8 @@ LEADING = 15
 """Passages for the findings alone among which leads are looked for."""
 RANK_CONSTANT = 10
 """Of reciprocal rank fusion."""
+WANTED = "recommended treatment"
+"""What is looked for beside a condition and its findings, which may only repeat the condition."""
 NAMED, BROAD, TOLD = 0.1, 1.0, 1.0
 """What the three queries count: the condition, the condition with the findings, the findings. In a guideline that is
 all about the condition its name tells its passages little apart; the patient does."""
@@ -44,7 +46,8 @@ BESIDE = 0.6
 RECOMMENDING = 1.3
 """What a passage counts under a heading that calls it a recommendation."""
 SPECIFIC = 1.2
-"""What a passage counts that is for a group this patient belongs to: the pregnancy section before the general one."""
+"""What a passage counts that is for a group this patient belongs to: the pregnancy section before the general one, the
+first line of treatment where nothing is taken."""
 MOSTLY = 0.5
 """The share of the passages found in a document that name the condition, where its title names another one."""
 MAX_FINDINGS = 8
@@ -85,7 +88,7 @@ def gather(
     """The passages of every diagnosis, and those that the findings alone point at; all embedded in one batch."""
     told = describe(findings, patient)
     asked: list[str | tuple[str, ...]] = [
-        query for condition in conditions for query in (condition, (condition, told) if told else condition)
+        query for condition in conditions for query in (condition, (condition, told, WANTED) if told else condition)
     ]
     if told:
         asked.append(told)
@@ -218,11 +221,14 @@ def _fused(found: tuple[list[Hit], list[Hit], list[Hit]], patient: Patient, know
     passages, left_out = [], []
     for key, hit in hits.items():
         told = fit(_headings(hit), "", patient, known)
+        line = line_of(hit.section) if known.takes_nothing else None
         why_not = "; ".join(told.reasons) if not told.applies else other_stage(condition, hit.section)
+        why_not = why_not or (LATER_LINE if line == "later" else None)
         if why_not is not None:
             left_out.append((ranks[key], LeftOut(hit.document, hit.section, why_not)))
             continue
-        score = ranks[key] * _worth(hit.section) * (SPECIFIC if told.is_specific else 1.0)
+        is_own = told.is_specific or line == "first"
+        score = ranks[key] * _worth(hit.section) * (SPECIFIC if is_own else 1.0)
         passages.append(Passage(hit, told, score, about[hit.document_id]))
     passages.sort(key=lambda one: (-one.score, one.hit.document_id, one.hit.chunk_index))
     left_out.sort(key=lambda pair: -pair[0])

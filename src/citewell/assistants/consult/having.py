@@ -49,6 +49,8 @@ class Known:
 
     names: tuple[str, ...]
     lexicon: Lexicon
+    takes_nothing: bool = False
+    """It was said that no medicines are taken."""
 
     def speaks_of_it(self, title: str) -> bool:
         """Whether a title has a word of the diagnosis that tells diseases apart."""
@@ -73,7 +75,9 @@ def known_of(condition: str, findings: Sequence[Finding], lexicon: Lexicon) -> K
     """The diagnosis that is thought of, and every complaint or illness that is present or past."""
     held = (Polarity.PRESENT, Polarity.PAST)
     names = [one.name for one in findings if one.category in COMPLAINTS and one.polarity in held]
-    return Known((condition, *dict.fromkeys(names)), lexicon)
+    taken = {one.polarity for one in findings if one.category is Category.MEDICATION}
+    takes_nothing = Polarity.ABSENT in taken and Polarity.PRESENT not in taken
+    return Known((condition, *dict.fromkeys(names)), lexicon, takes_nothing)
 
 
 @lru_cache(maxsize=20_000)

@@ -1,4 +1,4 @@
-"""Tells where a heading is for another form of a disease than the diagnosis names: severe or not, acute or chronic."""
+"""Tells where a heading is for another form of a disease than the diagnosis names, or for another line of treatment."""
 
 from __future__ import annotations
 
@@ -28,4 +28,25 @@ def other_stage(condition: str, headings: Sequence[str]) -> str | None:
     for own, other, told in _stages():
         if own.search(condition) and any(other.search(title) and not own.search(title) for title in headings):
             return f"for {told}; the diagnosis is {condition}"
+    return None
+
+
+LATER_LINE = "for people who are treated already; the patient takes no medicines"
+
+
+@cache
+def _lines(kind: str) -> re.Pattern[str]:
+    return re.compile("|".join(words for line, words in rows("lines.tsv") if line == kind), re.IGNORECASE)
+
+
+def line_of(headings: Sequence[str]) -> str | None:
+    """“first” or “later”, where a heading says which line of treatment it is for; the nearest to the passage decides.
+
+    >>> line_of(("1.4 Treating hypertension", "Step 4 treatment")), line_of(("Treatment",))
+    ('later', None)
+    """
+    for title in reversed(headings):
+        for kind in ("first", "later"):
+            if _lines(kind).search(title):
+                return kind
     return None
