@@ -158,13 +158,16 @@ def _serve(app: App, processes: int) -> None:
 def _sweep(app: App, worker: Worker, processes: int) -> None:
     """Find what nudges missed, nudge again, and read in person while the broker is silent."""
     from citewell.adapters.queue.celery import CeleryQueue
+    from citewell.ingest.worker import reason
 
     assert app.settings.broker_url is not None
     queue = CeleryQueue(app.settings.broker_url.get_secret_value())
+    said = None
     while not worker.is_ended_within(SWEEP_S):
         try:
             worker.look_round()
             waiting = app.library.due()
+            said = None
             if not waiting:
                 continue
             length = queue.length()
@@ -177,7 +180,9 @@ def _sweep(app: App, worker: Worker, processes: int) -> None:
         except EmbedderMismatch:
             raise
         except Exception as error:
-            log.warning("sweep failed: %s", type(error).__name__)
+            if said != reason(error):  # once, not every two seconds for as long as it lasts
+                said = reason(error)
+                log.warning("queue cannot be swept: %s", said)
 
 
 def die_with_parent() -> None:

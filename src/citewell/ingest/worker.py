@@ -13,7 +13,7 @@ from collections.abc import Callable
 from contextlib import nullcontext, suppress
 from functools import partial
 
-from citewell.errors import EmbedderMismatch, TookTooLong
+from citewell.errors import EmbedderMismatch, LibraryError, TookTooLong
 from citewell.ingest.allowance import allowance, bounded_memory
 from citewell.ingest.heart import Heart
 from citewell.ingest.read import Reader, Step
@@ -101,7 +101,7 @@ class Worker:
             except Exception as error:
                 if self._is_alone and isinstance(error, EmbedderMismatch):
                     raise
-                log.warning("queue cannot be worked on: %s", type(error).__name__)
+                log.warning("queue cannot be worked on: %s", reason(error))
                 self._stopping.wait(pause_s)
                 pause_s = min(pause_s * 2, MAX_PAUSE_S)
                 continue
@@ -132,7 +132,7 @@ class Worker:
             try:
                 self.look_round()
             except Exception as error:
-                log.warning("queue cannot be looked at: %s", type(error).__name__)
+                log.warning("queue cannot be looked at: %s", reason(error))
 
     def _beat(self) -> None:
         self._beat_at = time.monotonic()
@@ -221,6 +221,15 @@ class Worker:
             os._exit(os.EX_SOFTWARE)
 
         return end
+
+
+def reason(error: Exception) -> str:
+    """What a log may say of an error: our own sentences about the library quote nobody, any other might.
+
+    >>> reason(LibraryError("PostgreSQL cannot be reached.")), reason(ValueError("aspirin"))
+    ('PostgreSQL cannot be reached.', 'ValueError')
+    """
+    return str(error) if isinstance(error, (LibraryError, EmbedderMismatch)) else type(error).__name__
 
 
 def is_dead(worker: str) -> bool:

@@ -4,10 +4,12 @@ from __future__ import annotations
 
 import logging
 import time
+import warnings
 from collections.abc import Callable
 from typing import Any
 
 from citewell.errors import MissingExtra
+from citewell.ingest.worker import reason
 
 log = logging.getLogger(__name__)
 
@@ -16,6 +18,13 @@ QUEUE = "citewell"
 LOST_S = 10.0
 """So long a broker that did not answer is left alone."""
 CONNECT_S = 2.0
+AWAY = (
+    "Redis does not answer: start it, or correct CITEWELL_BROKER_URL. Nothing is lost; what is queued is read all the "
+    "same, found by looking at the library."
+)
+CONSUMER = "celery.worker.consumer.consumer"
+"""Who tells of a broker that is away, with a stack and for every try."""
+SAID_AGAIN_S = 60.0
 AT_ONCE = 20
 """Documents that one nudge leads to at most; then the next process may have a turn."""
 
@@ -44,6 +53,7 @@ def make_celery(url: str) -> Any:
         worker_prefetch_multiplier=1,
         worker_hijack_root_logger=False,
         worker_send_task_events=False,
+        worker_cancel_long_running_tasks_on_connection_loss=True,  # of those that acknowledge late, and ours do not
         task_publish_retry=False,
     )
     return app
@@ -63,7 +73,7 @@ class CeleryQueue:
         try:
             self._celery.send_task(TASK, queue=QUEUE, retry=False, ignore_result=True)
         except Exception as error:  # kombu and redis raise a dozen kinds
-            log.warning("broker does not answer: %s; workers find the document by themselves", type(error).__name__)
+            log.warning("%s (%s)", AWAY, type(error).__name__)
             self._lost_at = time.monotonic()
             return False
         self._lost_at = None
@@ -77,8 +87,25 @@ class CeleryQueue:
                 channel = connection.default_channel
                 return int(channel.queue_declare(queue=QUEUE, durable=True).message_count)
         except Exception as error:
-            log.warning("broker does not answer: %s", type(error).__name__)
+            log.warning("%s (%s)", AWAY, type(error).__name__)
             return None
+
+
+class InOurWords(logging.Filter):
+    """One sentence for a broker that is away, and again after a while if it stays away."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self._said_at: float | None = None
+
+    def filter(self, record: logging.LogRecord) -> bool:
+        if record.levelno < logging.WARNING:
+            return True
+        is_new = self._said_at is None or time.monotonic() - self._said_at > SAID_AGAIN_S
+        if is_new:
+            self._said_at = time.monotonic()
+        record.msg, record.args, record.exc_info = AWAY, (), None
+        return is_new
 
 
 def run_pool(url: str, *, processes: int, make_work: Callable[[], Callable[[], bool]]) -> None:
@@ -87,13 +114,18 @@ def run_pool(url: str, *, processes: int, make_work: Callable[[], Callable[[], b
     ready: list[Callable[[], bool]] = []
 
     def work() -> None:
-        if not ready:
-            ready.append(make_work())
-        for _ in range(AT_ONCE):
-            if not ready[0]():
-                return
-        app.send_task(TASK, queue=QUEUE, retry=False, ignore_result=True)
+        try:
+            if not ready:
+                ready.append(make_work())
+            for _ in range(AT_ONCE):
+                if not ready[0]():
+                    return
+            app.send_task(TASK, queue=QUEUE, retry=False, ignore_result=True)
+        except Exception as error:  # the next nudge tries again; the sweep sees to it that there is one
+            log.warning("queue cannot be worked on: %s", reason(error))
 
     app.task(name=TASK)(work)
+    logging.getLogger(CONSUMER).addFilter(InOurWords())
+    warnings.filterwarnings("ignore", message="You're running the worker with superuser", category=UserWarning)
     quiet = ["--without-gossip", "--without-mingle", "--without-heartbeat"]
     app.worker_main(["--quiet", "worker", "--loglevel=WARNING", f"--concurrency={processes}", "-Q", QUEUE, *quiet])
