@@ -336,3 +336,15 @@ def test_who_finds_nothing_is_told_which_papers_to_look_into(asked: Callable[[st
     assert asked("What infection did I have and what was it treated with?").endswith(
         "Your papers were searched by their words, and may say it in others. You could look into “letter”."
     )
+
+
+@pytest.mark.parametrize(
+    "said", ["I have crushing pain in my chest", "Ich kriege keine Luft mehr", "Mon mari ne respire plus, que faire ?"]
+)
+def test_beside_an_emergency_nothing_is_said_that_was_not_asked_for(asked: Callable[[str], str], said: str) -> None:
+    text = asked(said)
+    assert "112" in text
+    assert text.count("\n") == 0
+    both = asked("I have crushing pain in my chest, am I allergic to anything?")
+    assert both.startswith("This may be an emergency.")
+    assert "Sulfa drugs" in both

@@ -48,6 +48,8 @@ class Course:
     """All results of one test in one unit, newest first; the plot is there from two dated numbers on."""
 
     name: str
+    short: str
+    """The name without how and in what it was measured."""
     values: tuple[Value, ...]
     band: str
     is_out: bool
@@ -58,6 +60,15 @@ class Course:
 
 
 TESTS = frozenset({None, ResultCategory.LABORATORY, ResultCategory.VITAL_SIGNS, ResultCategory.IMAGING})
+
+
+def short_name(name: str) -> str:
+    """What a test is called without how and in what it was measured.
+
+    >>> short_name("Albumin [Mass/volume] in Serum or Plasma"), short_name("Body Weight")
+    ('Albumin', 'Body Weight')
+    """
+    return name.partition(" [")[0]
 
 
 def courses(results: Iterable[LabResult]) -> list[Course]:
@@ -93,6 +104,7 @@ def _course(results: Sequence[LabResult]) -> Course:
     newest = results[-1]
     return Course(
         name=newest.test_name,
+        short=short_name(newest.test_name),
         values=tuple(_value(one) for one in reversed(results)),
         band=band_words(newest),
         is_out=is_abnormal(newest),

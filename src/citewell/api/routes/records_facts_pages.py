@@ -153,7 +153,7 @@ def alerts(visitor: Owner, room: Opened) -> Response:
         (
             one,
             [Row.of(known[fact]) for fact in one.fact_ids if fact in known]
-            + [Row.place(titles[at.document_id], at) for at in one.quotes if at.document_id in titles],
+            + [Row.place(f"In “{titles[at.document_id]}”", at) for at in one.quotes if at.document_id in titles],
         )
         for one in room.record.alerts()
     ]

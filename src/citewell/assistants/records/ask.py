@@ -94,6 +94,9 @@ class Records:
             return
         known = Known(tuple(facts))
         gathered, said = look_up(turn, known)
+        if turn.notice and gathered is None:  # nothing beside it may calm anybody down, or ask them to read
+            yield turn.put("")
+            return
         is_told = False
         if self.is_model:
             is_told = yield from self._worded(turn, known, gathered, [*said, *hits])
