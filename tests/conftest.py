@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 from collections import Counter
 from collections.abc import Iterator
 from pathlib import Path
@@ -18,7 +19,7 @@ from citewell.config import Settings
 from citewell.ingest.read import Reader
 from citewell.samples import sample_files
 from citewell.types import Limits
-from tests.on_postgres import libraries_in_postgres
+from tests.on_postgres import IS_ON_POSTGRES, libraries_in_postgres
 from tests.once import OneMiniLM, once, run_folder
 from tests.postgres import postgres_server, postgres_url
 
@@ -84,7 +85,8 @@ def samples_home(tmp_path_factory: pytest.TempPathFactory) -> Path:
         with build(Settings(home=home)) as app:
             assert [outcome.error for outcome in app.add_all(sample_files())] == [None] * 4
 
-    return once(tmp_path_factory, "samples", add)
+    own = os.environ.get("PYTEST_XDIST_WORKER", "") if IS_ON_POSTGRES else ""  # each process has a server of its own
+    return once(tmp_path_factory, f"samples{own}", add)
 
 
 @pytest.fixture(scope="session")
