@@ -9,10 +9,11 @@ import numpy as np
 from numpy.typing import NDArray
 
 from citewell.adapters.index.bm25 import Scores, Tuning, asked, impact, mean_length, weigh
+from citewell.adapters.index.dense import cosines_of
 from citewell.adapters.index.listing import Passages
 from citewell.adapters.index.segment import Integers, expand, lookup, sorting, starts
 from citewell.adapters.index.view import HIDDEN, Part
-from citewell.ports import Candidate, Vector
+from citewell.ports import Candidate, Vector, Vectors
 
 MAX_ROWS = 2048
 """Larger views gain little: their time goes into the arithmetic, not into the steps round it."""
@@ -31,12 +32,11 @@ class Compact:
     generations: Integers
     """Of each row."""
     chunks: Integers
-    matrix: NDArray[np.float64]
-    """In double precision, so that one product gives exact cosines."""
+    matrix: Vectors
     term_keys: NDArray[np.uint64]
     term_postings: Integers
     """The first posting of each term; one more than terms."""
-    posting_rows: NDArray[np.uint16]
+    posting_rows: NDArray[np.intp]
     impacts: Scores
     """What each posting adds for a gain of one."""
     tuning: Tuning
@@ -49,9 +49,9 @@ class Compact:
 
     def candidates(self, vector: Vector, terms: Mapping[str, float], *, limit: int) -> list[Candidate]:
         """The union of the `limit` nearest by cosine and the `limit` best by BM25 over weighted terms."""
-        cosines = np.einsum("ij,j->i", self.matrix, vector.astype(np.float64))
+        cosines = cosines_of(self.matrix, vector)
         scores, coverages = self._match(terms)
-        lexical_count = min(limit, int(np.count_nonzero(scores > 0)))
+        lexical_count = min(limit, int(np.count_nonzero(scores)))
         passages = Passages(self.generations, self.chunks, cosines, scores, coverages)
         return passages.listed(_highest(cosines, limit), _highest(scores, lexical_count))
 
@@ -62,7 +62,7 @@ class Compact:
         counts, row_count = ends - firsts, len(self.matrix)
         gains, shares = weigh(weights, counts, row_count, self.tuning)
         runs = [slice(*ends) for ends in zip(firsts.tolist(), ends.tolist(), strict=True)] or [slice(0)]
-        rows = np.concatenate([self.posting_rows[one] for one in runs], dtype=np.intp)
+        rows = np.concatenate([self.posting_rows[one] for one in runs])
         impacts = np.concatenate([self.impacts[one] for one in runs])
         impacts *= np.repeat(gains, counts)
         return _sums(rows, impacts, row_count), _sums(rows, np.repeat(shares, counts), row_count)
@@ -95,10 +95,10 @@ def compact(parts: Sequence[Part], *, tuning: Tuning) -> Compact:
     return Compact(
         generations[order],
         chunks[order],
-        matrix[order].astype(np.float64),
+        matrix[order],
         words.keys[opens],
         starts(words.counts)[np.append(opens, len(words.keys))],
-        order.argsort().astype(np.uint16)[words.positions],
+        order.argsort()[words.positions],
         words.impacts,
         tuning,
     )

@@ -15,8 +15,9 @@ from typing import Protocol
 
 import numpy as np
 
-from citewell.adapters.index.bm25 import TUNING, Scores, Tuning, match
+from citewell.adapters.index.bm25 import TUNING, Tuning, match
 from citewell.adapters.index.compact import Compact
+from citewell.adapters.index.dense import cosines_of
 from citewell.adapters.index.exact import MAX_ATTEMPTS, ExactIndex, Size, _best, _ranked, _too_busy
 from citewell.adapters.index.listing import Passages
 from citewell.adapters.index.segment import Integers, build, read
@@ -150,7 +151,7 @@ class WordIndex(ExactIndex):
             if found is None:
                 continue  # a document came or went since the words were read
             places = _places(parts, list(found))
-            cosines = _cosines(found, question)
+            cosines = cosines_of(np.stack(list(found.values())), question)
             passages = []
             for part, scores, place in zip(parts, matches.scores, places, strict=True):
                 rows = part.segment.first_rows[place.ordinals] + place.chunks
@@ -202,10 +203,3 @@ def _places(parts: Sequence[Part], keys: Sequence[Key]) -> list[Place]:
         here = np.flatnonzero(known[order[at]] == wanted[:, 0])
         found.append(Place(here, part.ordinals[order[at[here]]].astype(np.int64), wanted[here, 1]))
     return found
-
-
-def _cosines(found: Mapping[Key, Vector], question: Vector) -> Scores:
-    """As an index in memory computes them: each row alone, in double precision."""
-    rows = np.stack(list(found.values())).astype(np.float64)
-    cosines: Scores = np.einsum("ij,j->i", rows, question.astype(np.float64))
-    return cosines
