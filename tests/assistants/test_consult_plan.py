@@ -15,10 +15,11 @@ from citewell.adapters.embedding.minilm import MiniLM
 from citewell.adapters.parsers.pdf import PdfParser
 from citewell.answer.quantities import quantities
 from citewell.assistants.consult.applies import fit
-from citewell.assistants.consult.desk import ConsultDesk, Turn
+from citewell.assistants.consult.desk import ConsultDesk
 from citewell.assistants.consult.doses import AMOUNTS
 from citewell.assistants.consult.fold import fold
 from citewell.assistants.consult.gather import gather
+from citewell.assistants.consult.notebook import Turn
 from citewell.assistants.consult.patient import patient_of
 from citewell.bootstrap import App, build
 from citewell.bootstrap.consult import exported

@@ -11,7 +11,8 @@ import pytest
 
 from citewell.adapters.embedding.minilm import MiniLM
 from citewell.adapters.llm.remote import RETRY_AFTER_S
-from citewell.assistants.consult.desk import ConsultDesk, Turn
+from citewell.assistants.consult.desk import ConsultDesk
+from citewell.assistants.consult.notebook import Turn
 from citewell.bootstrap import App
 from citewell.config import Settings
 from citewell.errors import ModelReply

@@ -24,8 +24,8 @@ from citewell.types import Source
 
 if TYPE_CHECKING:
     from citewell.answer.replay import Replay
-    from citewell.assistants.consult.desk import Turn
     from citewell.assistants.consult.hear import Reader
+    from citewell.assistants.consult.notebook import Turn
     from citewell.assistants.consult.tools import Caller
     from citewell.bootstrap.app import App
     from citewell.keeping import Record

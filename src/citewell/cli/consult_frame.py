@@ -13,7 +13,8 @@ from citewell.cli.frame import opened, print_json, printable
 from citewell.types import Asker
 
 if TYPE_CHECKING:
-    from citewell.assistants.consult.desk import ConsultDesk, Turn
+    from citewell.assistants.consult.desk import ConsultDesk
+    from citewell.assistants.consult.notebook import Turn
     from citewell.bootstrap.consult import ConsultRoom
     from citewell.types.consult import Finding
 
@@ -64,7 +65,8 @@ def echo_finding(one: Finding) -> None:
     value = f" {one.value:g} {one.unit or ''}".rstrip() if one.value is not None else f" {one.unit}" if one.unit else ""
     more = [part for part in (one.arithmetic, one.onset, one.about and f"of {one.about.lower()}") if part]
     words = f" “{one.words.text}”" if one.words else f" ({one.by.value})"
-    told = f"  {one.id:4} {MARKS[one.polarity.value]:6} {one.category.value:15} {one.name}{value}"
+    name = "none" if one.name == "any" and one.polarity.value == "absent" else one.name
+    told = f"  {one.id:4} {MARKS[one.polarity.value]:6} {one.category.value:15} {name}{value}"
     typer.echo(printable(told + (f" [{'; '.join(more)}]" if more else "") + words))
 
 

@@ -16,7 +16,8 @@ from citewell.api.records import Safe
 from citewell.api.requests import our_form
 from citewell.api.site import Here, Site
 from citewell.api.visitor import Member, Visitor
-from citewell.assistants.consult.desk import ConsultDesk, Turn
+from citewell.assistants.consult.desk import ConsultDesk
+from citewell.assistants.consult.notebook import Turn
 from citewell.assistants.consult.summary import summary
 from citewell.assistants.consult.view import listed_json
 from citewell.errors import CitewellError, InputError

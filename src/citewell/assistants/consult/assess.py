@@ -69,7 +69,7 @@ def assess(consult: Consult, *, scope: Scope, parts: Parts, red_flags: Sequence[
         plans.append(plan)
         answers.append(answer)
     taken = {one.hit.source_id for found in gathered for one in found.passages}
-    leads = lead(alone, consult.findings, patient, lexicon=parts.lexicon, taken=taken)
+    leads = lead(alone, consult, patient, lexicon=parts.lexicon, taken=taken)
     model = parts.writer.name if parts.writer is not None else "extractive"
     told = (*dict.fromkeys(notes), *_open_points(consult))
     return Plan(summary(consult), tuple(plans), leads, tuple(red_flags), told, model, RULES.hash), answers

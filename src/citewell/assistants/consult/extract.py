@@ -68,11 +68,18 @@ def extract(heard: Heard, *, lexicon: Lexicon) -> Extracted:
         sentence = heard.text[start:end]
         read = _Sentence(heard, sentence, start, lexicon, has_complaint=heard.has_complaint or bool(found))
         named = list(read.findings(complaint))
-        complaint = next((one.name for one in named if one.category is Category.SYMPTOM), complaint)
+        complaint = _complaint(named) or complaint
         found += named
         troubles += [one.trouble for one in find_measures(sentence) if one.trouble]
         troubles += [UNCLEAR.format(name=name) for name in read.unclear()]
     return Extracted(tuple(_once(found)), tuple(troubles))
+
+
+def _complaint(named: Sequence[Finding]) -> str | None:
+    """What the next sentence may go on about: a symptom, else an illness that is there now."""
+    symptoms = [one for one in named if one.category is Category.SYMPTOM]
+    held = [one for one in named if one.category is Category.MEDICAL_HISTORY and one.polarity is Polarity.PRESENT]
+    return next((one.name for one in (*symptoms, *held)), None)
 
 
 def _statements(text: str) -> list[tuple[int, int]]:

@@ -10,7 +10,7 @@ from citewell.assistants.consult.quote import sentences_of
 from citewell.assistants.consult.telling import MIN_WORDS
 from citewell.clinical import Lexicon
 from citewell.types import Hit
-from citewell.types.consult import Category, Finding, Patient, Polarity
+from citewell.types.consult import Category, Consult, Patient, Polarity
 from citewell.types.consult_plan import Lead
 
 MAX_LEADS = 3
@@ -20,11 +20,17 @@ COMPLAINTS = (Category.SYMPTOM, Category.ASSOCIATED)
 
 
 def lead(
-    found: Sequence[Hit], findings: Sequence[Finding], patient: Patient, *, lexicon: Lexicon, taken: Collection[str]
+    found: Sequence[Hit], consult: Consult, patient: Patient, *, lexicon: Lexicon, taken: Collection[str]
 ) -> tuple[Lead, ...]:
-    """The sections that name most of what the patient complains of, with the sentence that does; none that is shown."""
+    """The sections that name most of what the patient complains of, with the sentence that does; none that is shown.
+
+    What is a differential already points at nothing new.
+    """
+    conditions = {one.condition.casefold() for one in consult.differentials}
     present = {
-        key_of(one): one.name for one in findings if one.category in COMPLAINTS and one.polarity is Polarity.PRESENT
+        key_of(one): one.name
+        for one in consult.findings
+        if one.category in COMPLAINTS and one.polarity is Polarity.PRESENT and one.name.casefold() not in conditions
     }
     leads: dict[tuple[str, tuple[str, ...]], Lead] = {}
     for hit in found:
@@ -34,7 +40,7 @@ def lead(
         place = (hit.document, hit.section)
         if told is not None and (place not in leads or len(told.names) > len(leads[place].names)):
             leads[place] = told
-    least = min(MIN_NAMED, len(present))
+    least = max(min(MIN_NAMED, len(present)), 1)
     return tuple(sorted((one for one in leads.values() if len(one.names) >= least), key=lambda one: -len(one.names)))[
         :MAX_LEADS
     ]

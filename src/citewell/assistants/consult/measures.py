@@ -19,6 +19,12 @@ _PRESSURE = re.compile(
     rf"\b(?:blood pressure|bp){_JOIN}(?P<high>\d{{2,3}})\s*(?:/|over)\s*(?P<low>\d{{2,3}})", re.IGNORECASE
 )
 _BARE_PRESSURE = re.compile(r"(?<![\d/])(?P<high>\d{2,3})/(?P<low>\d{2,3})(?=\s*mm\s?hg)", re.IGNORECASE)
+_READING = re.compile(
+    r"\b(?:blood pressures?|bps?|readings?|pressures?)\b[^.;\d]{1,60}?(?P<high>[89]\d|1\d\d|2[0-4]\d)\s?/\s?"
+    r"(?P<low>[4-9]\d|1[0-4]\d)(?![\d/])",
+    re.IGNORECASE,
+)
+"""With other words between: “readings at home average 152/94”."""
 _STONE = re.compile(
     r"(?P<stone>\d{1,2})\s*(?:st|stone)\b(?:\s*(?:and\s*)?(?P<pounds>\d{1,2})\s*(?:lbs?|pounds?)?)?", re.I
 )
@@ -74,6 +80,8 @@ def find_measures(sentence: str) -> list[Measure]:
 
     >>> [(one.name, one.value, one.arithmetic) for one in find_measures("She weighs 44 lb, pulse 110")]
     [('weight', 19.96, '44 lb × 0.453592 = 19.96 kg'), ('pulse', 110.0, None)]
+    >>> [one.value for one in find_measures("Her readings at home average 152/94.")]
+    [152.0, 94.0]
     >>> find_measures("temp 101.3 F")[0].arithmetic
     '(101.3 °F − 32) ÷ 1.8 = 38.5 °C'
     """
@@ -120,7 +128,7 @@ def _temperature(sentence: str, match: re.Match[str], written: float) -> Measure
 
 
 def _pressures(sentence: str) -> Iterator[Measure]:
-    for pattern in (_PRESSURE, _BARE_PRESSURE):
+    for pattern in (_PRESSURE, _BARE_PRESSURE, _READING):
         for match in pattern.finditer(sentence):
             span = match.span()
             yield _checked(Measure(*span, "systolic blood pressure", float(match["high"]), "mmHg"))

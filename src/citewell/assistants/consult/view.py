@@ -6,8 +6,8 @@ from collections.abc import Iterator, Mapping
 from dataclasses import asdict
 from typing import Any
 
-from citewell.assistants.consult.desk import Turn
 from citewell.assistants.consult.kept import differential_json, finding_json
+from citewell.assistants.consult.notebook import Turn
 from citewell.assistants.consult.patient import patient_of
 from citewell.assistants.consult.summary import summary, who
 from citewell.types.consult import Consult, State

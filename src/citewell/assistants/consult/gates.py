@@ -1,0 +1,48 @@
+"""What stands before the differentials and before the signature; each gate says what to do next."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from citewell.assistants.consult.interview import missing
+from citewell.clinical import Lexicon
+from citewell.errors import InputError
+from citewell.types.consult import Consult, RedFlag, State
+
+NOT_READY = (
+    "Before differentials, these are missing: {missing} Answer them, or say why it cannot wait: on the page under "
+    '“It cannot wait, because”, in a terminal with --despite "…".'
+)
+AGAINST = (
+    "Before it is signed: {told} Change the words, or say why they are meant all the same: on the page under “It is "
+    'meant, because”, in a terminal with --despite "…".'
+)
+FLAGGED = "Red flags come first: {flags} Acknowledge them to go on."
+NOT_DRAFT = "Only a draft can be signed. Assess first; this consult is {state}."
+
+
+def before_differentials(consult: Consult, flags: Sequence[RedFlag], despite: str | None, *, lexicon: Lexicon) -> None:
+    """Red flags are acknowledged first; what is missing is answered, or there is a reason not to wait."""
+    unseen = [one for one in flags if one.id not in consult.acknowledged]
+    if unseen:
+        told = " ".join(f"{one.title}: {one.act} {one.why} ({one.source})." for one in unseen)
+        raise InputError(FLAGGED.format(flags=told))
+    if consult.contradictions and not despite:
+        raise InputError(f"Settle this first: {consult.contradictions[0].question}")
+    lacking = missing(consult, lexicon=lexicon)
+    if lacking and not (despite or consult.despite):
+        raise InputError(NOT_READY.format(missing=" ".join(one.text for one in lacking)))
+
+
+def before_signing(consult: Consult, flags: Sequence[RedFlag], name: str, despite: str | None) -> str | None:
+    """Only a draft is signed, by somebody, after its red flags; why it is meant all the same, where that is asked."""
+    if consult.state is not State.DRAFT:
+        raise InputError(NOT_DRAFT.format(state=consult.state.value.replace("_", " ")))
+    if not name.strip():
+        raise InputError("Who signs? Give the name of the clinician.")
+    if unseen := [one.title for one in flags if one.id not in consult.acknowledged]:
+        raise InputError(FLAGGED.format(flags=", ".join(unseen) + "."))
+    reason = (despite or "").strip() or None
+    if (grave := consult.grave()) and reason is None:
+        raise InputError(AGAINST.format(told=" ".join(f"{label}: {text}" for label, text in grave)))
+    return reason if grave else None

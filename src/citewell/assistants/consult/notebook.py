@@ -1,0 +1,117 @@
+"""The notebook of consults: what happened in each, kept before it is shown, and how it stands after."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
+from datetime import UTC, datetime, timedelta
+from typing import Any
+
+from citewell.assistants.consult.fold import fold
+from citewell.assistants.consult.hear import ask_next
+from citewell.assistants.consult.interview import Question, next_question
+from citewell.assistants.consult.patient import patient_of
+from citewell.assistants.consult.red_flags import red_flags
+from citewell.clinical import Lexicon
+from citewell.errors import InputError, NotFound
+from citewell.ports.consult import Consults, Happened, Listed
+from citewell.types import Asker
+from citewell.types.consult import Consult, RedFlag, State
+
+STALE_DAYS = 3
+"""After so many days vitals, pregnancy and medicines may have changed."""
+STALE = (
+    "This consult was left open for {days} days. What was measured then may no longer hold: confirm it, or measure it "
+    "again."
+)
+Clock = Callable[[], datetime]
+Events = Sequence[tuple[str, Mapping[str, Any]]]
+"""Kinds and bodies of what happens."""
+
+
+@dataclass(frozen=True, slots=True)
+class Turn:
+    """What came of a message: the consult as it stands, what to ask next, and what cannot wait."""
+
+    consult: Consult
+    question: Question | None
+    flags: tuple[RedFlag, ...]
+    troubles: tuple[str, ...] = ()
+
+
+def now() -> datetime:
+    return datetime.now(UTC)
+
+
+@dataclass(frozen=True, slots=True)
+class Notebook:
+    """Reads and writes what happens in consults; nobody sees another's."""
+
+    consults: Consults
+    lexicon: Callable[[], Lexicon]
+    clock: Clock = now
+
+    def look(self, consult_id: str, asker: Asker) -> Turn:
+        """The consult as it stands."""
+        return self.turn(fold(self.consults.events(consult_id, asker)))
+
+    def history(self, consult_id: str, asker: Asker) -> list[Happened]:
+        """All that happened in it, in order."""
+        return self.consults.events(consult_id, asker)
+
+    def all(self, asker: Asker) -> list[tuple[Listed, Consult]]:
+        """The asker's consults, the last changed first."""
+        return [(one, fold(self.consults.events(one.id, asker))) for one in self.consults.all(asker)]
+
+    def find(self, prefix: str, asker: Asker) -> str:
+        """The full id that starts with these characters."""
+        found = [one.id for one in self.consults.all(asker) if prefix and one.id.startswith(prefix.lower())]
+        if len(found) > 1:
+            raise InputError("Several consults have ids that start with these characters: give more of them.")
+        if not found:
+            raise NotFound("There is no such consult here. `citewell consult list` shows the ids.")
+        return found[0]
+
+    def opened(self, consult_id: str, asker: Asker) -> Consult:
+        """A consult that can still be changed."""
+        consult = fold(self.consults.events(consult_id, asker))
+        if consult.state is State.SIGNED:
+            raise InputError("This consult is signed and cannot be changed. Start another one to add to it.")
+        return consult
+
+    def turn(self, consult: Consult) -> Turn:
+        """A consult with what to ask next and what cannot wait."""
+        lexicon = self.lexicon()
+        flags = red_flags(consult.findings, patient_of(consult), lexicon=lexicon)
+        is_open = consult.state is not State.SIGNED
+        return Turn(consult, next_question(consult, lexicon=lexicon) if is_open else None, flags)
+
+    def begin(self, consult_id: str, events: Events, asker: Asker) -> Turn:
+        """Open a page with these events, and the first question."""
+        made = self.happened(events, asker)
+        question = ask_next(fold(made), lexicon=self.lexicon())
+        made += self.happened([question] if question else [], asker)
+        self.consults.begin(consult_id, made, state=fold(made).state.value, asker=asker)
+        return self.look(consult_id, asker)
+
+    def append(self, consult: Consult, events: Events, asker: Asker, *, is_asking: bool = False) -> Consult:
+        """Keep events, and the question that follows from them; the consult as it stands after."""
+        before = self.consults.events(consult.id, asker)[: consult.length]
+        made = self.happened(events, asker)
+        if is_asking and (question := ask_next(fold([*before, *made]), lexicon=self.lexicon())) is not None:
+            made += self.happened([question], asker)
+        after = fold([*before, *made])
+        self.consults.append(consult.id, made, after=consult.length, state=after.state.value, asker=asker)
+        return after
+
+    def happened(self, events: Events, asker: Asker) -> list[Happened]:
+        """Events as they are kept: when, and by whom."""
+        at = self.clock().isoformat(timespec="seconds")
+        return [Happened(kind, at, asker.user_id, body) for kind, body in events]
+
+    def staleness(self, consult: Consult) -> list[tuple[str, Mapping[str, Any]]]:
+        """A word of warning, once, where a consult was left open for days."""
+        left = self.clock() - datetime.fromisoformat(consult.changed_at)
+        if left < timedelta(days=STALE_DAYS):
+            return []
+        return [("noted", {"text": STALE.format(days=left.days)})]
