@@ -10,6 +10,7 @@ from datetime import timedelta
 import pytest
 from sqlalchemy.exc import TimeoutError as PoolTimeout
 
+from citewell.adapters.queue.celery import AWAY, InOurWords
 from citewell.adapters.store import queue
 from citewell.bootstrap import App
 from citewell.ingest.read import Step
@@ -94,3 +95,16 @@ def test_it_starts_again_after_it_was_stopped(app: App) -> None:
     queued = app.library.enqueue(TEXT, filing=Filing(), scope=app.scope_of_owner())
     app.worker.start()
     assert reached(lambda: app.library.entry(queued.id, app.scope_of_owner()).state == State.COMPLETED)
+
+
+def test_a_broker_that_is_away_is_told_of_in_one_sentence_however_often_it_is_tried(
+    caplog: pytest.LogCaptureFixture, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    told, words = logging.getLogger("consumer-of-a-broker"), InOurWords()
+    told.addFilter(words)
+    for _ in range(3):
+        told.error("Cannot connect to %s: %s", "redis://:secret@host", "refused", exc_info=ValueError("secret"))
+    monkeypatch.setattr("citewell.adapters.queue.celery.SAID_AGAIN_S", -1.0)
+    told.warning("Connection lost")
+    assert [record.getMessage() for record in caplog.records] == [AWAY, AWAY]
+    assert "secret" not in caplog.text
