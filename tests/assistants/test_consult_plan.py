@@ -146,6 +146,26 @@ def test_the_section_for_this_patient_comes_first(desk: ConsultDesk, asker: Aske
     assert alone
 
 
+def test_what_holds_for_two_diagnoses_is_said_once_and_referred_to(desk: ConsultDesk, asker: Asker) -> None:
+    consult_id = ready(desk, asker, STORY, "Malaria", "Uncomplicated malaria")
+    turn = desk.assess(consult_id, asker)
+    assert turn.consult.plan is not None
+    first, second = turn.consult.plan["diagnoses"]
+    said = {f"1.{one['id']}": one["text"] for one in (*first["offered"], *first["held_back"])}
+    assert second["is_found"]
+    assert second["shared"]
+    assert set(second["shared"]) <= set(said)
+    assert not {one["text"] for one in second["offered"]} & set(said.values())
+    assert f"As said above, for this too: {second['shared'][0]}" in exported(turn, "txt").decode()
+    notes = [one["text"] for one in _resource(exported(turn, "json"), "CarePlan")["note"]]
+    assert any("Uncomplicated malaria too, as said above" in note for note in notes)
+
+
+def _resource(document: bytes, kind: str) -> dict[str, Any]:
+    found = [one["resource"] for one in json.loads(document)["entry"] if one["resource"]["resourceType"] == kind]
+    return dict(found[0])
+
+
 def test_what_the_findings_alone_point_at_shows_a_diagnosis_that_was_missed(desk: ConsultDesk, asker: Asker) -> None:
     (lead,) = planned(desk, asker, STORY, "Influenza")["leads"]
     assert (lead["section"][-1], lead["names"]) == ("Diagnosis", ["Fever", "Rigors"])

@@ -98,6 +98,8 @@ class DiagnosisPlan:
     left_out: tuple[LeftOut, ...] = ()
     withheld: int = 0
     """Sentences of a draft that the gate did not let through."""
+    shared: tuple[str, ...] = ()
+    """Statements of earlier diagnoses that hold for this one too, such as 1.2."""
 
 
 @dataclass(frozen=True, slots=True)

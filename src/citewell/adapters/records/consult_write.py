@@ -172,6 +172,8 @@ def _care_plan(consult: Consult, conditions: list[dict[str, Any]]) -> dict[str, 
             else:
                 notes.append(f"Not for this patient: {one['text']} {_against(one)}")
         notes += [] if diagnosis["is_found"] else [diagnosis["said"]]
+        if shared := diagnosis.get("shared"):
+            notes.append(f"For {diagnosis['condition']} too, as said above: {', '.join(shared)}.")
     notes += [f"Signed all the same, because: {consult.meant}"] if consult.meant else []
     return {
         "resourceType": "CarePlan",
@@ -255,7 +257,7 @@ def _section(title: str, code: str, text: str, entries: list[dict[str, Any]]) ->
 def _plan_text(plan: Mapping[str, Any]) -> str:
     return " ".join(
         f"{one['condition']}: {one['said']}"
-        if not one["offered"]
-        else f"{one['condition']}: {len(one['offered'])} statements."
+        if not one["offered"] and not one.get("shared")
+        else f"{one['condition']}: {len(one['offered']) + len(one.get('shared', ()))} statements."
         for one in plan.get("diagnoses", ())
     )

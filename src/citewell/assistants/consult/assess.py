@@ -23,6 +23,7 @@ from citewell.assistants.consult.having import Known, known_of
 from citewell.assistants.consult.lead import lead
 from citewell.assistants.consult.patient import patient_of
 from citewell.assistants.consult.quote import context_of, lists, quotes, shut_out
+from citewell.assistants.consult.repeat import said_once
 from citewell.assistants.consult.summary import summary
 from citewell.assistants.consult.tables import rows
 from citewell.clinical import Lexicon
@@ -72,7 +73,7 @@ def assess(consult: Consult, *, scope: Scope, parts: Parts, red_flags: Sequence[
     leads = lead(alone, consult, patient, lexicon=parts.lexicon, taken=taken)
     model = parts.writer.name if parts.writer is not None else "extractive"
     told = (*dict.fromkeys(notes), *_open_points(consult))
-    return Plan(summary(consult), tuple(plans), leads, tuple(red_flags), told, model, RULES.hash), answers
+    return Plan(summary(consult), tuple(said_once(plans)), leads, tuple(red_flags), told, model, RULES.hash), answers
 
 
 def _open_points(consult: Consult) -> list[str]:

@@ -30,6 +30,7 @@ _NOT = re.compile(r"without|not\s+have", re.IGNORECASE)
 _EITHER = re.compile(r"with\s+or\s+without", re.IGNORECASE)
 _ELSE = re.compile(r"\bor\b(?!\s+(?:over|older|above|more|under|younger|below|less))", re.IGNORECASE)
 _OR = re.compile(r"\bor\b|,|/", re.IGNORECASE)
+_TYPE = re.compile(r"\btype\s+(\d|i{1,3})\b|\b(?:hepatitis|influenza)\s+([a-e])\b", re.IGNORECASE)
 _COMMON = (
     "disease diseases disorder disorders syndrome acute chronic type mellitus severe stage infection infections "
     "condition illness cell primary secondary failure pregnancy pregnant woman women man men child children adult "
@@ -156,7 +157,20 @@ def _reason(one: _Having, known: Known) -> str | None:
 @lru_cache(maxsize=20_000)
 def _is_same(one: Mention, name: str, lexicon: Lexicon) -> bool:
     told = find_mentions(name, lexicon)
+    theirs, mine = _types(one.name), _types(" ".join((name, *(other.name for other in told))))
+    if theirs and mine and theirs.isdisjoint(mine):
+        return False
     if one.concept is not None and any(other.concept == one.concept for other in told):
         return True
     words = {word for other in (name, *(mention.name for mention in told)) for word in terms(other)}
     return bool((set(terms(one.name)) & words) - _common())
+
+
+def _types(name: str) -> frozenset[str]:
+    """Which kinds of a disease a name tells apart: type 1 diabetes is not type 2, hepatitis B is not C.
+
+    >>> sorted(_types("Type II diabetes mellitus")), _types("Diabetes mellitus")
+    (['2'], frozenset())
+    """
+    written = (match[1] or match[2] for match in _TYPE.finditer(name))
+    return frozenset({"i": "1", "ii": "2", "iii": "3"}.get(one.lower(), one.lower()) for one in written)

@@ -108,6 +108,8 @@ def _plan_lines(consult: Consult, plan: Mapping[str, Any]) -> Iterator[str]:
             yield from _statement_lines(consult, number, one, held_back=False)
         for one in diagnosis["held_back"]:
             yield from _statement_lines(consult, number, one, held_back=True)
+        if diagnosis.get("shared"):
+            yield f"   As said above, for this too: {', '.join(diagnosis['shared'])}"
         for one in diagnosis["disagreements"]:
             yield from _disagreement_lines(diagnosis, number, one)
         for one in diagnosis["left_out"]:
