@@ -34,6 +34,8 @@ _FOR = re.compile(
 )
 """What stands before people whom a sentence is for; “a risk to the baby” is not one."""
 _PROHIBITS = re.compile(r"^\W*(?:do not|don't|avoid|never|contra-?indicat)", re.IGNORECASE)
+_BULLET = re.compile(r"\s[•●▪]\s")
+_OR_END = re.compile(r"\bor\s*$", re.IGNORECASE)
 _GENERAL = re.compile(r"\b(?:in|of|for) (?:the )?general (?:\w+ )?population\b|\bpeople in general\b", re.IGNORECASE)
 """“In the general pregnant population”: named to compare with, not because this patient is one of them."""
 
@@ -94,17 +96,36 @@ def fit(section: Sequence[str], sentence: str, patient: Patient, known: Known | 
     >>> told = fit(("Malaria", "Treatment in adults"), "Give 4 tablets.", Patient(age_years=4))
     >>> told.applies, told.reasons
     (False, ('for adults; the patient is 4',))
+    >>> either = "Check standing pressure in people with: • type 2 diabetes or • symptoms or • aged 80 and over."
+    >>> fit((), either, Patient(age_years=63)).applies
+    True
     """
     parts = (*section, sentence)
     others = [why for part in parts if part and (why := other_disease(part, known))] if known is not None else []
     if others:
         return Fit(applies=False, reasons=tuple(dict.fromkeys(others)))
     headings = [_judged(part, patient, is_heading=True) for part in section if part]
-    judged = [*headings, _judged(sentence, patient, is_heading=False)] if sentence else headings
+    judged = [*headings, _any_of(sentence, patient)] if sentence else headings
     reasons = tuple(dict.fromkeys(reason for one in judged for reason in one.reasons))
     is_specific = any(one.is_specific for one in judged) and not any(map(_GENERAL.search, section))
     is_specific = is_specific or (known is not None and bool(sentence) and is_own(sentence, known))
     return Fit(all(one.applies for one in judged), reasons, is_specific)
+
+
+def _any_of(sentence: str, patient: Patient) -> Fit:
+    """A sentence; of a list whose items stand with “or” between them, its beginning and the item that fits best."""
+    lead, *items = _BULLET.split(sentence)
+    if len(items) < 2 or not lead.rstrip().endswith(":") or not all(_OR_END.search(one) for one in items[:-1]):
+        return _judged(sentence, patient, is_heading=False)
+    first = _judged(lead, patient, is_heading=False)
+    every = [_judged(one, patient, is_heading=False) for one in items]
+    best = next((one for one in every if one.applies and not one.reasons), None)
+    best = best or next((one for one in every if one.applies), every[0])
+    return Fit(
+        first.applies and best.applies,
+        (*first.reasons, *best.reasons),
+        is_specific=first.is_specific or (best.applies and best.is_specific),
+    )
 
 
 @lru_cache(maxsize=20_000)

@@ -66,13 +66,19 @@ def extract(heard: Heard, *, lexicon: Lexicon) -> Extracted:
     complaint = heard.complaint
     for start, end in _statements(heard.text):
         sentence = heard.text[start:end]
-        read = _Sentence(heard, sentence, start, lexicon, has_complaint=heard.has_complaint or bool(found))
+        read = _Sentence(
+            heard, sentence, start, lexicon, has_complaint=heard.has_complaint or any(map(_is_felt, found))
+        )
         named = list(read.findings(complaint))
         complaint = _complaint(named) or complaint
         found += named
         troubles += [one.trouble for one in find_measures(sentence) if one.trouble]
         troubles += [UNCLEAR.format(name=name) for name in read.unclear()]
     return Extracted(tuple(_once(found)), tuple(troubles))
+
+
+def _is_felt(one: Finding) -> bool:
+    return one.category in (Category.SYMPTOM, Category.ASSOCIATED)
 
 
 def _complaint(named: Sequence[Finding]) -> str | None:

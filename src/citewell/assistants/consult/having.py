@@ -31,9 +31,12 @@ _EITHER = re.compile(r"with\s+or\s+without", re.IGNORECASE)
 _ELSE = re.compile(r"\bor\b(?!\s+(?:over|older|above|more|under|younger|below|less))", re.IGNORECASE)
 _OR = re.compile(r"\bor\b|,|/", re.IGNORECASE)
 _TYPE = re.compile(r"\btype\s+(\d|i{1,3})\b|\b(?:hepatitis|influenza)\s+([a-e])\b", re.IGNORECASE)
+_ROW_FOR = re.compile(r"\bpossible (?:cancer|condition|disease|diagnosis|cause): (?P<what>[^;]+);", re.IGNORECASE)
+"""A row of a table that says which diagnosis it is for."""
 _COMMON = (
     "disease diseases disorder disorders syndrome acute chronic type mellitus severe stage infection infections "
-    "condition illness cell primary secondary failure pregnancy pregnant woman women man men child children adult "
+    "condition illness cell cancer carcinoma tumour primary secondary failure pregnancy pregnant woman women man men "
+    "child children adult "
     "adults people guideline management treatment"
 )
 """Words that two diseases, or a disease and a title, may share without being about one."""
@@ -90,12 +93,21 @@ def other_disease(text: str, known: Known) -> str | None:
     'for people with sickle cell disease; the patient is not known to have it'
     >>> other_disease("Treat people with severe malaria or diabetes at once.", known) is None
     True
+    >>> other_disease("Feature: Weight loss; Possible cancer: Colorectal; Do: Test", known)
+    'for colorectal; the diagnosis is Malaria'
     """
+    if (row := _ROW_FOR.search(text)) and not _is_for(row["what"], known):
+        return f"for {row['what'].strip().lower()}; the diagnosis is {known.names[0]}"
     lead, colon, _ = text.partition(":")
     every = _havings(text, known.lexicon)
     before = [one for one in every if colon and one.end <= len(lead)]
     items = [one for one in every if one not in before]
     return _against(text, before, known) or _against(text, items, known)
+
+
+def _is_for(what: str, known: Known) -> bool:
+    """Whether what a row of a table is for is the diagnosis, or shares a word with it that tells diseases apart."""
+    return bool((set(terms(what)) & set(terms(known.names[0]))) - _common()) or "several" in what.casefold()
 
 
 def _against(text: str, every: Sequence[_Having], known: Known) -> str | None:
@@ -163,7 +175,9 @@ def _is_same(one: Mention, name: str, lexicon: Lexicon) -> bool:
     if one.concept is not None and any(other.concept == one.concept for other in told):
         return True
     words = {word for other in (name, *(mention.name for mention in told)) for word in terms(other)}
-    return bool((set(terms(one.name)) & words) - _common())
+    theirs_all = set(terms(one.name))
+    shared = theirs_all & words
+    return bool(shared - _common()) or (bool(shared) and theirs_all <= _common())
 
 
 def _types(name: str) -> frozenset[str]:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, replace
 from itertools import takewhile
 
@@ -55,7 +55,7 @@ def quotes(
     fitting = [one for one in found.values() if one.fit.applies]
     fitting.sort(key=lambda one: -_weight(one, asked))
     kept = fitting[:MAX_QUOTED]
-    return sorted(kept, key=lambda one: (one.evidence.number, _at(one)))
+    return sorted(kept, key=_reading_order(kept))
 
 
 def shut_out(passages: Sequence[Passage], context: Context, patient: Patient, known: Known) -> list[Quote]:
@@ -81,6 +81,19 @@ def _weight(one: Quote, asked: frozenset[str]) -> float:
         - 0.3 * one.evidence.number
         + 0.5 * _is_plain(one.text)
     )
+
+
+def _reading_order(kept: Sequence[Quote]) -> Callable[[Quote], tuple[int, int, int]]:
+    """The best section first; within a section as the guideline has it, whichever of its passages was found first."""
+    best: dict[tuple[str, tuple[str, ...]], int] = {}
+    for one in kept:
+        place = (one.evidence.hit.document_id, one.evidence.hit.section)
+        best[place] = min(best.get(place, one.evidence.number), one.evidence.number)
+
+    def order(one: Quote) -> tuple[int, int, int]:
+        return best[one.evidence.hit.document_id, one.evidence.hit.section], one.evidence.hit.chunk_index, _at(one)
+
+    return order
 
 
 def _at(one: Quote) -> int:
