@@ -24,8 +24,9 @@ from citewell.assistants.records.gather import gather
 from citewell.assistants.records.kinds import classify
 from citewell.assistants.records.known import Known
 from citewell.assistants.records.wishes import wishes
+from citewell.bootstrap.profile import Profile
 from citewell.bootstrap.record_desk import make_records
-from citewell.bootstrap.vault import Profile, Vaults
+from citewell.bootstrap.vault import Vaults
 from citewell.config import Settings
 from citewell.types import Source
 from citewell.types.facts import REPORTED, Fact, LabResult, Medication, Moment, fact_id

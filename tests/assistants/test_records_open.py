@@ -247,6 +247,30 @@ def test_a_month_without_a_year_is_the_last_one_that_has_begun() -> None:
 
 
 @pytest.mark.parametrize(
+    ("question", "since", "until"),
+    [
+        ("What was my sodium five years ago?", "2021-01-01", "2022-01-01"),
+        ("What was my sodium 2 months ago?", "2026-09-01", "2026-10-01"),
+        ("What changed since last year?", "2025-01-01", None),
+        ("What happened last month?", "2026-10-01", "2026-11-01"),
+        ("What happened over the last year?", "2025-10-31", None),
+    ],
+)
+def test_times_are_understood_as_people_say_them(question: str, since: str, until: str | None) -> None:
+    wanted = wishes(question, now=NOW)
+    assert [day and day.date().isoformat() for day in (wanted.since, wanted.until)] == [since, until]
+
+
+def test_lay_words_find_weights_clotting_doctors_and_medicines_for_something(told: Callable[..., Gathered]) -> None:
+    weight = result("Body Weight", 90, "2020-01-01", unit="kg")
+    assert names(told("How much do I weigh?", weight)) == ["Body Weight"]
+    assert names(told("What was my weight five years ago?", weight)) == ["Body Weight"]
+    assert names(told("Is my blood thin enough?", result("INR", 2.5, "2026-01-01"))) == ["INR"]
+    assert names(told("Who is my GP?")) == ["Dr Ada Chen"]
+    assert names(told("What do I take for my heart?")) == ["Warfarin"]
+
+
+@pytest.mark.parametrize(
     ("asked_for", "held"),
     [
         ("tetanus jab", "Td (adult) preservative free"),
@@ -307,6 +331,8 @@ def test_a_letter_is_told_by_who_wrote_it_or_as_the_newest(asked: Callable[[str]
     assert "• I have stopped it." in whole
     assert asked("What does my last letter say?").count("•") == 6
     assert asked("What did Dr Osei say about my kidneys?").count("•") == 1
+    assert asked("What did the kidney doctor say?").count("•") == 6
+    assert "Dr Hannah Osei" not in asked("What did Dr Chen say?")
 
 
 def test_papers_are_searched_for_side_effects_visits_and_critical_values(asked: Callable[[str], str]) -> None:

@@ -25,7 +25,8 @@ from citewell.adapters.vault.folder import VaultFolder
 from citewell.adapters.vault.header import FREE_TRIES, Header, Way
 from citewell.adapters.vault.keys import Derivation, Key, Wrapped
 from citewell.adapters.vault.phrase import new_phrase, read_phrase
-from citewell.bootstrap.vault import Profile, Vaults
+from citewell.bootstrap.profile import Profile
+from citewell.bootstrap.vault import Vaults
 from citewell.config import Settings
 from citewell.errors import InputError, LibraryError, NotFound, SchemaTooNew, VaultLocked, VaultWaits, WrongSecret
 from citewell.ingest.read import Step

@@ -6,7 +6,8 @@ import json
 import sys
 from pathlib import Path
 
-from citewell.bootstrap.vault import Profile, Vaults
+from citewell.bootstrap.profile import Profile
+from citewell.bootstrap.vault import Vaults
 from citewell.config import Settings
 from citewell.types import Source
 from tests.faults.churn import Hashes, say

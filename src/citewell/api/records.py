@@ -21,8 +21,9 @@ from citewell.api.progress import Progress, Stopwatch
 from citewell.api.site import Site, site_of
 from citewell.api.visitor import Visitor, visitor_of
 from citewell.assistants.records.propose import Proposed
+from citewell.bootstrap.profile import Profile
 from citewell.bootstrap.records import Record
-from citewell.bootstrap.vault import NO_SUCH_VAULT, Profile, Vaults
+from citewell.bootstrap.vault import NO_SUCH_VAULT, Vaults
 from citewell.errors import NotFound, VaultLocked
 from citewell.ingest.read import Step
 from citewell.ports.records import Change

@@ -7,13 +7,14 @@ from typing import Annotated
 import typer
 
 from citewell.cli.frame import Home, Json, print_json, printable
+from citewell.cli.records_review import PaperId
 from citewell.cli.unlock import PassphraseStdin, Vault, opened_profile
 from citewell.errors import NotFound
 
 
 def remove(
     context: typer.Context,
-    document: Annotated[str, typer.Argument(help="The paper's id, or its first characters.", show_default=False)],
+    document: PaperId,
     yes: Annotated[bool, typer.Option("--yes", "-y", help="Do not ask.")] = False,
     vault: Vault = None,
     passphrase_stdin: PassphraseStdin = False,

@@ -16,6 +16,7 @@ from citewell.ports.records import PaperKind
 if TYPE_CHECKING:
     from citewell.types.facts import Fact
 
+PaperId = Annotated[str, typer.Argument(help="The paper's id, or its first characters.", show_default=False)]
 FactId = Annotated[str, typer.Argument(help="The fact's id, or its first characters.", show_default=False)]
 
 
@@ -63,7 +64,7 @@ def papers(
 
 def propose(
     context: typer.Context,
-    document: Annotated[str, typer.Argument(help="The paper's id, or its first characters.", show_default=False)],
+    document: PaperId,
     vault: Vault = None,
     passphrase_stdin: PassphraseStdin = False,
     home: Home = None,
@@ -93,8 +94,7 @@ def confirm(
     """Say that a fact is right."""
     with opened_profile(context, home, vault, from_stdin=passphrase_stdin) as profile:
         known, scope = profile.record.facts, profile.record.scope
-        fact = known.confirm(known.find(fact_id, scope), scope)
-    tell(fact, "Confirmed", json=json)
+        tell(known.confirm(known.find(fact_id, scope), scope), "Confirmed", json=json)
 
 
 def reject(
@@ -108,8 +108,7 @@ def reject(
     """Say that a fact is wrong: it is not used any more, and not read in again."""
     with opened_profile(context, home, vault, from_stdin=passphrase_stdin) as profile:
         known, scope = profile.record.facts, profile.record.scope
-        fact = known.reject(known.find(fact_id, scope), scope)
-    tell(fact, "Rejected", json=json)
+        tell(known.reject(known.find(fact_id, scope), scope), "Rejected", json=json)
 
 
 def correct(
@@ -125,8 +124,7 @@ def correct(
     told = dict(_field(one) for one in fields)
     with opened_profile(context, home, vault, from_stdin=passphrase_stdin) as profile:
         known, scope = profile.record.facts, profile.record.scope
-        fact = known.correct(known.find(fact_id, scope), told, scope)
-    tell(fact, "Corrected", json=json)
+        tell(known.correct(known.find(fact_id, scope), told, scope), "Corrected", json=json)
 
 
 def alerts(

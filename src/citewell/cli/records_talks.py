@@ -13,7 +13,7 @@ from citewell.errors import InputError
 
 if TYPE_CHECKING:
     from citewell.answer.desk import Desk
-    from citewell.bootstrap.vault import Profile
+    from citewell.bootstrap.profile import Profile
     from citewell.types import Asker
 
 TITLE_CHARACTERS = 50

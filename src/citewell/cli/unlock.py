@@ -15,7 +15,9 @@ from citewell.cli.frame import settings
 from citewell.errors import InputError
 
 if TYPE_CHECKING:
-    from citewell.bootstrap.vault import Profile, Vaults
+    from citewell.adapters.vault.header import Header
+    from citewell.bootstrap.profile import Profile
+    from citewell.bootstrap.vault import Vaults
 
 Vault = Annotated[
     str | None,
@@ -60,10 +62,21 @@ def all_vaults(context: typer.Context, home: Path | None) -> Iterator[Vaults]:
 
 
 @contextmanager
+def one_vault(context: typer.Context, home: Path | None, vault: str | None) -> Iterator[tuple[Vaults, Header]]:
+    """The vaults of the home, and the one that is meant."""
+    with all_vaults(context, home) as vaults:
+        yield vaults, vaults.find(vault)
+
+
+def passphrase_of(header: Header, *, from_stdin: bool) -> str:
+    """The passphrase of a vault, as it is asked for everywhere."""
+    return ask(f"Passphrase of “{header.label}”", from_stdin=from_stdin)
+
+
+@contextmanager
 def opened_profile(
     context: typer.Context, home: Path | None, vault: str | None, *, from_stdin: bool
 ) -> Iterator[Profile]:
     """One vault, open until the verb is done."""
-    with all_vaults(context, home) as vaults:
-        found = vaults.find(vault)
-        yield vaults.open(found.id, ask(f"Passphrase of “{found.label}”", from_stdin=from_stdin))
+    with one_vault(context, home, vault) as (vaults, found):
+        yield vaults.open(found.id, passphrase_of(found, from_stdin=from_stdin))

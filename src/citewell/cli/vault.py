@@ -8,7 +8,16 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from citewell.cli.frame import Home, Json, print_json, printable
-from citewell.cli.unlock import PassphraseStdin, Vault, all_vaults, ask, ask_new, opened_profile
+from citewell.cli.unlock import (
+    PassphraseStdin,
+    Vault,
+    all_vaults,
+    ask,
+    ask_new,
+    one_vault,
+    opened_profile,
+    passphrase_of,
+)
 from citewell.errors import InputError
 
 if TYPE_CHECKING:
@@ -94,9 +103,8 @@ def passphrase(
     json: Json = False,
 ) -> None:
     """Change the passphrase; on standard input the old one comes first, then the new one."""
-    with all_vaults(context, home) as vaults:
-        found = vaults.find(vault)
-        old = ask(f"Passphrase of “{found.label}”", from_stdin=passphrase_stdin)
+    with one_vault(context, home, vault) as (vaults, found):
+        old = passphrase_of(found, from_stdin=passphrase_stdin)
         vaults.change_passphrase(found.id, old, ask_new("New passphrase", from_stdin=passphrase_stdin))
     _done(found, "The passphrase is changed. Older exports still open with the old one.", json=json)
 
@@ -110,8 +118,7 @@ def recover(
     json: Json = False,
 ) -> None:
     """Set a new passphrase with the recovery phrase, which comes first on standard input."""
-    with all_vaults(context, home) as vaults:
-        found = vaults.find(vault)
+    with one_vault(context, home, vault) as (vaults, found):
         phrase = ask("The twelve words", from_stdin=passphrase_stdin)
         vaults.recover(found.id, phrase, ask_new("New passphrase", from_stdin=passphrase_stdin))
     _done(found, "The new passphrase is set. The twelve words stay as they were.", json=json)
@@ -126,9 +133,8 @@ def phrase(
     json: Json = False,
 ) -> None:
     """Make another recovery phrase, after which the old one opens nothing."""
-    with all_vaults(context, home) as vaults:
-        found = vaults.find(vault)
-        made = vaults.new_recovery(found.id, ask(f"Passphrase of “{found.label}”", from_stdin=passphrase_stdin))
+    with one_vault(context, home, vault) as (vaults, found):
+        made = vaults.new_recovery(found.id, passphrase_of(found, from_stdin=passphrase_stdin))
     if json:
         print_json({"vault": _vault_json(found), "recovery_phrase": made})
         return
@@ -145,9 +151,8 @@ def export(
     json: Json = False,
 ) -> None:
     """Copy a vault into one file, still encrypted, for a backup or another machine."""
-    with all_vaults(context, home) as vaults:
-        found = vaults.find(vault)
-        vaults.export(found.id, ask(f"Passphrase of “{found.label}”", from_stdin=passphrase_stdin), target)
+    with one_vault(context, home, vault) as (vaults, found):
+        vaults.export(found.id, passphrase_of(found, from_stdin=passphrase_stdin), target)
     _done(found, f"Written to {target}. It opens with the same passphrase.", json=json)
 
 

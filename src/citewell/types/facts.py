@@ -7,6 +7,7 @@ from dataclasses import dataclass
 from typing import ClassVar
 
 from citewell.errors import InputError
+from citewell.types.fact_parts import DoseChange, Ingredient, ResultPart, TaperStep
 from citewell.types.fact_values import (
     REPORTED,
     DiagnosisStatus,
@@ -94,31 +95,6 @@ class Professional(Fact):
     institution: str | None = None
 
 
-@dataclass(frozen=True, slots=True)
-class DoseChange:
-    """Another dose from a day on."""
-
-    dose: str
-    on: Moment | None = None
-    reason: str | None = None
-
-
-@dataclass(frozen=True, slots=True)
-class TaperStep:
-    """One step of a dose that is taken down."""
-
-    dose: str
-    days: int
-
-
-@dataclass(frozen=True, slots=True)
-class Ingredient:
-    """One substance of a medicine."""
-
-    name: str
-    strength: str | None = None
-
-
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Medication(Fact):
     """A medicine that the person takes or took."""
@@ -145,17 +121,6 @@ class Medication(Fact):
     dose_changes: tuple[DoseChange, ...] = ()
     taper: tuple[TaperStep, ...] = ()
     ingredients: tuple[Ingredient, ...] = ()
-
-
-@dataclass(frozen=True, slots=True)
-class ResultPart:
-    """One value of a result that has several, such as a blood pressure."""
-
-    test_name: str
-    code: str | None = None
-    value: float | None = None
-    value_text: str | None = None
-    unit: str | None = None
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

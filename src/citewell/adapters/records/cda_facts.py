@@ -11,13 +11,16 @@ from citewell.adapters.records.cda_values import (
     amount,
     attribute,
     code_of,
+    concern_of,
+    id_of,
     is_denied,
     moment,
     name_of,
     number,
+    outer_of,
     person_in,
-    section_of,
     span_of,
+    status_of,
     template,
     templated,
 )
@@ -93,14 +96,14 @@ def _allergy(one: Element, _now: datetime) -> Fact | None:
     since, _ended, has_ended = span_of(one)
     if is_denied(one):
         told = f"No known allergy to {name}" if name and code_of(code) not in ANYTHING else "No known allergies"
-        return Allergy(id=_id(one), origin=NOT_YET, allergen=told, code=NO_ALLERGIES, since=since, is_active=False)
+        return Allergy(id=id_of(one), origin=NOT_YET, allergen=told, code=NO_ALLERGIES, since=since, is_active=False)
     if name is None:
         return None
     reactions = [name_of(child_named(held, "value")) for held in templated(one, "9")]
     codes = [code_of(child_named(held, "value")) or "" for held in _severities(one)]
     known = [SEVERITIES[held] for held in codes if held in SEVERITIES]
     return Allergy(
-        id=_id(one),
+        id=id_of(one),
         origin=NOT_YET,
         is_verified=code_of(code) is not None,
         allergen=name,
@@ -108,7 +111,7 @@ def _allergy(one: Element, _now: datetime) -> Fact | None:
         reaction=", ".join(dict.fromkeys(found for found in reactions if found)) or None,
         severity=max(known, key=list(Severity).index, default=None),
         since=since,
-        is_active=not has_ended and _concern(one) != "completed",
+        is_active=not has_ended and concern_of(one) != "completed",
     )
 
 
@@ -133,7 +136,7 @@ def _medication(one: Element, now: datetime) -> Fact | None:
     frequency = _frequency(one)
     is_needed = child_named(one, "precondition") is not None
     return Medication(
-        id=_id(one),
+        id=id_of(one),
         origin=NOT_YET,
         is_verified=code_of(code) is not None,
         generic_name=product.generic_name,
@@ -147,7 +150,7 @@ def _medication(one: Element, now: datetime) -> Fact | None:
         start=start,
         end=end,
         reason_start=next((reason for reason in reasons if reason), None),
-        status=_taken(_status(one), is_over=has_ended and (end is None or end.at < now)),
+        status=_taken(status_of(one), is_over=has_ended and (end is None or end.at < now)),
         ingredients=product.ingredients,
     )
 
@@ -175,12 +178,12 @@ def _frequency(one: Element) -> str | None:
 def _problem(one: Element, _now: datetime) -> Fact | None:
     value = child_named(one, "value")
     name = name_of(value)
-    if name is None or is_denied(one) or not template(_outer(one)) & CONCERNS:
+    if name is None or is_denied(one) or not template(outer_of(one)) & CONCERNS:
         return None
     dated, ended, has_ended = span_of(one)
-    is_over = has_ended or _concern(one) == "completed"
+    is_over = has_ended or concern_of(one) == "completed"
     return Diagnosis(
-        id=_id(one),
+        id=id_of(one),
         origin=NOT_YET,
         is_verified=code_of(value) is not None,
         name=name,
@@ -204,14 +207,14 @@ def _result(one: Element, category: ResultCategory, usual_name: str | None = Non
     collected, _ended, _has_ended = span_of(one)
     found = number(value)
     return LabResult(
-        id=_id(one),
+        id=id_of(one),
         origin=NOT_YET,
         is_verified=code_of(code) is not None,
         test_name=name,
         code=code_of(code),
         category=category,
         value=found,
-        value_text=None if found is not None else words or ("pending" if _status(one) == "active" else None),
+        value_text=None if found is not None else words or ("pending" if status_of(one) == "active" else None),
         unit=None if found is None else attribute(value, "unit"),
         range_low=low,
         range_high=high,
@@ -227,9 +230,9 @@ def _procedure(one: Element, _now: datetime) -> Fact | None:
     if name is None or is_denied(one) or one.get("moodCode") != "EVN":
         return None
     performed, ended, _has_ended = span_of(one)
-    cancelled = _status(one) in ("aborted", "cancelled")
+    cancelled = status_of(one) in ("aborted", "cancelled")
     return Procedure(
-        id=_id(one),
+        id=id_of(one),
         origin=NOT_YET,
         is_verified=code_of(code) is not None,
         name=name,
@@ -247,13 +250,13 @@ def _vaccination(one: Element, _now: datetime) -> Fact | None:
     if name is None or is_denied(one) or one.get("moodCode") != "EVN":
         return None
     given = span_of(one)[0]
-    return Vaccination(id=_id(one), origin=NOT_YET, name=name, code=code_of(code), given=given)
+    return Vaccination(id=id_of(one), origin=NOT_YET, name=name, code=code_of(code), given=given)
 
 
 def _visit(one: Element, _now: datetime) -> Fact | None:
     at, ended, _has_ended = span_of(one)
     return Appointment(
-        id=_id(one),
+        id=id_of(one),
         origin=NOT_YET,
         name=_visit_name(name_of(child_named(one, "code")) or "Visit"),
         at=at,
@@ -280,37 +283,3 @@ READERS: dict[str, Callable[[Element, datetime], Fact | None]] = {
     VISIT: _visit,
 }
 """A reader gives no fact for an entry without a name, or one that says that something was not so."""
-
-
-def _outer(one: Element) -> Element:
-    """The act that holds an observation, or the observation itself where it stands alone."""
-    for outer in one.iterancestors():
-        if template(outer):
-            return outer
-        if outer is section_of(one):
-            break
-    return one
-
-
-def _concern(one: Element) -> str | None:
-    """Whether the concern round an observation is still one."""
-    return _status(_outer(one))
-
-
-def _status(one: Element) -> str | None:
-    return attribute(child_named(one, "statusCode"), "code")
-
-
-def _id(one: Element) -> str:
-    """From the entry's own id; one without any is named by what it says."""
-    names = [
-        (held.get("root") or "", held.get("extension") or "") for held in children_named(one, "id") if held.get("root")
-    ]
-    kind = "-".join(sorted(template(one)))
-    if names:
-        return fact_id("cda", kind, *names[0])
-    return fact_id("cda", kind, " ".join("".join(str(text) for text in one.itertext()).split()), _said(one))
-
-
-def _said(one: Element) -> str:
-    return "|".join(f"{name!s}={value!s}" for held in one.iter() for name, value in sorted(held.items()))

@@ -12,7 +12,7 @@ from lxml import etree
 from citewell.adapters.parsers.flow import child_named, children_named, descendants_named, local_name
 from citewell.adapters.records.values import plain_name
 from citewell.errors import InputError
-from citewell.types.facts import Moment
+from citewell.types.facts import Moment, fact_id
 
 TEMPLATE = "2.16.840.1.113883.10.20.22.4."
 Element = etree._Element
@@ -190,3 +190,38 @@ def _named(root: Element) -> _Named:
 def forget() -> None:
     """Let go of the document that was read last: nothing of a vault stays in memory for speed."""
     _named.cache_clear()
+
+
+def outer_of(one: Element) -> Element:
+    """The act that holds an observation, or the observation itself where it stands alone."""
+    for outer in one.iterancestors():
+        if template(outer):
+            return outer
+        if outer is section_of(one):
+            break
+    return one
+
+
+def concern_of(one: Element) -> str | None:
+    """Whether the concern round an observation is still one."""
+    return status_of(outer_of(one))
+
+
+def status_of(one: Element) -> str | None:
+    """The state that an act says it is in."""
+    return attribute(child_named(one, "statusCode"), "code")
+
+
+def id_of(one: Element) -> str:
+    """From the entry's own id; one without any is named by what it says."""
+    names = [
+        (held.get("root") or "", held.get("extension") or "") for held in children_named(one, "id") if held.get("root")
+    ]
+    kind = "-".join(sorted(template(one)))
+    if names:
+        return fact_id("cda", kind, *names[0])
+    return fact_id("cda", kind, " ".join("".join(str(text) for text in one.itertext()).split()), _said(one))
+
+
+def _said(one: Element) -> str:
+    return "|".join(f"{name!s}={value!s}" for held in one.iter() for name, value in sorted(held.items()))

@@ -10,7 +10,7 @@ from pydantic import BaseModel, ConfigDict, Field
 from citewell.api.bodies.answers import Words
 from citewell.api.bodies.documents import TurnedShape
 from citewell.api.bodies.sent import Id, Sent
-from citewell.bootstrap.vault import MAX_LOCK_MINUTES
+from citewell.bootstrap.profile import MAX_LOCK_MINUTES
 
 Kind = Literal[
     "person",

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Sequence
 from dataclasses import dataclass
 
@@ -29,17 +30,29 @@ def letter(names: Names, wanted: Wishes, papers: Sequence[Paper]) -> Letter | No
         return None
     written = [(one, writer_of(one[0].title, one[1].text)) for one in papers]
     by = [one for one, who in written if who and surname(who).casefold() in names.words]
-    if not by and (Wish.LETTER not in wanted or Wish.LATEST not in wanted):
+    about = [] if by else spoken_of(names)
+    if not by and about:  # “the heart doctor”: the newest letter that speaks of it
+        by = [one for one in papers if any(fits(one[1].text) for fits in about)] if Wish.SAID in wanted else []
+    if not by and (about or not _is_newest_meant(wanted)):
         return None
     found = _newest(by or papers, wanted)
     if found is None:
         return None
     entry, document = found
     spans = [(start, end) for start, end in said_in(document.text) if tells(document.text[start:end])]
-    about = spoken_of(names)
+    about = spoken_of(names) if Wish.LETTER in wanted or _ABOUT.search(names.text) else []
     topic = [span for span in spans if any(fits(document.text[slice(*span)]) for fits in about)]
     quoted = tuple(Mentioned(entry.id, start, end) for start, end in (topic or spans)[:MOST])
     return Letter(_lead(found, len(topic or spans)), quoted) if quoted else None
+
+
+_ABOUT = re.compile(r"\b(?:about|of|regarding|on)\b")
+"""“What did she say about my knee” is about the knee; “what did the heart doctor say” is about all."""
+
+
+def _is_newest_meant(wanted: Wishes) -> bool:
+    """Whether no letter is named because the newest is meant."""
+    return Wish.SAID in wanted or Wish.LATEST in wanted
 
 
 def _newest(papers: Sequence[Paper], wanted: Wishes) -> Paper | None:

@@ -18,7 +18,7 @@ from citewell.types import Hit
 if TYPE_CHECKING:
     from citewell.assistants.records.turn import Turn
 
-LISTED = frozenset({Wish.MEDICINES, Wish.DIAGNOSES, Wish.ALLERGIES, Wish.VACCINATIONS, Wish.PROCEDURES})
+LISTED = frozenset({Wish.CHANGES, Wish.MEDICINES, Wish.DIAGNOSES, Wish.ALLERGIES, Wish.VACCINATIONS, Wish.PROCEDURES})
 """Wishes for all of a kind, of which a newer paper may know more."""
 
 

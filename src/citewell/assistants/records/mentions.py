@@ -27,6 +27,10 @@ LONGEST = 300
 """Characters above which a sentence is no sentence, but a page without full stops: of it, the line counts."""
 
 
+BY_CUE = frozenset({Wish.NEXT, Wish.DUE})
+"""Wishes that papers answer in words of their own, whatever is named: “we will see you again in May”."""
+
+
 @dataclass(frozen=True, slots=True)
 class Mentioned:
     """Where a paper speaks of something."""
@@ -51,8 +55,10 @@ Paper = tuple[Entry, Document]
 
 def mentions(names: Names, wanted: Wishes, papers: Sequence[Paper]) -> list[Mentioned]:
     """The sentences of papers that name what a question names; else those of the kind, or of the day, it asks for."""
+    if wanted.all & BY_CUE and (found := _found(_kind(wanted), papers)):
+        return found
     if not names.names_something:
-        return _of_time(wanted, papers) if wanted.until else _found(_kind(wanted), papers)
+        return _of_time(wanted, papers) if wanted.since else _found(_kind(wanted), papers)
     allergies = [_has_cue(Wish.ALLERGIES)] if Wish.ALLERGIES in wanted else []  # those are told whatever is asked for
     return _found([*_named(names), *allergies], papers) or _found(_in_part(names), papers)
 

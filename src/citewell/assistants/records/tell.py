@@ -10,7 +10,7 @@ from citewell.assistants.records.tell_findings import diagnoses, listing, result
 from citewell.assistants.records.tell_open import due, effects, reason, together, upcoming
 from citewell.assistants.records.tell_treatment import allergies, medicines, prescriber
 from citewell.assistants.records.wishes import Wish
-from citewell.types.facts import Procedure, Professional, Referral, Symptom, Vaccination
+from citewell.types.facts import LabResult, Procedure, Professional, Referral, Symptom, Vaccination
 
 
 def of_named(asked: Asked) -> Gathered | None:
@@ -18,6 +18,8 @@ def of_named(asked: Asked) -> Gathered | None:
     for tell in (medicines, results, diagnoses):
         if (found := tell(asked)) is not None and found.facts and not found.if_mentioned:
             return found
+    if any(isinstance(one, LabResult) for one in asked.named) and (found := results(asked)) is not None:
+        return found  # not of the time that is asked for, but there
     others = [one for one in asked.inside(asked.named) if not isinstance(one, Professional)]
     if others:
         return told(f"{RECORD} says of this:", others)
@@ -44,6 +46,7 @@ TELLERS: tuple[tuple[Wish, Callable[[Asked], Gathered | None]], ...] = (
     (Wish.PROCEDURES, listing(Procedure, "procedure", "procedures")),
     (Wish.REFERRALS, listing(Referral, "referral", "referrals")),
     (Wish.SYMPTOMS, listing(Symptom, "symptom", "symptoms")),
+    (Wish.DOCTORS, listing(Professional, "doctor or nurse", "doctors and nurses")),
     (Wish.VISITS, visits),
     (Wish.PERSON, person),
 )

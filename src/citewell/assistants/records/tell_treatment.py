@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import replace
 
 from citewell.answer.reactions import reacts, substances
-from citewell.assistants.records.asked import RECORD, Asked, Gathered, count, denied, listed, not_mentioned, told
+from citewell.assistants.records.asked import FACTS, RECORD, Asked, Gathered, count, denied, listed, not_mentioned, told
 from citewell.assistants.records.known import LONG_AGO, when
 from citewell.assistants.records.wishes import Wish
 from citewell.types.facts import NO_KNOWN, Allergy, Diagnosis, Medication, MedicationStatus, Symptom
@@ -59,7 +59,7 @@ def _of_medicine(asked: Asked) -> str:
     """Whether a medicine that may or may not be taken is on record at all."""
     if Wish.MAY not in asked.wanted or not asked.unknown:
         return ""
-    return f"{RECORD} does not mention {listed(list(asked.unknown), last='or')}."
+    return f"{FACTS} does not mention {listed(list(asked.unknown), last='or')}."
 
 
 def prescriber(asked: Asked) -> Gathered | None:

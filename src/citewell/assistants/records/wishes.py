@@ -31,6 +31,7 @@ class Wish(StrEnum):
     VISITS = "visits"
     SAID = "said"
     LETTER = "letter"
+    DOCTORS = "doctors"
     REFERRALS = "referrals"
     SYMPTOMS = "symptoms"
     PERSON = "person"
@@ -93,12 +94,16 @@ _SINCE = re.compile(rf"\b(?:since|after|from) (?:the )?{_DATE}")
 _IN = re.compile(rf"\b(?:in|on|during|of|from|visit(?: on)?) (?:the )?{_DATE}")
 _AGO = re.compile(
     r"\b(?:in|over|during|for|within) (?:the )?(?:last|past) (?P<count>\d+|a|one|two|three|four|six|few)? ?"
-    r"(?P<unit>day|week|month|year)s?\b|\bsince (?P<other>last) (?P<one>week|month|year)\b"
+    r"(?P<unit>day|week|month|year)s?\b|\bsince (?P<other>last) (?P<one>week)\b"
 )
 _MONTH_ALONE = re.compile(rf"\b(?:in|during|since|this|last) (?P<month>{_MONTH})\b(?! \d)")
 _THIS = re.compile(r"\b(?P<which>this|last) (?P<unit>year|month)\b")
+_AT = re.compile(r"\b(?P<count>\d+|a|one|two|three|four|five|six|seven|eight|nine|ten) (?P<unit>month|year)s? ago\b")
 _DAYS = {"day": 1, "week": 7, "month": 31, "year": 366}
-_COUNTS = {"a": 1, "one": 1, "two": 2, "three": 3, "four": 4, "six": 6, "few": 3}
+_COUNTS = dict(zip("one two three four five six seven eight nine ten".split(), range(1, 11), strict=True)) | {
+    "a": 1,
+    "few": 3,
+}
 
 
 def _range(text: str, now: datetime) -> tuple[datetime | None, datetime | None]:
@@ -118,15 +123,21 @@ def _range(text: str, now: datetime) -> tuple[datetime | None, datetime | None]:
 
 def _near_now(text: str, now: datetime) -> tuple[datetime | None, datetime | None]:
     """A time without a year, as it is said now: the last September, this year, last month."""
+    if at := _AT.search(text):
+        count = int(at["count"]) if at["count"].isdecimal() else _COUNTS[at["count"]]
+        months = now.year * 12 + now.month - 1 - count * (12 if at["unit"] == "year" else 1)
+        is_year, is_open = at["unit"] == "year", "since" in text[: at.start()]
+        return _span(str(months // 12), None if is_year else str(months % 12 + 1), None, is_open=is_open)
     if alone := _MONTH_ALONE.search(text):
         number = [name[:3] for name in _MONTHS].index(alone["month"][:3]) + 1
         year = now.year if number <= now.month else now.year - 1  # the last that has begun
         return _span(str(year), str(number), None, is_open=alone.group().startswith("since"))
-    if (this := _THIS.search(text)) and not text[: this.start()].endswith(("the ", "since ")):
+    if (this := _THIS.search(text)) and not text[: this.start()].endswith("the "):
         first = now if this["which"] == "this" else now.replace(day=1) - timedelta(days=1)
         if this["unit"] == "year":
             first = now if this["which"] == "this" else now.replace(year=now.year - 1, day=1)
-        return _span(str(first.year), str(first.month) if this["unit"] == "month" else None, None, is_open=False)
+        is_open = text[: this.start()].endswith("since ")
+        return _span(str(first.year), str(first.month) if this["unit"] == "month" else None, None, is_open=is_open)
     return None, None
 
 
