@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import time
 import uuid
+from abc import ABC, abstractmethod
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import asdict, dataclass, field, replace
 from importlib.metadata import version
@@ -32,7 +33,7 @@ class Limits:
 
 
 @dataclass(frozen=True, slots=True)
-class Reading:
+class Reading(ABC):
     """An assistant over a library, with the parts it needs; the scope is all that is ever ranked."""
 
     rules: ClassVar[Template]
@@ -86,13 +87,13 @@ class Reading:
 
     # ------------------------------------------------------------------------------------- what an assistant says
 
+    @abstractmethod
     def nothing(self, scope: Scope) -> str:
         """Why no answer can be given where nothing was found."""
-        raise NotImplementedError
 
+    @abstractmethod
     def built(self) -> Mapping[str, Any]:
         """What else it is made of."""
-        raise NotImplementedError
 
     def notes(self, _scope: Scope) -> Mapping[str, Any]:
         """What else goes on record with an answer."""
