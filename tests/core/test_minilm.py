@@ -12,7 +12,7 @@ import pytest
 from numpy.typing import NDArray
 
 from citewell.adapters.embedding import weights
-from citewell.adapters.embedding.careful import LEAST_LENGTH, Careful
+from citewell.adapters.embedding.careful import FEW_TOKENS, LEAST_LENGTH, Careful
 from citewell.adapters.embedding.cpu import features
 from citewell.adapters.embedding.engine import Choice, Flavour, OnnxRuntime, cached_graph, choose, open_engine
 from citewell.adapters.embedding.minilm import MAX_TOKENS, MiniLM
@@ -239,13 +239,15 @@ def test_only_texts_in_which_rounding_weighs_are_computed_again_and_the_exact_en
         opened.append("exact")
         return Ones()
 
-    firm = Careful(Told(LEAST_LENGTH / 2, LEAST_LENGTH), open_exact)
-    assert firm.run(np.zeros((2, 4), np.int64)).tolist() == [[0, 0], [0, 0]]
+    long, short = np.zeros((2, 16), np.int64), np.zeros((2, FEW_TOKENS), np.int64)
+    firm = Careful(Told(LEAST_LENGTH / 4, LEAST_LENGTH), open_exact)
+    assert firm.run(long).tolist() == [[0, 0], [0, 0]]
     assert opened == []
-    weak = Careful(Told(LEAST_LENGTH / 2 - 0.01, LEAST_LENGTH), open_exact)
+    weak = Careful(Told(LEAST_LENGTH / 4 - 0.01, LEAST_LENGTH), open_exact)
     for _ in range(2):
-        assert weak.run(np.zeros((2, 4), np.int64)).tolist() == [[1, 1], [0, 0]]
+        assert weak.run(long).tolist() == [[1, 1], [0, 0]]
     assert opened == ["exact"]
+    assert firm.run(short).tolist() == [[1, 1], [1, 1]], "a word or two, whatever the rounded engine says of it"
 
 
 def test_rounded_vectors_do_where_there_is_no_room_for_the_exact_graph() -> None:
