@@ -179,8 +179,9 @@ def test_a_models_sentences_pass_the_gate_or_are_withheld(with_model: tuple[App,
 def test_where_a_model_invents_everything_or_fails_the_guideline_is_quoted(with_model: tuple[App, Server]) -> None:
     app, server = with_model
     invented = replace(server.script, pieces=("Give aspirin to everyone with jaundice at once. [S1]",))
+    diagnosed = replace(server.script, pieces=("You have spot cancer. [S1] The patient aged 40 has spot cancer. [S1]",))
     failing = replace(server.script, statuses=[401] * 3)
-    for script in (invented, failing):
+    for script in (invented, diagnosed, failing):
         server.script = script
         answer = said(app, JAUNDICE).answer
         assert answer.text.startswith(template("no_model").text)

@@ -21,7 +21,6 @@ _SUPPOSES = re.compile(
 )
 """Before it: “if the patient has jaundice” says of nobody that they have."""
 
-
 PEOPLE = "the guideline speaks of people, and the record does not say it of this one"
 
 
@@ -44,13 +43,14 @@ def of_people(verify: Verify, *, is_record: Callable[[Span], bool] = lambda _: F
     def checked(sentence: str, spans: Sequence[Span]) -> Check:
         check = verify(sentence, spans)
         said = of_a_person(sentence)
-        if said is None or check.verdict is not Verdict.SUPPORTED:
+        if said is None or check.is_vetoed:
             return check
-        of_record = verify(said, [span for span in spans if is_record(span)])
-        return (
-            check
-            if of_record.verdict is Verdict.SUPPORTED
-            else replace(check, verdict=Verdict.PARTLY, reasons=(PEOPLE,), is_vetoed=True)
-        )
+        if verify(said, [span for span in spans if is_record(span)]).verdict is Verdict.SUPPORTED:
+            return check
+        return replace(check, verdict=_lowered(check.verdict), reasons=(PEOPLE,), is_vetoed=True)
 
     return checked
+
+
+def _lowered(verdict: Verdict) -> Verdict:
+    return Verdict.PARTLY if verdict is Verdict.SUPPORTED else verdict

@@ -14,10 +14,10 @@ from citewell.answer.stream import Done
 from citewell.assistants.guidelines.assess import NOTHING_MET, Applied, Assessment, reason
 from citewell.assistants.guidelines.persons import of_people
 from citewell.assistants.guidelines.topic import mark
-from citewell.errors import ModelError
+from citewell.errors import BudgetExceeded, ModelError
 from citewell.ports import Writer
 from citewell.prompts import Template
-from citewell.types import Hit, Refuse, Verdict, Why
+from citewell.types import Answer, Hit, Refuse, Verdict, Why
 
 log = logging.getLogger(__name__)
 
@@ -47,21 +47,26 @@ class Wording:
 
 def word(found: Assessment, *, writer: Writer, verify: Verify) -> Wording:
     """The reasons in a model's words; a model that fails leaves the assessment as it is."""
+    try:
+        answer = _answer(found, writer, of_people(verify, is_record=lambda span: span.source_id.startswith(RECORD)))
+    except (ModelError, BudgetExceeded) as error:
+        log.warning("the model worded nothing: %s", type(error).__name__)
+        return Wording(writer.name, "", 0, str(error))
+    withheld = sum(not claim.is_shown for claim in answer.claims)
+    if isinstance(answer.action, Refuse):
+        return Wording(writer.name, "", withheld, UNCARRIED)
+    return Wording(writer.name, answer.text, withheld)
+
+
+def _answer(found: Assessment, writer: Writer, verify: Verify) -> Answer:
+    """What passed the gate."""
     budget = Budget(writer.window, writer.reply)
     context = assemble(QUESTION, list(_evidence(found)), (), system=RULES.text, budget=budget, count=writer.count)
     judge = Judge(lambda _text: None, lambda _claims, _context: 0.0, route=Refuse, took_ms=lambda: 0.0)
     asked = Asked("", QUESTION, context, writer.name, RULES.hash, POLICY, RULES.text, Frame(mark))
-    checked = of_people(verify, is_record=lambda span: span.source_id.startswith(RECORD))
-    try:
-        *_, done = finish(writer.write(QUESTION, context, rules=RULES.text), asked, verify=checked, judge=judge)
-    except ModelError as error:
-        log.warning("the model worded nothing: %s", type(error).__name__)
-        return Wording(writer.name, "", 0, str(error))
+    *_, done = finish(writer.write(QUESTION, context, rules=RULES.text), asked, verify=verify, judge=judge)
     assert isinstance(done, Done)
-    withheld = sum(not claim.is_shown for claim in done.answer.claims)
-    if isinstance(done.answer.action, Refuse):
-        return Wording(writer.name, "", withheld, UNCARRIED)
-    return Wording(writer.name, done.answer.text, withheld)
+    return done.answer
 
 
 def _evidence(found: Assessment) -> Iterator[Hit]:
