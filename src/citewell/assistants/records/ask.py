@@ -190,13 +190,13 @@ class Records:
             known,
             turn.wanted,
             unread=[one for one in self._unread(turn, known) if one.id not in told],
-            searched=0 if said else len(self.places.papers(turn.scope)),
+            searched=0 if said else len(turn.papers),
             now=self.now(),
         )
 
     def _unread(self, turn: Turn, known: Known) -> list[Entry]:
         """The papers that no fact was read from."""
-        return unread([entry for entry, _ in self.places.papers(turn.scope)], known.facts)
+        return unread([entry for entry, _ in turn.papers], known.facts)
 
     def _quoted_passages(self, turn: Turn, hits: Sequence[Hit]) -> Iterator[Event]:
         """Sentences of the documents, word for word, each with its document and date."""

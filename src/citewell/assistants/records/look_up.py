@@ -11,6 +11,7 @@ from citewell.assistants.records.letters import letter
 from citewell.assistants.records.mentions import Mentioned, Paper, mentions
 from citewell.assistants.records.names import Names
 from citewell.assistants.records.paper_values import critical_values
+from citewell.assistants.records.papers import day_of
 from citewell.assistants.records.place import is_coded
 from citewell.assistants.records.wishes import Wish
 from citewell.types import Hit
@@ -39,7 +40,7 @@ def _said(turn: Turn, names: Names, gathered: Gathered | None, known: Known) -> 
     if Wish.PREPARE in turn.wanted:
         return [one.place for one in critical_values(_uncoded(turn), known)]
     if gathered is None or gathered.if_mentioned:
-        return mentions(names, turn.wanted, turn.records.places.papers(turn.scope))
+        return mentions(names, turn.wanted, turn.papers)
     if names.names_something:
         return mentions(names, turn.wanted, _uncoded(turn))
     return mentions(names, turn.wanted, _newer(turn, gathered))
@@ -50,13 +51,13 @@ def _newer(turn: Turn, gathered: Gathered) -> list[Paper]:
     if not turn.wanted.all & LISTED or not gathered.facts:
         return []
     newest = max(when(one) or LONG_AGO for one in gathered.facts)
-    days = ((one, turn.records.places.dated(one[0].id, turn.scope)) for one in _uncoded(turn))
+    days = ((one, day_of(*one)) for one in _uncoded(turn))
     return [one for one, day in days if day is None or day > newest]
 
 
 def _uncoded(turn: Turn) -> list[Paper]:
     """The papers that are no export of codes."""
-    return [one for one in turn.records.places.papers(turn.scope) if not is_coded(one[0])]
+    return [one for one in turn.papers if not is_coded(one[0])]
 
 
 def _quoted(places: list[Mentioned] | tuple[Mentioned, ...], turn: Turn) -> list[Hit]:

@@ -24,6 +24,8 @@ _GAP = (
 _VALUE = r"(?P<value>\d{1,5}(?:[.,]\d{1,2})?)(?![\d.,]\d)"
 _MARK = r"\s*(?:\(?(?:high|low|[HL]{1,2}|[*↑↓!+]{1,2})\)?(?![\w]))?\s*"
 _UNIT = r"(?P<unit>(?:[x×] ?)?[^\s,;()\[\]|]+)?"
+BEFORE, AFTER = 120, 120
+"""Characters round a number in which the name of its test, and whatever denies it, stands."""
 _NOT_MEANT = re.compile(
     r"\b(?:if|when|should|target|aim|goal|limit|unless|until|range|reference|normal(?:ly)?|example|such as"
     r"|urin\w*|mother|father|brother|sister|wife|husband|son|daughter)\b|\b(?:less|more|lower|higher) than\b",
@@ -71,27 +73,48 @@ def _replaces(result: LabResult, one: PaperValue) -> bool:
 
 
 def _values(papers: Sequence[Paper]) -> Iterator[PaperValue]:
+    """Every value that papers give to a test, in their order."""
     for entry, document in papers:
-        of_paper = day_of(entry, document)
-        for start, end in said_in(document.text):
-            sentence = document.text[start:end]
-            for limit, found in _read(sentence):
-                value = float(found["value"].replace(",", "."))
-                dated = first_day(sentence) or of_paper
-                words = " ".join(found.group().split()).rstrip(".:")
-                place = Mentioned(entry.id, start + found.start(), start + found.end())
-                yield PaperValue(limit, entry, place, words, value, dated)
+        found = list(_read(document.text))
+        spans = list(said_in(document.text)) if found else []
+        of_paper = day_of(entry, document) if found else None
+        for limit, match in sorted(found, key=lambda pair: pair[1].start()):
+            start, end = next(((a, b) for a, b in spans if a <= match.start() and match.end() <= b), (0, 0))
+            if end == 0 or _NOT_MEANT.search(document.text, start, match.start()):
+                continue
+            value = float(match["value"].replace(",", "."))
+            words = " ".join(match.group().split()).rstrip(".:")
+            place = Mentioned(entry.id, match.start(), match.end())
+            dated = first_day(document.text[start:end]) or of_paper
+            yield PaperValue(limit, entry, place, words, value, dated)
 
 
-def _read(sentence: str) -> Iterator[tuple[Limit, re.Match[str]]]:
-    if not any(sign.isdigit() for sign in sentence):
-        return
-    for limit, patterns in _patterns():
-        for found in (one for pattern in patterns for one in pattern.finditer(sentence)):
-            unit = (found["unit"] or "").replace("×", "x").rstrip(".:")
-            if limit.unit.fullmatch(unit) and not _NOT_MEANT.search(sentence[: found.start()]):
-                yield limit, found
-                break
+def _read(text: str) -> Iterator[tuple[Limit, re.Match[str]]]:
+    """Where a text names a test of the table with a value in its unit; looked for only near a number with a unit."""
+    for start, end in _near_numbers(text):
+        for limit, patterns in _patterns():
+            for found in (one for pattern in patterns for one in pattern.finditer(text, start, end)):
+                if limit.unit.fullmatch((found["unit"] or "").replace("×", "x").rstrip(".:")):
+                    yield limit, found
+
+
+def _near_numbers(text: str) -> Iterator[tuple[int, int]]:
+    """The places round numbers that have a unit of the table, and round what has none; near ones are one."""
+    start = end = -1
+    for number in _numbers().finditer(text):
+        if number.start() - BEFORE > end:
+            if end >= 0:
+                yield start, end
+            start = max(0, number.start() - BEFORE)
+        end = number.end() + AFTER
+    if end >= 0:
+        yield start, end
+
+
+@cache
+def _numbers() -> re.Pattern[str]:
+    units = "|".join(dict.fromkeys(limit.unit.pattern.removesuffix(".*") for limit in limits()))
+    return re.compile(rf"\d{_MARK}(?:[x×] ?)?(?:{units.replace('||', '|').strip('|')})|\binr\b", re.IGNORECASE)
 
 
 @cache

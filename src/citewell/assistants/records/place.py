@@ -43,7 +43,8 @@ class Places:
     def papers(self, scope: Scope) -> list[tuple[Entry, Document]]:
         """The current documents, newest first, but for those that are nothing but facts."""
         entries = [one for one in self.library.entries(scope) if one.is_current and one.state is State.COMPLETED]
-        return [self._open(one.id, scope)[:2] for one in entries if one.media_type != FHIR]
+        stamp = self.library.stamp()  # who may see them was asked once, for all
+        return [self._kept(one.id, stamp, scope)[:2] for one in entries if one.media_type != FHIR]
 
     def quote(self, document_id: str, start: int, end: int, scope: Scope) -> Hit:
         """Words of a document as a passage."""
@@ -56,7 +57,10 @@ class Places:
 
     def _open(self, document_id: str, scope: Scope) -> Opened:
         self.library.entry(document_id, scope)  # who may see it is asked each time
-        key = (document_id, self.library.stamp())
+        return self._kept(document_id, self.library.stamp(), scope)
+
+    def _kept(self, document_id: str, stamp: int, scope: Scope) -> Opened:
+        key = (document_id, stamp)
         if key not in self._opened:
             for old in list(self._opened)[: 1 - KEPT]:
                 self._opened.pop(old, None)

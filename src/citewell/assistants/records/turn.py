@@ -16,6 +16,7 @@ from citewell.assistants.records.agree import agree
 from citewell.assistants.records.confidence import confidence
 from citewell.assistants.records.cues import Language, language_of
 from citewell.assistants.records.kinds import Kind, classify
+from citewell.assistants.records.mentions import Paper
 from citewell.assistants.records.release import Tally
 from citewell.assistants.records.safety import counted, template
 from citewell.assistants.records.screening import FILTERED, Screened
@@ -58,6 +59,11 @@ class Turn:
     def wanted(self) -> Wishes:
         """What it wants from the facts."""
         return wishes(self.text, now=self.records.now())
+
+    @cached_property
+    def papers(self) -> list[Paper]:
+        """The papers of the record, but for those that are nothing but facts."""
+        return self.records.places.papers(self.scope)
 
     @cached_property
     def kind(self) -> Kind:
