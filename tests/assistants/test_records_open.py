@@ -371,6 +371,10 @@ def test_beside_an_emergency_nothing_is_said_that_was_not_asked_for(asked: Calla
     text = asked(said)
     assert "112" in text
     assert text.count("\n") == 0
+    assert asked("I have crushing pain in my chest. What should I do?").count("\n") == 0
+    besides = asked("I have crushing pain in my chest. What do my papers say of the ankles?")
+    assert besides.startswith("This may be an emergency.")
+    assert "ankles have been swelling" in besides
     both = asked("I have crushing pain in my chest, am I allergic to anything?")
     assert both.startswith("This may be an emergency.")
     assert "Sulfa drugs" in both

@@ -94,7 +94,9 @@ class Records:
             return
         known = Known(tuple(facts))
         gathered, said = look_up(turn, known)
-        if turn.notice and gathered is None:  # nothing beside it may calm anybody down, or ask them to read
+        if (
+            turn.notice and gathered is None and not turn.asks_besides
+        ):  # nothing beside it may calm anybody down, or ask them to read
             yield turn.put("")
             return
         is_told = False

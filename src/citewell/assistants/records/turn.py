@@ -15,8 +15,10 @@ from citewell.answer.stream import Done
 from citewell.assistants.records.agree import agree
 from citewell.assistants.records.confidence import confidence
 from citewell.assistants.records.cues import Language, language_of
+from citewell.assistants.records.emergency import find_emergency
 from citewell.assistants.records.kinds import Kind, classify
 from citewell.assistants.records.mentions import Paper
+from citewell.assistants.records.names import Names
 from citewell.assistants.records.release import Tally
 from citewell.assistants.records.safety import counted, template
 from citewell.assistants.records.screening import FILTERED, Screened
@@ -24,6 +26,7 @@ from citewell.assistants.records.strategy import Strategy, strategy
 from citewell.assistants.records.wishes import Wishes, wishes
 from citewell.types import Claim, Context, Entry, Evidence, Message, Refuse, Scope, Verdict
 from citewell.types.facts import Fact
+from citewell.words import sentences
 
 if TYPE_CHECKING:
     from citewell.assistants.records.ask import Records
@@ -85,6 +88,13 @@ class Turn:
         if found is None:
             return ""
         return replace(found, language=self.records.language or found.language).notice
+
+    @cached_property
+    def asks_besides(self) -> bool:
+        """Whether a sentence that tells of no emergency asks the record for something."""
+        parts = [self.text[start:end] for start, end in sentences(self.text)]
+        besides = [one for one in parts if find_emergency(one, near=self.records.near) is None]
+        return any(Names.of(one, self.records.search.lexicon).names_something for one in besides)
 
     def asked(self, context: Context, *, before: str = "", after: str = "") -> Asked:
         """What the gate must know; calm words at the end are known only once the reply is read."""
