@@ -33,6 +33,7 @@ from citewell.types.facts import (
     Medication,
     Moment,
     Person,
+    ResultCategory,
     VisitStatus,
 )
 from citewell.types.facts_line import line_of
@@ -208,3 +209,23 @@ def test_what_is_now_in_an_old_record_says_of_when_it_is() -> None:
     alive = Known(tuple(read_fhir(bundle(*ALL)).facts))
     assert how_old(alive, now=NOW) == "The newest entry of your record is of 1 May 2024: “now” means as of then."
     assert how_old(alive, now=datetime(2024, 6, 1, tzinfo=UTC)) == ""
+
+
+def test_what_is_no_test_stands_after_the_results_and_tests_go_by_their_short_names() -> None:
+    def seen(name: str, category: ResultCategory, **value: object) -> LabResult:
+        return LabResult(id=name, origin=REPORTED, test_name=name, category=category, **value)
+
+    found = courses(
+        [
+            seen("Cause of Death [US Standard Certificate of Death]", ResultCategory.EXAM, value_text="Fall"),
+            seen("Tobacco smoking status", ResultCategory.SURVEY, value_text="Never smoker"),
+            seen("Sodium [Moles/volume] in Serum", ResultCategory.LABORATORY, value=139.0),
+            seen("Pain severity", ResultCategory.SURVEY, value=2.0),
+        ]
+    )
+    assert [(one.short, one.is_test) for one in found] == [
+        ("Pain severity", True),
+        ("Sodium", True),
+        ("Cause of Death", False),
+        ("Tobacco smoking status", False),
+    ]
