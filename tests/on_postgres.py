@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
+from pathlib import Path
 
 import pytest
 from pydantic import SecretStr
@@ -37,10 +38,26 @@ def libraries_in_postgres(request: pytest.FixtureRequest) -> Iterator[None]:
         yield
 
 
+@pytest.fixture
+def opened_elsewhere(request: pytest.FixtureRequest) -> Callable[[Path], dict[str, str]]:
+    """What another process must be told, beside the home folder, to open the same library."""
+
+    def told(home: Path) -> dict[str, str]:
+        if not IS_ON_POSTGRES:
+            return {}
+        server: Server = request.getfixturevalue("postgres_server")
+        return {"CITEWELL_DATABASE_URL": _url(server, Settings(home=home))}
+
+    return told
+
+
 def _url(server: Server, settings: Settings) -> str:
     """The database of a home folder; a folder that was copied gets a copy of the database."""
     home = settings.home.resolve()
-    home.mkdir(parents=True, exist_ok=True)
+    try:
+        home.mkdir(parents=True, exist_ok=True)
+    except OSError:  # whether that is told well is the test's matter
+        return server.new()
     note = home / NOTE
     name, said_of = note.read_text().split("\n") if note.exists() else ("", "")
     if said_of == str(home):

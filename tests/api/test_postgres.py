@@ -4,12 +4,13 @@ from __future__ import annotations
 
 import shutil
 import time
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any
 
 import httpx
 import pytest
+from pydantic import SecretStr
 
 from citewell.bootstrap import build
 from citewell.bootstrap.migrate import move_library
@@ -21,13 +22,16 @@ GOUT = b"Gout\n\nColchicine 500 micrograms is given two to four times a day for 
 
 
 @pytest.fixture
-def servers(samples_home: Path, tmp_path: Path, postgres_url: str) -> Iterator[tuple[httpx.Client, httpx.Client]]:
+def servers(
+    samples_home: Path, tmp_path: Path, postgres_url: str, opened_elsewhere: Callable[[Path], dict[str, str]]
+) -> Iterator[tuple[httpx.Client, httpx.Client]]:
     """Two web processes over one database, with one key."""
     home = tmp_path / "home"
     shutil.copytree(samples_home, home)
     if (home / "library.sqlite").exists():
         move_library(f"sqlite:///{home / 'library.sqlite'}", postgres_url, home=home, watch=lambda *_: None)
-    settings = Settings(home=home, database_url=postgres_url)
+    url = opened_elsewhere(home).get("CITEWELL_DATABASE_URL", postgres_url)
+    settings = Settings(home=home, database_url=SecretStr(url))
     with build(settings) as one, build(settings) as two, serving_app(one) as first, serving_app(two) as second:
         yield first, second
 

@@ -6,7 +6,7 @@ import os
 import signal
 import subprocess
 import sys
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from pathlib import Path
 
@@ -39,12 +39,14 @@ def running(command: list[str], log: Path, **environment: str) -> Iterator[subpr
 
 
 @pytest.mark.slow
-def test_a_worker_reads_what_is_queued_ends_when_told_and_refuses_another_embedder(tmp_path: Path) -> None:
+def test_a_worker_reads_what_is_queued_ends_when_told_and_refuses_another_embedder(
+    tmp_path: Path, opened_elsewhere: Callable[[Path], dict[str, str]]
+) -> None:
     port, home = free_port(), tmp_path / "home"
     broker = f"redis://127.0.0.1:{port}/0"
     settings = Settings(home=home)
     kept = ["--bind", "127.0.0.1", "--save", "", "--appendonly", "no", "--dir", str(tmp_path)]
-    names = {"CITEWELL_HOME": str(home), "CITEWELL_BROKER_URL": broker}
+    names = {"CITEWELL_HOME": str(home), "CITEWELL_BROKER_URL": broker, **opened_elsewhere(home)}
     with running([redis_server(), "--port", str(port), *kept], tmp_path / "redis.log"), build(settings) as app:
         scope = app.scope_of_owner()
         source = Source(b"# Iron\n\nTake 200 mg with water.", "iron.md")

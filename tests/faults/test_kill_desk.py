@@ -8,6 +8,7 @@ import signal
 import subprocess
 import sys
 import time
+from collections.abc import Callable
 from pathlib import Path
 
 import pytest
@@ -18,10 +19,11 @@ from citewell.config import Settings
 KILLS = int(os.environ.get("CITEWELL_KILLS", "8"))
 
 
-def kill_at_random(home: Path, seed: int) -> list[list[str]]:
+def kill_at_random(home: Path, seed: int, told: dict[str, str]) -> list[list[str]]:
     """Let it ask for a moment, kill it, and return what it said."""
     command = [sys.executable, "-m", "tests.faults.asking", str(home), str(seed)]
-    child = subprocess.Popen(command, stdout=subprocess.PIPE, text=True, cwd=Path(__file__).parents[2])
+    here = Path(__file__).parents[2]
+    child = subprocess.Popen(command, stdout=subprocess.PIPE, text=True, cwd=here, env=os.environ | told)
     assert child.stdout is not None
     assert child.stdout.readline() == "ready\n"
     time.sleep(random.Random(seed).uniform(0.0, 0.5))
@@ -57,10 +59,12 @@ def check(app: App, said: list[list[str]]) -> int:
 
 
 @pytest.mark.slow
-def test_a_killed_process_keeps_every_answer_that_it_gave_and_half_of_none(tmp_path: Path) -> None:
+def test_a_killed_process_keeps_every_answer_that_it_gave_and_half_of_none(
+    tmp_path: Path, opened_elsewhere: Callable[[Path], dict[str, str]]
+) -> None:
     waiting = answers = 0
     for seed in range(KILLS):
-        said = kill_at_random(tmp_path, seed)
+        said = kill_at_random(tmp_path, seed, opened_elsewhere(tmp_path))
         answers += sum(line[0] == "done" for line in said)
         with build(Settings(home=tmp_path)) as app:
             waiting = check(app, said)
