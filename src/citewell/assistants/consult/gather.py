@@ -13,11 +13,11 @@ from citewell.answer.rank import CONTROLS, Controls, is_near, without_copies
 from citewell.answer.retrieve import Search, retrieve_all
 from citewell.answer.verify_names import medicines
 from citewell.assistants.consult.applies import Fit, fit
-from citewell.assistants.consult.having import Known, diseases_in, known_of
+from citewell.assistants.consult.having import Known, diseases_in, known_of, on_another
 from citewell.assistants.consult.mentions import Mention
 from citewell.assistants.consult.stages import LATER_LINE, line_of, other_stage
 from citewell.assistants.consult.tables import rows
-from citewell.assistants.consult.telling import is_telling
+from citewell.assistants.consult.telling import is_telling, states
 from citewell.clinical import Lexicon
 from citewell.types import Hit, Scope
 from citewell.types.consult import Category, Finding, Patient, Polarity
@@ -48,9 +48,13 @@ RECOMMENDING = 1.3
 SPECIFIC = 1.2
 """What a passage counts that is for a group this patient belongs to: the pregnancy section before the general one, the
 first line of treatment where nothing is taken."""
+STATED = 1.5
+"""What a passage counts that states a recommendation in the words in which guidelines do."""
+UNSURE = 0.7
+"""What a passage counts that is for a group of which it is not known whether this patient belongs to it."""
 MOSTLY = 0.5
 """The share of the passages found in a document that name the condition, where its title names another one."""
-MAX_FINDINGS = 8
+MAX_FINDINGS, MAX_MEDICINES = 8, 3
 WIDE = Controls(
     min_cosine=0.2,
     duplicate_jaccard=1.0,
@@ -140,6 +144,8 @@ def describe(findings: Sequence[Finding], patient: Patient) -> str:
     kinds = (Category.SYMPTOM, Category.ASSOCIATED, Category.MEDICAL_HISTORY)
     present = [one for one in findings if one.category in kinds and one.polarity is Polarity.PRESENT]
     names = list(dict.fromkeys(one.name.lower() for one in present))[:MAX_FINDINGS]
+    taken = [one.name for one in findings if one.category is Category.MEDICATION and one.polarity is Polarity.PRESENT]
+    names += [f"takes {name.lower()}" for name in dict.fromkeys(taken)][:MAX_MEDICINES]
     who = _who(patient)
     return " with ".join(part for part in (who, ", ".join(map(_with_class, names))) if part)
 
@@ -223,12 +229,13 @@ def _fused(found: tuple[list[Hit], list[Hit], list[Hit]], patient: Patient, know
         told = fit(_headings(hit), "", patient, known)
         line = line_of(hit.section) if known.takes_nothing else None
         why_not = "; ".join(told.reasons) if not told.applies else other_stage(condition, hit.section)
-        why_not = why_not or (LATER_LINE if line == "later" else None)
+        why_not = why_not or (LATER_LINE if line == "later" else None) or on_another(hit.document, hit.section, known)
         if why_not is not None:
             left_out.append((ranks[key], LeftOut(hit.document, hit.section, why_not)))
             continue
         is_own = told.is_specific or line == "first"
-        score = ranks[key] * _worth(hit.section) * (SPECIFIC if is_own else 1.0)
+        score = ranks[key] * _worth(hit.section) * (SPECIFIC if is_own else 1.0) * (STATED if states(hit.text) else 1.0)
+        score *= UNSURE if told.reasons else 1.0
         passages.append(Passage(hit, told, score, about[hit.document_id]))
     passages.sort(key=lambda one: (-one.score, one.hit.document_id, one.hit.chunk_index))
     left_out.sort(key=lambda pair: -pair[0])

@@ -127,6 +127,29 @@ def is_own(text: str, known: Known) -> bool:
     return any(own.has(disease) for one in every if not one.is_without for disease in one.diseases)
 
 
+@lru_cache(maxsize=20_000)
+def on_another(document: str, section: tuple[str, ...], known: Known) -> str | None:
+    """Why a section of a guideline on several diseases is not for this one: its title names another of them.
+
+    >>> known = known_of("Malaria", (), Lexicon.load())
+    >>> on_another("Malaria and tuberculosis", ("Treatment of tuberculosis",), known)
+    'on tuberculosis; the diagnosis is Malaria'
+    >>> on_another("Malaria", ("Treatment of tuberculosis",), known) is None
+    True
+    """
+    every = diseases_in(document, known.lexicon)
+    others = [one for one in every if not known.has(one)]
+    if not others or len(others) == len(every):
+        return None
+    for title in section:
+        named = diseases_in(title, known.lexicon) if title != document else []
+        if named and not any(map(known.has, named)):
+            other = next((one for one in named if any(one.name == theirs.name for theirs in others)), None)
+            if other is not None:
+                return f"on {other.name.lower()}; the diagnosis is {known.names[0]}"
+    return None
+
+
 def diseases_in(text: str, lexicon: Lexicon) -> list[Mention]:
     """The diseases that words name."""
     return [one for one in find_mentions(text, lexicon) if one.category is Category.MEDICAL_HISTORY]

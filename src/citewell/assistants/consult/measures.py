@@ -25,6 +25,13 @@ _READING = re.compile(
     re.IGNORECASE,
 )
 """With other words between: “readings at home average 152/94”."""
+_PEAK = re.compile(
+    r"\b(?:fevers?|temp(?:erature)?s?|pyrexia)\b(?=[^.;]{1,40}?\d)[^.;]{1,40}?"
+    r"\b(?:up to|reach(?:ed|ing)|peak(?:ed|ing) at|as high as|max(?:imum)?(?: of)?)\s*"
+    r"(?P<number>(?:3[5-9]|4[0-3]|9[5-9]|10[0-8])(?:[.,]\d)?)(?!\d)",
+    re.IGNORECASE,
+)
+"""With other words between: “fever for 4 days, up to 39.5”."""
 _STONE = re.compile(
     r"(?P<stone>\d{1,2})\s*(?:st|stone)\b(?:\s*(?:and\s*)?(?P<pounds>\d{1,2})\s*(?:lbs?|pounds?)?)?", re.I
 )
@@ -82,10 +89,16 @@ def find_measures(sentence: str) -> list[Measure]:
     [('weight', 19.96, '44 lb × 0.453592 = 19.96 kg'), ('pulse', 110.0, None)]
     >>> [one.value for one in find_measures("Her readings at home average 152/94.")]
     [152.0, 94.0]
+    >>> [one.value for one in find_measures("Fever for 4 days up to 39.5")]
+    [39.5]
     >>> find_measures("temp 101.3 F")[0].arithmetic
     '(101.3 °F − 32) ÷ 1.8 = 38.5 °C'
     """
     found = [*_pressures(sentence), *_weights(sentence)]
+    found += [
+        _checked(_temperature(sentence, match, float(match["number"].replace(",", "."))))
+        for match in _PEAK.finditer(sentence)
+    ]
     for name, vital in vitals().items():
         if vital.pattern is None or name in ("weight", "systolic blood pressure"):
             continue

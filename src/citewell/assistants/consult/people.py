@@ -25,6 +25,7 @@ _AGE = re.compile(
     rf"|(?<![\d.,/])\b(?P<short>\d{{1,3}})\s?(?P<sex>[mf])\b|\b(?P<years>\d{{1,3}})\s*y/?o\b"
     rf"|\b(?:woman|man|female|male|lady|gentleman|girl|boy|patient)\s*(?:[,(]|of|aged)\s*(?P<behind>\d{{1,3}})\b"
     rf"(?!\s*(?:weeks?|days?|months?|hours?|kg|lb|%|°|/|cm|mg|stone|out of))"
+    rf"|\b(?:he|she)(?:'s| is)\s+(?P<is>\d{{1,3}})(?=\s*(?:[,.;]|$|and\b|with\b|but\b))"
     rf"|^(?P<bare>\d{{1,3}})(?:\s*years?)?\.?$",
     re.IGNORECASE,
 )
@@ -77,6 +78,8 @@ def find_traits(sentence: str) -> list[Trait]:
 
     >>> [(one.name, one.value or one.told) for one in find_traits("28-year-old woman, 9 weeks pregnant")]
     [('age', 28.0), ('sex', 'female'), ('pregnant', 9.0)]
+    >>> [(one.name, one.value) for one in find_traits("Mum says he's 6, fever since Monday")]
+    [('age', 6.0)]
     """
     flat = sentence.replace("’", "'")
     return sorted([*_ages(flat), *_sexes(flat), *_pregnancies(flat), *_feeding(flat)], key=lambda one: one.start)
@@ -93,7 +96,9 @@ def _ages(sentence: str) -> Iterator[Trait]:
             written = float(_WORDS.get(match["count"].lower(), 0) or match["count"])
             years = written * _UNITS[unit]
         else:
-            written = float(match["aged"] or match["short"] or match["years"] or match["behind"] or match["bare"])
+            written = float(
+                match["aged"] or match["short"] or match["years"] or match["behind"] or match["is"] or match["bare"]
+            )
             unit = match["part"][0].lower() if match["part"] else "y"
             years = written * _UNITS[unit]
         if years > MAX_AGE:

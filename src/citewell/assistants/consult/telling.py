@@ -28,11 +28,31 @@ def _warns() -> re.Pattern[str]:
     return re.compile(rf"(?<![\w-])(?:{words})(?![\w-])", re.IGNORECASE)
 
 
+_STATES = re.compile(
+    r"\b(?:we|who|the (?:panel|gdg|committee|guideline development group)) (?:strongly |conditionally )?"
+    r"(?:recommends?|suggests?)\b|\((?:strong|conditional|weak|good practice) (?:recommendation|statement)"
+    r"|\b(?:strong|conditional|weak) recommendation (?:for|against)\b|\bwe recommend\b"
+    r"|(?:^|\n)\s*\d+(?:\.\d+)+\s+(?:offer|give|do not|consider|refer|use|advise|treat|start|measure|for \w+)\b",
+    re.IGNORECASE,
+)
+"""“WHO suggests against …”, “(strong recommendation, …)”, “1.4.32 Offer …”."""
+_CAPTION = re.compile(r"\W*(?:table|figure|box|annex)\s+\d", re.IGNORECASE)
+
+
+def states(text: str) -> bool:
+    """Whether a passage states a recommendation as guidelines do.
+
+    >>> states("WHO suggests against the use of NSAIDs."), states("Many people recover.")
+    (True, False)
+    """
+    return _STATES.search(text) is not None
+
+
 def is_telling(text: str) -> bool:
     """Whether a sentence tells what to do, in words."""
     if len(text) > MAX_CHARACTERS or text[:1].islower() or text.endswith("?") or len(text.split()) < MIN_WORDS:
         return False
-    if sum(map(str.isalpha, text)) < MIN_LETTERS * len(text):
+    if _CAPTION.match(text) or sum(map(str.isalpha, text)) < MIN_LETTERS * len(text):
         return False
     return _telling().search(text) is not None or has_dose(text)
 
