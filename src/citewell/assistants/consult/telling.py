@@ -37,6 +37,11 @@ _STATES = re.compile(
 )
 """“WHO suggests against …”, “(strong recommendation, …)”, “1.4.32 Offer …”."""
 _CAPTION = re.compile(r"\W*(?:table|figure|box|annex)\s+\d", re.IGNORECASE)
+_EVIDENCE = re.compile(
+    r"\babsolute effect|\bbased on data from \d|\bstudy results and measurements\b|\bcertainty of the evidence:",
+    re.IGNORECASE,
+)
+"""A row of a summary of findings: what studies found, not what to do."""
 
 
 def states(text: str) -> bool:
@@ -52,7 +57,7 @@ def is_telling(text: str) -> bool:
     """Whether a sentence tells what to do, in words."""
     if len(text) > MAX_CHARACTERS or text[:1].islower() or text.endswith("?") or len(text.split()) < MIN_WORDS:
         return False
-    if _CAPTION.match(text) or sum(map(str.isalpha, text)) < MIN_LETTERS * len(text):
+    if _CAPTION.match(text) or _EVIDENCE.search(text) or sum(map(str.isalpha, text)) < MIN_LETTERS * len(text):
         return False
     return _telling().search(text) is not None or has_dose(text)
 
