@@ -25,6 +25,8 @@ from citewell.adapters.vault.folder import VaultFolder
 from citewell.adapters.vault.header import FREE_TRIES, Header, Way
 from citewell.adapters.vault.keys import Derivation, Key, Wrapped
 from citewell.adapters.vault.phrase import new_phrase, read_phrase
+from citewell.answer.verify_names import medicines
+from citewell.answer.verify_read import read
 from citewell.bootstrap.profile import Profile
 from citewell.bootstrap.vault import Vaults
 from citewell.config import Settings
@@ -282,10 +284,12 @@ def test_what_was_read_is_gone_from_memory_once_it_is_locked(
     parts = (profile.app, profile.app.index, profile.app._likeness, profile.record.facts)
     held = {type(part).__name__: weakref.ref(part) for part in parts}
     del parts
+    assert medicines.cache_info().currsize > 0
     gc.disable()  # or a collection by chance would do what locking has to
     try:
         vaults.lock(made[0].id)
         assert [name for name, part in held.items() if part() is not None] == []
+        assert medicines.cache_info().currsize == read.cache_info().currsize == 0
     finally:
         gc.enable()
 

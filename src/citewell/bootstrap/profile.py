@@ -3,9 +3,11 @@
 from __future__ import annotations
 
 import gc
+import sys
 import threading
 import time
 from collections.abc import Callable
+from functools import _lru_cache_wrapper
 from types import TracebackType
 from typing import TYPE_CHECKING
 
@@ -122,4 +124,13 @@ class Profile:
             self._key.wipe()
             self._app.close()
             del self._app, self._record, self._desk
+            _forget_texts()
             gc.collect()  # parts that refer to each other would keep the words they have read until who knows when
+
+
+def _forget_texts() -> None:
+    """Empty what the readers of sentences remember; tables, which are kept without a limit, stay."""
+    for module in [one for name, one in sys.modules.items() if name.startswith("citewell.")]:
+        for known in vars(module).values():
+            if isinstance(known, _lru_cache_wrapper) and known.cache_parameters()["maxsize"] is not None:
+                known.cache_clear()
