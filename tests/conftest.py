@@ -19,11 +19,11 @@ from citewell.config import Settings
 from citewell.ingest.read import Reader
 from citewell.samples import sample_files
 from citewell.types import Limits
-from tests.on_postgres import IS_ON_POSTGRES, libraries_in_postgres, opened_elsewhere
+from tests.on_postgres import IS_ON_POSTGRES, libraries_in_files, libraries_in_postgres, opened_elsewhere
 from tests.once import OneMiniLM, once, run_folder
 from tests.postgres import postgres_server, postgres_url
 
-__all__ = ["libraries_in_postgres", "opened_elsewhere", "postgres_server", "postgres_url"]
+__all__ = ["libraries_in_files", "libraries_in_postgres", "opened_elsewhere", "postgres_server", "postgres_url"]
 
 SHARED = Path(__file__).resolve().parents[2] / "shared" / "data"
 

@@ -38,6 +38,14 @@ def libraries_in_postgres(request: pytest.FixtureRequest) -> Iterator[None]:
         yield
 
 
+@pytest.fixture(scope="module")
+def libraries_in_files() -> Iterator[None]:
+    """For tests whose matter is the file itself: its backup, or its move into a database."""
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr("citewell.bootstrap.assembly.make_library", parts.make_library)
+        yield
+
+
 @pytest.fixture
 def opened_elsewhere(request: pytest.FixtureRequest) -> Callable[[Path], dict[str, str]]:
     """What another process must be told, beside the home folder, to open the same library."""

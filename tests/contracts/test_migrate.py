@@ -21,8 +21,11 @@ from citewell.bootstrap import App, build
 from citewell.bootstrap.migrate import Moved, move_library
 from citewell.config import Settings
 from citewell.errors import InputError, LibraryError, SchemaTooNew
+from citewell.samples import sample_files
 from citewell.types import Role
 from tests.postgres import Server
+
+pytestmark = pytest.mark.usefixtures("libraries_in_files")
 
 QUESTIONS = ("Can I take warfarin in pregnancy?", "How is dehydration in a child treated?")
 
@@ -31,8 +34,10 @@ QUESTIONS = ("Can I take warfarin in pregnancy?", "How is dehydration in a child
 def lived_in(samples_home: Path, tmp_path_factory: pytest.TempPathFactory) -> Path:
     """A library with documents, people, conversations and an audit log."""
     home = tmp_path_factory.mktemp("lived") / "home"
-    shutil.copytree(samples_home, home)
+    if (samples_home / "library.sqlite").exists():
+        shutil.copytree(samples_home, home)
     with build(Settings(home=home)) as app:
+        list(app.add_all(sample_files()))  # where they are there already, nothing is done
         app.people.add(
             tenant="local", email="ann@clinic.example", name="Ann", role=Role.MEMBER, tags=["ward"], password="a" * 12
         )

@@ -19,6 +19,8 @@ from citewell.config import Settings
 from citewell.errors import DamagedFile, InputError
 from citewell.types import Source
 
+pytestmark = pytest.mark.usefixtures("libraries_in_files")
+
 
 def text(number: int) -> Source:
     return Source(f"Note {number}. Fever above 38 degrees is measured twice.".encode(), f"note-{number}.txt")
