@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
-from functools import cache, lru_cache
+from functools import cache
 from itertools import groupby
 
 from citewell.answer.near import Fused
@@ -14,11 +14,9 @@ from citewell.answer.retrieve import Search, retrieve_all
 from citewell.answer.verify_names import medicines
 from citewell.assistants.consult.applies import Fit, fit
 from citewell.assistants.consult.having import Known, diseases_in, known_of, on_another
-from citewell.assistants.consult.mentions import Mention
 from citewell.assistants.consult.stages import LATER_LINE, line_of, other_stage
 from citewell.assistants.consult.tables import rows
 from citewell.assistants.consult.telling import is_telling, states
-from citewell.clinical import Lexicon
 from citewell.types import Hit, Scope
 from citewell.types.consult import Category, Finding, Patient, Polarity
 from citewell.types.consult_plan import LeftOut
@@ -249,7 +247,7 @@ def _on_others(found: Sequence[Hit], known: Known) -> dict[str, LeftOut]:
     strange = {}
     for document, hits in groupby(sorted(found, key=lambda hit: hit.document_id), key=lambda hit: hit.document_id):
         theirs = list({hit.chunk_index: hit for hit in hits}.values())
-        named = _diseases_of(theirs[0].document, known.lexicon)
+        named = diseases_in(theirs[0].document, known.lexicon)
         if not named or any(map(known.has, named)) or known.speaks_of_it(theirs[0].document):
             continue
         of_it = sum(asked <= frozenset(terms(hit.text)) for hit in theirs)
@@ -257,12 +255,6 @@ def _on_others(found: Sequence[Hit], known: Known) -> dict[str, LeftOut]:
             why = f"a guideline on {named[0].name.lower()}; the patient is not known to have it"
             strange[document] = LeftOut(theirs[0].document, (), why)
     return strange
-
-
-@lru_cache(maxsize=10_000)
-def _diseases_of(title: str, lexicon: Lexicon) -> tuple[Mention, ...]:
-    """The diseases that a title names; the same titles are found again and again."""
-    return tuple(diseases_in(title, lexicon))
 
 
 def _worth(section: Sequence[str]) -> float:

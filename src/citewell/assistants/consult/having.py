@@ -142,7 +142,7 @@ def on_another(document: str, section: tuple[str, ...], known: Known) -> str | N
     if not others or len(others) == len(every):
         return None
     for title in section:
-        named = diseases_in(title, known.lexicon) if title != document else []
+        named = diseases_in(title, known.lexicon) if title != document else ()
         if named and not any(map(known.has, named)):
             other = next((one for one in named if any(one.name == theirs.name for theirs in others)), None)
             if other is not None:
@@ -150,9 +150,10 @@ def on_another(document: str, section: tuple[str, ...], known: Known) -> str | N
     return None
 
 
-def diseases_in(text: str, lexicon: Lexicon) -> list[Mention]:
-    """The diseases that words name."""
-    return [one for one in find_mentions(text, lexicon) if one.category is Category.MEDICAL_HISTORY]
+@lru_cache(maxsize=10_000)
+def diseases_in(text: str, lexicon: Lexicon) -> tuple[Mention, ...]:
+    """The diseases that words name; the same titles are found again and again."""
+    return tuple(one for one in find_mentions(text, lexicon) if one.category is Category.MEDICAL_HISTORY)
 
 
 def _havings(text: str, lexicon: Lexicon) -> list[_Having]:

@@ -31,9 +31,12 @@ def _warns() -> re.Pattern[str]:
 _STATES = re.compile(
     r"\b(?:we|who|the (?:panel|gdg|committee|guideline development group)) (?:strongly |conditionally )?"
     r"(?:recommends?|suggests?)\b|\((?:strong|conditional|weak|good practice) (?:recommendation|statement)"
-    r"|\b(?:strong|conditional|weak) recommendation (?:for|against)\b|\bwe recommend\b"
-    r"|(?:^|\n)\s*\d+(?:\.\d+)+\s+(?:offer|give|do not|consider|refer|use|advise|treat|start|measure|for \w+)\b",
+    r"|\b(?:strong|conditional|weak) recommendation (?:for|against)\b|\bwe recommend\b",
     re.IGNORECASE,
+)
+_NUMBERED = re.compile(
+    r"^\s*\d+(?:\.\d+)+\s+(?:offer|give|do not|consider|refer|use|advise|treat|start|measure|for \w+)\b",
+    re.IGNORECASE | re.MULTILINE,
 )
 """“WHO suggests against …”, “(strong recommendation, …)”, “1.4.32 Offer …”."""
 _CAPTION = re.compile(r"\W*(?:table|figure|box|annex)\s+\d", re.IGNORECASE)
@@ -50,7 +53,9 @@ def states(text: str) -> bool:
     >>> states("WHO suggests against the use of NSAIDs."), states("Many people recover.")
     (True, False)
     """
-    return _STATES.search(text) is not None
+    folded = text.casefold()  # most passages hold none of these words, and are passed by quickly
+    is_said = ("recommend" in folded or "suggest" in folded or "good practice" in folded) and _STATES.search(text)
+    return bool(is_said) or _NUMBERED.search(text) is not None
 
 
 def is_telling(text: str) -> bool:
