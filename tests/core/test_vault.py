@@ -294,6 +294,17 @@ def test_what_was_read_is_gone_from_memory_once_it_is_locked(
         gc.enable()
 
 
+def test_a_question_too_long_to_be_answered_still_gets_the_way_to_help(
+    vaults: Vaults, made: tuple[Header, str], embedder: MiniLM
+) -> None:
+    profile = opened(vaults, made[0], embedder)
+    asker = profile.app.owner(subject="self")
+    with pytest.raises(InputError, match=r"^This may be an emergency.*up to 4,000 characters"):
+        profile.desk.ask(f"I have crushing chest pain right now. {'And so on. ' * 9_000}", asker=asker)
+    with pytest.raises(InputError, match=r"^A question may have up to 4,000 characters"):
+        profile.desk.ask("What is my dose? " * 9_000, asker=asker)
+
+
 def test_a_vault_is_searched_within_itself_whatever_copy_the_library_has(
     tmp_path: Path, made: tuple[Header, str], embedder: MiniLM
 ) -> None:

@@ -67,6 +67,8 @@ class Desk:
     audit: AuditLog
     inbox: Inbox
     ledger: Ledger
+    first: Callable[[str], str] = lambda _question: ""
+    """What must be said of a question even where it is too long to be answered."""
     _versions: dict[tuple[int, Scope], Versions] = field(default_factory=dict)
 
     # ------------------------------------------------------------------------------------------------------- asking
@@ -77,7 +79,7 @@ class Desk:
         The question is kept before anything is answered, so that a failure loses nothing: asked again in the same
         conversation, it is answered there.
         """
-        question = _checked(question, asker)
+        question = _checked(question, asker, self.first)
         place = self.conversations.begin(question, asker, conversation_id=conversation_id)
         return self._answered(question, asker, place)
 
@@ -187,12 +189,13 @@ def paired(turns: Sequence[Turn]) -> tuple[Message, ...]:
     return tuple(message for turn in said for message in (asked[turn.answer_id], turn.message))
 
 
-def _checked(question: str, asker: Asker) -> str:
+def _checked(question: str, asker: Asker, first: Callable[[str], str]) -> str:
     question = question.strip()
     if not asker.may_ask:
         raise ScopeRefused("Your role lets you search and read. Ask an administrator to be made a member.")
     if not question:
         raise InputError("Type a question first.")
     if len(question) > MAX_QUESTION_CHARACTERS:
-        raise InputError(f"A question may have up to {MAX_QUESTION_CHARACTERS:,} characters; this one is longer.")
+        told = f"A question may have up to {MAX_QUESTION_CHARACTERS:,} characters; this one is longer."
+        raise InputError(" ".join(filter(None, (first(question), told))))
     return question

@@ -12,6 +12,7 @@ from citewell.adapters.records.own import SqlOwn
 from citewell.answer.retrieve import Search
 from citewell.assistants.guidelines.shelve import Books
 from citewell.assistants.records.ask import Records
+from citewell.assistants.records.emergency import find_emergency
 from citewell.assistants.records.examples import Nearness, examples, nearness
 from citewell.assistants.records.place import Places
 from citewell.bootstrap.desk import desk_of
@@ -61,8 +62,14 @@ def make_record_desk(app: App, facts: Facts) -> Desk:
         now = make_records(app, facts)
         return replace(now, search=replace(now.search, index=ExactIndex(app.library.at(stamp, only=only))))
 
-    desk = desk_of(app.library, "records", assistant, past_assistant)
+    desk = replace(desk_of(app.library, "records", assistant, past_assistant), first=_emergency)
     return desk
+
+
+def _emergency(question: str) -> str:
+    """The way to help, where a question tells of an emergency."""
+    found = find_emergency(question)
+    return "" if found is None else found.notice
 
 
 def earlier(conversations: Conversations, scope: Scope) -> list[Message]:
