@@ -102,7 +102,7 @@ def nearest(
     query = query.select_from(joined).where(condition)
     rows = connection.execute(_with_numbers(query.order_by("distance").limit(limit + SPARE))).all()
     if len(rows) == limit + SPARE and rows[-1].distance <= rows[limit - 1].distance + 2 * ROUNDING:
-        # Many are as near as the last: which of them come first is decided by whoever sums in double precision.
+        # Many are as near as the last: which of them come first is decided by whoever sums each row alone.
         near_enough = distance <= rows[limit - 1].distance + 2 * ROUNDING
         rows = connection.execute(_with_numbers(query.where(near_enough))).all()
     return _read(rows)
