@@ -52,7 +52,7 @@ def test_a_request_that_cannot_be_used_is_not_repeated_in_the_answer(empty: http
         "type": "about:blank",
         "title": "That cannot be used",
         "status": 422,
-        "detail": "Check these parts of the request: limit.",
+        "detail": "Check these parts of the request: limit (must be a whole number).",
         "kind": "InputError",
     }
 

@@ -79,6 +79,23 @@ def facts(client: httpx.Client, vault: str, **wanted: str) -> list[dict[str, Any
     return found
 
 
+@pytest.mark.parametrize("path", ["ask", "ask/stream"])
+def test_a_question_that_is_far_too_long_is_refused_in_a_sentence_and_an_emergency_in_it_is_told(
+    client: httpx.Client, vault: str, path: str
+) -> None:
+    address = f"/api/v1/records/{vault}/{path}"
+    refused = client.post(address, json={"question": "what is my dose? " * 6_000})
+    assert (refused.status_code, refused.json()["detail"]) == (
+        422,
+        "A question may have up to 4,000 characters; this one is longer.",
+    )
+    urgent = client.post(address, json={"question": "I cannot breathe. " + "what is my dose? " * 6_000})
+    assert urgent.status_code == 422
+    notice, _, told = urgent.json()["detail"].partition("A question may have")
+    assert ("emergency" in notice.lower(), told != "") == (True, True)
+    assert client.get(f"/api/v1/records/{vault}/conversations").json()["conversations"] == []
+
+
 def test_a_question_is_answered_from_the_record_with_its_place(client: httpx.Client, vault: str) -> None:
     answer = client.post(f"/api/v1/records/{vault}/ask", json={"question": "Who prescribed warfarin?"}).json()
     assert "Dr. Li Chen" in answer["text"]

@@ -5,6 +5,7 @@ from __future__ import annotations
 import logging
 import traceback
 import uuid
+from collections.abc import Mapping
 from dataclasses import dataclass
 from http import HTTPStatus
 from typing import Any
@@ -94,6 +95,24 @@ NOT_OUR_FORM = Problem(
 )
 
 
+RULES = {
+    "missing": "missing",
+    "extra_forbidden": "not known",
+    "string_too_long": "at most {max_length:,} characters",
+    "string_too_short": "at least {min_length:,} characters",
+    "string_pattern_mismatch": "not in the form it must have",
+    "string_type": "must be text",
+    "int_parsing": "must be a whole number",
+    "too_long": "at most {max_length:,} of them",
+    "greater_than_equal": "at least {ge}",
+    "less_than_equal": "at most {le}",
+    "literal_error": "must be {expected}",
+    "enum": "must be {expected}",
+    "json_invalid": "not valid JSON",
+}
+"""What is said of a part of a request, by the rule it breaks."""
+
+
 class Refused(Exception):
     """A request that goes no further, with what to tell its sender."""
 
@@ -111,7 +130,7 @@ def problem_of(error: Exception) -> Problem:
     if isinstance(error, Refused):
         return error.problem
     if isinstance(error, RequestValidationError):
-        wrong = ", ".join(dict.fromkeys(str(item["loc"][-1]) for item in error.errors()))
+        wrong = ", ".join(dict.fromkeys(_wrong(item) for item in error.errors()))
         return Problem(HTTPStatus.UNPROCESSABLE_ENTITY, "InputError", f"Check these parts of the request: {wrong}.")
     if isinstance(error, HTTPException):
         status = HTTPStatus(error.status_code)
@@ -119,6 +138,13 @@ def problem_of(error: Exception) -> Problem:
     reference = _logged(error)
     detail = f"Citewell failed unexpectedly; nothing was changed. Try again; the log has the reference {reference}."
     return Problem(HTTPStatus.INTERNAL_SERVER_ERROR, "Unexpected", detail)
+
+
+def _wrong(item: Mapping[str, Any]) -> str:
+    """A part of a request and the rule it broke, in words of our own: others may quote what was sent."""
+    rule = RULES.get(item["type"])
+    part = "body" if item["type"] == "json_invalid" else str(item["loc"][-1])
+    return part if rule is None else f"{part} ({rule.format_map(item.get('ctx', {}))})"
 
 
 def _logged(error: Exception) -> str:

@@ -12,7 +12,8 @@ from citewell.answer.retrieve import MAX_QUESTION_CHARACTERS
 from citewell.api.bodies.sent import Id, Name, Sent, Tags
 
 Verdict = Literal["supported", "partly", "contradicted", "not_found"]
-Words = Annotated[str, Field(min_length=1, max_length=MAX_QUESTION_CHARACTERS, pattern=r"\S")]
+Words = Annotated[str, Field(min_length=1, pattern=r"\S", json_schema_extra={"maxLength": MAX_QUESTION_CHARACTERS})]
+"""A question; the desk itself refuses one that is too long, since an emergency in it must be told even then."""
 Text = Annotated[str, Field(min_length=1, max_length=MAX_CHARACTERS, pattern=r"\S")]
 
 
