@@ -238,6 +238,8 @@ def test_importing_twice_changes_nothing_and_keeps_where_each_fact_stands(app: A
         "Penicillin",
         "codeine",
     }
+    ((_, paper),) = record.papers()
+    assert paper.kind == "other"  # a summary with a list of medicines is no pharmacy's paper
 
 
 def test_a_broken_document_imports_nothing(app: App, ccd: Source) -> None:

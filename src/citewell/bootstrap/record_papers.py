@@ -11,7 +11,7 @@ from citewell.adapters.records.facts import SqlFacts
 from citewell.adapters.records.letting_go import let_go
 from citewell.adapters.records.papers import SqlPapers
 from citewell.errors import NotFound
-from citewell.ingest.sniff import FHIR
+from citewell.ingest.sniff import CDA, FHIR
 from citewell.ports.records import Paper, PaperKind
 from citewell.types import OWNER_ID, Document, Entry, Scope, Source, State
 from citewell.types.facts import Fact
@@ -59,11 +59,9 @@ class RecordPapers:
         known, entries = dict(self._kept.all(self.scope)), self.entries
         for entry in entries:
             if entry.id not in known:
-                known[entry.id] = (
-                    Paper(PaperKind.OTHER)  # a whole export is no one kind of paper
-                    if entry.media_type == FHIR
-                    else describe(entry.title, self.app.show(entry.id, self.scope)[1].text, entry.notes)
-                )
+                text = "" if entry.media_type in (CDA, FHIR) else self.app.show(entry.id, self.scope)[1].text
+                # A whole export is of no one kind by what it holds, at most by what it is called.
+                known[entry.id] = describe(entry.title, text, entry.notes)
                 self._kept.put(entry.id, known[entry.id], self.scope)
         return [(entry, known[entry.id]) for entry in entries]
 
