@@ -5,11 +5,19 @@ from __future__ import annotations
 import re
 import threading
 import time
+from pathlib import Path
 
 import httpx
 import pytest
+from pydantic import SecretStr
+from sqlalchemy import insert, text
+from starlette.testclient import TestClient
 
+from citewell.adapters.store.schema import library as facts
+from citewell.api.app import create_app
 from citewell.api.health import Health
+from citewell.bootstrap import App, build
+from citewell.config import Settings
 from citewell.errors import LibraryBusy
 from tests.api.running import run
 
@@ -66,6 +74,43 @@ def test_a_server_whose_part_fails_lives_but_is_not_ready(empty: httpx.Client, m
     assert told["parts"]["store"]["detail"] == "Try again in a moment."
     assert empty.get("/api/v1/health").status_code == 200
     assert empty.get("/api/v1/health/live").status_code == 200
+
+
+def test_parts_that_questions_do_without_are_told_as_away_and_the_server_stays_ready(tmp_path: Path) -> None:
+    pytest.importorskip("celery", reason="needs the workers extra")
+    pytest.importorskip("qdrant_client", reason="needs the qdrant extra")
+    (tmp_path / "papers").write_text("a file where a folder is expected")
+    settings = Settings(
+        home=tmp_path / "home",
+        blobs=str(tmp_path / "papers"),
+        broker_url=SecretStr("redis://127.0.0.1:1/0"),
+        qdrant_url="http://127.0.0.1:1",
+    )
+    with build(settings) as app, TestClient(create_app(app, token="t"), base_url="http://127.0.0.1") as client:
+        headers = {"Authorization": "Bearer t"}
+        ready = client.get("/api/v1/health/ready", headers=headers)
+        told = ready.json()
+        assert (ready.status_code, told["status"], told["ready"]) == (200, "degraded", True)
+        away = {name: part["detail"] for name, part in told["parts"].items() if part["state"] == "away"}
+        assert set(away) == {"replica", "broker", "originals"}
+        assert "citewell replica feed" in away["replica"]
+        assert "correct CITEWELL_BROKER_URL" in away["broker"]
+        assert "check CITEWELL_BLOBS" in away["originals"]
+        page = client.get("/admin/health", headers=headers).text
+        assert "questions are answered without it" in page
+        assert "correct CITEWELL_BROKER_URL" in page
+
+
+def test_a_server_is_not_ready_where_its_embedder_or_its_version_no_longer_fits(empty: httpx.Client) -> None:
+    app: App = empty.app.state.site.app  # type: ignore[attr-defined]
+    with app.library.engine.begin() as connection:
+        connection.execute(insert(facts).values(key="embedder", value="other:8"))
+        connection.execute(text("UPDATE alembic_version SET version_num = '9999'"))
+    answer = empty.get("/api/v1/health/ready", headers=BEARER)
+    parts = answer.json()["parts"]
+    assert answer.status_code == 503
+    assert "citewell evidence reingest" in parts["embedder"]["detail"]
+    assert "written by a newer Citewell" in parts["store"]["detail"]
 
 
 def test_metrics_are_an_administrators_and_hold_counts_and_times_only(empty: httpx.Client) -> None:

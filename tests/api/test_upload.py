@@ -19,6 +19,8 @@ from citewell.api.site import Site
 from citewell.api.visitor import Visitor
 from citewell.bootstrap import build
 from citewell.config import Settings
+from citewell.errors import DiskFull
+from citewell.ingest.library import Added
 from citewell.types import Filing, Role, Scope, Source
 from tests.api.running import run
 
@@ -73,6 +75,24 @@ def test_a_file_that_is_too_large_does_not_stop_the_others(small: httpx.Client) 
     body = small.post("/api/v1/documents", files=sent).json()
     assert [(entry["name"], entry["size_bytes"]) for entry in body["documents"]] == [("first.txt", 3), ("last.txt", 5)]
     assert [(one["name"], one["kind"]) for one in body["refused"]] == [("large.txt", "TooLarge")]
+
+
+def test_a_store_that_is_full_refuses_the_files_that_do_not_fit_and_keeps_those_that_came_before(
+    small: httpx.Client, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    queue = changes.queue
+
+    def full(site: Site, source: Source, filing: Filing, visitor: Visitor) -> Added:
+        if len(source.data) > 100:
+            raise DiskFull("The store of original files is full.")
+        return queue(site, source, filing, visitor)
+
+    monkeypatch.setattr(changes, "queue", full)
+    answer = small.post("/api/v1/documents", files=files(("a.txt", b"words"), ("b.txt", b"w" * 200)))
+    body = answer.json()
+    assert (answer.status_code, [one["name"] for one in body["documents"]]) == (202, ["a.txt"])
+    assert [(one["name"], one["kind"]) for one in body["refused"]] == [("b.txt", "DiskFull")]
+    assert small.post("/api/v1/documents", files=files(("b.txt", b"w" * 200))).status_code == 507
 
 
 def test_a_request_that_says_it_is_huge_is_refused_before_it_is_read(small: httpx.Client) -> None:

@@ -93,3 +93,36 @@ def test_another_embedder_takes_over_when_every_document_has_its_vectors(
     assert shell.json("evidence", "verify")["ok"] is True
     one = shell.json("evidence", "reingest", "--document-id", dry["documents"][0], "--sync")
     assert (one["documents"], one["failed"], one["queued"]) == ([dry["documents"][0]], [], False)
+
+
+def test_what_waits_for_its_next_attempt_is_read_at_once_where_somebody_asks_and_says_why_it_could_not_be(
+    shell: Shell,  # noqa: F811
+    leaflet: Path,  # noqa: F811
+    tmp_path: Path,
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    choose(monkeypatch, "first")
+    monkeypatch.setenv("CITEWELL_BLOBS", str(tmp_path / "papers"))
+    (added,) = shell.json("add", str(leaflet))["added"]
+    monkeypatch.delenv("CITEWELL_BLOBS")
+    status, out, _ = shell("evidence", "reingest", "--document-id", added["document_id"], "--sync")
+    assert (status, out.splitlines()[0].startswith("0 of 1 document version read again")) == (1, True)
+    assert "Set CITEWELL_BLOBS to that one and try again." in out
+    assert "Set CITEWELL_BLOBS to that one" in shell("evidence", "list")[1]
+    monkeypatch.setenv("CITEWELL_BLOBS", str(tmp_path / "papers"))
+    again = shell.json("evidence", "reingest", "--document-id", added["document_id"], "--sync")
+    assert again["failed"] == []
+    assert shell.json("evidence", "show", added["document_id"])["document"]["error"] is None
+
+
+def test_a_broker_that_is_no_redis_is_refused_before_a_document_is_taken_in(
+    shell: Shell,  # noqa: F811
+    leaflet: Path,  # noqa: F811
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    monkeypatch.setenv("CITEWELL_BROKER_URL", "queue.example")
+    status, _, error = shell("add", str(leaflet))
+    assert (status, error.strip()) == (
+        1,
+        "CITEWELL_BROKER_URL is not the address of a Redis. Write it as redis://host:6379/0.",
+    )

@@ -63,6 +63,15 @@ def retrieve(question: str, *, scope: Scope, search: Search, limit: int = 10, co
     return retrieve_all([question], scope=scope, search=search, limit=limit, controls=controls)[0]
 
 
+def refuse_misfit(known: str | None, embedder: str) -> None:
+    """Refuse to compare a question with vectors that another embedder made."""
+    if known is not None and known != embedder:
+        raise EmbedderMismatch(
+            f"This library's vectors were made by {known}, and the embedder in use is {embedder}. "
+            "Run `citewell evidence reingest`, or set the embedder back."
+        )
+
+
 def retrieve_all(
     questions: Sequence[str | tuple[str, ...]],
     *,
@@ -79,12 +88,7 @@ def retrieve_all(
     terms the hits do not say which words of the question they hold; that costs more than finding them. What `choose`
     leaves of the orders of all questions is read.
     """
-    known = search.library.embedder()
-    if known is not None and known != search.embedder.fingerprint:
-        raise EmbedderMismatch(
-            f"This library's vectors were made by {known}, and the embedder in use is {search.embedder.fingerprint}. "
-            "Run `citewell evidence reingest`, or set the embedder back."
-        )
+    refuse_misfit(search.library.embedder(), search.embedder.fingerprint)
     asked = _asked(questions, search)
     wanted = max(controls.candidates(limit), controls.min_searched)
     candidates = search.index.candidates_of_each(

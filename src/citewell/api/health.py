@@ -1,28 +1,27 @@
-"""How the store, the embedder and the model are, each asked within its own time."""
+"""How each part of the server is, asked within its own time."""
 
 from __future__ import annotations
 
 import asyncio
 import time
 from collections.abc import Callable, Mapping
-from contextlib import closing
 from dataclasses import dataclass, replace
+from functools import partial
 from types import MappingProxyType
 from typing import Literal
 
-from citewell.adapters.llm import split_spec
-from citewell.adapters.llm.listing import server_of
+from citewell.api import health_parts
 from citewell.api.errors import problem_of
 from citewell.api.site import Site
-from citewell.bootstrap.index import make_replica, shelf_for_replica
-from citewell.errors import ReplicaUnavailable
 
 KEPT_S = 5.0
 """So long an answer counts: whoever asks every second does not keep the parts busy."""
 
 LIMITS_S: Mapping[str, float] = MappingProxyType(
-    {"store": 2.0, "embedder": 5.0, "model": 5.0, "entailment": 5.0, "replica": 5.0}
+    {"store": 2.0, "embedder": 5.0, "model": 5.0, "entailment": 5.0, "replica": 5.0, "broker": 5.0, "originals": 5.0}
 )
+DONE_WITHOUT = frozenset({"replica", "broker", "originals"})
+"""Parts without which questions are answered all the same: a server that misses one is ready."""
 
 Ask = Callable[[], object]
 
@@ -31,7 +30,8 @@ Ask = Callable[[], object]
 class Part:
     """How one part is."""
 
-    state: Literal["ok", "slow", "failed"]
+    state: Literal["ok", "slow", "away", "failed"]
+    """Away: it does not answer as it should, and questions are answered without it."""
     took_ms: float
     detail: str | None = None
 
@@ -47,15 +47,20 @@ class Health:
     @classmethod
     def of(cls, site: Site) -> Health:
         """The health of a site."""
+        chosen = site.app.settings
         asked: dict[str, Ask] = {
-            "store": site.app.library.stamp,
-            "embedder": lambda: site.loaded().embedder.embed(["fever"]),
-            "model": lambda: _ask_model(site),
+            "store": lambda: health_parts.ask_store(site),
+            "embedder": lambda: health_parts.ask_embedder(site),
+            "model": lambda: health_parts.ask_model(site),
         }
-        if site.app.settings.entailment is not None:
-            asked["entailment"] = lambda: _ask_entailment(site)
-        if site.app.settings.qdrant_url is not None:
-            asked["replica"] = lambda: _ask_replica(site)
+        for name, is_set, ask in (
+            ("entailment", chosen.entailment, health_parts.ask_entailment),
+            ("replica", chosen.qdrant_url, health_parts.ask_replica),
+            ("broker", chosen.broker_url, health_parts.ask_broker),
+            ("originals", chosen.blobs, health_parts.ask_originals),
+        ):
+            if is_set is not None:
+                asked[name] = partial(ask, site)
         return cls(asked)
 
     async def parts(self) -> dict[str, Part]:
@@ -74,9 +79,17 @@ class Health:
         try:
             part = await asyncio.wait_for(asyncio.shield(running), limit_s)
         except TimeoutError:
-            return Part("slow", limit_s * 1000, f"No answer within {limit_s:g} seconds.")
+            part = Part("slow", limit_s * 1000, f"No answer within {limit_s:g} seconds.")
+            return replace(part, state="away") if name in DONE_WITHOUT else part
+        if part.state == "failed" and name in DONE_WITHOUT:
+            part = replace(part, state="away")
         self._known[name] = time.monotonic(), part
         return part
+
+
+def is_ready(parts: Mapping[str, Part]) -> bool:
+    """Whether everything answers that questions need."""
+    return all(part.state in ("ok", "away") for part in parts.values())
 
 
 def _asked(ask: Ask) -> Part:
@@ -88,31 +101,3 @@ def _asked(ask: Ask) -> Part:
     except Exception as error:
         part = Part("failed", 0.0, problem_of(error).detail)
     return replace(part, took_ms=round((time.perf_counter() - started) * 1000, 1))
-
-
-def _ask_replica(site: Site) -> str:
-    """How far the replica is behind; searches do without it, so the server is ready all the same."""
-    try:
-        lag = make_replica(site.app.settings).lag(shelf_for_replica(site.app.library))
-    except ReplicaUnavailable as error:
-        return str(error)
-    return "like the library" if lag.is_current else f"{lag.documents} document versions behind"
-
-
-def _ask_model(site: Site) -> None:
-    """Ask the model's server whether it has the model; verbatim answers need none."""
-    settings = site.app.settings
-    if settings.model == "extractive":
-        return
-    vendor, name = split_spec(settings.model)
-    with closing(server_of(settings, vendor)) as server:
-        server.check(name)
-
-
-def _ask_entailment(site: Site) -> str | None:
-    """Let the entailment model read two texts; which one it is."""
-    model = site.loaded().entailment
-    if model is None:
-        return None
-    model.score("Give iron.", "Iron is given.")
-    return model.name

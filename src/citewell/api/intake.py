@@ -11,7 +11,7 @@ from citewell.api import changes
 from citewell.api.site import Site
 from citewell.api.upload import Form, Received, received
 from citewell.api.visitor import Visitor
-from citewell.errors import CitewellError, InputError, ScopeRefused
+from citewell.errors import CitewellError, InputError
 from citewell.ingest.library import Added
 from citewell.types import Filing, Source
 
@@ -57,7 +57,7 @@ def _queued(file: Received, site: Site, filing: Filing, visitor: Visitor) -> Add
         return Turned(file.name, file.error or InputError("The file did not arrive. Send it again."))
     try:
         return changes.queue(site, Source(file.file.file.read(), file.name), filing, visitor)
-    except (InputError, ScopeRefused) as error:
+    except CitewellError as error:  # a full store too: what came before it has been taken in
         return Turned(file.name, error)
 
 

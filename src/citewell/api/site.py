@@ -28,7 +28,7 @@ from citewell.api.progress import Progress, Stopwatch
 from citewell.api.visitor import Visitor
 from citewell.bootstrap import App, Results
 from citewell.errors import CitewellError, NotFound
-from citewell.ingest.worker import Worker
+from citewell.ingest.worker import Worker, reason
 from citewell.ports.queue import Queue
 from citewell.types import Chunk, Document, Entry, Scope, State
 from citewell.vocabulary import ATTRIBUTION
@@ -136,7 +136,7 @@ class Site:
                 self.app.chat.shelf(Scope.owner(self.app.settings.tenant))
         except Exception as error:
             # The page that needs the missing part says what to do; the others work.
-            log.warning("not ready: %s", type(error).__name__)
+            log.warning("not ready: %s", reason(error))
         else:
             log.info("ready after %.0f ms", (time.perf_counter() - started) * 1000)
 

@@ -7,6 +7,7 @@ from pathlib import Path
 from citewell.bootstrap.app import App
 from citewell.bootstrap.home import read_source
 from citewell.bootstrap.outcome import Outcome, Results
+from citewell.bootstrap.workers import refuse_settings
 from citewell.config import Settings
 
 __all__ = ["App", "Outcome", "Results", "build", "open_library", "read_source"]
@@ -14,6 +15,7 @@ __all__ = ["App", "Outcome", "Results", "build", "open_library", "read_source"]
 
 def build(settings: Settings) -> App:
     """Open the library that the settings name, made where there is none."""
+    refuse_settings(settings)
     return App(settings)
 
 

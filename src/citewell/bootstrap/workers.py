@@ -10,12 +10,13 @@ import subprocess
 import sys
 import threading
 import time
+import uuid
 from collections.abc import Callable, Sequence
 from contextlib import suppress
 from pathlib import Path
 from typing import TYPE_CHECKING, Literal
 
-from citewell.errors import EmbedderMismatch
+from citewell.errors import BlobsUnavailable, EmbedderMismatch
 
 if TYPE_CHECKING:
     from citewell.bootstrap.app import App
@@ -24,6 +25,7 @@ if TYPE_CHECKING:
     from citewell.ingest.worker import Worker
     from citewell.ports.blobs import Blobs
     from citewell.ports.queue import Queue
+    from citewell.types import Entry
 
 log = logging.getLogger(__name__)
 
@@ -32,6 +34,7 @@ Tell = Callable[[str, "Step"], None]
 Part = Literal["poll", "serve", "sweep"]
 """What one process of a worker does: look at the table by itself, serve nudges, or sweep up what nudges missed."""
 
+PROBE = b"probe"
 SWEEP_S = 2.0
 RESTART_S = 1.0
 END_S = 30.0
@@ -39,6 +42,14 @@ END_S = 30.0
 REFUSED = 78
 """How a process ends that must not be started again before a setting is changed."""
 PARENT_DEATH = 1
+
+
+def refuse_settings(settings: Settings) -> None:
+    """Refuse a broker that cannot be one before anything is opened, rather than after a document has come."""
+    from citewell.adapters.queue.celery import refuse_address
+
+    if settings.broker_url is not None:
+        refuse_address(settings.broker_url.get_secret_value())
 
 
 def make_queue(settings: Settings, worker: Callable[[], Worker]) -> Queue:
@@ -71,17 +82,26 @@ def make_blobs(settings: Settings) -> Blobs | None:
     )
 
 
+def try_blobs(store: Blobs) -> None:
+    """Keep a few bytes, read them back and remove them; whatever goes wrong says what to do."""
+    key = f"00/00/probe-{uuid.uuid4().hex}"
+    store.put(key, PROBE)
+    is_same = store.get(key) == PROBE
+    store.remove(key)
+    if not is_same:
+        raise BlobsUnavailable("The store of original files gives back other bytes than it was given. Check its disk.")
+
+
 # ----------------------------------------------------------------------------------------------- one worker, in parts
 
 
-def drain(app: App) -> int:
-    """Read all that waits, in this process; says how many documents."""
+def drain(app: App) -> tuple[int, int]:
+    """Read all that waits, in this process; says how many documents were read, and how many could not be."""
     worker = make_worker(app)
     worker.take_up()
-    count = 0
     while worker.work():
-        count += 1
-    return count
+        pass
+    return worker.done, worker.failed
 
 
 def read_one(app: App, document_id: str, *, watch: Tell) -> bool:
@@ -91,8 +111,8 @@ def read_one(app: App, document_id: str, *, watch: Tell) -> bool:
     return Worker(app.library, app.reader, tell=watch).work(document_id)
 
 
-def read_again(app: App, document_ids: Sequence[str], *, watch: Tell) -> list[str]:
-    """Read these documents a second time, in this process; those that could not be read."""
+def read_again(app: App, document_ids: Sequence[str], *, watch: Tell) -> list[Entry]:
+    """Read these documents a second time, in this process; those that could not be read, each with why."""
     from citewell.ingest.worker import Worker
 
     worker = Worker(app.library, app.reader, tell=watch)
@@ -100,8 +120,8 @@ def read_again(app: App, document_ids: Sequence[str], *, watch: Tell) -> list[st
     for document_id in document_ids:
         worker.work(document_id)
     app.library.switch_when_whole(app.embedder.fingerprint)
-    left = {entry.id for entry in app.entries() if entry.error is not None or entry.rework is not None}
-    return [document_id for document_id in document_ids if document_id in left]
+    wanted = frozenset(document_ids)
+    return [entry for entry in app.entries() if entry.id in wanted and (entry.error is not None or entry.rework)]
 
 
 def make_worker(app: App) -> Worker:

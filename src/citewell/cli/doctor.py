@@ -96,6 +96,18 @@ def _library(chosen: Settings) -> Iterator[Check]:
             ("entailment", _look_at_entailment),
         ):
             yield _tried(part, app, look)
+        yield from _named_parts(app)
+
+
+def _named_parts(app: App) -> Iterator[Check]:
+    """What is there only where a setting names it."""
+    from citewell.cli.doctor_parts import look_at_model, look_at_replica, look_at_sign_in
+
+    for part, look in (("replica", look_at_replica), ("model", look_at_model), ("sign-in", look_at_sign_in)):
+        try:
+            yield Check(part, *look(app))
+        except CitewellError as error:
+            yield Check(part, "failed", str(error))
 
 
 def _tried(part: str, app: App, look: Callable[[App], Check | str]) -> Check:
@@ -185,6 +197,8 @@ def _extras() -> Iterator[Check]:
         ("psycopg", "postgres", "a library in PostgreSQL"),
         ("celery", "workers", "workers on several machines, woken through Redis"),
         ("boto3", "s3", "original files in a store that speaks S3"),
+        ("qdrant_client", "qdrant", "a copy for searching in a Qdrant server"),
+        ("authlib", "oidc", "signing in through an OpenID Connect provider"),
     ):
         there = importlib.util.find_spec(package) is not None
         yield Check(f"extra {extra}", "ok", use if there else f"not installed (pip install 'citewell[{extra}]'): {use}")

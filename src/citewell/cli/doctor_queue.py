@@ -10,7 +10,6 @@ if TYPE_CHECKING:
     from citewell.bootstrap import App
 
 Found = tuple[Literal["ok", "warning", "failed"], str]
-PROBE = "00/00/probe"
 
 
 def look_at_queue(app: App) -> Found:
@@ -34,10 +33,10 @@ def look_at_queue(app: App) -> Found:
 
 def look_at_originals(app: App) -> Found:
     """Whether original files can be kept, read back and removed."""
+    from citewell.bootstrap.workers import try_blobs
+
     store = app.library.blobs
     if store is None:
         return "ok", "kept in the library"
-    store.put(PROBE, b"probe")
-    is_kept = store.get(PROBE) == b"probe"
-    store.remove(PROBE)
-    return ("ok", f"kept in {store.name}, tried") if is_kept else ("failed", f"{store.name} gives back other bytes")
+    try_blobs(store)
+    return "ok", f"kept in {store.name}, tried"

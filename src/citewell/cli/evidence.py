@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator, Sequence
 from dataclasses import asdict
 from typing import TYPE_CHECKING, Annotated, Any
 
@@ -24,6 +25,7 @@ app = typer.Typer(help="Keep the literature: read, list, withdraw, erase.", add_
 app.command("reingest")(reingest)
 app.command("verify")(verify)
 
+MAX_TROUBLES = 20
 Yes = Annotated[bool, typer.Option("--yes", "-y", help="Do not ask.")]
 
 
@@ -95,6 +97,8 @@ def list_documents(
         return
     if entries:
         print_entries(entries)
+    for line in _troubles(entries):
+        typer.echo(line)
     typer.echo(_queue_line(status))
 
 
@@ -139,6 +143,15 @@ def _print_one(entry: Entry, *, as_json: bool) -> None:
     if entry.next_attempt_at:
         lines.append(f"tried {entry.attempts} times; next at {entry.next_attempt_at:%d %b %Y %H:%M:%S} UTC")
     typer.echo(printable("\n".join(lines)))
+
+
+def _troubles(entries: Sequence[Entry]) -> Iterator[str]:
+    """Why documents could not be read, the newest first."""
+    troubled = [entry for entry in entries if entry.error]
+    for entry in troubled[:MAX_TROUBLES]:
+        yield printable(f"✗ {entry.title} ({entry.id[:8]}): {entry.error}")
+    if len(troubled) > MAX_TROUBLES:
+        yield f"… and {len(troubled) - MAX_TROUBLES} more; `citewell evidence show ID` tells why of each."
 
 
 def _queue_json(status: QueueStatus) -> dict[str, Any]:

@@ -6,11 +6,13 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from citewell.cli.frame import Home, Json, opened, print_json, progress
+from citewell.cli.frame import Home, Json, opened, print_json, printable, progress
 from citewell.types import OWNER_ID
 
 if TYPE_CHECKING:
     from citewell.bootstrap import App
+
+WAITS = "A worker has it; `citewell evidence show` tells how it ended."
 
 
 def reingest(
@@ -61,7 +63,8 @@ def _reread(app: App, one: str | None, watch: Any, *, is_here: bool) -> dict[str
         app.queue.nudge()
         return {"queued": True}
     failed = read_again(app, wanted, watch=watch)
-    return {"queued": False, "failed": failed, "answers_with": app.library.embedder()}
+    why = [{"document_id": entry.id, "title": entry.title, "error": entry.error} for entry in failed]
+    return {"queued": False, "failed": why, "answers_with": app.library.embedder()}
 
 
 def _line(told: dict[str, Any]) -> str:
@@ -73,6 +76,10 @@ def _line(told: dict[str, Any]) -> str:
     if told["queued"]:
         how = f"{documents} queued to be read again with {told['embedder']}{change}"
         return f"{how}; `citewell evidence list` shows how far."
+    failed: list[dict[str, Any]] = told["failed"]
+    if failed:
+        documents = f"{count - len(failed)} of {documents}"
     cleaned = f" {told['cleaned']} leftovers removed." if told["cleaned"] else ""
-    failed = f" {len(told['failed'])} could not be read: `citewell evidence list`." if told["failed"] else ""
-    return f"{documents} read again; the library answers with {told['answers_with']}.{failed}{cleaned}"
+    lines = [f"{documents} read again; the library answers with {told['answers_with']}.{cleaned}"]
+    lines += [f"✗ {one['title']} ({one['document_id'][:8]}): {one['error'] or WAITS}" for one in failed]
+    return printable("\n".join(lines))

@@ -44,7 +44,7 @@ def worker(
     with build(chosen) as app:
         refuse_misfit(app)
         if drain:
-            _told(read_all(app), as_json=json)
+            _told(*read_all(app), as_json=json)
             return
     if json:
         print_json({"processes": count, "broker": chosen.broker_url is not None})
@@ -62,8 +62,9 @@ def _shared(chosen: Settings, count: int) -> Settings:
     return chosen.model_copy(update={"embedder_threads": threads})
 
 
-def _told(count: int, *, as_json: bool) -> None:
+def _told(count: int, failed: int, *, as_json: bool) -> None:
     if as_json:
-        print_json({"documents": count})
+        print_json({"documents": count, "failed": failed})
     else:
-        typer.echo(f"{count} document{'' if count == 1 else 's'} read; nothing waits now.")
+        rest = f"; {failed} could not be read: `citewell evidence list` says why" if failed else "; nothing waits now"
+        typer.echo(f"{count} document{'' if count == 1 else 's'} read{rest}.")

@@ -54,6 +54,12 @@ class Provider:
         self._lock = threading.Lock()
         self._known: dict[str, tuple[float, dict[str, Any]]] = {}
 
+    def check(self) -> None:
+        """Ask the provider for all that a sign-in needs of it; whatever is missing says what to do."""
+        for name in ("authorization_endpoint", "token_endpoint"):
+            self._said(name)
+        self._fetched(self._said("jwks_uri"))
+
     def leave(self, back: str) -> Leaving:
         """Begin: the address to send a browser to, which then comes back to `back`."""
         state, nonce, verifier = (secrets.token_urlsafe(32) for _ in range(3))

@@ -8,7 +8,7 @@ import warnings
 from collections.abc import Callable
 from typing import Any
 
-from citewell.errors import MissingExtra
+from citewell.errors import InputError, MissingExtra
 from citewell.ingest.worker import reason
 
 log = logging.getLogger(__name__)
@@ -22,6 +22,7 @@ AWAY = (
     "Redis does not answer: start it, or correct CITEWELL_BROKER_URL. Nothing is lost; what is queued is read all the "
     "same, found by looking at the library."
 )
+SCHEMES = ("redis", "rediss", "redis+socket", "sentinel")
 CONSUMER = "celery.worker.consumer.consumer"
 """Who tells of a broker that is away, with a stack and for every try."""
 SAID_AGAIN_S = 60.0
@@ -29,8 +30,15 @@ AT_ONCE = 20
 """Documents that one nudge leads to at most; then the next process may have a turn."""
 
 
+def refuse_address(url: str) -> None:
+    """Refuse what is not the address of a Redis; Celery would look for some other broker under it, for ever."""
+    if url.partition("://")[0] not in SCHEMES or "://" not in url:
+        raise InputError("CITEWELL_BROKER_URL is not the address of a Redis. Write it as redis://host:6379/0.")
+
+
 def make_celery(url: str) -> Any:
     """Celery without anything that would have to be kept: no results, no acknowledgements to wait for."""
+    refuse_address(url)
     try:
         from celery import Celery
     except ImportError as error:
@@ -82,13 +90,24 @@ class CeleryQueue:
     def length(self) -> int | None:
         """How many nudges wait, or None while the broker does not answer."""
         try:
-            with self._celery.connection_for_read(transport_options={"max_retries": 0}) as connection:
-                connection.ensure_connection(max_retries=1, timeout=CONNECT_S)
-                channel = connection.default_channel
-                return int(channel.queue_declare(queue=QUEUE, durable=True).message_count)
+            return self._length()
         except Exception as error:
             log.warning("%s (%s)", AWAY, type(error).__name__)
             return None
+
+    def answers(self) -> bool:
+        """Whether the broker answers, with nothing said in the log: for whoever tells it otherwise."""
+        try:
+            self._length()
+        except Exception:
+            return False
+        return True
+
+    def _length(self) -> int:
+        with self._celery.connection_for_read(transport_options={"max_retries": 0}) as connection:
+            connection.ensure_connection(max_retries=1, timeout=CONNECT_S)
+            channel = connection.default_channel
+            return int(channel.queue_declare(queue=QUEUE, durable=True).message_count)
 
 
 class InOurWords(logging.Filter):

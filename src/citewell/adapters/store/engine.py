@@ -116,11 +116,7 @@ def bring_up_to_date(engine: Engine) -> None:
             version = connection.execute(text("SELECT version_num FROM alembic_version")).scalar()
     if version == SCHEMA_VERSION:
         return
-    if version is not None and version > SCHEMA_VERSION:
-        raise SchemaTooNew(
-            f"This library was written by a newer Citewell (schema {version}; this one knows {SCHEMA_VERSION}). "
-            "Upgrade Citewell to open it; nothing was changed."
-        )
+    _refuse_newer(version)
     from alembic import command
     from alembic.config import Config
 
@@ -129,6 +125,20 @@ def bring_up_to_date(engine: Engine) -> None:
     with engine.connect().execution_options(writing=True) as connection, connection.begin():
         config.attributes["connection"] = connection
         command.upgrade(config, "head")
+
+
+def refuse_newer(engine: Engine, place: Path) -> None:
+    """Refuse a library that a newer version has brought up to date while it was open here."""
+    with reading(engine, place) as connection:
+        _refuse_newer(connection.execute(text("SELECT version_num FROM alembic_version")).scalar())
+
+
+def _refuse_newer(version: str | None) -> None:
+    if version is not None and version > SCHEMA_VERSION:
+        raise SchemaTooNew(
+            f"This library was written by a newer Citewell (schema {version}; this one knows {SCHEMA_VERSION}). "
+            "Upgrade Citewell to open it; nothing was changed."
+        )
 
 
 @contextmanager

@@ -93,7 +93,8 @@ class SqlLifecycle(SqlVersions):
             if is_new:
                 self._aim(connection, embedder)
             for row in rows:
-                if row.rework is None:
+                waits = row.rework == "queued" and row.next_attempt_at is not None  # now is as good as its next attempt
+                if row.rework is None or waits:
                     bumped = {"revision": row.revision + 1}
                     theirs = by if row.tenant == scope.tenant else SYSTEM
                     self._rework(connection, row, "queued", by=theirs, **FRESH, **bumped)

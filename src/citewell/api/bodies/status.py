@@ -6,11 +6,13 @@ from typing import Literal
 
 from pydantic import BaseModel
 
+PartName = Literal["store", "embedder", "model", "entailment", "replica", "broker", "originals"]
+
 
 class PartState(BaseModel):
-    """How one part is: it answers, it is slow, or it fails."""
+    """How one part is: it answers, it is slow, it is away and done without, or it fails."""
 
-    state: Literal["ok", "slow", "failed"]
+    state: Literal["ok", "slow", "away", "failed"]
     took_ms: float
     detail: str | None
 
@@ -21,7 +23,7 @@ class HealthShape(BaseModel):
     status: Literal["ok", "degraded"]
     live: bool
     ready: bool
-    parts: dict[Literal["store", "embedder", "model", "entailment"], PartState]
+    parts: dict[PartName, PartState]
 
 
 class ModelShape(BaseModel):

@@ -12,7 +12,7 @@ import citewell
 from citewell.adapters.store.catalogue import Sorting, Wanted
 from citewell.api import admin
 from citewell.api.admin_audit import Sought, search
-from citewell.api.health import Health
+from citewell.api.health import Health, is_ready
 from citewell.api.history import names
 from citewell.api.requests import require_our_form
 from citewell.api.site import Here, Site
@@ -106,7 +106,8 @@ async def health(request: Request, site: Here, visitor: Governor) -> Response:
             visitor,
             nav="admin",
             parts=parts,
-            is_ready=all(part.state == "ok" for part in parts.values()),
+            is_ready=is_ready(parts),
+            is_whole=all(part.state == "ok" for part in parts.values()),
             documents=documents,
             passages=passages,
             waiting=status.states[State.QUEUED] + status.states[State.PROCESSING],

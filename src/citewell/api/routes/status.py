@@ -13,7 +13,7 @@ from citewell.adapters.llm.listing import listing, vendor_of
 from citewell.api import metrics
 from citewell.api.bodies.status import HealthShape, ModelsShape
 from citewell.api.errors import Refused
-from citewell.api.health import Health
+from citewell.api.health import Health, is_ready
 from citewell.api.site import UNDER_WAY, Here
 from citewell.api.visitor import NOT_THIS_ROLE, VISITOR, Governor, Member, Visitor
 from citewell.types import State
@@ -28,9 +28,8 @@ async def _told(request: Request) -> dict[str, Any]:
     parts = await health.parts()
     if visitor is None or not visitor.may("govern"):  # a reason may name a folder or a server
         parts = {name: replace(part, detail=None) for name, part in parts.items()}
-    is_ready = all(part.state == "ok" for part in parts.values())
-    status = "ok" if is_ready else "degraded"
-    return {"status": status, "live": True, "ready": is_ready, "parts": {k: asdict(v) for k, v in parts.items()}}
+    status = "ok" if all(part.state == "ok" for part in parts.values()) else "degraded"
+    return {"status": status, "live": True, "ready": is_ready(parts), "parts": {k: asdict(v) for k, v in parts.items()}}
 
 
 @router.get("/health", response_model=HealthShape)

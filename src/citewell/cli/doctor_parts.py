@@ -1,0 +1,54 @@
+"""What `doctor` says of parts that are there only where a setting names them: replica, language model, sign-in."""
+
+from __future__ import annotations
+
+from contextlib import closing
+from typing import TYPE_CHECKING, Literal
+
+from citewell.errors import CitewellError
+
+if TYPE_CHECKING:
+    from citewell.bootstrap import App
+
+Found = tuple[Literal["ok", "warning", "failed"], str]
+
+
+def look_at_replica(app: App) -> Found:
+    """Whether the copy for searching answers, and how far it is."""
+    from citewell.bootstrap.index import make_replica, shelf_for_replica
+
+    if app.settings.qdrant_url is None:
+        return "ok", "none is set: the library's own index answers"
+    lag = make_replica(app.settings).lag(shelf_for_replica(app.library))
+    if lag.is_current:
+        return "ok", "like the library"
+    return "warning", f"{lag.documents} document versions behind: run `citewell replica feed --watch`"
+
+
+def look_at_model(app: App) -> Found:
+    """Whether the language model is there; without one sentences are verbatim."""
+    from citewell.adapters.llm import split_spec
+    from citewell.adapters.llm.listing import server_of
+
+    if app.settings.model == "extractive":
+        return "ok", "none is set: answers are verbatim sentences"
+    vendor, name = split_spec(app.settings.model)
+    try:
+        with closing(server_of(app.settings, vendor)) as server:
+            server.check(name)
+    except CitewellError as error:
+        return "failed", f"{error} Until then answers are verbatim sentences."
+    return "ok", f"{app.settings.model} is there"
+
+
+def look_at_sign_in(app: App) -> Found:
+    """Whether the sign-in provider answers, and lets anybody in."""
+    from citewell.adapters.oidc.provider import Provider
+
+    chosen = app.settings
+    if chosen.oidc_issuer is None:
+        return "ok", "with passwords; no provider is set"
+    Provider(chosen.oidc_issuer, client_id=chosen.oidc_client_id, client_secret=None).check()
+    if not chosen.oidc_roles:
+        return "failed", "the provider answers, and lets nobody in: set CITEWELL_OIDC_ROLES"
+    return "ok", f"with passwords, and through {chosen.oidc_issuer}, which answers"
