@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from datetime import datetime
 
-from sqlalchemy import Connection, text
+from sqlalchemy import Connection
 
 NOW = {
     "sqlite": "SELECT strftime('%Y-%m-%d %H:%M:%f', 'now')",
@@ -14,4 +14,4 @@ NOW = {
 
 def clock(connection: Connection) -> datetime:
     """The present as the database has it, in UTC, as columns hold it."""
-    return datetime.fromisoformat(connection.execute(text(NOW[connection.dialect.name])).scalar_one())
+    return datetime.fromisoformat(connection.exec_driver_sql(NOW[connection.dialect.name]).scalar_one())

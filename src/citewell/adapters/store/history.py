@@ -5,7 +5,7 @@ from __future__ import annotations
 from datetime import UTC
 from typing import Any
 
-from sqlalchemy import Connection, Row, insert, update
+from sqlalchemy import Connection, Row, bindparam, insert, update
 
 from citewell.adapters.store.clock import clock
 from citewell.adapters.store.schema import document_history, documents
@@ -20,23 +20,25 @@ CHANGED_MEANWHILE = (
 )
 
 
+CHANGE_ONE = update(documents).where(documents.c.id == bindparam("which"))
+
+
 def note(
     connection: Connection, row: Row[Any], change: str, *, by: str, state: State | None, detail: str | None = None
 ) -> None:
     """Write down what became of a document version."""
-    connection.execute(
-        insert(document_history).values(
-            tenant=row.tenant,
-            document_id=row.id,
-            lineage=row.lineage,
-            version=row.version,
-            at=clock(connection),
-            by=by,
-            change=change,
-            state=None if state is None else state.value,
-            detail=detail,
-        )
-    )
+    change_made = {
+        "tenant": row.tenant,
+        "document_id": row.id,
+        "lineage": row.lineage,
+        "version": row.version,
+        "at": clock(connection),
+        "by": by,
+        "change": change,
+        "state": None if state is None else state.value,
+        "detail": detail,
+    }
+    connection.execute(insert(document_history), change_made)
 
 
 def move(
@@ -46,7 +48,7 @@ def move(
     before = State(row.state)
     if not is_step(before, after):
         raise InputError(NO_SUCH_STEP.format(before=before.value, after=after.value))
-    connection.execute(update(documents).where(documents.c.id == row.id).values(state=after.value, **values))
+    connection.execute(CHANGE_ONE, {"which": row.id, "state": after.value, **values})
     note(connection, row, after.value, by=by, state=after, detail=detail)
 
 

@@ -41,7 +41,7 @@ def keep(
         where: dict[str, Any] = {"data": data}
         if key is not None and blobs is not None:
             where = {"data": b"", "kept_in": blobs.name, "key": key}
-        connection.execute(insert(originals).values(tenant=tenant, content_hash=content_hash, **where))
+        connection.execute(insert(originals), {"tenant": tenant, "content_hash": content_hash, **where})
 
 
 def fetch(connection: Connection, tenant: str, content_hash: str, blobs: Blobs | None) -> bytes | None:

@@ -36,10 +36,9 @@ class SqlQueue(SqlLifecycle):
     def enqueue(self, source: Source, *, filing: Filing, scope: Scope) -> Entry:
         """Keep the bytes of a document that a worker will read."""
         with self._outside(source) as key, writing(self.engine, self.path) as connection:
-            document_id = self._insert(connection, source, filing, scope, filing.title, key=key)
-            row = self._row(connection, document_id)
-            move(connection, row, State.QUEUED, by=filing.added_by or OWNER_ID)
-            return self._entry(connection, document_id)
+            made = self._insert(connection, source, filing, scope, filing.title, key=key)
+            move(connection, made, State.QUEUED, by=filing.added_by or OWNER_ID)
+            return self._entry(connection, made.id)
 
     def claim(self, worker: str, *, embedder: str | None = None, document_id: str | None = None) -> Claim | None:
         """Take the oldest document that waits, of any tenant, or the one named; new ones before second readings.

@@ -65,20 +65,19 @@ def chunking_columns(chunking: Chunking | None) -> dict[str, Any]:
 def insert_generation(connection: Connection, document_id: str, reading: Reading) -> int:
     """Store one reading: text, structure, passages, vectors; returns its number."""
     document = reading.document
-    result = connection.execute(
-        insert(generations).values(
-            document_id=document_id,
-            embedder=reading.embedder,
-            made_at=now(),
-            text=document.text,
-            structure=codec.pack_blocks(document.blocks),
-            layout=codec.pack_layout(document.layout),
-            chunk_count=len(reading.chunks),
-            sentence_count=len(reading.sentence_vectors),
-            postings=pack([terms(chunk.passage) for chunk in reading.chunks]),
-            vectors=codec.pack_vectors(reading.vectors),
-        )
-    )
+    row = {
+        "document_id": document_id,
+        "embedder": reading.embedder,
+        "made_at": now(),
+        "text": document.text,
+        "structure": codec.pack_blocks(document.blocks),
+        "layout": codec.pack_layout(document.layout),
+        "chunk_count": len(reading.chunks),
+        "sentence_count": len(reading.sentence_vectors),
+        "postings": pack([terms(chunk.passage) for chunk in reading.chunks]),
+        "vectors": codec.pack_vectors(reading.vectors),
+    }
+    result = connection.execute(insert(generations), row)
     assert result.inserted_primary_key is not None
     generation = int(result.inserted_primary_key[0])
     connection.execute(insert(chunks), _chunk_rows(generation, reading))
@@ -109,13 +108,18 @@ def _chunk_rows(generation: int, reading: Reading) -> list[dict[str, Any]]:
 
 def replace_filing(connection: Connection, document_id: str, filing: Filing) -> None:
     """Set the tags and journeys of a document that are said."""
+    for table, values in ((document_tags, filing.tags), (document_journeys, filing.journeys)):
+        if values is not None:
+            connection.execute(delete(table).where(table.c.document_id == document_id))
+    insert_filing(connection, document_id, filing)
+
+
+def insert_filing(connection: Connection, document_id: str, filing: Filing) -> None:
+    """Give a document that has none the tags and journeys that are said."""
     for table, column, values in (
         (document_tags, "tag", filing.tags),
         (document_journeys, "journey", filing.journeys),
     ):
-        if values is None:
-            continue
-        connection.execute(delete(table).where(table.c.document_id == document_id))
         if values:
             rows = [{"document_id": document_id, column: value} for value in sorted(values)]
             connection.execute(insert(table), rows)

@@ -8,7 +8,20 @@ from itertools import pairwise
 from pathlib import Path
 from typing import Any, TypeVar
 
-from sqlalchemy import Column, ColumnElement, Connection, Engine, Row, and_, insert, or_, select, true, update
+from sqlalchemy import (
+    Column,
+    ColumnElement,
+    Connection,
+    Engine,
+    Row,
+    and_,
+    bindparam,
+    insert,
+    or_,
+    select,
+    true,
+    update,
+)
 
 from citewell.adapters.store import codec
 from citewell.adapters.store.access import searchable, visible
@@ -24,6 +37,9 @@ Passage = tuple[str, int]
 """The document id and the number of a passage."""
 
 BATCH = 400
+FACT = select(facts.c.value).where(facts.c.key == bindparam("which"))
+SET_FACT = update(facts).where(facts.c.key == bindparam("which"))
+SET_STAMP = update(stamps).where(stamps.c.tenant == bindparam("which"))
 HIT_COLUMNS = tuple(chunks.c[name] for name in ("generation", "chunk_index", "start", "end", "page", "section", "text"))
 
 
@@ -121,19 +137,19 @@ class SqlShelf:
 
     @staticmethod
     def _fact(connection: Connection, key: str) -> str | None:
-        return connection.execute(select(facts.c.value).where(facts.c.key == key)).scalar()
+        return connection.execute(FACT, {"which": key}).scalar()
 
     def _touch(self, connection: Connection, tenant: str | None = None) -> int:
         """Let every index know that something changed, of one tenant or of all; the new stamp."""
         stamp = int(self._fact(connection, "stamp") or 0) + 1
         if stamp == 1:
-            connection.execute(insert(facts).values(key="stamp", value="1"))
+            connection.execute(insert(facts), {"key": "stamp", "value": "1"})
         else:
-            connection.execute(update(facts).where(facts.c.key == "stamp").values(value=str(stamp)))
-        theirs = update(stamps).values(stamp=stamp)
-        theirs = theirs if tenant is None else theirs.where(stamps.c.tenant == tenant)
-        if connection.execute(theirs).rowcount == 0 and tenant is not None:
-            connection.execute(insert(stamps).values(tenant=tenant, stamp=stamp))
+            connection.execute(SET_FACT, {"which": "stamp", "value": str(stamp)})
+        if tenant is None:
+            connection.execute(update(stamps), {"stamp": stamp})
+        elif connection.execute(SET_STAMP, {"which": tenant, "stamp": stamp}).rowcount == 0:
+            connection.execute(insert(stamps), {"tenant": tenant, "stamp": stamp})
         return stamp
 
     def at(self, stamp: int, *, only: Collection[int] | None = None) -> PastShelf:

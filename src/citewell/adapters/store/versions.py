@@ -8,7 +8,7 @@ from contextlib import contextmanager, suppress
 from dataclasses import replace
 from typing import Any
 
-from sqlalchemy import Connection, and_, exists, func, insert, select, true
+from sqlalchemy import Connection, Row, and_, bindparam, exists, func, insert, select, true
 
 from citewell.adapters.store import originals, rows
 from citewell.adapters.store.access import PUBLIC, visible
@@ -23,6 +23,8 @@ from citewell.ports.blobs import Blobs
 from citewell.types import EVERY, OWNER_ID, Entry, Filing, Scope, Source, State
 
 PUBLIC_ONLY = frozenset({PUBLIC})
+ONE_ENTRY = rows.ENTRY.where(documents.c.id == bindparam("which"))
+ONE = select(documents).where(documents.c.id == bindparam("which"))
 NO_SUCH_DOCUMENT = "There is no such document here. `citewell list` shows the ids."
 
 
@@ -69,11 +71,11 @@ class SqlVersions(SqlShelf):
         if same is not None:  # another process was quicker
             return same
         title = filing.title or reading.document.title
-        document_id = self._insert(connection, source, filing, scope, title, key=key)
+        made = self._insert(connection, source, filing, scope, title, key=key)
         by = filing.added_by or OWNER_ID
-        move(connection, self._row(connection, document_id), State.PROCESSING, by=by)
-        self._make_current(connection, document_id, reading, filing.title, by=by)
-        return self._entry(connection, document_id)
+        move(connection, made, State.PROCESSING, by=by)
+        self._make_current(connection, made.id, reading, filing.title, by=by)
+        return self._entry(connection, made.id)
 
     @contextmanager
     def _outside(self, source: Source) -> Iterator[str | None]:
@@ -106,8 +108,8 @@ class SqlVersions(SqlShelf):
         return len(lost)
 
     @staticmethod
-    def _row(connection: Connection, document_id: str) -> Any:
-        return connection.execute(select(documents).where(documents.c.id == document_id)).one()
+    def _row(connection: Connection, document_id: str) -> Row[Any]:
+        return connection.execute(ONE, {"which": document_id}).one()
 
     def _insert(
         self,
@@ -118,39 +120,38 @@ class SqlVersions(SqlShelf):
         title: str | None,
         *,
         key: str | None,
-    ) -> str:
+    ) -> Row[Any]:
         """A row that waits and is not current yet, with its bytes and filing."""
         refuse_illegal(filing)
         document_id = str(uuid.uuid4())
         content_hash = rows.hashed(source.data)
         before = self._replaced(connection, source, filing, scope, title)
-        connection.execute(
-            insert(documents).values(
-                id=document_id,
-                tenant=scope.tenant,
-                lineage=before.lineage if before else document_id,
-                version=self._next_version(connection, before.lineage) if before else 1,
-                is_current=False,
-                state=State.PENDING.value,
-                name=source.name,
-                title=title or source.name,
-                media_type="",
-                content_hash=content_hash,
-                size_bytes=len(source.data),
-                subject=filing.subject if before is None or filing.subject is not None else before.subject,
-                page_count=0,
-                identifiers=[],
-                notes=[],
-                added_at=rows.now(),
-                added_by=filing.added_by,
-                **rows.chunking_columns(filing.chunking),
-            )
-        )
+        row = {
+            "id": document_id,
+            "tenant": scope.tenant,
+            "lineage": before.lineage if before else document_id,
+            "version": self._next_version(connection, before.lineage) if before else 1,
+            "is_current": False,
+            "state": State.PENDING.value,
+            "name": source.name,
+            "title": title or source.name,
+            "media_type": "",
+            "content_hash": content_hash,
+            "size_bytes": len(source.data),
+            "subject": filing.subject if before is None or filing.subject is not None else before.subject,
+            "page_count": 0,
+            "identifiers": [],
+            "notes": [],
+            "added_at": rows.now(),
+            "added_by": filing.added_by,
+            **rows.chunking_columns(filing.chunking),
+        }
+        connection.execute(insert(documents), row)
         originals.keep(connection, scope.tenant, content_hash, source.data, key=key, blobs=self.blobs)
-        rows.replace_filing(connection, document_id, self._inherited(connection, filing, before))
+        rows.insert_filing(connection, document_id, self._inherited(connection, filing, before))
         made = self._row(connection, document_id)
         note(connection, made, "added", by=filing.added_by or OWNER_ID, state=State.PENDING)
-        return document_id
+        return made
 
     @staticmethod
     def _inherited(connection: Connection, filing: Filing, before: Any) -> Filing:
@@ -242,8 +243,8 @@ class SqlVersions(SqlShelf):
             )
 
     def _entry(self, connection: Connection, document_id: str, scope: Scope | None = None) -> Entry:
-        query = rows.ENTRY.where(documents.c.id == document_id)
-        found = connection.execute(query.where(visible(scope)) if scope else query).all()
+        query = ONE_ENTRY.where(visible(scope)) if scope else ONE_ENTRY
+        found = connection.execute(query, {"which": document_id}).all()
         if not found:
             raise NotFound(NO_SUCH_DOCUMENT)
         return rows.entries_of(connection, found)[0]
