@@ -1,10 +1,10 @@
 """Retrieval for three diagnoses of a consult against one search, in turn: `bench/speed/consult.py --data FOLDER`.
 
 The library is that of `answer.py`: passages made of real sentences of the corpus in the folder (BEIR layout). A consult
-sends two queries for each diagnosis (its name, and half way between its name and the findings) and one for the findings
-alone, 40 passages each; everything is embedded in one batch. One search is that of `citewell search` for five passages.
-Names of diagnoses are embedded once in a process: a consult looks for them when they are entered, and again for the
-plan. The first is told as “new”.
+sends two queries for each diagnosis (its name; half way between its name, the findings and “recommended treatment”) and
+one for the findings alone, 50 passages each; everything is embedded in one batch. One search is that of
+`citewell search` for five passages. Names of diagnoses are embedded once in a process: a consult looks for them when
+they are entered, and again for the plan. The first is told as “new”; what every consult looks for is known by then.
 """
 
 from __future__ import annotations
@@ -21,7 +21,7 @@ from answer import fill, read, timed
 from citewell.adapters.embedding.names import NamesKept
 from citewell.answer.retrieve import Search
 from citewell.assistants.consult.extract import Heard, extract
-from citewell.assistants.consult.gather import gather
+from citewell.assistants.consult.gather import WANTED, gather
 from citewell.bootstrap import App, build
 from citewell.config import Settings
 from citewell.types import Asker
@@ -57,6 +57,7 @@ def measure(app: App, rounds: int) -> dict[str, float]:
         conditions = CONDITIONS[at % len(CONDITIONS)]
         asked = f"{conditions[at % 3]} treatment in pregnancy with fever"
         new = replace(kept, embedder=NamesKept(app.embedder))
+        new.embedder.embed([WANTED])
         one.append(timed(lambda asked=asked: app.search(asked, scope=asker.scope, limit=5)))
         first.append(timed(lambda conditions=conditions, new=new: three(conditions, new)))
         again.append(timed(lambda conditions=conditions, new=new: three(conditions, new)))

@@ -64,7 +64,7 @@ In pregnancy give cefalexin 500 mg twice daily for 7 days for urinary tract infe
 
 Give ramipril 2.5 mg once daily to adults with hypertension. \
 Offer amlodipine 5 mg once daily to adults with hypertension where ramipril is not tolerated. \
-Give atenolol 50 mg once daily for hypertension in adults with angina.
+Give atenolol 50 mg once daily for hypertension in adults whose heart beats fast.
 
 ## Community-acquired pneumonia
 

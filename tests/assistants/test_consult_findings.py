@@ -26,7 +26,7 @@ from citewell.types.consult import By, Category, Consult, Finding, Patient, Pola
 from citewell.web.consult import grouped
 
 HERE = Path(__file__).parent
-SETS = "seen kept fresh last commas commas_after shapes shapes_kept third fourth".split()
+SETS = "seen kept fresh last commas commas_after shapes shapes_kept third fourth fifth".split()
 LEXICON = Lexicon.load()
 
 

@@ -21,8 +21,11 @@ cancel each other it weighs most. Chosen on 3,500 texts: all whose cosine to fp3
 Nearly all texts of a word or two are, one in thirty sentences of abstracts, and no question of a hundred.
 """
 
-FEW_TOKENS = 4
-"""Texts of no more, the special ones included, are a word or two: they are computed in fp32 at once, not twice."""
+FEW_TOKENS = 6
+"""Texts of no more, the special ones included, are a name: they are computed in fp32 at once, not twice.
+
+Of 274 names of illnesses, and of 4,600 sentences and headings of articles, nine in ten of this length were weak.
+"""
 
 _log = logging.getLogger(__name__)
 

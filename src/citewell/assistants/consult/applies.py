@@ -57,7 +57,7 @@ class Group:
     @property
     def is_special(self) -> bool:
         """Whether belonging to it says more of a patient than being an adult does."""
-        return self.name not in ("adults", "women", "men", "non-pregnant people")
+        return self.name not in ("adults", "women", "men", "non-pregnant people") and not self.name.startswith("women ")
 
 
 @dataclass(frozen=True, slots=True)
@@ -68,6 +68,8 @@ class Fit:
     reasons: tuple[str, ...] = ()
     is_specific: bool = False
     """They are for a group that this patient is known to belong to."""
+    is_general: bool = False
+    """They are about people in general, named to compare with."""
 
 
 @cache
@@ -107,9 +109,10 @@ def fit(section: Sequence[str], sentence: str, patient: Patient, known: Known | 
     headings = [_judged(part, patient, is_heading=True) for part in section if part]
     judged = [*headings, _any_of(sentence, patient)] if sentence else headings
     reasons = tuple(dict.fromkeys(reason for one in judged for reason in one.reasons))
-    is_specific = any(one.is_specific for one in judged) and not any(map(_GENERAL.search, section))
+    is_general = any(map(_GENERAL.search, section))
+    is_specific = any(one.is_specific for one in judged) and not is_general
     is_specific = is_specific or (known is not None and bool(sentence) and is_own(sentence, known))
-    return Fit(all(one.applies for one in judged), reasons, is_specific)
+    return Fit(all(one.applies for one in judged), reasons, is_specific, is_general)
 
 
 def _any_of(sentence: str, patient: Patient) -> Fit:

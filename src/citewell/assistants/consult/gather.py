@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
-from functools import cache
+from functools import cache, lru_cache
 from itertools import groupby
 
 from citewell.answer.near import Fused
@@ -22,8 +22,8 @@ from citewell.types.consult import Category, Finding, Patient, Polarity
 from citewell.types.consult_plan import LeftOut
 from citewell.words import terms
 
-FETCHED = 40
-"""Passages that each query brings, so that the order is made among many; 30 to 50 find alike."""
+FETCHED = 50
+"""Passages that each query brings, so that the order is made among many."""
 SHOWN = 5
 LOOKED_AT = 4 * SHOWN
 """Passages in which copies are looked for."""
@@ -50,6 +50,8 @@ STATED = 1.5
 """What a passage counts that states a recommendation in the words in which guidelines do."""
 UNSURE = 0.7
 """What a passage counts that is for a group of which it is not known whether this patient belongs to it."""
+GENERAL = 0.4
+"""What a passage counts under a heading on the general population: for the ill it is there to compare with."""
 MOSTLY = 0.5
 """The share of the passages found in a document that name the condition, where its title names another one."""
 MAX_FINDINGS, MAX_MEDICINES = 8, 3
@@ -165,7 +167,8 @@ def _who(patient: Patient) -> str:
     return f"{who} aged {patient.age_told}" if age is not None else who
 
 
-def may_advise(section: Sequence[str]) -> bool:
+@lru_cache(maxsize=10_000)
+def may_advise(section: tuple[str, ...]) -> bool:
     """Whether a section may tell what to do for a patient: not references, thanks, the imprint, how it was made.
 
     >>> may_advise(("3 Recommendations", "Pain")), may_advise(("7 References",)), may_advise(("© WHO 2025",))
@@ -233,7 +236,7 @@ def _fused(found: tuple[list[Hit], list[Hit], list[Hit]], patient: Patient, know
             continue
         is_own = told.is_specific or line == "first"
         score = ranks[key] * _worth(hit.section) * (SPECIFIC if is_own else 1.0) * (STATED if states(hit.text) else 1.0)
-        score *= UNSURE if told.reasons else 1.0
+        score *= (UNSURE if told.reasons else 1.0) * (GENERAL if told.is_general else 1.0)
         passages.append(Passage(hit, told, score, about[hit.document_id]))
     passages.sort(key=lambda one: (-one.score, one.hit.document_id, one.hit.chunk_index))
     left_out.sort(key=lambda pair: -pair[0])
@@ -257,7 +260,8 @@ def _on_others(found: Sequence[Hit], known: Known) -> dict[str, LeftOut]:
     return strange
 
 
-def _worth(section: Sequence[str]) -> float:
+@lru_cache(maxsize=10_000)
+def _worth(section: tuple[str, ...]) -> float:
     """How much the headings over a passage promise that it tells what to do."""
     titles = [_NUMBER.sub("", title).strip(" .:").lower() for title in section]
     if not titles or any(_beside().fullmatch(title) for title in titles):

@@ -33,6 +33,16 @@ def _features() -> tuple[tuple[str, Category, re.Pattern[str]], ...]:
 
 
 @cache
+def _illnesses() -> tuple[dict[str, str], re.Pattern[str]]:
+    """Every name of an illness with the one it goes by, and a pattern of all."""
+    known = {
+        word.casefold(): name for name, others in rows("illnesses.tsv") for word in (name, *others.split("|")) if word
+    }
+    words = "|".join(re.escape(word) for word in sorted(known, key=len, reverse=True))
+    return known, re.compile(rf"(?<![\w-])(?:{words})(?![\w-])", re.IGNORECASE)
+
+
+@cache
 def _hurting() -> tuple[tuple[str, re.Pattern[str]], ...]:
     """Each name of two tables with how people say it: “chest really hurts”, “hurts in my chest”, “burning up”."""
     between = r"(?: (?:really|just|still|also|always|often|is|are|has been|have been|was|does|do|feels|keeps)){0,2}"
@@ -72,16 +82,24 @@ def _named(sentence: str) -> Iterator[Mention]:
     """What the consult's own table names, the longer of two that overlap."""
     flat = sentence.replace("’", "'")
     every = [
-        Mention(*match.span(), name, "CW:" + name.replace(" ", "-"), category)
+        Mention(*match.span(), name, _concept(name), category)
         for name, category, pattern in _features()
         for match in pattern.finditer(flat)
     ]
+    known, illnesses = _illnesses()
+    for match in illnesses.finditer(flat):
+        name = known[match.group().casefold()]
+        every.append(Mention(*match.span(), name, _concept(name), Category.MEDICAL_HISTORY))
     every.sort(key=lambda one: (one.start - one.end, one.start))
     taken: list[Mention] = []
     for one in every:
         if not any(one.start < other.end and other.start < one.end for other in taken):
             taken.append(one)
             yield one
+
+
+def _concept(name: str) -> str:
+    return "CW:" + name.replace(" ", "-")
 
 
 def _medicines(sentence: str) -> Iterator[Mention]:
