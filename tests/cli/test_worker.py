@@ -16,6 +16,7 @@ from sqlalchemy import update
 from citewell.adapters.queue.celery import CeleryQueue
 from citewell.adapters.store.schema import library as facts
 from citewell.bootstrap import build
+from citewell.bootstrap.workers import REFUSED
 from citewell.config import Settings
 from citewell.types import Filing, Source, State
 from tests.faults.network import free_port, reached, redis_server
@@ -57,9 +58,13 @@ def test_a_worker_reads_what_is_queued_ends_when_told_and_refuses_another_embedd
             worker.send_signal(signal.SIGTERM)
             assert worker.wait(60) == 0, (tmp_path / "log").read_text()
         assert app.library.verify().problems == ()
-        with app.library.engine.begin() as connection:
-            connection.execute(update(facts).where(facts.c.key == "embedder").values(value="another:1"))
-        for command in (["worker"], ["worker", "--drain"], ["worker", "--part", "sweep"]):
+        with running([*CITEWELL, "worker", "--part", "sweep"], tmp_path / "late", **names) as sweep:
+            assert reached(lambda: len(app.library.status(scope).workers) == 1)
+            with app.library.engine.begin() as connection:
+                connection.execute(update(facts).where(facts.c.key == "embedder").values(value="another:1"))
+            assert sweep.wait(60) == REFUSED
+        assert (tmp_path / "late").read_text().count("It reads nothing") == 1, "the library changed while it worked"
+        for command in (["worker"], ["worker", "--drain"]):
             refused = subprocess.run(
                 [*CITEWELL, *command], capture_output=True, text=True, env=os.environ | names, check=False
             )

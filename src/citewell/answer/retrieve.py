@@ -68,7 +68,7 @@ def refuse_misfit(known: str | None, embedder: str) -> None:
     if known is not None and known != embedder:
         raise EmbedderMismatch(
             f"This library's vectors were made by {known}, and the embedder in use is {embedder}. "
-            "Run `citewell evidence reingest`, or set the embedder back."
+            "Start again with the library's, or run `citewell evidence reingest` to embed all of it with the other."
         )
 
 

@@ -186,6 +186,7 @@ def _sweep(app: App, worker: Worker, processes: int) -> None:
     while not worker.is_ended_within(SWEEP_S):
         try:
             worker.look_round()
+            refuse_misfit(app)  # the library may have changed to another embedder meanwhile
             waiting = app.library.due()
             said = None
             if not waiting:
