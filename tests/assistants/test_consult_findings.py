@@ -26,7 +26,8 @@ from citewell.types.consult import By, Category, Consult, Finding, Patient, Pola
 from citewell.web.consult import grouped
 
 HERE = Path(__file__).parent
-SETS = "seen kept fresh last commas commas_after shapes shapes_kept third fourth fifth".split()
+SETS = """seen kept fresh last commas commas_after shapes shapes_kept
+third fourth fifth sixth seventh eighth ninth tenth""".split()
 LEXICON = Lexicon.load()
 
 

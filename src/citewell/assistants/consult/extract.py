@@ -18,7 +18,7 @@ from citewell.words import sentences
 
 _REPLY = re.compile(
     r"\s*(?:(?:um|er|uh|well|oh)[\s,]+)*(?:yes|yeah|yep|yup|no|nope|nah|none|never|not|a bit|some|sometimes"
-    r"|definitely|i do|i have)\b",
+    r"|definitely|i do|i have|(?:he|she|mum|dad|patient) (?:says|said) (?:not|no|yes))\b",
     re.IGNORECASE,
 )
 _STOPPED = re.compile(

@@ -209,7 +209,12 @@ def _distinct(passages: Sequence[Passage]) -> Sequence[Passage]:
 def _tells(hit: Hit) -> bool:
     """Whether a passage tells what to do at all; a title page takes no place from one that does."""
     spans = hit.why.near or ((hit.start, hit.end, 0.0),)
-    return any(is_telling(hit.text[max(start - hit.start, 0) : end - hit.start]) for start, end, _ in spans)
+    return _any_tells(hit.text, tuple((max(start - hit.start, 0), end - hit.start) for start, end, _ in spans))
+
+
+@lru_cache(maxsize=32)  # what several diagnoses find
+def _any_tells(text: str, spans: tuple[tuple[int, int], ...]) -> bool:
+    return any(is_telling(text[start:end]) for start, end in spans)
 
 
 def _fused(found: tuple[list[Hit], list[Hit], list[Hit]], patient: Patient, known: Known) -> Gathered:

@@ -14,14 +14,15 @@ from citewell.types.consult import Polarity
 _SUBJECT = r"(?:i|he|she|they|we|it|there|my|his|her|our|the|this|that|i'm|i've|she's|he's|it's)\b"
 _BOUNDARY = re.compile(
     rf"[;—]|\s-\s|,?\s+and\s+(?=(?!the\b){_SUBJECT})|,\s+(?={_SUBJECT})|\b(?:but|however|although|though"
-    rf"|unless|because|whereas|while|then)\b"
+    rf"|unless|because|whereas|while|then)\b|\b(?:before|after|until|when)\s+(?=(?:he|she|i|they)\b)"
     r"|\b(?:says|said|thinks?|noticed|tells? me|told me)\s+(?:that\s+)?(?=(?:i|he|she|they|we)(?:\b|'))",
     re.IGNORECASE,
 )
 """Where a new statement begins; a comma alone goes on with a list."""
 _ANSWERED = re.compile(
     r"(?P<rest>[^.?!;]{0,120})\?[\s\"]*(?:(?:um|er|uh|well|oh)[\s,]+)*"
-    r"(?:(?P<no>no|none|never|nope|nah|not)|(?P<yes>yes|yeah|yep|yup|a bit|some|definitely|sometimes|i do|i have))\b",
+    r"(?:(?P<no>no|none|never|nope|nah|not|(?:he|she|mum|dad|patient) (?:says|said) (?:not|no))"
+    r"|(?P<yes>yes|yeah|yep|yup|a bit|some|definitely|sometimes|i do|i have))\b",
     re.IGNORECASE,
 )
 """The question that a finding stands in, and the short answer to it."""
@@ -37,6 +38,18 @@ _BACK_GAP = re.compile(
     r"(?:(?:and|or|/)\s+(?!the\b|my\b|his\b|her\b|an?\b|there\b)[\w\s-]{1,30})?[\s'’]*(?:[\w'’-]+\s+){0,2}",
     re.IGNORECASE,
 )
+_OF_MINE = re.compile(
+    r"\bmy (?:\w+ )?(?:mother|father|mum|mom|dad|brother|sister|son|daughter|husband|wife|partner|aunt|uncle|cousin"
+    r"|gran\w*|boyfriend|girlfriend|friend|neighbour)\b(?:(?!\b(?:i|i'm|i've|me)\b)[^.;?!])*$",
+    re.IGNORECASE,
+)
+"""Somebody of the speaker's, named last before a place."""
+_QUERIED = re.compile(r"(?:^|[\s(,;:])\?$")
+"""“?pneumonia”, as notes have it."""
+_OWN = re.compile(r"\b(?:my|his|her|these)\s+(?:\w+\s+)?$", re.IGNORECASE)
+"""“Could it be causing my headaches?” asks about something that is there."""
+_OF_ALL = re.compile(r"family|fhx?|runs", re.IGNORECASE)
+_THEY = re.compile(r"\s*(?:he|she)(?:'s|'d)?\b", re.IGNORECASE)
 MIN_QUESTION_WORDS = 3
 
 
@@ -89,13 +102,13 @@ def polarity_of(sentence: str, start: int, end: int, *, is_child: bool = False) 
     ['absent', 'present', 'family']
     """
     cues = [one for one in _cues(sentence) if one.end <= start or one.start >= end or one.reach == "clause"]
-    behind = _behind(sentence, end, cues)
+    behind = "hypothetical" if _QUERIED.search(sentence[:start]) else _behind(sentence, end, cues)
     if behind is not None and behind != "none":
         return _in_family(Polarity(behind), sentence, start, end, cues, is_child=is_child)
     onward = _onward(sentence, start, end, cues)
     if behind == "none" and onward == "absent":
         onward = "present"
-    if onward in ("present", "none") and _is_question(sentence, end):
+    if onward in ("present", "none") and _is_question(sentence, end) and not _OWN.search(sentence[:start]):
         onward = "hypothetical"
     held = {"none": Polarity.PRESENT, UNCLEAR: Polarity.HYPOTHETICAL}.get(onward) or Polarity(onward)
     return _in_family(held, sentence, start, end, cues, is_child=is_child)
@@ -160,10 +173,30 @@ def _in_family(held: Polarity, sentence: str, start: int, end: int, cues: list[_
     edges = [0, *(match.end() for match in _BOUNDARY.finditer(sentence)), len(sentence)]
     low = max(edge for edge in edges if edge <= start)
     high = min((edge for edge in edges if edge >= end), default=len(sentence))
-    here = {one.kind for one in cues if one.reach == "clause" and low <= one.start < high}
-    is_family = "family" in here or ("child" in here and not is_child)
+    own = [one for one in cues if one.reach == "clause" and low <= one.start < high]
+    anew = [one.start for one in cues if one.kind == "present" and one.reach == "onward"]
+    here = {
+        one.kind
+        for one in own
+        if not _is_another(sentence, one, end)
+        and not (one.kind == "past" and any(one.end <= at < start for at in anew))
+    }
+    is_family = "family" in here or ("child" in here and not is_child) or _goes_on(sentence, low, is_child=is_child)
+    if held is Polarity.ABSENT and "over" in here:
+        return Polarity.PAST
     if held is Polarity.ABSENT or held is Polarity.HYPOTHETICAL:
         return held
     if is_family:
         return Polarity.FAMILY
     return Polarity.PAST if "past" in here else held
+
+
+def _goes_on(sentence: str, low: int, *, is_child: bool) -> bool:
+    """Whether “he” or “she” at the head of a statement is the relative whom a speaker named just before."""
+    return not is_child and _OF_MINE.search(sentence[:low]) is not None and _THEY.match(sentence, low) is not None
+
+
+def _is_another(sentence: str, one: _Cue, end: int) -> bool:
+    """Whether a relative is named only behind a comma: “itching, partner has it too” is the patient's own."""
+    is_person = one.kind in ("family", "child") and not _OF_ALL.search(sentence, one.start, one.end)
+    return is_person and one.start >= end and "," in sentence[end : one.start]
