@@ -162,6 +162,10 @@ def test_prose_of_a_model_is_shown_only_as_far_as_the_guidelines_say_it(server: 
     )
     shown, notes = statements(mixed)
     assert shown == [true]
+    marks = "[S1] [S2] [S3] [S4] [S5]"
+    of_the_patient = f"The patient has suspected malaria. {marks} The patient has fever. {marks} {true} {marks}"
+    shown, _ = statements(of_the_patient)
+    assert shown == ["The patient has fever.", true]  # a finding says fever, and none says malaria
     shown, notes = statements("Give ivermectin 12 mg once. [S1]")
     assert "quoted instead" in notes[0]
     assert shown

@@ -12,6 +12,7 @@ from pathlib import Path
 
 from citewell.answer.asked import Asked, Frame, Judge, Policy, Verify
 from citewell.answer.finish import abstain, finish
+from citewell.answer.persons import of_people
 from citewell.answer.retrieve import Search
 from citewell.answer.stream import Done, whole_sentences
 from citewell.assistants.consult.applies import fit
@@ -24,7 +25,7 @@ from citewell.assistants.consult.lead import lead
 from citewell.assistants.consult.patient import patient_of
 from citewell.assistants.consult.quote import context_of, lists, quotes, shut_out
 from citewell.assistants.consult.repeat import said_once
-from citewell.assistants.consult.summary import summary
+from citewell.assistants.consult.summary import record_of, summary
 from citewell.assistants.consult.tables import rows
 from citewell.clinical import Lexicon
 from citewell.errors import ModelError
@@ -98,7 +99,7 @@ def _diagnosis(
         frame=Frame(gap="\n"),
     )
     known = known_of(differential.condition, held.findings, held.lexicon)
-    answer = _answered(asked, found, (held.patient, known), parts, notes)
+    answer = _answered(asked, found, (held.patient, known), replace(parts, verify=_of_findings(parts, held)), notes)
     missing = NO_GUIDELINE.format(condition=differential.condition)
     shown = [claim for claim in answer.claims if claim.is_shown]
     statements = [_statement(at, claim, answer, held, parts) for at, claim in enumerate(shown, 1)]
@@ -119,6 +120,14 @@ def _diagnosis(
         withheld=sum(not claim.is_shown for claim in answer.claims),
     )
     return plan, answer
+
+
+def _of_findings(parts: Parts, held: Held) -> Verify:
+    """The check of what a model writes: what it says the patient has must be among the findings, not in a guideline."""
+    if parts.writer is None:
+        return parts.verify
+    words = record_of(held.findings, held.patient)
+    return of_people(parts.verify, record=[Span("findings", 0, len(one), one) for one in words])
 
 
 def _answered(asked: Asked, found: Gathered, who: tuple[Patient, Known], parts: Parts, notes: list[str]) -> Answer:

@@ -15,7 +15,7 @@ _SUBJECT = r"(?:i|he|she|they|we|it|there|my|his|her|our|the|this|that|i'm|i've|
 _BOUNDARY = re.compile(
     rf"[;—]|\s-\s|,?\s+and\s+(?:(?:now|then|also|since then)\s+)?(?=(?!the\b){_SUBJECT})"
     rf"|,?\s+as\s+(?=(?:i|he|she|they)(?:\b|'))|,\s+(?={_SUBJECT})|\b(?:but|however|although|though"
-    rf"|unless|because|whereas|while|then)\b|\b(?:before|after|until|when)\s+(?=(?:he|she|i|they)\b)"
+    rf"|unless|because|whereas|while|then)\b|\b(?:before|after|until|when)\s+(?=(?:he|she|i|they)\b(?! (?:was|were)\b))"
     r"|\b(?:says|said|thinks?|noticed|tells? me|told me)\s+(?:that\s+)?(?=(?:i|he|she|they|we)(?:\b|'))",
     re.IGNORECASE,
 )

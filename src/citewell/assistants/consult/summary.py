@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Sequence
 
 from citewell.assistants.consult.patient import patient_of
-from citewell.types.consult import Category, Consult, Finding, Patient, Polarity
+from citewell.types.consult import COMPLAINTS, Category, Consult, Finding, Patient, Polarity
 
 FELT = (Category.SYMPTOM, Category.ASSOCIATED)
 
@@ -34,6 +34,29 @@ def _parts(consult: Consult, patient: Patient) -> Iterator[str]:
         yield words if none else ""
     vitals = [one for one in found if one.category is Category.VITAL]
     yield f"Measured: {_listed(f'{one.name} {one.value:g} {one.unit}' for one in vitals)}." if vitals else ""
+
+
+def record_of(findings: Sequence[Finding], patient: Patient) -> list[str]:
+    """What is known of the patient as plain sentences, for what is said of them to rest on.
+
+    >>> from dataclasses import replace
+    >>> from citewell.types.consult import By
+    >>> fever = Finding("f1", Category.SYMPTOM, "Fever", Polarity.PRESENT, By.RULES)
+    >>> record_of([fever, replace(fever, name="Cough", polarity=Polarity.ABSENT)], Patient(age_years=30, sex="male"))
+    ['The patient is a man aged 30.', 'The patient has fever.', 'The patient has no cough.']
+    """
+    found = [f"The patient is a {who(patient)[0].lower()}{who(patient)[1:].rstrip(',')}."]
+    for polarity, words in (
+        (Polarity.PRESENT, "The patient has {}."),
+        (Polarity.PAST, "The patient had {}."),
+        (Polarity.ABSENT, "The patient has no {}."),
+    ):
+        names = [one.name.lower() for one in findings if one.category in COMPLAINTS and one.polarity is polarity]
+        every = list(dict.fromkeys(names))
+        found += [words.format(name) for name in every]
+        if len(every) > 1 and polarity is not Polarity.ABSENT:
+            found.append(words.format(f"{', '.join(every[:-1])} and {every[-1]}"))
+    return found
 
 
 def who(patient: Patient) -> str:

@@ -20,7 +20,7 @@ from citewell.assistants.guidelines.chat_words import Words
 from citewell.assistants.guidelines.classify import Nearness, Sorted, classify
 from citewell.assistants.guidelines.examples import Embed
 from citewell.assistants.guidelines.loaded import Loaded, topics_covered
-from citewell.assistants.guidelines.persons import of_people
+from citewell.answer.persons import of_people
 from citewell.assistants.guidelines.quality import limit, quality
 from citewell.assistants.guidelines.queries import Query, Rewrite, build_query, has_own_entity, named_plainly, rewritten
 from citewell.assistants.guidelines.quote import Quoter, whole, worth_quoting

@@ -12,7 +12,7 @@ from citewell.answer.assemble import Budget, assemble
 from citewell.answer.finish import Asked, Frame, Judge, Policy, Verify, finish
 from citewell.answer.stream import Done
 from citewell.assistants.guidelines.assess import NOTHING_MET, Applied, Assessment, reason
-from citewell.assistants.guidelines.persons import of_people
+from citewell.answer.persons import of_people
 from citewell.assistants.guidelines.topic import mark
 from citewell.errors import BudgetExceeded, ModelError
 from citewell.ports import Writer

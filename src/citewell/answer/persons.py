@@ -37,15 +37,18 @@ def of_a_person(sentence: str) -> str | None:
     return None
 
 
-def of_people(verify: Verify, *, is_record: Callable[[Span], bool] = lambda _: False) -> Verify:
-    """The same check, in which only words of the record carry what is said of a person."""
+def of_people(
+    verify: Verify, *, is_record: Callable[[Span], bool] = lambda _: False, record: Sequence[Span] = ()
+) -> Verify:
+    """The same check, in which only words of the record carry what is said of a person; `record` stands beside it."""
 
     def checked(sentence: str, spans: Sequence[Span]) -> Check:
         check = verify(sentence, spans)
         said = of_a_person(sentence)
         if said is None or check.is_vetoed:
             return check
-        if verify(said, [span for span in spans if is_record(span)]).verdict is Verdict.SUPPORTED:
+        own = [*record, *(span for span in spans if is_record(span))]
+        if verify(said, own).verdict is Verdict.SUPPORTED:
             return check
         return replace(check, verdict=_lowered(check.verdict), reasons=(PEOPLE,), is_vetoed=True)
 
