@@ -204,7 +204,10 @@ def test_a_worker_whose_clock_is_wrong_does_no_harm(
     library.retry_later(claim.document_id, "Later.", "early bird", pause_s=0)
     again = library.claim("late riser")
     assert again is not None
-    assert library.complete(again.document_id, plain.read(again.source, chunking=None, watch=unwatched), "late riser")
+    entry = library.complete(again.document_id, plain.read(again.source, chunking=None, watch=unwatched), "late riser")
+    assert entry is not None
+    assert entry.processed_at is not None
+    assert entry.added_at <= entry.processed_at <= datetime.now(UTC) + timedelta(hours=1)
     assert library.verify().problems == ()
 
 

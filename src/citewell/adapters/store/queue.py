@@ -151,7 +151,7 @@ class SqlQueue(SqlLifecycle):
     def _reread(self, connection: Connection, row: Row[Any], reading: Reading, worker: str) -> None:
         """Put a second reading in the place of the first; of another embedder's, beside it until all are there."""
         generation = rows.insert_generation(connection, row.id, reading)
-        columns = rows.read_columns(reading, row.title)
+        columns = rows.read_columns(reading, row.title, at=clock(connection))
         del columns["state"]
         columns |= FREE | {"rework": None, "attempts": 0, "error": None, "next_attempt_at": None}
         is_same = reading.embedder == self._fact(connection, "embedder")
@@ -175,7 +175,7 @@ class SqlQueue(SqlLifecycle):
         if row.rework is not None:
             self._rework(connection, row, None, by=by, detail=error, **columns)
         else:
-            move(connection, row, State.FAILED, by=by, detail=error, processed_at=rows.now(), **columns)
+            move(connection, row, State.FAILED, by=by, detail=error, processed_at=clock(connection), **columns)
 
     def retry_later(self, document_id: str, error: str, worker: str, *, pause_s: float) -> None:
         """Put a document back that may be read at another time, and say when and why."""

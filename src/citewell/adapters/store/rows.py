@@ -29,8 +29,8 @@ def hashed(data: bytes | str) -> str:
     return hashlib.sha256(data.encode() if isinstance(data, str) else data).hexdigest()
 
 
-def read_columns(reading: Reading, title: str | None) -> dict[str, Any]:
-    """The columns of `documents` that a reading decides."""
+def read_columns(reading: Reading, title: str | None, *, at: datetime) -> dict[str, Any]:
+    """The columns of `documents` that a reading decides, and when it came."""
     document, metadata = reading.document, reading.document.metadata
     return {
         "title": title or document.title,
@@ -45,7 +45,7 @@ def read_columns(reading: Reading, title: str | None) -> dict[str, Any]:
         "notes": list(document.notes),
         "state": State.COMPLETED.value,
         "error": None,
-        "processed_at": now(),
+        "processed_at": at,
         "took_s": reading.took_s,
     }
 

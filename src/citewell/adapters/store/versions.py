@@ -12,6 +12,7 @@ from sqlalchemy import Connection, Row, and_, bindparam, exists, func, insert, s
 
 from citewell.adapters.store import originals, rows
 from citewell.adapters.store.access import PUBLIC, visible
+from citewell.adapters.store.clock import clock
 from citewell.adapters.store.engine import reading, writing
 from citewell.adapters.store.history import move, note
 from citewell.adapters.store.schema import document_tags, documents
@@ -142,7 +143,7 @@ class SqlVersions(SqlShelf):
             "page_count": 0,
             "identifiers": [],
             "notes": [],
-            "added_at": rows.now(),
+            "added_at": clock(connection),
             "added_by": filing.added_by,
             **rows.chunking_columns(filing.chunking),
         }
@@ -227,7 +228,7 @@ class SqlVersions(SqlShelf):
         for old in connection.execute(select(documents).where(older)).all():
             retired = {"is_current": False, "current_until": stamp, "rework": None, "claimed_by": None}
             move(connection, old, State.SUPERSEDED, by=by, detail=f"version {row.version}", **retired)
-        columns = rows.read_columns(reading, title)
+        columns = rows.read_columns(reading, title, at=clock(connection))
         columns |= {"generation": generation, "is_current": True, "current_from": stamp, "next_attempt_at": None}
         del columns["state"]
         move(connection, row, State.COMPLETED, by=by, detail=f"{len(reading.chunks)} passages", **columns)
