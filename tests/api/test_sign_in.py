@@ -82,7 +82,9 @@ def test_signing_out_ends_the_session_everywhere(client: httpx.Client) -> None:
     assert client.post("/sign-out").status_code == 403
     assert client.post("/sign-out", data={"csrf": found.group(1)}).headers["location"] == "/sign-in"
     client.cookies.update(session)
-    assert client.get("/api/v1/me").status_code == 401
+    assert client.get("/api/v1/me").json()["kind"] == "SessionEnded"
+    page = client.post("/admin/journeys", data={"name": "Knee pain"})
+    assert (page.status_code, "Your session has ended, so nothing was done." in page.text) == (401, True)
 
 
 def test_the_form_token_of_one_session_is_worth_nothing_in_another(client: httpx.Client) -> None:

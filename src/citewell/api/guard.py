@@ -56,6 +56,11 @@ NO_ENTRY = Problem(
     "NotSignedIn",
     "Sign in, or open the link that `citewell serve` printed. Programs send a key as “Authorization: Bearer …”.",
 )
+ENDED = Problem(
+    HTTPStatus.UNAUTHORIZED,
+    "SessionEnded",
+    "Your session has ended, so nothing was done. Sign in again, or open the link that `citewell serve` printed.",
+)
 FOREIGN = Problem(
     HTTPStatus.FORBIDDEN,
     "ForeignPage",
@@ -119,7 +124,8 @@ class Guard:
             return self._let_in(asked)
         visitor = await self._visitor(asked)
         if visitor is None:
-            raise Refused(NO_ENTRY)
+            had_session = self._site.keys.cookie in asked.cookies and _bearer(asked.headers) is None
+            raise Refused(ENDED if had_session else NO_ENTRY)
         wait_s = self._site.requests.take(f"{visitor.tenant}/{visitor.user_id}")
         if wait_s:
             raise Refused(too_often(wait_s))

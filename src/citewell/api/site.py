@@ -32,6 +32,7 @@ from citewell.ingest.worker import Worker, reason
 from citewell.ports.queue import Queue
 from citewell.types import Chunk, Document, Entry, Scope, State
 from citewell.vocabulary import ATTRIBUTION
+from citewell.web import phrases
 from citewell.web.pages import page
 
 log = logging.getLogger(__name__)
@@ -179,7 +180,9 @@ class Site:
         """A page of this site for a visitor; one that asks nobody else says so."""
         settings = self.app.settings
         is_local = settings.embedder == "minilm" and settings.model == "extractive"
-        return page(template, visitor=visitor, csrf=visitor.csrf, is_local=is_local, attribution=ATTRIBUTION, **values)
+        elsewhere = (settings.database_url, settings.qdrant_url, settings.blobs, settings.hosts, settings.oidc_issuer)
+        told: dict[str, Any] = {"is_local": is_local, "stays_here": is_local and not any(elsewhere), "attribution": ATTRIBUTION}
+        return page(template, visitor=visitor, csrf=visitor.csrf, **told, **values)
 
     def set_cookie(self, response: Response, session: str) -> None:
         """Give a browser its session."""
@@ -272,6 +275,10 @@ class Site:
             self._stopwatch.forget(entry.id)
             return None
         step = None if self._worker is None else self._worker.steps.get(entry.id)
+        if step is None and entry.state is State.PROCESSING:
+            return Progress("reading", 0, 0, None, phrases.ELSEWHERE)
+        if step is None and entry.next_attempt_at is not None:
+            return Progress("waiting", 0, 0, None, phrases.next_attempt(entry.next_attempt_at))
         return self._stopwatch.look(entry.id, step)
 
 

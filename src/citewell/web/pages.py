@@ -11,7 +11,7 @@ from jinja2 import Environment, PackageLoader, StrictUndefined
 
 from citewell.web import phrases
 
-NOBODY: dict[str, Any] = {"is_local": False, "visitor": None, "csrf": "", "talks": ()}
+NOBODY: dict[str, Any] = {"is_local": False, "stays_here": False, "visitor": None, "csrf": "", "talks": ()}
 """What a page knows when it is made for no visitor."""
 
 

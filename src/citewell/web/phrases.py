@@ -135,6 +135,18 @@ def duration(seconds: float) -> str:
     return f"{minutes} min" if minutes < 60 else f"{minutes // 60} h {minutes % 60} min"
 
 
+ELSEWHERE = "a worker reads it"
+
+
+def next_attempt(at: datetime) -> str:
+    """When something that failed is tried again.
+
+    >>> next_attempt(datetime(2026, 3, 2, 14, 5))
+    'is tried again at 14:05 UTC'
+    """
+    return f"is tried again at {at:%H:%M} UTC"
+
+
 def stage(step: Step | None, time_left_s: float | None) -> str:
     """How far a document has come, in words.
 

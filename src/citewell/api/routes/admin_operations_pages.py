@@ -43,6 +43,7 @@ def _queue(site: Site, visitor: Visitor, *, queued: int | None) -> Response:
         nav="admin",
         queue=admin.queue_of(site, visitor),
         shows_workers=admin.runs_server(site, visitor),
+        is_reading=site.is_reading,
         failed=failed,
         queued=queued,
     )
