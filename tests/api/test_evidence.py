@@ -77,6 +77,9 @@ def test_journeys_are_kept_over_the_api_and_a_second_editor_is_told(app: App, kn
     assert admin.patch("/api/v1/journeys/back-pain", json=edit).json()["documents"] == 1
     late = admin.patch("/api/v1/journeys/spine", json={"name": "Backs", "revision": 1})
     assert (late.status_code, late.json()["kind"]) == (409, "ChangedMeanwhile")
+    page = admin.post("/admin/journeys/spine", data={"name": "Backs", "slug": "spine", "revision": "1"})
+    assert (page.status_code, "You had typed: Backs; spine" in page.text) == (409, True)
+    assert page.text.count("<details open>") == 1, "the form of this journey, and no other"
     assert admin.get("/api/v1/journeys/back-pain").json()["slug"] == "spine"  # as it was written down once
     refused = admin.delete("/api/v1/journeys/spine")
     assert (refused.status_code, "Say where they go" in refused.json()["detail"]) == (422, True)

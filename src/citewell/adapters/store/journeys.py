@@ -24,7 +24,10 @@ from citewell.types.journeys import Journey, checked_description, checked_name, 
 NO_SUCH_JOURNEY = "There is no such journey here (`citewell journeys list`). Without one, what is for all answers."
 TAKEN = "There is a journey with this slug already. Choose another, or change that one."
 WAS_TAKEN = "A journey had this slug before and answers on record still name it. Choose another."
-CHANGED = "Somebody else changed this journey since you opened it. Load it again, look, and change it then."
+CHANGED = (
+    "Somebody else has changed this journey since you opened it. Nothing was changed: load it again and make your "
+    "change there."
+)
 IN_USE = (
     "{count} documents are filed under this journey and under no other. Say where they go: to another journey, or to "
     "all (--universal); nothing was removed."

@@ -29,9 +29,13 @@ def journeys(site: Here, visitor: Governor) -> Response:
     return _page(site, visitor)
 
 
-def _page(site: Site, visitor: Visitor, *, problem: Problem | None = None, typed: str = "") -> Response:
+def _page(
+    site: Site, visitor: Visitor, *, problem: Problem | None = None, typed: str = "", edited: str | None = None
+) -> Response:
+    """The journeys as they are now; after a refusal with what was typed, and the form of `edited` open."""
     found = site.app.journeys.all(visitor.whole)
-    response = site.page("admin_journeys.html", visitor, nav="admin", journeys=found, problem=problem, typed=typed)
+    told = {"journeys": found, "problem": problem, "typed": typed, "edited": edited}
+    response = site.page("admin_journeys.html", visitor, nav="admin", **told)
     if problem is not None:
         response.status_code = problem.status
     return response
@@ -80,7 +84,8 @@ def edit(
     except NotFound:
         raise
     except CitewellError as error:
-        return _page(site, visitor, problem=problem_of(error))
+        typed = "; ".join(part for part in (name, slug, description) if part)
+        return _page(site, visitor, problem=problem_of(error), typed=typed, edited=journey)
     return _done()
 
 
@@ -97,7 +102,7 @@ def remove(
     except NotFound:
         raise
     except CitewellError as error:
-        return _page(site, visitor, problem=problem_of(error))
+        return _page(site, visitor, problem=problem_of(error), edited=journey)
     return _done()
 
 
