@@ -401,6 +401,17 @@ Hypertension is high blood pressure. Treat hypertension in adults, and measure t
 - are aged 55 or over and do not have type 2 diabetes.
 
 1.4.3 Offer dialysis advice to people with hypertension and chronic kidney disease.
+
+1.4.4 Continue hydrochlorothiazide for hypertension in adults already taking it.
+
+Clinicians should use appropriate guidelines for hypertension.
+
+## Hypertension: summary of step 1 treatment
+
+Recommendations for people with hypertension:
+
+• We recommend less salt in people with hypertension. [Strong recommendation, low certainty evidence] • We suggest \
+that people with hypertension go walking. [Conditional recommendation, low certainty evidence]
 """
 
 
@@ -411,6 +422,8 @@ def test_a_list_is_quoted_whole_and_what_is_for_people_with_or_without_another_i
     try:
         story = "A 58-year-old man with a headache for 2 weeks and type 2 diabetes. No medicines. No allergies."
         (told,) = planned(desk, asker, story, "Hypertension")["diagnoses"]
+        young = "A 48-year-old man with a headache for 2 weeks. No medicines. No allergies."
+        (other,) = planned(desk, asker, young, "Hypertension")["diagnoses"]
     finally:
         app.delete(added.entry.id)
     offered = [one["text"] for one in told["offered"]]
@@ -420,6 +433,11 @@ def test_a_list_is_quoted_whole_and_what_is_for_people_with_or_without_another_i
     without = next(reason for words, reason in left.items() if "calcium-channel" in words)
     assert without == "for people without type 2 diabetes mellitus; the patient has it"
     assert any("kidney disease; the patient is not known" in reason for reason in left.values())
+    assert any("under 55" in one["text"] for one in other["offered"])  # the second of two items with “or” between
+    walking = next(one for one in told["offered"] if "walking" in one["text"])
+    assert walking["text"].startswith("We suggest that people")
+    assert (walking["strength"], walking["certainty"]) == ("conditional", "low")
+    assert not any("appropriate guidelines" in text or "hydrochlorothiazide" in text for text in offered)
 
 
 def test_the_papers_of_another_patient_are_never_quoted(app: App, asker: Asker) -> None:

@@ -9,6 +9,7 @@ from functools import cache, lru_cache
 
 from citewell.assistants.consult.ages import age_limits
 from citewell.assistants.consult.having import Known, is_own, other_disease
+from citewell.assistants.consult.stages import LATER_LINE
 from citewell.assistants.consult.tables import rows
 from citewell.types.consult import Patient
 
@@ -36,6 +37,11 @@ _FOR = re.compile(
 _PROHIBITS = re.compile(r"^\W*(?:do not|don't|avoid|never|contra-?indicat)", re.IGNORECASE)
 _BULLET = re.compile(r"\s[•●▪]\s")
 _OR_END = re.compile(r"\bor\s*$", re.IGNORECASE)
+_TREATED = re.compile(
+    r"\b(?:adults|people|patients|women|men|those|anyone)\b[^.;:]{0,40}"
+    r"\balready (?:having|taking|on|receiving|treated)\b",
+    re.IGNORECASE,
+)
 _GENERAL = re.compile(r"\b(?:in|of|for) (?:the )?general (?:\w+ )?population\b|\bpeople in general\b", re.IGNORECASE)
 """“In the general pregnant population”: named to compare with, not because this patient is one of them."""
 
@@ -102,8 +108,7 @@ def fit(section: Sequence[str], sentence: str, patient: Patient, known: Known | 
     >>> fit((), either, Patient(age_years=63)).applies
     True
     """
-    parts = (*section, sentence)
-    others = [why for part in parts if part and (why := other_disease(part, known))] if known is not None else []
+    others = [*_for_others(section, sentence, known)] if known is not None else []
     if others:
         return Fit(applies=False, reasons=tuple(dict.fromkeys(others)))
     headings = [_judged(part, patient, is_heading=True) for part in section if part]
@@ -115,10 +120,29 @@ def fit(section: Sequence[str], sentence: str, patient: Patient, known: Known | 
     return Fit(all(one.applies for one in judged), reasons, is_specific, is_general)
 
 
+def _for_others(section: Sequence[str], sentence: str, known: Known) -> Iterator[str]:
+    """Why words are for people with another disease, or for those who are treated; of items with “or” one is enough."""
+    yield from (why for part in section if part and (why := other_disease(part, known)))
+    lead, items = _items(sentence)
+    whole = [f"{lead} {one}" for one in items] or [sentence]
+    reasons = [other_disease(one, known) for one in whole if one]
+    if reasons and all(reasons):
+        yield from (why for why in reasons[:1] if why)
+    if known.takes_nothing and _TREATED.search(sentence):
+        yield LATER_LINE
+
+
+def _items(sentence: str) -> tuple[str, list[str]]:
+    """The beginning of a list and its items, where “or” stands between them; else no items."""
+    lead, *items = _BULLET.split(sentence)
+    is_any = len(items) >= 2 and lead.rstrip().endswith(":") and all(_OR_END.search(one) for one in items[:-1])
+    return lead, items if is_any else []
+
+
 def _any_of(sentence: str, patient: Patient) -> Fit:
     """A sentence; of a list whose items stand with “or” between them, its beginning and the item that fits best."""
-    lead, *items = _BULLET.split(sentence)
-    if len(items) < 2 or not lead.rstrip().endswith(":") or not all(_OR_END.search(one) for one in items[:-1]):
+    lead, items = _items(sentence)
+    if not items:
         return _judged(sentence, patient, is_heading=False)
     first = _judged(lead, patient, is_heading=False)
     every = [_judged(one, patient, is_heading=False) for one in items]

@@ -6,7 +6,7 @@ import re
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from functools import cache, lru_cache
-from itertools import groupby
+from itertools import groupby, islice
 
 from citewell.answer.near import Fused
 from citewell.answer.rank import CONTROLS, Controls, is_near, without_copies
@@ -25,6 +25,8 @@ from citewell.words import terms
 FETCHED = 50
 """Passages that each query brings, so that the order is made among many."""
 SHOWN = 5
+SPARE = 4
+"""Passages beyond those that are shown, among which one that tells what to do takes the place of one that does not."""
 LOOKED_AT = 4 * SHOWN
 """Passages in which copies are looked for."""
 MIN_RELEVANCE = 0.50
@@ -191,17 +193,32 @@ def _headings(hit: Hit) -> tuple[str, ...]:
 
 def _first(passages: Sequence[Passage]) -> tuple[Passage, ...]:
     """Of a few more than are shown, first those that tell what to do, then others; a copy of another is neither."""
-    passages = _distinct(passages)
-    telling = [one for one in passages[: SHOWN + 2] if _tells(one.hit)][:SHOWN]
-    others = [one for one in passages[:SHOWN] if one not in telling]
-    return (*telling, *others)[:SHOWN]
+    distinct = _distinct(passages)
+    telling = list(islice((one for one in distinct[: SHOWN + SPARE] if _tells(one.hit)), SHOWN))
+    others = [one for one in distinct[:SHOWN] if one not in telling]
+    return tuple(_from_their_beginning((*telling, *others)[:SHOWN], passages))
+
+
+def _from_their_beginning(shown: Sequence[Passage], passages: Sequence[Passage]) -> Sequence[Passage]:
+    """The same; before one that begins within a list stands the passage that begins it, where that was found too."""
+    places = {(one.hit.document_id, one.hit.chunk_index): one for one in passages}
+    whole: list[Passage] = []
+    for one in shown:
+        before = places.get((one.hit.document_id, one.hit.chunk_index - 1))
+        if before and before not in shown and before.hit.section == one.hit.section and IN_A_LIST.match(one.hit.text):
+            whole.append(before)
+        whole.append(one)
+    return whole[:SHOWN]
+
+
+IN_A_LIST = re.compile(r"\s*[•◦▪●○‣·]\s")
 
 
 def _distinct(passages: Sequence[Passage]) -> Sequence[Passage]:
     """A few more than are shown, without copies; only where there are any is further looked for others."""
-    for count in (SHOWN + 2, LOOKED_AT):
+    for count in (SHOWN + SPARE, LOOKED_AT):
         own = {hit.source_id for hit in without_copies([one.hit for one in passages[:count]], CONTROLS)}
-        if len(own) >= min(SHOWN + 2, len(passages)):
+        if len(own) >= min(SHOWN + SPARE, len(passages)):
             break
     return [one for one in passages[:count] if one.hit.source_id in own]
 

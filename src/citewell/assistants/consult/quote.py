@@ -11,15 +11,20 @@ from citewell.assistants.consult.applies import Fit, fit
 from citewell.assistants.consult.doses import has_dose
 from citewell.assistants.consult.gather import Passage
 from citewell.assistants.consult.having import Known
-from citewell.assistants.consult.telling import is_telling, is_warning
+from citewell.assistants.consult.stages import is_for_severe
+from citewell.assistants.consult.telling import is_empty, is_telling, is_warning, states
 from citewell.types import Context, Evidence, Hit, Span
 from citewell.types.consult import Patient
 from citewell.words import terms
 
 MAX_QUOTED = 10
+SEVERE = 2.0
+"""What a sentence for severe disease counts less where the diagnosis does not say that it is."""
 
 
 _ITEM = re.compile(r"\s*(?:[•◦▪●○‣·*–—-]|\(?[a-z0-9]{1,2}\))\s+")
+_GRADE = re.compile(r"\s*(\[[^\]\n]{3,20}recommendation[^\]]{0,80}\])\.?\s*", re.IGNORECASE)
+"""“[Conditional recommendation, low certainty evidence]”."""
 _NUMBERED = re.compile(r"\s*\d+(?:\.\d+)*\.?\s+")
 _ENDED = re.compile(r"[.!:;\])”\"]\s*$")
 CUT_OFF = "the list that it begins is not in this passage"
@@ -53,7 +58,7 @@ def quotes(
                 continue
             found[key] = Quote(evidence, text, fit(passage.hit.section, text, patient, known))
     fitting = [one for one in found.values() if one.fit.applies]
-    fitting.sort(key=lambda one: -_weight(one, asked))
+    fitting.sort(key=lambda one: -_weight(one, asked) + SEVERE * is_for_severe(one.text, condition))
     kept = fitting[:MAX_QUOTED]
     return sorted(kept, key=_reading_order(kept))
 
@@ -121,18 +126,41 @@ def _may_stand(text: str, section: Sequence[str]) -> bool:
     bare = _NUMBERED.sub("", text).strip().casefold()
     titles = {_NUMBERED.sub("", title).strip().casefold() for title in section}
     is_heading = bare in titles or (_NUMBERED.match(text) is not None and not _ENDED.search(text))
-    return not is_heading and _ITEM.match(text) is None and is_telling(text)
+    return not is_heading and _ITEM.match(text) is None and is_telling(text) and not is_empty(text)
 
 
 def sentences_of(hit: Hit) -> Iterator[str]:
-    """The sentences of a passage; what ends with a colon goes on with the items of its list, as one."""
-    whole = sorted((start, end) for start, end, _ in hit.why.near) or [(hit.start, hit.end)]
+    """The sentences of a passage; what ends with a colon goes on with the items of its list, as one.
+
+    Items that each state a recommendation stand for themselves, and how strong one is stands behind it.
+    """
+    whole = _graded(hit, sorted((start, end) for start, end, _ in hit.why.near) or [(hit.start, hit.end)])
     at = 0
     while at < len(whole):
         start, end = whole[at]
         at += 1
-        if hit.text[start - hit.start : end - hit.start].rstrip().endswith(":"):
-            while at < len(whole) and _ITEM.match(hit.text, whole[at][0] - hit.start):
+        item = _ITEM.match(hit.text, start - hit.start, end - hit.start)
+        if item and states(hit.text[start - hit.start : end - hit.start]):
+            start = hit.start + item.end()
+        elif hit.text[start - hit.start : end - hit.start].rstrip().endswith(":"):
+            while at < len(whole) and _goes_on(hit.text[whole[at][0] - hit.start : whole[at][1] - hit.start]):
                 end = whole[at][1]
                 at += 1
         yield " ".join(hit.text[start - hit.start : end - hit.start].split())
+
+
+def _goes_on(text: str) -> bool:
+    return _ITEM.match(text) is not None and not states(text)
+
+
+def _graded(hit: Hit, whole: Sequence[tuple[int, int]]) -> list[tuple[int, int]]:
+    """The spans of sentences; a strength in brackets at the head of one belongs to the one before."""
+    found: list[tuple[int, int]] = []
+    for start, end in whole:
+        grade = _GRADE.match(hit.text, start - hit.start, end - hit.start) if found else None
+        if grade:
+            found[-1] = (found[-1][0], hit.start + grade.end(1))
+        first = hit.start + grade.end() if grade else start
+        if first < end:
+            found.append((first, end))
+    return found

@@ -31,6 +31,19 @@ def other_stage(condition: str, headings: Sequence[str]) -> str | None:
     return None
 
 
+_SEVERE = re.compile(r"(?:for|in|with|of)\b[^.;:]*(?<!non-)(?<!non )(?<!not )\bsevere\b", re.IGNORECASE)
+_MILD = re.compile(r"\b(?:non-?\s?severe|not severe|mild|uncomplicated|irrespective of severity)\b", re.IGNORECASE)
+
+
+def is_for_severe(text: str, condition: str) -> bool:
+    """Whether words are for severe disease alone, and the diagnosis does not say that it is severe.
+
+    >>> is_for_severe("Give artesunate to patients with severe malaria.", "Malaria")
+    True
+    """
+    return bool(_SEVERE.search(text)) and not _MILD.search(text) and "severe" not in condition.casefold()
+
+
 LATER_LINE = "for people who are treated already; the patient takes no medicines"
 
 

@@ -80,3 +80,17 @@ def is_telling(text: str) -> bool:
 def is_warning(text: str) -> bool:
     """Whether a sentence says what not to do."""
     return _warns().search(text) is not None
+
+
+@cache
+def _empty() -> re.Pattern[str]:
+    return re.compile("|".join(row[0] for row in rows("empty_advice.tsv")), re.IGNORECASE)
+
+
+def is_empty(text: str) -> bool:
+    """Whether a sentence only appeals, or leads elsewhere, and tells nobody what to do for a patient.
+
+    >>> is_empty("Clinicians should use appropriate guidelines."), is_empty("Clinicians should give oral fluids.")
+    (True, False)
+    """
+    return _empty().search(text) is not None
