@@ -23,7 +23,7 @@ from citewell.assistants.consult.gather import Gathered, gather
 from citewell.assistants.consult.having import Known, known_of
 from citewell.assistants.consult.lead import lead
 from citewell.assistants.consult.patient import patient_of
-from citewell.assistants.consult.quote import context_of, lists, quotes, shut_out
+from citewell.assistants.consult.quote import GRADE, context_of, lists, quotes, shut_out
 from citewell.assistants.consult.repeat import said_once
 from citewell.assistants.consult.summary import record_of, summary
 from citewell.assistants.consult.tables import rows
@@ -209,14 +209,14 @@ def _statement(number: int, claim: Claim, answer: Answer, held: Held, parts: Par
     )
     against = conflicts(claim.text, held)
     is_grave = any(one.is_grave for one in against)
-    words = f"{claim.text} {citation.quote}"
+    words = (claim.text, GRADE.sub("", citation.quote, count=1) if GRADE.match(citation.quote) else citation.quote)
     return Statement(
         id=f"{number}",
         text=claim.text,
         place=place,
         support=claim.check.support,
-        strength=_graded("strength", words),
-        certainty=_graded("certainty", words),
+        strength=_graded("strength", *words),
+        certainty=_graded("certainty", *words),
         doses=() if is_grave else doses(claim.text, held.patient),
         conflicts=against,
         reservations=fit(citation.section, citation.quote, held.patient).reasons,
@@ -232,9 +232,10 @@ def _patterns(table: str, what: str) -> tuple[tuple[str, re.Pattern[str]], ...]:
     )
 
 
-def _graded(what: str, text: str) -> str | None:
-    """Strength or certainty, where the words state it."""
-    return next((value for value, words in _patterns("strengths.tsv", what) if words.search(text)), None)
+def _graded(what: str, *texts: str) -> str | None:
+    """Strength or certainty, where the words state it; the statement's own before those round it."""
+    found = (value for text in texts for value, words in _patterns("strengths.tsv", what) if words.search(text))
+    return next(found, None)
 
 
 @cache

@@ -23,8 +23,8 @@ SEVERE = 2.0
 
 
 _ITEM = re.compile(r"\s*(?:[•◦▪●○‣·*–—-]|\(?[a-z0-9]{1,2}\))\s+")
-_GRADE = re.compile(r"\s*(\[[^\]\n]{3,20}recommendation[^\]]{0,80}\])\.?\s*", re.IGNORECASE)
-"""“[Conditional recommendation, low certainty evidence]”."""
+GRADE = re.compile(r"\s*(\[[^\]\n]{3,20}recommendation[^\]]{0,80}\])\.?\s*", re.IGNORECASE)
+"""“[Conditional recommendation, low certainty evidence]”: at the head of a sentence it belongs to the one before."""
 _NUMBERED = re.compile(r"\s*\d+(?:\.\d+)*\.?\s+")
 _ENDED = re.compile(r"[.!:;\])”\"]\s*$")
 CUT_OFF = "the list that it begins is not in this passage"
@@ -157,7 +157,7 @@ def _graded(hit: Hit, whole: Sequence[tuple[int, int]]) -> list[tuple[int, int]]
     """The spans of sentences; a strength in brackets at the head of one belongs to the one before."""
     found: list[tuple[int, int]] = []
     for start, end in whole:
-        grade = _GRADE.match(hit.text, start - hit.start, end - hit.start) if found else None
+        grade = GRADE.match(hit.text, start - hit.start, end - hit.start) if found else None
         if grade:
             found[-1] = (found[-1][0], hit.start + grade.end(1))
         first = hit.start + grade.end() if grade else start
