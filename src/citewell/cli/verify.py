@@ -16,9 +16,11 @@ def verify(context: typer.Context, home: Home = None, json: Json = False) -> Non
     else:
         for problem in result.problems:
             typer.echo(f"✗ {problem}", err=True)
+        spoilt = any("`citewell" not in problem for problem in result.problems)  # the others say what to run
+        told = f"{len(result.problems)} problems{'; add those files again' if spoilt else ''}."
         typer.echo(
             f"{result.documents} document versions, {result.chunks} passages, {result.sentences} sentences: "
-            + ("all agree." if not result.problems else f"{len(result.problems)} problems; add those files again.")
+            + (told if result.problems else "all agree.")
         )
     if result.problems:
         raise typer.Exit(1)
