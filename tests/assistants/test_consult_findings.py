@@ -160,6 +160,23 @@ class Talk:
         return {one.name: one.polarity.value for one in self.consult.findings}
 
 
+@pytest.mark.parametrize(
+    ("answer", "age", "kg"),
+    [("20 kg", 30, 20), ("Yes, that is right.", 30, 20), ("70 kg", 30, 70), ("Actually she is 5 years old", 5, 20)],
+)
+def test_a_weight_that_nobody_of_the_age_has_is_asked_about_and_not_used_until_then(
+    answer: str, age: float, kg: float
+) -> None:
+    talk = Talk()
+    asked = talk.say("30-year-old woman with a cough for 3 days, weighs 20 kg. No medicines, no allergies.")
+    assert "hardly anybody weighs so little at that age" in asked
+    assert patient_of(talk.consult).weight_kg is None
+    assert patient_of(talk.consult).age_years == 30
+    assert "hardly anybody" not in talk.say(answer)
+    patient = patient_of(talk.consult)
+    assert (patient.age_years, patient.weight_kg) == (age, kg)
+
+
 def test_one_question_at_a_time_follows_from_what_is_missing() -> None:
     talk = Talk()
     asked = [

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator, Sequence
 
+from citewell.assistants.consult.tables import rows
 from citewell.types.consult import Category, Contradiction, Finding, Polarity
 
 SAME_YEARS = 1.0
@@ -25,7 +26,7 @@ def contradictions(findings: Sequence[Finding]) -> tuple[Contradiction, ...]:
     >>> contradictions([one, other])[0].question
     'Both “Fever” and “no Fever” were said: which holds?'
     """
-    return (*_opposites(findings), *_numbers(findings), *_impossible(findings))
+    return (*_opposites(findings), *_numbers(findings), *_impossible(findings), *_unlikely(findings))
 
 
 def _opposites(findings: Sequence[Finding]) -> Iterator[Contradiction]:
@@ -92,3 +93,22 @@ def _impossible(findings: Sequence[Finding]) -> Iterator[Contradiction]:
         where = "The record says male" if male.by.value == "record" else "Male was said"
         question = f"{where}, and a pregnancy was said: correct the one that is wrong. Neither is used until then."
         yield Contradiction(male.id, pregnant.id, question)
+
+
+def _unlikely(findings: Sequence[Finding]) -> Iterator[Contradiction]:
+    """A weight that nobody of this age has, as far as a table knows; where it is confirmed, it holds."""
+    age = next((one for one in reversed(findings) if one.name == "age" and one.value is not None), None)
+    weight = next((one for one in reversed(findings) if one.name == "weight" and one.value is not None), None)
+    if age is None or weight is None or weight.is_confirmed:
+        return
+    assert age.value is not None
+    assert weight.value is not None
+    for low, high, least, most in (tuple(map(float, row)) for row in rows("weights.tsv")):
+        if low <= age.value < high and not least <= weight.value <= most:
+            told = "little" if weight.value < least else "much"
+            question = (
+                f"A weight of {weight.value:g} kg was said, and an age of {age.value:.3g} years: hardly anybody weighs "
+                f"so {told} at that age. Say the weight again, or correct the age. No dose is worked out with it "
+                "until then."
+            )
+            yield Contradiction(weight.id, weight.id, question)

@@ -20,6 +20,9 @@ from citewell.errors import InputError
 from citewell.types.consult import Category, Consult, Finding, Polarity
 
 MAX_MESSAGE = 20_000
+_AGREES = re.compile(
+    r"\s*(?:yes|yeah|yep|correct|right|confirmed|it is|that(?:'s| is) (?:right|correct|true))\b[^\d]*$", re.IGNORECASE
+)
 _CORRECTS = re.compile(
     r"\b(?:actually|sorry|correction|i meant|i mean|in fact|on second thoughts?|i was wrong|that was wrong|not right"
     r"|to correct|rather|instead|i misspoke|my mistake|turns out|it turns out|now i remember)\b",
@@ -58,13 +61,21 @@ def hear(consult: Consult, text: str, *, lexicon: Lexicon, also: Reader | None =
     extracted = reply.extracted if also is None or taken_back else also(heard, reply.extracted)
     told = [_timeless(one) for one in extracted.findings]
     fresh = [] if taken_back else list(_numbered(consult, _settled(consult, told, text)))
-    events = [said, *taken_back]
+    events = [said, *taken_back, *_agreed(consult, text)]
     if fresh:
         events.append(("found", {"findings": fresh}))
     is_asked = consult.asked not in (None, "contradiction")
     if is_asked and (reply.is_unknown or consult.asked in ("flags", "medical_history") or _tried(consult, fresh)):
         events.append(("skipped", {"key": consult.asked}))
     return Change(tuple(events), extracted.troubles)
+
+
+def _agreed(consult: Consult, text: str) -> Iterator[tuple[str, dict[str, Any]]]:
+    """“Yes, that is right” to a value that was doubted confirms it."""
+    if consult.asked == "contradiction" and consult.contradictions and _AGREES.match(text):
+        doubted = consult.contradictions[0]
+        if doubted.first == doubted.second:
+            yield "confirmed", {"ids": [doubted.first]}
 
 
 def _timeless(one: Finding) -> Finding:
@@ -139,7 +150,10 @@ def _settled(consult: Consult, found: Sequence[Finding], text: str) -> Iterator[
         if is_correcting and one.name != "any" and one.category in (Category.ALLERGY, Category.MEDICATION):
             none = [old for old in consult.findings if old.name == "any" and old.category is one.category]
             replaced += [(old.id, "corrected by a later message") for old in none]
-        yield one, replaced
+        is_again = consult.asked == "contradiction" and any(
+            old.id in disputed and old.value == one.value for old in same
+        )
+        yield (replace(one, is_confirmed=True) if is_again and one.value is not None else one), replaced
 
 
 def _of(same: Sequence[Finding], disputed: set[str]) -> bool:
