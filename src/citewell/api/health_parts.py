@@ -4,13 +4,13 @@ from __future__ import annotations
 
 from contextlib import closing
 
+from citewell.adapters.index.qdrant import QdrantIndex
 from citewell.adapters.llm import split_spec
 from citewell.adapters.llm.listing import server_of
 from citewell.adapters.queue.celery import AWAY, CeleryQueue
 from citewell.adapters.store.engine import refuse_newer
 from citewell.answer.retrieve import refuse_misfit
 from citewell.api.site import Site
-from citewell.bootstrap.index import make_replica, shelf_for_replica
 from citewell.bootstrap.workers import try_blobs
 from citewell.errors import Unavailable
 
@@ -49,9 +49,12 @@ def ask_entailment(site: Site) -> str | None:
     return model.name
 
 
-def ask_replica(site: Site) -> str:
+def ask_replica(site: Site) -> str | None:
     """How far the replica is behind."""
-    lag = make_replica(site.app.settings).lag(shelf_for_replica(site.app.library))
+    index = site.loaded().index
+    if not isinstance(index, QdrantIndex):
+        return None
+    lag = index.lag()
     return "like the library" if lag.is_current else f"{lag.documents} document versions behind"
 
 

@@ -15,11 +15,11 @@ Found = tuple[Literal["ok", "warning", "failed"], str]
 
 def look_at_replica(app: App) -> Found:
     """Whether the copy for searching answers, and how far it is."""
-    from citewell.bootstrap.index import make_replica, shelf_for_replica
+    from citewell.adapters.index.qdrant import QdrantIndex
 
-    if app.settings.qdrant_url is None:
+    if not isinstance(app.index, QdrantIndex):
         return "ok", "none is set: the library's own index answers"
-    lag = make_replica(app.settings).lag(shelf_for_replica(app.library))
+    lag = app.index.lag()
     if lag.is_current:
         return "ok", "like the library"
     return "warning", f"{lag.documents} document versions behind: run `citewell replica feed --watch`"

@@ -15,7 +15,7 @@ from citewell.adapters.index.bm25 import TUNING, Scores, Tuning, asked, impact, 
 from citewell.adapters.index.exact import _checked, _ranked
 from citewell.adapters.index.listing import Passages
 from citewell.adapters.index.replica import ALIAS, FiledShelf, Replica
-from citewell.adapters.index.replica_points import MEANING, WORDS, Held, word
+from citewell.adapters.index.replica_points import MEANING, WORDS, Held, Lag, word
 from citewell.errors import CitewellError
 from citewell.ports import Asked, Candidate, Index, Vector
 from citewell.types import EVERY, Scope
@@ -38,6 +38,10 @@ class QdrantIndex:
         self._shelf, self._replica, self._own, self._tuning = shelf, replica, own, tuning
         self._ledger: tuple[int, dict[int, Held]] = (-1, {})
         self._rests_until = 0.0
+
+    def lag(self) -> Lag:
+        """How far the replica is behind the library."""
+        return self._replica.lag(self._shelf)
 
     def candidates(self, vector: Vector, terms: Mapping[str, float], *, scope: Scope, limit: int) -> list[Candidate]:
         """The union of the `limit` nearest by cosine and the `limit` best by BM25 over weighted terms."""
