@@ -35,7 +35,7 @@ CUES = (
     ),
     _cue(
         "number",
-        r"\b(?:how (?:many|high|low|old|common|likely)"
+        r"\b(?:how (?:many|high|low|old|common|likely)|at (?:what|which)"
         r"|what (?:is |are |was |were )?(?:the |my |a )?(?:\w+ )?"
         r"(?:level|threshold|target|range|rate|percentage|age|score))\b",
         r"\d",
@@ -47,9 +47,9 @@ CUES = (
     ),
     _cue(
         "advice",
-        r"\b(?:should|can|could|may|must|shall) (?:i|we|you|he|she|they|a|the|patients?|people|my)\b"
+        r"\bshould\b|\b(?:can|could|may|must|shall) (?:i|we|you|he|she|they|a|the|patients?|people|my)\b"
         r"|\bwhat (?:to|should)\b|\bdo(?:es)? (?:i|we|you|he|she|they|my|a|the)(?: \w+)? need\b|\bhelps?\b"
-        r"|\bhow (?:do|to|should|can)\b|\b(?:safe|allowed|recommend\w*|manage\w*|treat\w*)\b",
+        r"|\bhow (?:do|to|should|can)\b|\b(?:safe|allowed|recommend\w*|manage\w*|treat\w*|needed|indicated)\b",
         r"\b(?:do not|don['’]t|avoid|offer|consider|refer|give|take|stop|never|should|must|recommend\w*|phone|call|use|"
         r"advise|ask|tell|start|measure|arrange|can)\b",
     ),
@@ -66,14 +66,23 @@ CUES = (
 )
 """Reviewed as a table: a question may sound like several."""
 
-ASKS_WHAT = re.compile(
-    r"^\s*(?:what(?:['’]s| is| are| was| does)|define|definition of|meaning of|explain)\b"
-    r"(?!.{0,20}\b(?:dose|target|risk)\b)",
+ASKS_WHICH = re.compile(
+    r"^\s*what(?:['’]s| is| are| was| were)\b"
+    r"(?:(?=.{0,20}\b(?:dose|target|risk)\b)"
+    r"|(?= the (?!meaning |definition ).{1,40}\b(?:of|for|in|to|with|before|after|if|when)\b))",
     re.IGNORECASE,
 )
+"""A question for something of a thing, such as its symptoms or its treatment."""
+ASKS_WHAT = re.compile(
+    rf"(?!{ASKS_WHICH.pattern})"
+    r"^\s*(?:what(?:['’]s| is| are| was| does)|define|definition of|meaning of|explain)\b",
+    re.IGNORECASE,
+)
+"""A question for what a thing is."""
 DEFINES = re.compile(
     r"(?:an?\s+|the\s+)?(?P<subject>[^.:;]{2,80}?)(?:\s*\([^)]{1,60}\))?,?\s+"
-    r"(?:is|are|means?|refers? to|describes?|is defined as|are defined as)\s+(?!called|known|termed)\w"
+    r"(?:is|are|means?|refers? to|describes?|is defined as|are defined as|(?P<lists>includes?|consists? of))\s+"
+    r"(?!called|known|termed)\w"
     r"|.{2,80}?\s(?:is|are) (?:called|known as|termed)\s+(?P<name>[^.:;]{2,80})"
     r"|(?P<head>[^.:;]{2,60})(?:[.:]| [–—-])\s",
     re.IGNORECASE,
@@ -82,7 +91,7 @@ DEFINES = re.compile(
 
 ASKING = re.compile(
     r"^\s*(?:(?:what|who|whom|when|where|which|why|how)(?:['’]s)?(?:\s+(?:much|many|long|often|soon|quickly))?"
-    r"|define|explain|definition of|meaning of|tell me|please)\b|\b(?:mean|happens?)\s*\??\s*$",
+    r"|define|explain|definition of|meaning of|tell me|please)\b|\bwith or without\b|\b(?:mean|happens?)\s*\??\s*$",
     re.IGNORECASE,
 )
 """Words by which a question asks, and not what it asks for."""
@@ -90,7 +99,7 @@ ASKING = re.compile(
 EMPTY = frozenset(
     terms(
         "do does did should can could may must will would shall am i me my we us he she him they them there please any "
-        "given taken used need needs get done old someone somebody anyone anybody person people patient"
+        "most need needs get done old someone somebody anyone anybody person people patient"
     )
 )
 """Words of a question that no answer needs."""
@@ -111,6 +120,22 @@ NEGATIONS = frozenset(terms("no not nor never none without cannot neither avoid 
 
 REFERENCE_NUMBERS = re.compile(r"^\s*(?:\d+(?:\.\d+)+|\d{1,3}[.)])\s|\[[^\]]*\]")
 """Numbers that name a recommendation, an item or a year of review."""
+
+RECOMMENDS = re.compile(
+    r"\b(?:who|we|nice|guideline|committee|panel|society|college) (?:strongly |conditionally )?"
+    r"(?:recommends?|suggests?)\b"
+    r"|\b(?:is|are) (?:strongly |conditionally )?(?:not )?(?:recommended|suggested|contraindicated)\b"
+    r"|^(?:\d[\w.]*\s+|•\s+)?(?:advise|avoid|consider|do not|give|offer|refer|start|stop|use)\b",
+    re.IGNORECASE,
+)
+"""What a sentence says that tells what to do."""
+DELIBERATES = re.compile(
+    r"\b(?:gdg|panel|committee|guideline development group) (?:also )?(?:acknowledged|agreed|considered|discussed|felt"
+    r"|identified|inferred|intended|judged|noted|recogni[sz]ed)\b"
+    r"|\bpriority questions\b|\bresearch priorit|\bfurther research\b",
+    re.IGNORECASE,
+)
+"""What a sentence says that tells how a recommendation came about."""
 
 FINDS = re.compile(
     r"\b(?:conclu\w+|results?|suggests?|indicates?d?|demonstrates?d?|shows?|showed|shown|found|reveal\w*|associated"

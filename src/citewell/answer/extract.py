@@ -6,11 +6,21 @@ import math
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 
-from citewell.answer.cues import DEFINES, FINDS, NEGATIONS, OTHER_MEDICINE, PURPOSE, REFERENCE_NUMBERS, TO_THE_READER
+from citewell.answer.cues import (
+    DEFINES,
+    DELIBERATES,
+    FINDS,
+    NEGATIONS,
+    OTHER_MEDICINE,
+    PURPOSE,
+    RECOMMENDS,
+    REFERENCE_NUMBERS,
+    TO_THE_READER,
+)
 from citewell.answer.expand import Expansion
 from citewell.answer.statements import Kind, Piece, Statement, is_dose, statements
 from citewell.answer.verify_names import medicines
-from citewell.answer.wanted import Held, Wanted, wanted
+from citewell.answer.wanted import Held, Wanted, beyond, wanted
 from citewell.answer.weights import MEASURE, WEIGHTS, Measure
 from citewell.types import Evidence, Hit, Near
 from citewell.words import terms
@@ -62,8 +72,13 @@ def extract(
 
 
 def _is_of_another(statement: Statement, named: frozenset[str]) -> bool:
-    """Whether a statement gives doses of medicines of which the question names none; what it leans on counts too."""
-    if not named or not is_dose(statement.text):
+    """Whether a statement is about medicines of which the question names none; what it leans on counts too.
+
+    Under a title that names one it may speak of others, but doses there are theirs.
+    """
+    if not named:
+        return False
+    if not is_dose(statement.text) and named & {one.name for one in medicines("\n".join(statement.titles))}:
         return False
     found: set[str] = set()
     leant: Statement | None = statement
@@ -98,6 +113,8 @@ def _seen(evidence: Evidence, asked: Wanted) -> Iterator[Seen]:
     titles: dict[tuple[str, ...], tuple[Held, Held]] = {}
     before, end = frozenset[str](), -1
     for one in statements(evidence):
+        if one.titles and asked.is_of_another(one.titles[-1]):
+            continue
         texts = part_texts(one)
         if one.titles not in titles:
             inner = one.titles[-1] if one.titles and one.titles[-1] != evidence.hit.document else ""
@@ -128,24 +145,25 @@ def _scored(one: Seen, asked: Wanted) -> Scored:
     text = one.statement.text
     number = max(range(len(one.parts)), key=lambda at: asked.part(one.parts[at]))
     held, best = one.parts[number], part_texts(one.statement)[number]
-    headed = held | one.heading
-    defines = asked.asks_what and _defines(one.statement, asked)
+    defines = (asked.asks_what or asked.asks_which) and _defines(one.statement, asked)
     odds = (
         WEIGHTS.bias
         + WEIGHTS.nearness * one.nearness
         + WEIGHTS.near_heading * max(0.0, one.heading_nearness - one.nearness)
         + WEIGHTS.coverage * asked.part(held)
-        + WEIGHTS.heading * asked.part(headed - held)
-        + WEIGHTS.titles * asked.part(one.titles - headed)
-        + WEIGHTS.before * asked.part(one.before - headed - one.titles)
+        + WEIGHTS.heading * asked.part(beyond(one.heading, held))
+        + WEIGHTS.titles * asked.part(beyond(one.titles, held, one.heading))
+        + WEIGHTS.before * asked.part(beyond(one.before, held, one.heading, one.titles))
         + WEIGHTS.relevance * one.hit.relevance
         + WEIGHTS.finding * bool(FINDS.search(text))
         + WEIGHTS.purpose * bool(PURPOSE.search(text))
         + WEIGHTS.cue * any(cue.answers.search(best) for cue in asked.cues)
         + WEIGHTS.no_number * any(cue.name in NUMBERED and not cue.answers.search(best) for cue in asked.cues)
+        + WEIGHTS.recommends * (asked.asks_to_do and bool(RECOMMENDS.search(text)))
+        + WEIGHTS.deliberates * (asked.asks_to_do and bool(DELIBERATES.search(text)))
         + WEIGHTS.to_reader * (asked.is_of_oneself and bool(TO_THE_READER.search(text)))
         + WEIGHTS.glossary * (one.statement.kind == "term" and not asked.asks_what)
-        + (WEIGHTS.definition if defines else WEIGHTS.no_definition) * asked.asks_what
+        + (WEIGHTS.definition if defines else WEIGHTS.no_definition * asked.asks_what)
     )
     return Scored(one.statement, odds, held, one.heading | one.titles, one.heading, defines)
 
@@ -163,7 +181,7 @@ def _nearness(pieces: Sequence[Piece], near: Sequence[Near], otherwise: float) -
 def _defines(statement: Statement, asked: Wanted) -> bool:
     """Whether the statement opens with the thing that is asked for, and says what it is."""
     found = DEFINES.match(statement.lines[0])
-    if found is None or statement.kind == "row":
+    if found is None or statement.kind == "row" or (found["lists"] and asked.asks_what):
         return False
     subject = found["subject"] or found["name"] or found["head"]
     others = frozenset(terms(subject)) - frozenset(asked.words)
@@ -182,7 +200,7 @@ def _chosen(ranked: Sequence[Scored], asked: Wanted, documents: Mapping[int, str
     for one in ranked:
         if one.odds < measure.min_odds or len(chosen) == measure.max_statements:
             break
-        margin = measure.margin + measure.margin_for_more * asked.part(one.held - held)
+        margin = measure.margin + measure.margin_for_more * asked.part(beyond(one.held, held))
         length = len(one.statement.text)
         if chosen and (one.odds < ranked[0].odds - margin or used + length > measure.max_characters):
             continue

@@ -31,6 +31,10 @@ class Controls:
     """A document is relevant too when its best relevance is at least this part of the best of all."""
     explaining_share: float = 0.85
     """A passage that explains recommendations counts this part of its score: what is recommended comes first."""
+    back_matter_share: float = 0.6
+    """So does one of what a document says of itself, such as its references: they hold the words of every question."""
+    recommending_share: float = 1.1
+    """A passage of a section that is headed “Recommendation” counts so much more."""
     candidates_per_hit: int = 3
     min_candidates: int = 50
     min_searched: int = 100
@@ -48,12 +52,23 @@ class Controls:
 CONTROLS = Controls()
 
 _EXPLAINS = re.compile(
-    r"""(?:\d[\d.]*\s+)? (?: why\b | rationale\b | how\ the\ recommendations?\ (?:might|may)\ affect\b
-    | evidence\ (?:review|behind)\b | research\ recommendations?\b | recommendations?\ for\ research\b
-    | update\ information\b | references$ | bibliography$ | further\ reading$ )""",
+    r"""(?:\d[\d.]*\s+)? (?: why\b | rationale\b | justification\b
+    | how\ the\ recommendations?\ (?:might|may)\ affect\b | evidence\ (?:review|behind|to\ decision)\b
+    | certainty\ of\b | update\ information\b | recommendations?\ for\ (?:further\ )?research\b
+    | (?:guideline-relevant\ |areas\ for\ |further\ )*research
+      (?:\ (?:recommendations?|needs|gaps|implications|priorities)\b | $) )""",
     re.IGNORECASE | re.VERBOSE,
 )
 """Titles of sections that say why or on what grounds, not what to do."""
+_BACK_MATTER = re.compile(
+    r"""(?:\d[\d.]*\s+)? (?: (?:references|bibliography|further\ reading|(?:table\ of\ )?contents|tables|figures
+    | (?:list\ of\ )?abbreviations|acknowledge?ments?|contributors|guideline\ development\ group)$
+    | © | updating\ the\ (?:recommendations?|guidelines?)\b
+    | .*\b(?:declar\w+\ (?:of\ )?interests?|conflicts?\ of\ interests?)\b )""",
+    re.IGNORECASE | re.VERBOSE,
+)
+"""Titles of sections in which a document speaks of itself."""
+_RECOMMENDS = re.compile(r"(?:\d[\d.]*\s+)?recommendations?\b(?! for (?:further )?research)", re.IGNORECASE)
 _WORD = re.compile(r"[^\W_]+(?:[.,]\d+)*")
 _NEGATIONS = frozenset("no not nor never none without cannot neither avoid stop contraindicated".split())
 
@@ -74,10 +89,15 @@ def is_near(hit: Hit, controls: Controls) -> bool:
 
 
 def _weighed(hit: Hit, controls: Controls) -> Hit:
-    """The hit, after what is recommended where it only explains."""
-    if any(map(_EXPLAINS.match, hit.section)):
-        return replace(hit, rank_score=hit.rank_score * controls.explaining_share)
-    return hit
+    """The hit, by the sections it stands in: what is recommended comes before what explains it, references last."""
+    share = 1.0
+    if any(map(_BACK_MATTER.match, hit.section[1:])):
+        share = controls.back_matter_share
+    elif any(map(_EXPLAINS.match, hit.section)):
+        share = controls.explaining_share
+    elif hit.section and _RECOMMENDS.match(hit.section[-1]):
+        share = controls.recommending_share
+    return hit if share == 1.0 else replace(hit, rank_score=hit.rank_score * share)
 
 
 def _order(hit: Hit) -> tuple[float, float, str, int]:

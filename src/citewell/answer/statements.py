@@ -29,7 +29,7 @@ _LINE = re.compile(r"[^\n]*\S[^\n]*")
 _ITEM = re.compile(r"\s*(?:[-•*▪◦–‣·]|\(?(?:\d{1,3}|[a-zA-Z]|[ivx]{1,4})[.)])\s+\S")
 _BULLET = re.compile(r"\s*[-•*▪◦–‣·]\s")
 _ROW = re.compile(r"\s*[^:;\n]{1,80}: [^\n]*?; [^:;\n]{1,80}: ")
-_NUMBERED = re.compile(r"\d{1,2}(?:\.\d{1,3}){1,4}\.?\s+[A-Z]")
+_NUMBERED = re.compile(r"\d{1,2}(?:(?:\.\d{1,3}){1,4}\.?|[a-h]\.)\s+[A-Z]")
 _LEADS_IN = re.compile(r":\s*(?:\[[^\]\n]{1,40}\])?\s*\Z")
 _ITEM_OPENS = re.compile(r"\S+\s+[A-Z0-9“\"]")
 _ENDS = re.compile(r"[.!?;:]['\"”’)\]]*\s*(?:\[[^\]\n]{1,40}\]\s*)*\Z")
@@ -60,10 +60,12 @@ _BOILERPLATE = re.compile(
 )
 """What a document says of itself and not of its subject."""
 _REFERENCE = re.compile(
-    r"\b(?:19|20)\d\d\s?;\s?\d+|\b\d{1,4}\s?\(\d{1,3}\)\s?:\s?[eES]?\d+|\bet al\.,? .{0,120}\b(?:19|20)\d\d\b.{0,40}\Z"
+    r"^[A-Z][\w’'-]+ [A-Z]{1,3}[.,].{0,40}\bet al\b"
+    r"|\b(?:19|20)\d\d\s?;\s?\d+|\b\d{1,4}\s?\(\d{1,3}\)\s?:\s?[eES]?\d+|\bet al\.,? .{0,120}\b(?:19|20)\d\d\b.{0,40}\Z"
 )
 _BACK_MATTER = re.compile(
-    r"\b(?:references|bibliography|further reading|acknowledge?ments?|abbreviations|author contributions"
+    r"\b(?:declar\w+ (?:of )?interests?"
+    r"|references|bibliography|further reading|acknowledge?ments?|abbreviations|author contributions"
     r"|competing interests?|conflicts? of interests?|funding|document control|table of contents|contents"
     r"|supplementary (?:material|information)|about this (?:document|sample)|update information)\b",
     re.IGNORECASE,

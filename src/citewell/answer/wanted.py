@@ -7,9 +7,10 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 
 from citewell.answer.amounts import Amount, admits, amounts, states
-from citewell.answer.cues import ASKING, ASKS_WHAT, CUES, EMPTY, OF_ONESELF, Cue
+from citewell.answer.cues import ASKING, ASKS_WHAT, ASKS_WHICH, CUES, EMPTY, OF_ONESELF, Cue
 from citewell.answer.expand import Expansion
-from citewell.answer.verify_read import is_light
+from citewell.answer.verify_periods import Mark, labels
+from citewell.answer.verify_read import is_light, meanings
 from citewell.words import terms
 
 NEAR = 2
@@ -19,8 +20,12 @@ AMOUNT_WEIGHT = 2.0
 LIGHT_WEIGHT = 0.5
 """The same for words that many sentences share, such as “treat”."""
 
+ALIKE = "~"
+ALIKE_WEIGHT = 0.6
+"""How much a word of the same meaning counts beside the word itself: “initial” where “starting” is asked for."""
+
 Held = frozenset[str]
-"""The words and amounts of a question that a text holds."""
+"""The words and amounts of a question that a text holds; what it says by a word alike bears a mark."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -34,13 +39,23 @@ class Wanted:
     phrases: Mapping[str, frozenset[str]]
     """By term, the words of the name that it is a part of: “blood” and “urine” apart are no blood in the urine."""
     amounts: tuple[Amount, ...]
+    labels: Mapping[str, Mark]
+    """Its numbered things, such as “step 2”, as it writes them: the number is part of a name."""
     cues: tuple[Cue, ...]
     asks_what: bool
     """It asks what something is."""
+    asks_which: bool
+    """It asks for something of a thing, such as its symptoms."""
     is_of_oneself: bool
     """It is asked by a person for themselves."""
     weights: Mapping[str, float]
     """What each word and amount counts."""
+
+    @property
+    def asks_to_do(self) -> bool:
+        """Whether it asks what should be done, and not why."""
+        names = {cue.name for cue in self.cues}
+        return bool(names & {"advice", "avoid"}) and "why" not in names
 
     def held(self, text: str, *, is_looked_up: bool = False) -> Held:
         """The words and amounts that a text holds; a range holds an amount only where people look amounts up."""
@@ -50,7 +65,18 @@ class Wanted:
         given = {
             amount.text for amount in self.amounts if states(text, amount) or (is_looked_up and admits(text, amount))
         }
-        return frozenset(words | given)
+        named = {text_of for text_of, label in self.labels.items() if _names(text, label)}
+        return frozenset(words | given | named | self._alike(found, words))
+
+    def _alike(self, found: frozenset[str], words: set[str]) -> set[str]:
+        """The words that are said by others of the same meaning only."""
+        said = frozenset().union(*map(meanings, found))
+        return {ALIKE + word for word in self.words if word not in words and meanings(word) & said}
+
+    def is_of_another(self, heading: str) -> bool:
+        """Whether a heading names another numbered thing of the same kind: “Step 3” where step 2 is asked for."""
+        theirs = {mark.dimension for mark in labels(heading)} if self.labels else set()
+        return any(label.dimension in theirs and not _names(heading, label) for label in self.labels.values())
 
     def _stands(self, word: str, said: Sequence[str], found: frozenset[str]) -> bool:
         if word not in found:
@@ -64,13 +90,15 @@ class Wanted:
     def part(self, held: Held) -> float:
         """How much of the question is held, in [0, 1]."""
         total = sum(self.weights.values())
-        return sum(self.weights[one] for one in held) / total if total else 0.0
+        alike = {one.removeprefix(ALIKE) for one in held if one.startswith(ALIKE)} - held
+        same = sum(self.weights[one] for one in held if not one.startswith(ALIKE))
+        return (same + ALIKE_WEIGHT * sum(self.weights[one] for one in alike)) / total if total else 0.0
 
     def weighed(self, all_held: Sequence[Held]) -> Wanted:
         """The same, with what few of the statements at hand hold counting more."""
         counts = dict.fromkeys(self.weights, 0)
         for held in all_held:
-            for one in held:
+            for one in held & counts.keys():
                 counts[one] += 1
         rarity = {one: math.log(1 + len(all_held) / (1 + count)) for one, count in counts.items()}
         return replace(self, weights={one: rare * self._factor(one) for one, rare in rarity.items()})
@@ -93,6 +121,16 @@ def _is_together(phrase: frozenset[str], said: Sequence[str]) -> bool:
     return any(phrase <= frozenset(said[at : at + width]) for at in places)
 
 
+def _names(text: str, label: Mark) -> bool:
+    return any((mark.dimension, mark.values) == (label.dimension, label.values) for mark in labels(text))
+
+
+def beyond(held: Held, *others: Held) -> Held:
+    """What is held that none of the others hold, by the same word or one alike."""
+    known = {one.removeprefix(ALIKE) for other in others for one in other}
+    return frozenset(one for one in held if one.removeprefix(ALIKE) not in known)
+
+
 def wanted(question: str, expansions: Iterable[Expansion] = ()) -> Wanted:
     """What a question wants.
 
@@ -100,22 +138,27 @@ def wanted(question: str, expansions: Iterable[Expansion] = ()) -> Wanted:
     >>> asked.words, [amount.text for amount in asked.amounts], [cue.name for cue in asked.cues]
     (('or', 'child'), ['12 kg'], ['dose'])
     """
-    given = amounts(question)
+    named = {question[mark.start : mark.end]: mark for mark in labels(question)}
     rest = ASKING.sub(" ", question)
+    for text in named:
+        rest = rest.replace(text, " ")
+    given = amounts(rest)
     for amount in given:
         rest = rest.replace(amount.text, " ")
     words = tuple(dict.fromkeys(word for word in terms(rest) if word not in EMPTY))
-    if not words and not given:
+    if not words and not given and not named:
         words = tuple(dict.fromkeys(terms(question)))
     synonyms: dict[str, tuple[frozenset[str], ...]] = {}
     phrases: dict[str, frozenset[str]] = {}
     for added in expansions:
         phrase = frozenset(terms(added.phrase))
-        named = frozenset(terms(question[slice(*added.from_words)])) & frozenset(words)
-        for word in named:
+        meant = frozenset(terms(question[slice(*added.from_words)])) & frozenset(words)
+        for word in meant:
             synonyms[word] = (*synonyms.get(word, ()), phrase)
-            phrases |= {word: named} if len(named) > 1 else {}
+            phrases |= {word: meant} if len(meant) > 1 else {}
     cues = tuple(cue for cue in CUES if cue.asks.search(question))
-    weights = dict.fromkeys((*words, *(amount.text for amount in given)), 1.0)
-    asks_what, is_of_oneself = ASKS_WHAT.search(question) is not None, OF_ONESELF.search(question) is not None
-    return Wanted(words, synonyms, phrases, given, cues, asks_what, is_of_oneself, weights)
+    weights = dict.fromkeys((*words, *(amount.text for amount in given), *named), 1.0)
+    asks_what, asks_which, is_of_oneself = (
+        pattern.search(question) is not None for pattern in (ASKS_WHAT, ASKS_WHICH, OF_ONESELF)
+    )
+    return Wanted(words, synonyms, phrases, given, named, cues, asks_what, asks_which, is_of_oneself, weights)

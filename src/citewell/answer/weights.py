@@ -28,6 +28,10 @@ class Weights:
     cue: float = 0.6
     no_number: float = -0.6
     """For a statement without a number where one is asked for."""
+    recommends: float = 0.8
+    """For what tells what to do, where that is asked for."""
+    deliberates: float = -0.8
+    """For what tells how a recommendation came about, where it is asked what to do."""
     definition: float = 1.5
     no_definition: float = -0.7
     """For anything else where a definition is asked for."""
