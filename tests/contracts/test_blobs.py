@@ -8,6 +8,7 @@ import os
 import shutil
 import subprocess
 from collections.abc import Callable, Iterator
+from contextlib import closing
 from datetime import timedelta
 from pathlib import Path
 
@@ -25,6 +26,7 @@ from citewell.config import Settings
 from citewell.errors import BlobsUnavailable, DiskFull, LibraryError, NotFound
 from citewell.ingest.library import add
 from citewell.ingest.read import Reader
+from citewell.ingest.worker import Worker
 from citewell.ports.blobs import Blobs
 from citewell.types import Filing, Scope, Source, State
 
@@ -105,6 +107,24 @@ def test_a_library_keeps_its_originals_there_and_erases_them_there(
     library.erase(queued.id, OWNER)
     assert kept(blobs) == []
     assert library.verify().problems == ()
+
+
+def test_where_a_shared_folder_is_not_mounted_a_document_waits_for_a_machine_that_has_it(
+    tmp_path: Path, reader: Reader
+) -> None:
+    with closing(SqlLibrary(tmp_path / "library.sqlite")) as library:
+        library.blobs = FolderBlobs(tmp_path / "papers")
+        queued = library.enqueue(IRON, filing=Filing(), scope=OWNER)
+        (tmp_path / "empty").mkdir()
+        library.blobs = FolderBlobs(tmp_path / "empty")
+        assert Worker(library, reader).work()
+        waits = library.entry(queued.id, OWNER)
+        assert (waits.state, waits.next_attempt_at is not None) == (State.QUEUED, True)
+        assert "mounted here" in (waits.error or "")
+        library.blobs = FolderBlobs(tmp_path / "papers")
+        library.requeue(queued.id, OWNER, by="owner")
+        assert Worker(library, reader).work()
+        assert library.entry(queued.id, OWNER).state is State.COMPLETED
 
 
 class Crash(BaseException):

@@ -13,7 +13,10 @@ from citewell.errors import BlobsUnavailable, DiskFull, NotFound
 
 FULL = "The store of original files ({place}) is full. Nothing was changed; free some space there and try again."
 UNUSABLE = "The store of original files ({place}) cannot be used ({why}). Nothing was changed; check CITEWELL_BLOBS."
-MISSING = "The original file is missing in the store ({place}). Restore it from a backup, or add the document again."
+MISSING = (
+    "The original file is missing in the store ({place}). See that this is the right folder, and mounted here; else "
+    "restore the file from a backup, or add the document again."
+)
 DRAFT = ".draft"
 
 

@@ -15,7 +15,7 @@ from citewell.adapters.store.engine import reading, writing
 from citewell.adapters.store.history import move, note
 from citewell.adapters.store.lifecycle import TRIED_AGAIN, SqlLifecycle
 from citewell.adapters.store.schema import document_history, document_tags, documents, generations
-from citewell.errors import EmbedderMismatch, NotFound, ScopeRefused
+from citewell.errors import BlobsUnavailable, EmbedderMismatch, NotFound, ScopeRefused
 from citewell.ingest.retries import RETRIES, STOPPED_PROGRAM
 from citewell.ports import Claim, Reading
 from citewell.types import OWNER_ID, Document, Entry, Filing, Scope, Source, State
@@ -110,8 +110,11 @@ class SqlQueue(SqlLifecycle):
 
     def _source(self, tenant: str, content_hash: str, name: str) -> Source:
         """The bytes of a document in work."""
-        with reading(self.engine, self.path) as connection:
-            data = originals.fetch(connection, tenant, content_hash, self.blobs)
+        try:
+            with reading(self.engine, self.path) as connection:
+                data = originals.fetch(connection, tenant, content_hash, self.blobs)
+        except NotFound as error:  # where a shared folder is not mounted every file is missing: others may have it
+            raise BlobsUnavailable(str(error)) from error
         if data is None:
             raise NotFound("The original file is no longer kept. Add the document again.")
         return Source(data, name)
