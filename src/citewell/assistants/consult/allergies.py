@@ -15,7 +15,9 @@ _NONE = re.compile(
     r"\bnkda\b|\bno\s+(?:known\s+)?(?:drug\s+|food\s+)?allerg(?:y|ies)\b|\b(?:not|isn't|aren't"
     r"|never been) allergic to anything\b"
     r"|\ballerg(?:y|ies)\s*:?\s*(?:nil|none|no)\b|\bno known (?:drug )?allerg(?:y|ies)\b|\bno allergies\b"
-    r"|\bdon't have (?:any )?allergies\b|\bdenies (?:any )?allergies\b",
+    r"|\bdon't have (?:any )?allergies\b|\bdenies (?:any )?allergies\b"
+    r"|\bany (?:known |drug |food )*allergies\b[^.?!]{0,40}\?\W*(?:(?:um|uh|er|oh|well)\W+)*(?:no|none|nope|not)\b"
+    r"|\ballergic to anything\b[^.?!]{0,30}\?\W*(?:(?:um|uh|er|oh|well)\W+)*(?:no|nope|not)\b",
     re.IGNORECASE,
 )
 _TO = re.compile(
@@ -41,7 +43,8 @@ _REACTION = re.compile(
     re.IGNORECASE,
 )
 _NOT_A_THING = re.compile(
-    r"^(?:any|an?|the|my|his|her|no|drug|food|known|severe|mild|seasonal|skin|anything|some|has|have|to|this"
+    r"^(?:any (?:medications?|medicines?|drugs?|foods?)"
+    r"|any|an?|the|my|his|her|no|drug|food|known|severe|mild|seasonal|skin|anything|some|has|have|to|this"
     r"|that|of|for|and)$",
     re.I,
 )
@@ -51,7 +54,9 @@ _NO_MEDICINES = re.compile(
     r"|regular)(?:\s+(?:regular\s+)?(?:medications?|medicines?|tablets|meds))?\b"
     r"|\b(?:don't|doesn't|does not|do not)\s+take\s+any(?:thing|\s+(?:regular\s+)?(?:medications?|medicines?"
     r"|tablets|meds))\b"
-    r"|\b(?:medications?|medicines?|drugs|meds)\s*:\s*(?:nil|none|no)\b",
+    r"|\b(?:medications?|medicines?|drugs|meds)\s*:\s*(?:nil|none|no)\b"
+    r"|(?<!apart from )\b(?:take|taking|on) (?:anything|any (?:regular )?(?:medications?|medicines?|tablets|meds))\b"
+    r"[^.?!]{0,40}\?\W*(?:(?:um|uh|er|oh|well)\W+)*(?:no|none|nope|nothing|not)\b",
     re.IGNORECASE,
 )
 

@@ -28,7 +28,7 @@ _DURATION = re.compile(
 _ONSET = re.compile(
     rf"\b(?P<count>{_NUMBER})[\s-]+{_UNIT}\s+ago\b"
     r"|\b(?:since|from|start(?:ed|ing)|beg(?:an|un)|came on)\s+(?:(?:on|last|this|in|about|around|the)\s+)*"
-    r"(?P<when>yesterday|today|morning|afternoon|evening|night|monday|tuesday|wednesday|thursday|friday"
+    r"(?P<when>yesterday|today|mid-?day|noon|lunch(?:time)?|midnight|morning|afternoon|evening|night|monday|tuesday|wednesday|thursday|friday"
     r"|saturday|sunday|week(?:end)?|month|year"
     r"|january|february|march|april|may|june|july|august|september|october|november|december|(?:19|20)\d\d"
     r"|suddenly|gradually)\b",

@@ -11,7 +11,7 @@ from citewell.assistants.consult.details import Detail, find_details
 from citewell.assistants.consult.measures import Measure, find_measures
 from citewell.assistants.consult.mentions import Mention, find_mentions
 from citewell.assistants.consult.people import Trait, find_traits
-from citewell.assistants.consult.polarity import is_unclear, polarity_of
+from citewell.assistants.consult.polarity import is_of_others, is_unclear, polarity_of
 from citewell.clinical import Lexicon
 from citewell.types.consult import QUALIFYING, By, Category, Finding, Polarity, Words
 from citewell.words import sentences
@@ -20,6 +20,9 @@ _REPLY = re.compile(
     r"\s*(?:(?:um|er|uh|well|oh)[\s,]+)*(?:yes|yeah|yep|yup|no|nope|nah|none|never|not|a bit|some|sometimes"
     r"|definitely|i do|i have|(?:he|she|mum|dad|patient) (?:says|said) (?:not|no|yes))\b",
     re.IGNORECASE,
+)
+_YES = re.compile(
+    r"[\s\"]*(?:(?:um|er|uh|well|oh)[\s,]+)*(?:yes|yeah|yep|yup|definitely|it is|it does|i do)\b", re.IGNORECASE
 )
 _STOPPED = re.compile(
     r"\b(?:stopped|came off|no longer (?:on|tak\w+)|used to take|finished)\b[\w\s]{0,20}$", re.IGNORECASE
@@ -149,9 +152,14 @@ class _Sentence:
         yield from (self._trait(one) for one in traits)
         yield from (self._measure(one) for one in measures if one.trouble is None)
         yield from (self._stated(one) for one in stated)
-        details = [one for one in find_details(self.text) if not _covered(one, traits, measures)]
+        details = [
+            one
+            for one in find_details(self.text)
+            if not _covered(one, traits, measures) and not _is_only_asked(self.text, one)
+        ]
         for one in mentions:
-            yield self._mention(one, mentions, details)
+            if not (self._is_denied(one) and is_of_others(self.text, one.start)):
+                yield self._mention(one, mentions, details)
         for detail in details:
             named = self._about(detail, mentions)
             about = complaint if named is None else named.name
@@ -250,6 +258,15 @@ def _hits(one: Mention, spans: Sequence[tuple[int, int]]) -> bool:
 def _covered(detail: Detail, traits: Sequence[Trait], measures: Sequence[Measure]) -> bool:
     spans = [(one.start, one.end) for one in traits] + [(one.start, one.end) for one in measures]
     return any(detail.start < end and start < detail.end for start, end in spans)
+
+
+def _is_only_asked(sentence: str, detail: Detail) -> bool:
+    """Whether a detail stands in a question that offers a choice, or that “yes” does not answer."""
+    asked = sentence.find("?", detail.end)
+    if asked < 0:
+        return False
+    start = max(sentence.rfind(mark, 0, detail.start) for mark in ".?!") + 1
+    return " or " in sentence[start:asked] or _YES.match(sentence, asked + 1) is None
 
 
 def _is_part(detail: Detail, mentions: Sequence[Mention]) -> bool:

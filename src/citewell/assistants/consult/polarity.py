@@ -45,8 +45,20 @@ _OF_MINE = re.compile(
     re.IGNORECASE,
 )
 """Somebody of the speaker's, named last before a place."""
+_BESIDE = re.compile(r"\b(?:apart from|other than|besides|aside from|except for)\s+(?:the |your |my )?$", re.IGNORECASE)
+"""“Apart from the inhaler, do you take anything?” asks about something else."""
 _QUERIED = re.compile(r"(?:^|[\s(,;:])\?$")
 """“?pneumonia”, as notes have it."""
+_TELLS = re.compile(
+    r"\s*(?:(?:yeah|yes|no|so|um|uh|well|and|like|just)[\s,]+)*(?:i|i'm|i've|it|it's|there|there's|my|he|she|he's|she's|we)\b",
+    re.IGNORECASE,
+)
+"""How a person begins who tells something, though their voice goes up at the end."""
+_ASKS = re.compile(
+    r"\b(?:what|when|where|how|why|who|which|could|would|should|might|may|possible|wonder|right)\b"
+    r"|\b(?:is|are|do|does|have) (?:it|you|they)\b",
+    re.IGNORECASE,
+)
 _OWN = re.compile(r"\b(?:my|his|her|these)\s+(?:\w+\s+)?$", re.IGNORECASE)
 """“Could it be causing my headaches?” asks about something that is there."""
 _OF_ALL = re.compile(r"family|fhx?|runs", re.IGNORECASE)
@@ -103,6 +115,8 @@ def polarity_of(sentence: str, start: int, end: int, *, is_child: bool = False) 
     ['absent', 'present', 'family']
     """
     cues = [one for one in _cues(sentence) if one.end <= start or one.start >= end or one.reach == "clause"]
+    if _BESIDE.search(sentence[:start]) and "?" in sentence[end:]:
+        return Polarity.PRESENT
     behind = "hypothetical" if _QUERIED.search(sentence[:start]) else _behind(sentence, end, cues)
     if behind is not None and behind != "none":
         return _in_family(Polarity(behind), sentence, start, end, cues, is_child=is_child)
@@ -166,7 +180,10 @@ def _end(step: tuple[int, _Cue | None]) -> int:
 def _is_question(sentence: str, end: int) -> bool:
     """A whole question only asks; “cough? yes” tells."""
     asked = sentence.find("?", end)
-    return asked >= 0 and len(sentence[:asked].split()) >= MIN_QUESTION_WORDS
+    if asked < 0 or len(sentence[:asked].split()) < MIN_QUESTION_WORDS:
+        return False
+    begun = max(sentence.rfind(mark, 0, end) for mark in ".?!") + 1
+    return _TELLS.match(sentence, begun) is None or _ASKS.search(sentence, begun, asked) is not None
 
 
 def _in_family(held: Polarity, sentence: str, start: int, end: int, cues: list[_Cue], *, is_child: bool) -> Polarity:
@@ -201,3 +218,11 @@ def _is_another(sentence: str, one: _Cue, end: int) -> bool:
     """Whether a relative is named only behind a comma: “itching, partner has it too” is the patient's own."""
     is_person = one.kind in ("family", "child") and not _OF_ALL.search(sentence, one.start, one.end)
     return is_person and one.start >= end and "," in sentence[end : one.start]
+
+
+def is_of_others(sentence: str, start: int) -> bool:
+    """Whether a statement is about “they”, relatives who were named before: it says nothing of the patient."""
+    edges = [0, *(match.end() for match in _BOUNDARY.finditer(sentence)), len(sentence)]
+    low = max(edge for edge in edges if edge <= start)
+    named = any(one.kind in ("family", "child") and one.end <= low for one in _cues(sentence))
+    return named and re.match(r"\s*they\b", sentence[low:], re.IGNORECASE) is not None
