@@ -20,6 +20,8 @@ AMOUNT_WEIGHT = 2.0
 LIGHT_WEIGHT = 0.5
 """The same for words that many sentences share, such as “treat”."""
 
+NAMES = frozenset(f"label {what}" for what in "step stage type grade phase class category group tier".split())
+"""Things that are told apart by a number; the number after “level” or “day” is an amount."""
 ALIKE = "~"
 ALIKE_WEIGHT = 0.6
 """How much a word of the same meaning counts beside the word itself: “initial” where “starting” is asked for."""
@@ -138,7 +140,7 @@ def wanted(question: str, expansions: Iterable[Expansion] = ()) -> Wanted:
     >>> asked.words, [amount.text for amount in asked.amounts], [cue.name for cue in asked.cues]
     (('or', 'child'), ['12 kg'], ['dose'])
     """
-    named = {question[mark.start : mark.end]: mark for mark in labels(question)}
+    named = {question[mark.start : mark.end]: mark for mark in labels(question) if mark.dimension in NAMES}
     rest = ASKING.sub(" ", question)
     for text in named:
         rest = rest.replace(text, " ")
