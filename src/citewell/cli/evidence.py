@@ -108,6 +108,8 @@ def show(context: typer.Context, document: DocumentId, home: Home = None, json: 
     with opened(context, home) as library:
         entry = library.library.entry(library.find(document), library.scope_of_owner())
     _print_one(entry, as_json=json)
+    if not json:
+        typer.echo(printable("\n".join(_facts(entry))))
 
 
 @app.command()
@@ -143,6 +145,16 @@ def _print_one(entry: Entry, *, as_json: bool) -> None:
     if entry.next_attempt_at:
         lines.append(f"tried {entry.attempts} times; next at {entry.next_attempt_at:%d %b %Y %H:%M:%S} UTC")
     typer.echo(printable("\n".join(lines)))
+
+
+def _facts(entry: Entry) -> Iterator[str]:
+    """What else is known of a document, a line for each."""
+    yield f"file: {entry.name}, added {entry.added_at:%d %b %Y} by {entry.added_by or 'the owner'}"
+    yield f"tags: {', '.join(sorted(entry.tags))}; journeys: {', '.join(sorted(entry.journeys)) or 'universal'}"
+    if entry.embedder:
+        yield f"vectors: {entry.chunk_count} by {entry.embedder}"
+    if entry.processed_at is not None and entry.took_s is not None:
+        yield f"read: {entry.processed_at:%d %b %Y %H:%M:%S} UTC, in {entry.took_s:.1f} s"
 
 
 def _troubles(entries: Sequence[Entry]) -> Iterator[str]:
