@@ -177,6 +177,20 @@ def test_a_weight_that_nobody_of_the_age_has_is_asked_about_and_not_used_until_t
     assert (patient.age_years, patient.weight_kg) == (age, kg)
 
 
+@pytest.mark.parametrize(
+    ("answer", "left"),
+    [("She is allergic to penicillin.", [("penicillin", "present")]), ("No known allergies.", [("any", "absent")])],
+)
+def test_an_answer_settles_whether_there_is_an_allergy_or_none(answer: str, left: list[tuple[str, str]]) -> None:
+    talk = Talk()
+    asked = talk.say("34-year-old woman with a cough for 3 days. No allergies. Allergic to penicillin.")
+    assert "which holds?" in asked
+    talk.say(answer)
+    held = [(one.name, one.polarity.value) for one in talk.consult.findings if one.category is Category.ALLERGY]
+    assert (held, talk.consult.contradictions) == (left, ())
+    assert {why for _, why in talk.consult.gone} == {"settled by a later answer"}
+
+
 def test_one_question_at_a_time_follows_from_what_is_missing() -> None:
     talk = Talk()
     asked = [

@@ -20,7 +20,7 @@ _WARNS_BEFORE = re.compile(
     r"|use)|avoid(?:ing)?"
     r"|never (?:give|use)|recommend(?:s|ed)? against|advise(?:s|d)? against|suggest(?:s|ed)? against|stop"
     r"|discontinue|withhold"
-    r"|instead of|rather than|allergic to|allergy to|in place of)\b(?:(?!\b(?:give|use|offer|start"
+    r"|instead of|rather than|allergic to|allergy to|in place of)\b(?:(?!\b(?:give|(?<!the )use|offer|start"
     r"|treat)\b)[^.;:])*$",
     re.IGNORECASE,
 )
@@ -81,6 +81,8 @@ def given(statement: str) -> list[Medicine]:
 
     >>> [one.name for one in given("If it is not available, give amoxicillin; do not give doxycycline.")]
     ['amoxicillin']
+    >>> given("We recommend against the use of ibuprofen.")
+    []
     """
     return [one for one in medicines(statement) if not _is_warned_of(statement, one)]
 

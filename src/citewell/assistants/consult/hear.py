@@ -147,13 +147,25 @@ def _settled(consult: Consult, found: Sequence[Finding], text: str) -> Iterator[
                 replaced.append((old.id, "said again with more to it"))
             elif old.polarity is Polarity.HYPOTHETICAL:
                 replaced.append((old.id, "settled by a later answer"))
-        if is_correcting and one.name != "any" and one.category in (Category.ALLERGY, Category.MEDICATION):
-            none = [old for old in consult.findings if old.name == "any" and old.category is one.category]
-            replaced += [(old.id, "corrected by a later message") for old in none]
+        if one.category in (Category.ALLERGY, Category.MEDICATION):
+            replaced += _against_none(one, consult, disputed, is_correcting=is_correcting)
         is_again = consult.asked == "contradiction" and any(
             old.id in disputed and old.value == one.value for old in same
         )
         yield (replace(one, is_confirmed=True) if is_again and one.value is not None else one), replaced
+
+
+def _against_none(
+    one: Finding, consult: Consult, disputed: set[str], *, is_correcting: bool
+) -> Iterator[tuple[str, str]]:
+    """“None” that a named allergy or medicine corrects or settles; named ones that “none” settles."""
+    is_answer = consult.asked == "contradiction"
+    for old in consult.findings:
+        is_other = old.category is one.category and (old.name == "any") is not (one.name == "any")
+        if is_other and is_answer and old.id in disputed:
+            yield old.id, "settled by a later answer"
+        elif is_other and is_correcting and old.name == "any":
+            yield old.id, "corrected by a later message"
 
 
 def _of(same: Sequence[Finding], disputed: set[str]) -> bool:
