@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import os
 import shutil
 import signal
 import sqlite3
@@ -225,10 +226,12 @@ def test_every_table_is_moved(tmp_path: Path) -> None:
 
 
 def test_the_command_tells_what_was_moved(home: Path, postgres_url: str) -> None:
-    command = [sys.executable, "-m", "citewell.cli", "--home", str(home), "migrate", "--to", postgres_url, "--json"]
-    done = subprocess.run(command, capture_output=True, text=True, check=True)
+    words = ["--from", "sqlite", "--to", "postgresql", "--json"]
+    command = [sys.executable, "-m", "citewell.cli", "--home", str(home), "migrate", *words]
+    named = os.environ | {"CITEWELL_DATABASE_URL": postgres_url}
+    done = subprocess.run(command, capture_output=True, text=True, check=True, env=named)
     told = json.loads(done.stdout)
     assert (told["rows"]["documents"], told["tenants"], told["problems"]) == (4, 1, [])
-    again = subprocess.run(command, capture_output=True, text=True, check=False)
+    again = subprocess.run([*command, "--to", postgres_url], capture_output=True, text=True, check=False)
     assert again.returncode == 1
     assert "already holds a library" in json.loads(again.stdout)["error"]["message"]

@@ -7,31 +7,40 @@ from typing import Annotated
 import typer
 
 from citewell.cli.frame import Home, Json, print_json, progress, settings
+from citewell.config import Settings
 from citewell.errors import InputError, LibraryError
 
 From = Annotated[
     str | None,
-    typer.Option("--from", help="Where the library is: sqlite:///FILE or postgresql://… [the home folder's file]."),
+    typer.Option(
+        "--from",
+        help="Where the library is: sqlite:///FILE or postgresql://…; the bare words sqlite and postgresql mean the "
+        "home folder's file and CITEWELL_DATABASE_URL [sqlite].",
+        show_default=False,
+    ),
 ]
 To = Annotated[
-    str | None, typer.Option("--to", help="An empty place to move it to [CITEWELL_DATABASE_URL].", show_default=False)
+    str | None,
+    typer.Option("--to", help="An empty place to move it to, said likewise [postgresql].", show_default=False),
 ]
+
+
+SQLITE, POSTGRESQL = "sqlite", "postgresql"
+OPEN_DATABASE = "Set CITEWELL_DATABASE_URL to use it, and keep the home folder: it holds seal.key."
+OPEN_FILE = (
+    "To use it, unset CITEWELL_DATABASE_URL and name its folder with --home; seal.key and audit.head belong beside it."
+)
 
 
 def migrate(
     context: typer.Context, source: From = None, target: To = None, home: Home = None, json: Json = False
 ) -> None:
     """Move a library with its vectors, conversations, users and audit log; a move that was broken off goes on."""
-    from citewell.bootstrap.home import LIBRARY_FILE
     from citewell.bootstrap.migrate import FILE, move_library
     from citewell.ingest.read import Step
 
     chosen = settings(context, home)
-    source = source or f"{FILE}{chosen.home / LIBRARY_FILE}"
-    if target is None and chosen.database_url is not None:
-        target = chosen.database_url.get_secret_value()
-    if target is None:
-        raise InputError("Say where to: --to postgresql://user:password@host:5432/name, or CITEWELL_DATABASE_URL.")
+    source, target = _address(source or SQLITE, chosen), _address(target or POSTGRESQL, chosen)
     with progress(quiet=json) as bar:
         moved = move_library(
             source,
@@ -44,8 +53,25 @@ def migrate(
     else:
         rows, tables = sum(moved.rows.values()), sum(count > 0 for count in moved.rows.values())
         again = " It went on where it had been broken off." if moved.resumed else ""
-        typer.echo(f"{rows} rows of {tables} tables are there as they were, and {moved.vectors} vectors.{again}")
+        vectors = (
+            f"and {moved.vectors} vectors" if moved.vectors else "vectors among them"
+        )  # a file has no rows of them
+        typer.echo(f"{rows} rows of {tables} tables are there as they were, {vectors}.{again}")
         typer.echo(f"Documents: {moved.rows['documents']}. Audit logs proved: {moved.tenants}.")
-        typer.echo("Set CITEWELL_DATABASE_URL to use it, and keep the home folder: it holds seal.key.")
+        typer.echo(OPEN_FILE if target.startswith(FILE) else OPEN_DATABASE)
     if moved.problems:
         raise LibraryError(f"The audit log is not whole there: {'; '.join(moved.problems)}.")
+
+
+def _address(said: str, chosen: Settings) -> str:
+    """The address that somebody means; a bare word is the one in the settings."""
+    from citewell.bootstrap.home import LIBRARY_FILE
+    from citewell.bootstrap.migrate import FILE
+
+    if said == SQLITE:
+        return f"{FILE}{chosen.home / LIBRARY_FILE}"
+    if said != POSTGRESQL:
+        return said
+    if chosen.database_url is None:
+        raise InputError("Say where to: --to postgresql://user:password@host:5432/name, or CITEWELL_DATABASE_URL.")
+    return chosen.database_url.get_secret_value()
