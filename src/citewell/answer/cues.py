@@ -90,8 +90,9 @@ DEFINES = re.compile(
 """A sentence that says what its subject is, what a thing is called, or an entry of a glossary."""
 
 ASKING = re.compile(
-    r"^\s*(?:(?:what|who|whom|when|where|which|why|how)(?:['’]s)?(?:\s+(?:much|many|long|often|soon|quickly))?"
-    r"|define|explain|definition of|meaning of|tell me|please)\b|\bwith or without\b|\b(?:mean|happens?)\s*\??\s*$",
+    r"^\s*(?:(?:what|who|whom|when|where|which|why|how)(?:['’]s)?(?:\s+(?:much|many|long|often|soon|quickly|happens))?"
+    r"|define|explain|definition of|meaning of|tell me|please)\b|\bwith or without\b"
+    r"|\b(?:mean|happens?)\s*\??\s*$|\b[a-z]+n['’]t\b|['’](?:s|m|re|ve|ll|d)\b",
     re.IGNORECASE,
 )
 """Words by which a question asks, and not what it asks for."""
