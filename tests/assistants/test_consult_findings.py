@@ -27,7 +27,7 @@ from citewell.web.consult import grouped
 
 HERE = Path(__file__).parent
 SETS = """seen kept fresh last commas commas_after shapes shapes_kept
-third fourth fifth sixth seventh eighth ninth tenth eleventh""".split()
+third fourth fifth sixth seventh eighth ninth tenth eleventh twelfth thirteenth""".split()
 LEXICON = Lexicon.load()
 
 
