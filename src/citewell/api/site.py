@@ -181,7 +181,11 @@ class Site:
         settings = self.app.settings
         is_local = settings.embedder == "minilm" and settings.model == "extractive"
         elsewhere = (settings.database_url, settings.qdrant_url, settings.blobs, settings.hosts, settings.oidc_issuer)
-        told: dict[str, Any] = {"is_local": is_local, "stays_here": is_local and not any(elsewhere), "attribution": ATTRIBUTION}
+        told: dict[str, Any] = {
+            "is_local": is_local,
+            "stays_here": is_local and not any(elsewhere),
+            "attribution": ATTRIBUTION,
+        }
         return page(template, visitor=visitor, csrf=visitor.csrf, **told, **values)
 
     def set_cookie(self, response: Response, session: str) -> None:
