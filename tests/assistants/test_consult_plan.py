@@ -350,6 +350,29 @@ def test_what_speaks_against_the_clinicians_own_words_stands_in_every_view_and_i
     assert "because: allergy refuted by challenge" in text
 
 
+RINGSPOT = (
+    "# Ringspot fever\n\n## Ringspot fever in adults\n\n"
+    "We recommend against the use of NSAIDs in people with ringspot fever. Give oral fluids to people with ringspot fever."
+)
+
+
+def test_own_words_that_give_what_the_plan_advises_against_are_asked_about(
+    app: App, desk: ConsultDesk, asker: Asker
+) -> None:
+    added = app.add_source(Source(RINGSPOT.encode(), "ringspot.md"))
+    story = "A 30-year-old man with fever for 2 days. No medicines. No allergies."
+    try:
+        consult_id = ready(desk, asker, story, "Ringspot fever")
+        plan: Any = desk.assess(consult_id, asker).consult.plan
+        texts = [one["text"] for one in plan["diagnoses"][0]["offered"]]
+        fluids = next(at for at, text in enumerate(texts, 1) if "oral fluids" in text)
+        desk.edit(consult_id, f"1.{fluids}", "Give ibuprofen 400 mg three times a day.", asker)
+    finally:
+        app.delete(added.entry.id)
+    with pytest.raises(InputError, match="The plan quotes advice against it: “We recommend against"):
+        desk.sign(consult_id, "Dr Ada", asker)
+
+
 TOPICS = ("Pain", "Transfusion", "Birth", "Scans of the baby", "Fluids", "Oxygen", "Rest and warmth", "Leg ulcers")
 SICKLE = (
     "# Sickle-cell disease in pregnancy\n\n## Folic acid and tularaemia\n\n"

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 from functools import cache
 
@@ -74,6 +74,23 @@ def conflicts(statement: str, held: Held) -> tuple[Conflict, ...]:
     for told in found:
         once.setdefault((told.kind, told.medicine, told.text if told.kind == "interaction" else ""), told)
     return tuple(once.values())
+
+
+def advised_against(statement: str, quoted: Iterable[tuple[str, str]]) -> Iterator[Conflict]:
+    """Medicines of a statement that sentences of the plan advise against, each with its document; the first tells.
+
+    >>> told = advised_against("Give ibuprofen 400 mg.", [("WHO recommends against NSAIDs in dengue.", "Dengue")])
+    >>> [(one.medicine, one.source) for one in told]
+    [('ibuprofen', 'Dengue')]
+    """
+    every = list(quoted)
+    for one in given(statement):
+        for text, document in every:
+            warned = [other for other in medicines(text) if _is_warned_of(text, other)]
+            if any(other.name == one.name or (other.is_class and other.family == one.family) for other in warned):
+                told = f"The plan quotes advice against it: “{text}”"
+                yield Conflict("guideline", one.name, told, document, is_grave=True)
+                break
 
 
 def given(statement: str) -> list[Medicine]:

@@ -9,7 +9,7 @@ from dataclasses import asdict, dataclass, replace
 from typing import Any
 
 from citewell.assistants.consult.assess import Parts, assess
-from citewell.assistants.consult.conflicts import Held, conflicts
+from citewell.assistants.consult.conflicts import Held, advised_against, conflicts
 from citewell.assistants.consult.differ import checked_differentials, weighed
 from citewell.assistants.consult.fold import fold
 from citewell.assistants.consult.gates import before_differentials, before_signing
@@ -17,7 +17,7 @@ from citewell.assistants.consult.hear import Reader, hear
 from citewell.assistants.consult.kept import differential_json, finding_json
 from citewell.assistants.consult.notebook import Clock, Notebook, Turn, now
 from citewell.assistants.consult.patient import patient_of
-from citewell.assistants.consult.record import text_now, words_of
+from citewell.assistants.consult.record import quoted_in, text_now, words_of
 from citewell.assistants.consult.tell import corrected
 from citewell.clinical import Lexicon
 from citewell.errors import CitewellError, InputError, NotFound
@@ -214,7 +214,7 @@ class ConsultDesk:
         if now == was:
             return self.notes.turn(consult)
         against = conflicts(now, Held(patient_of(consult), consult.findings, self.lexicon()))
-        told = [asdict(one) for one in against]
+        told = [asdict(one) for one in (*advised_against(now, quoted_in(consult)), *against)]
         body = {"statement": statement_id, "was": was, "text": now, "why": why, "conflicts": told}
         return self.notes.turn(self.notes.append(consult, [("edited", body)], asker))
 

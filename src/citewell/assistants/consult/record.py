@@ -99,3 +99,10 @@ def text_now(consult: Consult, statement_id: str) -> str | None:
         return None
     edit = consult.edit_of(statement_id)
     return str((edit or statement)["text"])
+
+
+def quoted_in(consult: Consult) -> list[tuple[str, str]]:
+    """Every sentence of the plan's sources, with its document."""
+    plan: Any = consult.plan or {"diagnoses": []}
+    statements = [one for diagnosis in plan["diagnoses"] for one in (*diagnosis["offered"], *diagnosis["held_back"])]
+    return [(one["text"], one["place"]["document"]) for one in statements]
