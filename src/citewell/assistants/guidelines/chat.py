@@ -14,13 +14,13 @@ from typing import Any
 from citewell.answer.assemble import Budget, assemble
 from citewell.answer.finish import Asked, Frame, Judge, Policy, Verify, finish, refuse
 from citewell.answer.guard import is_suspicious
+from citewell.answer.persons import of_people
 from citewell.answer.stream import Done, Event, Told, Working
 from citewell.assistants.guidelines.chat_search import Searched, hit, noted, with_tables
 from citewell.assistants.guidelines.chat_words import Words
 from citewell.assistants.guidelines.classify import Nearness, Sorted, classify
 from citewell.assistants.guidelines.examples import Embed
 from citewell.assistants.guidelines.loaded import Loaded, topics_covered
-from citewell.answer.persons import of_people
 from citewell.assistants.guidelines.quality import limit, quality
 from citewell.assistants.guidelines.queries import Query, Rewrite, build_query, has_own_entity, named_plainly, rewritten
 from citewell.assistants.guidelines.quote import Quoter, whole, worth_quoting

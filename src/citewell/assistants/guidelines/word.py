@@ -10,9 +10,9 @@ from typing import Any
 
 from citewell.answer.assemble import Budget, assemble
 from citewell.answer.finish import Asked, Frame, Judge, Policy, Verify, finish
+from citewell.answer.persons import of_people
 from citewell.answer.stream import Done
 from citewell.assistants.guidelines.assess import NOTHING_MET, Applied, Assessment, reason
-from citewell.answer.persons import of_people
 from citewell.assistants.guidelines.topic import mark
 from citewell.errors import BudgetExceeded, ModelError
 from citewell.ports import Writer
