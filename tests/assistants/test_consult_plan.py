@@ -352,7 +352,8 @@ def test_what_speaks_against_the_clinicians_own_words_stands_in_every_view_and_i
 
 RINGSPOT = (
     "# Ringspot fever\n\n## Ringspot fever in adults\n\n"
-    "We recommend against the use of NSAIDs in people with ringspot fever. Give oral fluids to people with ringspot fever."
+    "We recommend against the use of NSAIDs in people with ringspot fever. "
+    "Give oral fluids to people with ringspot fever."
 )
 
 
