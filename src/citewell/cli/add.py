@@ -12,7 +12,6 @@ import typer
 from citewell.cli.frame import Home, Json, Subject, Tags, opened, print_json, printable, progress
 from citewell.errors import InputError
 from citewell.types import Chunking, Filing
-from citewell.web.phrases import counted
 
 if TYPE_CHECKING:
     from citewell.bootstrap import Outcome
@@ -110,10 +109,14 @@ def _line(outcome: Outcome) -> str:
         return f"= {outcome.path.name}: already here as {entry.id[:8]}, now filed under {where}"
     if outcome.added.was_there:
         return f"= {outcome.path.name}: already here as {entry.id[:8]}, nothing to do"
-    pages = f"{counted(entry.page_count, 'page')}, " if entry.page_count else ""
+    pages = f"{_counted(entry.page_count, 'page')}, " if entry.page_count else ""
     version = f", version {entry.version}" if entry.version > 1 else ""
     notes = "".join(f"\n    {note}" for note in entry.notes)
-    return f"✓ {entry.title} ({entry.id[:8]}{version}): {pages}{counted(entry.chunk_count, 'passage')}{notes}"
+    return f"✓ {entry.title} ({entry.id[:8]}{version}): {pages}{_counted(entry.chunk_count, 'passage')}{notes}"
+
+
+def _counted(count: int, noun: str) -> str:
+    return f"{count:,} {noun if count == 1 else noun + 's'}"
 
 
 def _added(outcome: Outcome) -> dict[str, Any]:

@@ -8,7 +8,6 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from citewell.answer.cite import Marks
-from citewell.answer.finish import UNANSWERED
 from citewell.answer.stream import Done, Event, Replace, Sentence, Started
 from citewell.answer.view import done_json
 from citewell.cli.conversations import conversation_id
@@ -79,6 +78,8 @@ def _chosen(app: App, conversation: str | None, continued: bool) -> str | None:
 
 def _print_end(done: Done) -> None:
     """The sources, or why there is no answer and who gets the question."""
+    from citewell.answer.finish import UNANSWERED
+
     answer = done.answer
     if isinstance(answer.action, Route) and done.routed_id is not None:
         typer.echo(
