@@ -36,7 +36,7 @@ _ROW_FOR = re.compile(r"\bpossible (?:cancer|condition|disease|diagnosis|cause):
 _COMMON = (
     "disease diseases disorder disorders syndrome acute chronic type mellitus severe stage infection infections "
     "condition illness cell cancer carcinoma tumour primary secondary failure pregnancy pregnant woman women man men "
-    "child children adult "
+    "child children adult fever pain bleeding haemorrhage haemorrhagic "
     "adults people guideline management treatment"
 )
 """Words that two diseases, or a disease and a title, may share without being about one."""
@@ -61,7 +61,12 @@ class Known:
         return bool((set(terms(title)) & set(terms(self.names[0]))) - _common())
 
     def has(self, one: Mention) -> bool:
-        """Whether a named disease is among them: the same concept, or a word that tells diseases apart."""
+        """Whether a named disease is among them: the same concept, or a word that tells diseases apart.
+
+        >>> known = Known(("Malaria", "Fever"), Lexicon.load())
+        >>> [known.has(one) for one in diseases_in("Guideline on yellow fever and malaria", known.lexicon)]
+        [False, True]
+        """
         return any(_is_same(one, name, self.lexicon) for name in self.names)
 
 
