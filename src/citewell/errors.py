@@ -36,6 +36,7 @@ CitewellError
 │       ├── ModelUnavailable the server does not have it
 │       └── ModelReply       its reply was empty or malformed
 │           └── ReplyCut     it ended too soon
+├── NoModel                  a model is asked for, and none is set up
 ├── BudgetExceeded           rules and reply leave no room in the model's window
 └── MissingExtra             an optional package is not installed
 """
@@ -208,6 +209,10 @@ class ReplyCut(ModelReply):
         super().__init__(message)
         self.reason = reason
         self.received_characters = received_characters
+
+
+class NoModel(CitewellError):
+    """A model is asked for, and none is set up."""
 
 
 class BudgetExceeded(CitewellError):

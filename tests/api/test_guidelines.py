@@ -73,7 +73,7 @@ def test_reasons_are_worded_only_where_there_is_a_model(knock: Knock) -> None:
     ann = knock("ann")
     assert ann.post("/api/v1/assess", json=PATIENT).json()["wording"] is None
     refused = ann.post("/api/v1/assess?worded=true", json=PATIENT)
-    assert refused.status_code == 503
+    assert refused.status_code == 409
     assert "the reasons need none" in refused.json()["detail"]
 
 

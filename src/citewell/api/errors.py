@@ -35,6 +35,7 @@ STATUS: dict[type[Exception], HTTPStatus] = {
     errors.SignInRefused: HTTPStatus.UNAUTHORIZED,
     errors.ChangedMeanwhile: HTTPStatus.CONFLICT,
     errors.EmbedderMismatch: HTTPStatus.CONFLICT,
+    errors.NoModel: HTTPStatus.CONFLICT,
     errors.LibraryError: HTTPStatus.INTERNAL_SERVER_ERROR,
     errors.LibraryBusy: HTTPStatus.SERVICE_UNAVAILABLE,
     errors.LibraryUnreachable: HTTPStatus.SERVICE_UNAVAILABLE,

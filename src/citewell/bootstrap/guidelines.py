@@ -22,7 +22,7 @@ from citewell.assistants.guidelines.roster import Roster, find_patient, roster
 from citewell.assistants.guidelines.word import Wording
 from citewell.bootstrap.home import read_source
 from citewell.config import Settings
-from citewell.errors import ModelUnavailable
+from citewell.errors import NoModel
 from citewell.ingest.library import Added, check_embedder, refiled, unwatched
 from citewell.ingest.parse import parse, safe_name
 from citewell.ingest.read import Reader, Step, Watch
@@ -136,7 +136,7 @@ class GuidelineShelf(Guidelines):
         Where it is asked for, the model words the reasons; what was decided is decided before.
         """
         if is_worded and not self.has_model:
-            raise ModelUnavailable(NO_MODEL)
+            raise NoModel(NO_MODEL)
         found = self.assess(patient, scope=asker.scope, only=only)
         kept = Kept(str(uuid.uuid4()), found, self._worder(found) if is_worded else None)
         told = words(found, kept.wording, asker, stamp=self.library.stamp(), embedder=self.library.embedder())

@@ -46,9 +46,9 @@ PARENT_DEATH = 1
 
 def refuse_settings(settings: Settings) -> None:
     """Refuse a broker that cannot be one before anything is opened, rather than after a document has come."""
-    from citewell.adapters.queue.celery import refuse_address
-
     if settings.broker_url is not None:
+        from citewell.adapters.queue.celery import refuse_address
+
         refuse_address(settings.broker_url.get_secret_value())
 
 
