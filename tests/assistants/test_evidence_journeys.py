@@ -77,7 +77,7 @@ def test_documents_and_searches_follow_a_journey_to_its_new_slug(app: App, put: 
 def test_of_two_who_edit_a_journey_the_second_is_told(app: App) -> None:
     opened = app.journeys.add("Asthma", scope=CLINIC, by="owner")
     app.journeys.edit("asthma", JourneyChange("Asthma in adults"), revision=opened.revision, scope=CLINIC, by="ann")
-    with pytest.raises(ChangedMeanwhile, match="Load it again"):
+    with pytest.raises(ChangedMeanwhile, match="load it again"):
         app.journeys.edit("asthma", JourneyChange("Asthma, all"), revision=opened.revision, scope=CLINIC, by="bob")
     kept = app.journeys.one("asthma", CLINIC)
     assert (kept.name, kept.changed_by, kept.revision) == ("Asthma in adults", "ann", 2)

@@ -14,7 +14,7 @@ from citewell.assistants.guidelines.word import UNCARRIED
 from citewell.bootstrap import App
 from citewell.bootstrap.guidelines import Kept
 from citewell.config import Settings
-from citewell.errors import ModelUnavailable
+from citewell.errors import NoModel
 from citewell.types import Source
 from tests.assistants.test_guidelines_chat import SPOTS
 from tests.llm.servers import OpenAI, Script, Server
@@ -86,5 +86,5 @@ def test_a_model_that_fails_leaves_the_assessment(
 
 def test_wording_without_a_model_is_refused_with_what_to_do(app: App) -> None:
     app.guidelines.add_source(Source(SPOTS.encode(), "spots.md"))
-    with pytest.raises(ModelUnavailable, match="the reasons need none"):
+    with pytest.raises(NoModel, match="the reasons need none"):
         app.guidelines.assess_kept(PATIENT, asker=app.owner(), is_worded=True)

@@ -55,11 +55,11 @@ def test_deduplicate_chunks() -> None:
 def test_what_is_recommended_comes_before_what_explains_it_and_references_last() -> None:
     hits = [
         replace(hit("a", at, 0.7), section=("Guideline", title))
-        for at, title in enumerate(("9 References", "3.2 Justification", "3.1 Dose", "3 Recommendations"))
+        for at, title in enumerate(("9 References", "3.2 Justification", "3.1 Dose"))
     ]
-    assert names(rank(hits, limit=10)) == ["a-v1:3", "a-v1:2", "a-v1:1", "a-v1:0"]
+    assert names(rank(hits, limit=10)) == ["a-v1:2", "a-v1:1", "a-v1:0"]
     titled = replace(hit("b", 0, 0.7), section=("References",))  # the title of a document is no section of it
-    assert names(rank([*hits, titled], limit=10))[1:3] == ["a-v1:2", "b-v1:0"]
+    assert names(rank([*hits, titled], limit=10))[:2] == ["a-v1:2", "b-v1:0"]
 
 
 def test_limit_per_document() -> None:

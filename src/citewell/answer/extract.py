@@ -41,6 +41,8 @@ class Scored:
 
     statement: Statement
     odds: float
+    plain_odds: float
+    """The same without what it gains as a recommendation: what does not answer is not shown because it recommends."""
     held: Held
     above: Held
     """What the titles above it hold."""
@@ -159,13 +161,13 @@ def _scored(one: Seen, asked: Wanted) -> Scored:
         + WEIGHTS.purpose * bool(PURPOSE.search(text))
         + WEIGHTS.cue * any(cue.answers.search(best) for cue in asked.cues)
         + WEIGHTS.no_number * any(cue.name in NUMBERED and not cue.answers.search(best) for cue in asked.cues)
-        + WEIGHTS.recommends * (asked.asks_to_do and bool(RECOMMENDS.search(text)))
         + WEIGHTS.deliberates * (asked.asks_to_do and bool(DELIBERATES.search(text)))
         + WEIGHTS.to_reader * (asked.is_of_oneself and bool(TO_THE_READER.search(text)))
         + WEIGHTS.glossary * (one.statement.kind == "term" and not asked.asks_what)
         + (WEIGHTS.definition if defines else WEIGHTS.no_definition * asked.asks_what)
     )
-    return Scored(one.statement, odds, held, one.heading | one.titles, one.heading, defines)
+    gain = WEIGHTS.recommends * (asked.asks_to_do and bool(RECOMMENDS.search(text)))
+    return Scored(one.statement, odds + gain, odds, held, one.heading | one.titles, one.heading, defines)
 
 
 def _nearness(pieces: Sequence[Piece], near: Sequence[Near], otherwise: float) -> float:
@@ -203,6 +205,8 @@ def _chosen(ranked: Sequence[Scored], asked: Wanted, documents: Mapping[int, str
         margin = measure.margin + measure.margin_for_more * asked.part(beyond(one.held, held))
         length = len(one.statement.text)
         if chosen and (one.odds < ranked[0].odds - margin or used + length > measure.max_characters):
+            continue
+        if one.plain_odds < measure.min_odds:
             continue
         if not any(_repeats(one, other, documents, measure.overlap) for other in chosen):
             chosen.append(one)

@@ -33,8 +33,6 @@ class Controls:
     """A passage that explains recommendations counts this part of its score: what is recommended comes first."""
     back_matter_share: float = 0.6
     """So does one of what a document says of itself, such as its references: they hold the words of every question."""
-    recommending_share: float = 1.1
-    """A passage of a section that is headed “Recommendation” counts so much more."""
     candidates_per_hit: int = 3
     min_candidates: int = 50
     min_searched: int = 100
@@ -68,7 +66,6 @@ _BACK_MATTER = re.compile(
     re.IGNORECASE | re.VERBOSE,
 )
 """Titles of sections in which a document speaks of itself."""
-_RECOMMENDS = re.compile(r"(?:\d[\d.]*\s+)?recommendations?\b(?! for (?:further )?research)", re.IGNORECASE)
 _WORD = re.compile(r"[^\W_]+(?:[.,]\d+)*")
 _NEGATIONS = frozenset("no not nor never none without cannot neither avoid stop contraindicated".split())
 
@@ -89,14 +86,12 @@ def is_near(hit: Hit, controls: Controls) -> bool:
 
 
 def _weighed(hit: Hit, controls: Controls) -> Hit:
-    """The hit, by the sections it stands in: what is recommended comes before what explains it, references last."""
+    """The hit, by the sections it stands in: what explains comes after what is recommended, references last."""
     share = 1.0
     if any(map(_BACK_MATTER.match, hit.section[1:])):
         share = controls.back_matter_share
     elif any(map(_EXPLAINS.match, hit.section)):
         share = controls.explaining_share
-    elif hit.section and _RECOMMENDS.match(hit.section[-1]):
-        share = controls.recommending_share
     return hit if share == 1.0 else replace(hit, rank_score=hit.rank_score * share)
 
 

@@ -71,9 +71,11 @@ class Wanted:
         return frozenset(words | given | named | self._alike(found, words))
 
     def _alike(self, found: frozenset[str], words: set[str]) -> set[str]:
-        """The words that are said by others of the same meaning only."""
-        said = frozenset().union(*map(meanings, found))
-        return {ALIKE + word for word in self.words if word not in words and meanings(word) & said}
+        """The words that only others of the same meaning say; what stands for itself stands for no other."""
+        said = frozenset().union(*map(meanings, found)) - frozenset().union(*map(meanings, words))
+        return {
+            ALIKE + word for word in self.words if word not in words and not is_light(word) and meanings(word) & said
+        }
 
     def is_of_another(self, heading: str) -> bool:
         """Whether a heading names another numbered thing of the same kind: “Step 3” where step 2 is asked for."""
