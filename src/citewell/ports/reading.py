@@ -33,7 +33,7 @@ def products(vectors: Vectors, vector: Vector) -> NDArray[np.float32]:
     [0.6000000238418579, 0.800000011920929]
     """
     is_many = len(vectors) >= MANY_ROWS
-    found: NDArray[np.float32] = vectors @ vector if is_many else np.einsum("ij,j->i", vectors, vector)
+    found: NDArray[np.float32] = vectors @ vector if is_many else np.vecdot(vectors, vector)
     return found
 
 
