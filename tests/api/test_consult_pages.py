@@ -94,3 +94,28 @@ def test_a_patients_file_never_touches_a_disk(writer: httpx.Client, monkeypatch:
     large = b'{"resourceType": "Bundle", "entry": [' + b" " * 3_000_000
     refused = writer.post("/consult", files={"record": ("record.json", large)}, data={"consent": "true"})
     assert "no whole JSON" in refused.text
+
+
+def test_a_consult_left_for_a_week_says_so_on_its_page(writer: httpx.Client, monkeypatch: pytest.MonkeyPatch) -> None:
+    here = str(form(writer, "/consult").url.path)
+    assert "left open" not in writer.get(here).text
+    monkeypatch.setattr("citewell.assistants.consult.notebook.STALE_DAYS", 0)
+    assert "This consult was left open for 0 days." in writer.get(here).text
+
+
+@pytest.mark.slow
+def test_what_is_not_settled_stands_on_the_page_of_the_plan_and_before_the_signature(desk: httpx.Client) -> None:
+    here = str(form(desk, "/consult").url.path)
+    story = "I am a 34 year old man with facial pain for 10 days, no fever. No medicines. No known allergies."
+    form(desk, f"{here}/say", text=story)
+    question = "Both none at all and an allergy (penicillin) were said: which holds?"
+    form(desk, f"{here}/differentials", condition="Acute sinusitis", despite="")
+    assert question in form(desk, f"{here}/say", text="I am allergic to penicillin.").text
+    plan = form(desk, f"{here}/assess").text
+    written = plan.partition("Assessment and plan")[2]
+    assert f"Not settled when this was written: {question}" in written
+    assert "It is meant, because" in written
+    refused = desk.post(f"{here}/sign", data={"name": "Dr Test"}).text
+    assert f"Before it is signed, settle this: {question}" in refused
+    signed = form(desk, f"{here}/sign", name="Dr Test", despite="the ward will ask").text
+    assert "Signed though something is not settled, because: the ward will ask" in signed

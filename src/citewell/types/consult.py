@@ -238,16 +238,40 @@ class Consult:
     signed_by: str | None = None
     signed_at: str | None = None
     meant: str | None = None
-    """Why it was signed though something speaks against the clinician's own words."""
+    """Why it was signed though something speaks against the clinician's own words, or is not settled."""
     answer_id: str | None = None
     """Under which a signed plan stands in the audit log."""
     length: int = 0
     """How many events made it."""
     notes: tuple[str, ...] = field(default=())
 
+    @property
+    def doubted(self) -> frozenset[str]:
+        """The ids of findings that contradict each other: until that is settled, none of them decides anything."""
+        return frozenset(one for pair in self.contradictions for one in (pair.first, pair.second))
+
+    @property
+    def settled(self) -> tuple[Finding, ...]:
+        """The findings that nothing contradicts."""
+        return tuple(one for one in self.findings if one.id not in self.doubted)
+
+    @property
+    def is_unexplained(self) -> bool:
+        """Whether something is contradicted, and nobody has said why it cannot wait until it is settled."""
+        return bool(self.contradictions) and not self.despite
+
     def edit_of(self, statement: str) -> dict[str, Any] | None:
         """The last edit of a statement, by its number such as 1.2: its words are the clinician's, not the source's."""
         return next((edit for edit in reversed(self.edits) if edit["statement"] == statement), None)
+
+    @property
+    def signed_though(self) -> str | None:
+        """That it was signed all the same, against what, and why; None where nothing stood in the way."""
+        if not self.meant:
+            return None
+        against = ["something speaks against the clinician's own words"] if self.grave() else []
+        against += ["something is not settled"] if self.is_unexplained else []
+        return f"Signed though {' and '.join(against)}, because: {self.meant}"
 
     def grave(self) -> list[tuple[str, str]]:
         """Each statement that the clinician wrote against what is known of the patient, with what speaks against it."""

@@ -64,7 +64,7 @@ def _subject(consult: Consult) -> dict[str, str]:
 
 
 def _patient(consult: Consult) -> dict[str, Any]:
-    sex = next((one.unit for one in consult.findings if one.name == "sex"), None)
+    sex = next((one.unit for one in consult.settled if one.name == "sex"), None)
     patient: dict[str, Any] = {"resourceType": "Patient", "id": _id(consult, "patient")}
     return {**patient, "gender": sex} if sex in ("female", "male") else patient
 
@@ -88,9 +88,13 @@ def _observations(consult: Consult) -> Iterator[dict[str, Any]]:
             "effectiveDateTime": consult.changed_at,
         }
         note = "; ".join(part for part in (one.arithmetic, one.onset, one.about and f"of {one.about}") if part)
-        if note:
-            observation["note"] = [{"text": note}]
-        yield observation | _value(one)
+        yield observation | _value(one) | _noted(consult, one, *([note] if note else []))
+
+
+def _noted(consult: Consult, one: Finding, *told: str) -> dict[str, Any]:
+    """The notes on a finding; that another one contradicts it is one of them."""
+    doubts = [f"Not settled: {pair.question}" for pair in consult.contradictions if one.id in (pair.first, pair.second)]
+    return {"note": [{"text": text} for text in (*doubts, *told)]} if doubts or told else {}
 
 
 def _value(one: Finding) -> dict[str, Any]:
@@ -113,9 +117,9 @@ def _allergies(consult: Consult) -> Iterator[dict[str, Any]]:
             continue
         is_none = one.polarity is not Polarity.PRESENT
         name = "No known allergies" if one.name == "any" else one.name
-        if is_none and one.name != "any":
+        if is_none and (one.name != "any" or one.id in consult.doubted):
             continue
-        yield {
+        yield _noted(consult, one) | {
             "resourceType": "AllergyIntolerance",
             "id": _id(consult, one.id),
             "clinicalStatus": _coded("allergyintolerance-clinical", "active"),
@@ -128,7 +132,7 @@ def _allergies(consult: Consult) -> Iterator[dict[str, Any]]:
 def _medicines(consult: Consult) -> Iterator[dict[str, Any]]:
     for one in consult.findings:
         if one.category is Category.MEDICATION and one.polarity is Polarity.PRESENT and one.name != "any":
-            yield {
+            yield _noted(consult, one) | {
                 "resourceType": "MedicationStatement",
                 "id": _id(consult, one.id),
                 "status": "active",
@@ -174,7 +178,8 @@ def _care_plan(consult: Consult, conditions: list[dict[str, Any]]) -> dict[str, 
         notes += [] if diagnosis["is_found"] else [diagnosis["said"]]
         if shared := diagnosis.get("shared"):
             notes.append(f"For {diagnosis['condition']} too, as said above: {', '.join(shared)}.")
-    notes += [f"Signed all the same, because: {consult.meant}"] if consult.meant else []
+    notes += [consult.signed_though] if consult.signed_though else []
+    notes = [*(f"Red flag: {flag}" for flag in plan["red_flags"]), *plan["notes"], *consult.notes, *notes]
     return {
         "resourceType": "CarePlan",
         "id": _id(consult, "plan"),
@@ -218,12 +223,12 @@ def _composition(
     consult: Consult, found: list[dict[str, Any]], conditions: list[dict[str, Any]], plan: dict[str, Any] | None
 ) -> dict[str, Any]:
     told: Mapping[str, Any] = consult.plan or {}
+    open_points = [f"Not settled: {one.question}" for one in consult.contradictions]
+    findings = " ".join((told.get("summary", ""), *open_points, *consult.notes)).strip()
     sections = [
-        _section(
-            "Findings", "10164-2", told.get("summary", ""), [one for one in found if one["resourceType"] != "Patient"]
-        ),
+        _section("Findings", "10164-2", findings, [one for one in found if one["resourceType"] != "Patient"]),
         _section("Assessment", "51848-0", "; ".join(one["code"]["text"] for one in conditions), conditions),
-        _section("Plan of care", "18776-5", _plan_text(told), [plan] if plan else []),
+        _section("Plan of care", "18776-5", _plan_text(told, consult.signed_though), [plan] if plan else []),
     ]
     signed = [{"mode": "legal", "time": consult.signed_at, "party": _author_reference(consult)}]
     return {
@@ -254,10 +259,13 @@ def _section(title: str, code: str, text: str, entries: list[dict[str, Any]]) ->
     }
 
 
-def _plan_text(plan: Mapping[str, Any]) -> str:
-    return " ".join(
+def _plan_text(plan: Mapping[str, Any], signed_though: str | None) -> str:
+    """What a reader of the section alone must know: red flags, what was not known, and what there is per diagnosis."""
+    counted = [
         f"{one['condition']}: {one['said']}"
         if not one["offered"] and not one.get("shared")
         else f"{one['condition']}: {len(one['offered']) + len(one.get('shared', ()))} statements."
         for one in plan.get("diagnoses", ())
-    )
+    ]
+    flags = [f"Red flag: {flag}" for flag in plan.get("red_flags", ())]
+    return " ".join((*flags, *plan.get("notes", ()), *([f"{signed_though}."] if signed_though else []), *counted))

@@ -10,6 +10,7 @@ from citewell.answer.case import Texts
 from citewell.answer.record import numbers, scope_of
 from citewell.answer.replay import Replay, compare, erased_since
 from citewell.assistants.consult.assess import Parts, assess
+from citewell.assistants.consult.contradict import contradictions
 from citewell.assistants.consult.kept import differential_of, finding_of
 from citewell.assistants.consult.record import KEY, claims_of
 from citewell.keeping import Record
@@ -28,6 +29,7 @@ def again(
     """The same findings and differentials on the same versions, beside what was signed; edits stay with the record."""
     words = record.words
     then = words[KEY]
+    findings = tuple(finding_of(one) for one in then["findings"])
     consult = Consult(
         then["id"],
         "",
@@ -35,7 +37,8 @@ def again(
         State.ASSESSING,
         then["setting"],
         then["country"],
-        findings=tuple(finding_of(one) for one in then["findings"]),
+        findings=findings,
+        contradictions=contradictions(findings),
         differentials=tuple(differential_of(one) for one in then["differentials"]),
         despite=then["despite"],
     )

@@ -21,6 +21,7 @@ from citewell.assistants.consult.disagree import disagreements
 from citewell.assistants.consult.doses import doses
 from citewell.assistants.consult.gather import Gathered, gather
 from citewell.assistants.consult.having import Known, known_of
+from citewell.assistants.consult.interview import missing
 from citewell.assistants.consult.lead import lead
 from citewell.assistants.consult.patient import patient_of
 from citewell.assistants.consult.quote import GRADE, context_of, lists, quotes, shut_out
@@ -40,6 +41,12 @@ NO_GUIDELINE = (
 )
 MODEL_FAILED = "The model failed ({reason}); the plan quotes the guidelines instead."
 MODEL_REFUSED = "Nothing that the model wrote for {condition} was found in the guidelines; they are quoted instead."
+UNSETTLED = (
+    "Not settled when this was written: {question} Neither answer was used to choose what is below; medicines are held "
+    "against both."
+)
+UNASKED = "Not known when this was written: {questions}"
+DESPITE = "It was not waited for, because: {reason}."
 RULES = Template.read(Path(__file__).parent / "prompts" / "plan.txt")
 POLICY = Policy(threshold=0.0, shown=frozenset({Verdict.SUPPORTED}), min_relevance=0.0)
 """A plan shows only what its words carry fully; how near a passage must be was decided when it was gathered."""
@@ -61,9 +68,9 @@ class Parts:
 def assess(consult: Consult, *, scope: Scope, parts: Parts, red_flags: Sequence[str] = ()) -> tuple[Plan, list[Answer]]:
     """The plan for a consult's differentials, and the answer that the gate made of each."""
     patient = patient_of(consult)
-    held = Held(patient, consult.findings, parts.lexicon)
+    held = Held.of(consult, parts.lexicon)
     conditions = [one.condition for one in consult.differentials]
-    gathered, alone = gather(conditions, consult.findings, patient, scope=scope, search=parts.search)
+    gathered, alone = gather(conditions, consult.settled, patient, scope=scope, search=parts.search)
     notes: list[str] = []
     plans, answers = [], []
     for differential, found in zip(consult.differentials, gathered, strict=True):
@@ -73,14 +80,16 @@ def assess(consult: Consult, *, scope: Scope, parts: Parts, red_flags: Sequence[
     taken = {one.hit.source_id for found in gathered for one in found.passages}
     leads = lead(alone, consult, patient, lexicon=parts.lexicon, taken=taken)
     model = parts.writer.name if parts.writer is not None else "extractive"
-    told = (*dict.fromkeys(notes), *_open_points(consult))
+    told = (*dict.fromkeys(notes), *_open_points(consult, parts.lexicon))
     return Plan(summary(consult), tuple(said_once(plans)), leads, tuple(red_flags), told, model, RULES.hash), answers
 
 
-def _open_points(consult: Consult) -> list[str]:
-    found = [one.question for one in consult.contradictions]
-    if consult.despite:
-        found.append(f"The differentials were opened though something was missing: {consult.despite}")
+def _open_points(consult: Consult, lexicon: Lexicon) -> list[str]:
+    """What was not known when the plan was written, and why it did not wait for it."""
+    found = [UNSETTLED.format(question=one.question) for one in consult.contradictions]
+    lacking = [one.text for one in missing(consult, lexicon=lexicon)]
+    found += [UNASKED.format(questions=" ".join(lacking))] if lacking else []
+    found += [DESPITE.format(reason=consult.despite.rstrip("."))] if consult.despite else []
     return found
 
 
@@ -98,7 +107,7 @@ def _diagnosis(
         rules=RULES.text,
         frame=Frame(gap="\n"),
     )
-    known = known_of(differential.condition, held.findings, held.lexicon)
+    known = known_of(differential.condition, held.settled, held.lexicon)
     answer = _answered(asked, found, (held.patient, known), replace(parts, verify=_of_findings(parts, held)), notes)
     missing = NO_GUIDELINE.format(condition=differential.condition)
     shown = [claim for claim in answer.claims if claim.is_shown]
@@ -126,7 +135,7 @@ def _of_findings(parts: Parts, held: Held) -> Verify:
     """The check of what a model writes: what it says the patient has must be among the findings, not in a guideline."""
     if parts.writer is None:
         return parts.verify
-    words = record_of(held.findings, held.patient)
+    words = record_of(held.settled, held.patient)
     return of_people(parts.verify, record=[Span("findings", 0, len(one), one) for one in words])
 
 

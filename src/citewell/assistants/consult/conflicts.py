@@ -10,9 +10,10 @@ from functools import cache
 from citewell.answer.reactions import reacts
 from citewell.answer.verify_names import Medicine, medicines
 from citewell.assistants.consult.mentions import concept_of
+from citewell.assistants.consult.patient import may_be_pregnant, patient_of, possible
 from citewell.assistants.consult.tables import rows
 from citewell.clinical import Lexicon
-from citewell.types.consult import Category, Finding, Patient, Polarity
+from citewell.types.consult import Category, Consult, Finding, Patient, Polarity
 from citewell.types.consult_plan import Conflict
 
 _WARNS_BEFORE = re.compile(
@@ -30,6 +31,7 @@ _WARNS_BEHIND = re.compile(
     r"|(?:should|must) (?:not be|be avoided|never)|(?:not|cannot) be (?:used|given|taken|tolerated))\b",
     re.IGNORECASE,
 )
+NOT_SETTLED = " (this is not settled)"
 _WHEN = re.compile(r"(?P<what>pregnant|age)(?:(?P<sign><|>=)(?P<limit>[\d.]+))?")
 
 
@@ -40,6 +42,20 @@ class Held:
     patient: Patient
     findings: tuple[Finding, ...]
     lexicon: Lexicon
+    doubted: frozenset[str] = frozenset()
+    """Findings that contradict each other: an allergy among them is told all the same, and that it is not settled."""
+    possible: tuple[Patient, ...] = ()
+    """The patient by each answer that another one contradicts."""
+
+    @classmethod
+    def of(cls, consult: Consult, lexicon: Lexicon) -> Held:
+        """What a consult holds."""
+        return cls(patient_of(consult), consult.findings, lexicon, consult.doubted, possible(consult))
+
+    @property
+    def settled(self) -> tuple[Finding, ...]:
+        """The findings that nothing contradicts."""
+        return tuple(one for one in self.findings if one.id not in self.doubted)
 
     @property
     def allergies(self) -> list[Finding]:
@@ -51,14 +67,19 @@ class Held:
         """Medicines that the patient takes."""
         return [one for one in self._present(Category.MEDICATION) if one.name != "any"]
 
-    def has(self, name: str) -> bool:
-        """Whether the patient has an illness, now or earlier."""
+    def has(self, name: str) -> list[Finding]:
+        """What says that the patient has an illness, now or earlier."""
         wanted = concept_of(name, self.lexicon)
-        return any(
-            one.polarity in (Polarity.PRESENT, Polarity.PAST)
-            and (one.name.casefold() == name.casefold() or (one.concept is not None and one.concept == wanted[1]))
+        return [
+            one
             for one in self.findings
-        )
+            if one.polarity in (Polarity.PRESENT, Polarity.PAST)
+            and (one.name.casefold() == name.casefold() or (one.concept is not None and one.concept == wanted[1]))
+        ]
+
+    def doubt(self, *findings: Finding) -> str:
+        """What to add where all that something rests on is contradicted."""
+        return NOT_SETTLED if all(one.id in self.doubted for one in findings) else ""
 
     def _present(self, category: Category) -> list[Finding]:
         return [one for one in self.findings if one.category is category and one.polarity is Polarity.PRESENT]
@@ -113,32 +134,39 @@ def _allergies(one: Medicine, held: Held) -> Iterator[Conflict]:
         shared = reacts(allergy.name, [one.name, one.family])
         if shared is not None:
             both = f" (both are {shared})" if shared else ""
-            yield Conflict(
-                "allergy", one.name, f"The patient is allergic to {allergy.name}{both}.", "record", is_grave=True
-            )
+            text = f"The patient is allergic to {allergy.name}{held.doubt(allergy)}{both}."
+            yield Conflict("allergy", one.name, text, "record", is_grave=True)
         elif one.is_class and any(known.family == one.family for known in medicines(allergy.name)):
-            text = f"The patient is allergic to {allergy.name}, which is one of these ({one.name})."
+            text = (
+                f"The patient is allergic to {allergy.name}{held.doubt(allergy)}, which is one of these ({one.name})."
+            )
             yield Conflict("allergy", one.name, text, "record", is_grave=False)
 
 
 def _cautions(one: Medicine, held: Held) -> Iterator[Conflict]:
     for names, when, grave, concern, source in rows("cautions.tsv"):
-        if _is_among(one, names) and (told := _holds(when, held)):
-            kind = "pregnancy" if when.startswith("pregnant") else when.partition(":")[0].partition("<")[0]
-            kind = {"has": "illness"}.get(kind, kind)
+        if not _is_among(one, names):
+            continue
+        kind = "pregnancy" if when.startswith("pregnant") else when.partition(":")[0].partition("<")[0]
+        kind = {"has": "illness"}.get(kind, kind)
+        if told := _holds(when, held):
             yield Conflict(kind, one.name, f"{_opening(one.name)} {concern}; {told}.", source, grave == "yes")
+        elif kind == "pregnancy" and may_be_pregnant(held.patient):
+            text = f"{_opening(one.name)} {concern}; it is not known whether the patient is pregnant."
+            yield Conflict(kind, one.name, text, source, is_grave=False)
 
 
 def _interactions(one: Medicine, held: Held) -> Iterator[Conflict]:
     for taken in held.taken:
         for other in medicines(taken.name):
             if other.name == one.name and not one.is_class:
-                text = f"The patient already takes {taken.name}."
+                text = f"The patient already takes {taken.name}{held.doubt(taken)}."
                 yield Conflict("duplicate", one.name, text, "record", is_grave=False)
             for first, second, grave, concern, source in rows("interactions.tsv"):
                 forward = _is_among(one, first) and _is_among(other, second)
                 if forward or (_is_among(other, first) and _is_among(one, second)):
-                    text = f"{_opening(one.name)} and {taken.name}, which the patient takes: {concern}."
+                    told = f"{taken.name}, which the patient takes{held.doubt(taken)}"
+                    text = f"{_opening(one.name)} and {told}: {concern}."
                     yield Conflict("interaction", one.name, text, source, grave == "yes")
 
 
@@ -161,11 +189,19 @@ def _is_among(one: Medicine, names: str) -> bool:
 
 
 def _holds(when: str, held: Held) -> str | None:
-    """Whether a condition of the table holds of the patient, in words; unknown does not."""
-    patient = held.patient
+    """Whether a condition of the table holds of the patient, in words; unknown does not, one of two answers does."""
     if when.startswith("has:"):
         name = when.removeprefix("has:")
-        return f"the patient has {name.lower()}" if held.has(name) else None
+        having = held.has(name)
+        return f"the patient has {name.lower()}{held.doubt(*having)}" if having else None
+    if (known := _met(when, held.patient)) is not None:
+        return known
+    doubtful = next((told for one in held.possible if (told := _met(when, one)) is not None), None)
+    return None if doubtful is None else doubtful + NOT_SETTLED
+
+
+def _met(when: str, patient: Patient) -> str | None:
+    """Whether a condition on who the patient is holds, in words."""
     if when == "breastfeeding":
         return "the patient is breastfeeding" if patient.is_breastfeeding else None
     match = _WHEN.fullmatch(when)

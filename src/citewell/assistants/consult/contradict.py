@@ -33,7 +33,8 @@ def _opposites(findings: Sequence[Finding]) -> Iterator[Contradiction]:
     for same in _alike(one for one in findings if one.polarity in _HELD):
         for first, second in _pairs(same, lambda one, other: one.polarity is not other.polarity):
             name = first.name if first.name != "any" else _any(first)
-            yield Contradiction(first.id, second.id, f"Both “{name}” and “no {name}” were said: which holds?")
+            denied = f"{'not' if first.category is Category.DEMOGRAPHIC else 'no'} {name}"
+            yield Contradiction(first.id, second.id, f"Both “{name}” and “{denied}” were said: which holds?")
     for none in findings:
         if none.name == "any" and none.polarity is Polarity.ABSENT and none.category in _LISTED:
             told = "an allergy" if none.category is Category.ALLERGY else "a medicine"
@@ -91,7 +92,7 @@ def _impossible(findings: Sequence[Finding]) -> Iterator[Contradiction]:
     pregnant = next((one for one in findings if one.name == "pregnant" and one.polarity is Polarity.PRESENT), None)
     if male is not None and pregnant is not None:
         where = "The record says male" if male.by.value == "record" else "Male was said"
-        question = f"{where}, and a pregnancy was said: correct the one that is wrong. Neither is used until then."
+        question = f"{where}, and a pregnancy was said: correct the one that is wrong. Until then neither is relied on."
         yield Contradiction(male.id, pregnant.id, question)
 
 

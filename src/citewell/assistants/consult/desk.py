@@ -16,7 +16,6 @@ from citewell.assistants.consult.gates import before_differentials, before_signi
 from citewell.assistants.consult.hear import Reader, hear
 from citewell.assistants.consult.kept import differential_json, finding_json
 from citewell.assistants.consult.notebook import Clock, Notebook, Turn, now
-from citewell.assistants.consult.patient import patient_of
 from citewell.assistants.consult.record import quoted_in, text_now, words_of
 from citewell.assistants.consult.tell import corrected
 from citewell.clinical import Lexicon
@@ -98,7 +97,7 @@ class ConsultDesk:
         """Take a message in, whoever spoke: what it says is found, and the next question asked."""
         consult = self.notes.opened(consult_id, asker)
         change = hear(consult, text, lexicon=self.lexicon(), also=self.reader())
-        kept = self.notes.append(consult, [*self.notes.staleness(consult), *change.events], asker, is_asking=True)
+        kept = self.notes.append(consult, change.events, asker, is_asking=True)
         return replace(self.notes.turn(kept), troubles=change.troubles)
 
     def look(self, consult_id: str, asker: Asker) -> Turn:
@@ -177,7 +176,8 @@ class ConsultDesk:
             proposed = propose(consult)
         chosen = checked_differentials(consult.differentials, entered, removed, proposed)
         told = weighed(chosen, consult, scope=asker.scope, parts=self.parts(asker))
-        events: list[tuple[str, Mapping[str, Any]]] = [("despite", {"reason": despite})] if despite else []
+        reason = (despite or "").strip()
+        events: list[tuple[str, Mapping[str, Any]]] = [("despite", {"reason": reason})] if reason else []
         events.append(("differentials", {"differentials": [differential_json(one) for one in told]}))
         return self.notes.turn(self.notes.append(consult, events, asker))
 
@@ -186,7 +186,7 @@ class ConsultDesk:
         consult = self.notes.opened(consult_id, asker)
         if not consult.differentials:
             raise InputError(NO_DIFFERENTIALS)
-        before = self.notes.append(consult, [*self.notes.staleness(consult), ("assessing", {})], asker)
+        before = self.notes.append(consult, [("assessing", {})], asker)
         flags = [f"{one.title}: {one.act} {one.why} ({one.source})" for one in self.notes.turn(before).flags]
         try:
             plan, _ = assess(before, scope=asker.scope, parts=self.parts(asker), red_flags=flags)
@@ -213,7 +213,7 @@ class ConsultDesk:
             raise InputError(NO_WORDS)
         if now == was:
             return self.notes.turn(consult)
-        against = conflicts(now, Held(patient_of(consult), consult.findings, self.lexicon()))
+        against = conflicts(now, Held.of(consult, self.lexicon()))
         told = [asdict(one) for one in (*advised_against(now, quoted_in(consult)), *against)]
         body = {"statement": statement_id, "was": was, "text": now, "why": why, "conflicts": told}
         return self.notes.turn(self.notes.append(consult, [("edited", body)], asker))
@@ -225,14 +225,13 @@ class ConsultDesk:
         """
         consult = self.notes.opened(consult_id, asker)
         meant = before_signing(consult, self.notes.turn(consult).flags, name, despite)
-        consult = replace(consult, meant=meant)
+        consult = replace(self.notes.reminded(consult), meant=meant)
         answer_id = str(uuid.uuid4())
         words = words_of(consult, name=name.strip(), asker=asker, setup=self.setup(asker))
         asked = f"consult {consult.id}"
         ending = Ending(answer_id, asked, asker, place=None, words=words, text=None, route=None)
-        made = self.notes.happened(
-            [("signed", {"name": name.strip(), "answer_id": answer_id, "meant": consult.meant})], asker
-        )
+        body = {"name": name.strip(), "answer_id": answer_id, "meant": consult.meant}
+        made = self.notes.happened([*self.notes.staleness(consult), ("signed", body)], asker)
         after = fold([*self.consults.events(consult.id, asker)[: consult.length], *made])
         self.consults.sign(consult.id, made, after=consult.length, state=after.state.value, ending=ending, asker=asker)
         return self.notes.turn(after)

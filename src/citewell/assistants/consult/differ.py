@@ -70,7 +70,7 @@ def weighed(
     """Each differential with the findings that passages on it name: present ones for, absent ones against."""
     conditions = [one.condition for one in differentials]
     patient = patient_of(consult)
-    gathered, _ = gather(conditions, consult.findings, patient, scope=scope, search=parts.search)
+    gathered, _ = gather(conditions, consult.settled, patient, scope=scope, search=parts.search)
     return [
         _weighed(one, consult, _named([passage.hit for passage in found.passages], parts))
         for one, found in zip(differentials, gathered, strict=True)
@@ -79,7 +79,7 @@ def weighed(
 
 def _weighed(differential: Differential, consult: Consult, named: dict[str, tuple[str, str]]) -> Differential:
     supports, opposes = [], []
-    for finding in consult.findings:
+    for finding in consult.settled:
         is_itself = finding.name.casefold() == differential.condition.casefold()
         if finding.category not in SPEAKING or is_itself or (place := key_of(finding)) not in named:
             continue

@@ -13,6 +13,14 @@ NOT_READY = (
     "Before differentials, these are missing: {missing} Answer them, or say why it cannot wait: on the page under "
     '“It cannot wait, because”, in a terminal with --despite "…".'
 )
+CONTRADICTED = (
+    "Before differentials, settle this: {questions} Say which holds, correct the finding that is wrong, or say why it "
+    'cannot wait: on the page under “It cannot wait, because”, in a terminal with --despite "…".'
+)
+NOT_SETTLED = (
+    "Before it is signed, settle this: {questions} Say which holds, correct the finding that is wrong, or say why it "
+    'is signed all the same: on the page under “It is meant, because”, in a terminal with --despite "…".'
+)
 AGAINST = (
     "Before it is signed: {told} Change the words, or say why they are meant all the same: on the page under “It is "
     'meant, because”, in a terminal with --despite "…".'
@@ -27,8 +35,9 @@ def before_differentials(consult: Consult, flags: Sequence[RedFlag], despite: st
     if unseen:
         told = " ".join(f"{one.title}: {one.act} {one.why} ({one.source})." for one in unseen)
         raise InputError(FLAGGED.format(flags=told))
+    despite = (despite or "").strip()
     if consult.contradictions and not despite:
-        raise InputError(f"Settle this first: {consult.contradictions[0].question}")
+        raise InputError(CONTRADICTED.format(questions=_questions(consult)))
     lacking = missing(consult, lexicon=lexicon)
     if lacking and not (despite or consult.despite):
         raise InputError(NOT_READY.format(missing=" ".join(one.text for one in lacking)))
@@ -45,4 +54,10 @@ def before_signing(consult: Consult, flags: Sequence[RedFlag], name: str, despit
     reason = (despite or "").strip() or None
     if (grave := consult.grave()) and reason is None:
         raise InputError(AGAINST.format(told=" ".join(f"{label}: {text}" for label, text in grave)))
-    return reason if grave else None
+    if consult.is_unexplained and reason is None:
+        raise InputError(NOT_SETTLED.format(questions=_questions(consult)))
+    return reason if grave or consult.is_unexplained else None
+
+
+def _questions(consult: Consult) -> str:
+    return " ".join(one.question for one in consult.contradictions)

@@ -128,7 +128,7 @@ def _tried(consult: Consult, fresh: Sequence[dict[str, Any]]) -> bool:
 def _settled(consult: Consult, found: Sequence[Finding], text: str) -> Iterator[tuple[Finding, list[tuple[str, str]]]]:
     """Each new finding with those that it takes the place of, and why; what is known already is left out."""
     is_correcting = _CORRECTS.search(text) is not None
-    disputed = {one for pair in consult.contradictions for one in (pair.first, pair.second)}
+    disputed = consult.doubted
     for one in found:
         same = [old for old in consult.findings if old.key == one.key]
         if any(_says_no_more(old, one) for old in same) and not (
@@ -143,7 +143,7 @@ def _settled(consult: Consult, found: Sequence[Finding], text: str) -> Iterator[
                 replaced.append((old.id, "corrected by a later message"))
             elif one.name in SETTLED and one.category is Category.VITAL:
                 replaced.append((old.id, "measured again"))
-            elif old.polarity is one.polarity and old.value == one.value:
+            elif not _differs(old, one):
                 replaced.append((old.id, "said again with more to it"))
             elif old.polarity is Polarity.HYPOTHETICAL:
                 replaced.append((old.id, "settled by a later answer"))
@@ -156,7 +156,7 @@ def _settled(consult: Consult, found: Sequence[Finding], text: str) -> Iterator[
 
 
 def _against_none(
-    one: Finding, consult: Consult, disputed: set[str], *, is_correcting: bool
+    one: Finding, consult: Consult, disputed: frozenset[str], *, is_correcting: bool
 ) -> Iterator[tuple[str, str]]:
     """“None” that a named allergy or medicine corrects or settles; named ones that “none” settles."""
     is_answer = consult.asked == "contradiction"
@@ -168,7 +168,7 @@ def _against_none(
             yield old.id, "corrected by a later message"
 
 
-def _of(same: Sequence[Finding], disputed: set[str]) -> bool:
+def _of(same: Sequence[Finding], disputed: frozenset[str]) -> bool:
     return any(one.id in disputed for one in same)
 
 

@@ -6,14 +6,13 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from functools import cache
 
-from citewell.assistants.consult.patient import patient_of
+from citewell.assistants.consult.patient import FERTILE_YEARS, patient_of
 from citewell.assistants.consult.reason import VISIT
 from citewell.assistants.consult.red_flags import features_for
 from citewell.assistants.consult.tables import rows
 from citewell.clinical import Lexicon
 from citewell.types.consult import Category, Consult, Finding, Polarity
 
-FERTILE_YEARS = (11, 56)
 CHILD_YEARS = 16
 PAINS = ("pain", "ache", "tenderness", "cramp", "sore")
 BREATHING = ("cough", "dyspnea", "breath", "wheez", "chest pain")

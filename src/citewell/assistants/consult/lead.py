@@ -29,7 +29,7 @@ def lead(
     conditions = {one.condition.casefold() for one in consult.differentials}
     present = {
         key_of(one): one.name
-        for one in consult.findings
+        for one in consult.settled
         if one.category in COMPLAINTS and one.polarity is Polarity.PRESENT and one.name.casefold() not in conditions
     }
     leads: dict[tuple[str, tuple[str, ...]], Lead] = {}

@@ -116,8 +116,8 @@ def model_proposer(caller: Callable[[], Caller]) -> Callable[[Consult], list[Dif
     """Suggests differentials from the findings; each finding that it names must be in the list."""
 
     def propose(consult: Consult) -> list[Differential]:
-        known = {one.id: one for one in consult.findings}
-        listed = "\n".join(f"{one.id}: {one.name} ({one.polarity.value})" for one in consult.findings)
+        known = {one.id: one for one in consult.settled}
+        listed = "\n".join(f"{one.id}: {one.name} ({one.polarity.value})" for one in consult.settled)
         text = f"{summary(consult)}\n\nFindings:\n{listed}"
         used = caller()
 

@@ -3,15 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from datetime import UTC, datetime, timedelta
 from typing import Any
 
 from citewell.assistants.consult.fold import fold
 from citewell.assistants.consult.hear import ask_next
 from citewell.assistants.consult.interview import Question, next_question
-from citewell.assistants.consult.patient import patient_of
-from citewell.assistants.consult.red_flags import red_flags
+from citewell.assistants.consult.red_flags import flags_of
 from citewell.clinical import Lexicon
 from citewell.errors import InputError, NotFound
 from citewell.ports.consult import Consults, Happened, Listed
@@ -21,8 +20,8 @@ from citewell.types.consult import Consult, RedFlag, State
 STALE_DAYS = 3
 """After so many days vitals, pregnancy and medicines may have changed."""
 STALE = (
-    "This consult was left open for {days} days. What was measured then may no longer hold: confirm it, or measure it "
-    "again."
+    "This consult was left open for {days} days. What was measured then, and how long it had lasted, may no longer "
+    "hold: confirm it, or ask and measure again."
 )
 Clock = Callable[[], datetime]
 Events = Sequence[tuple[str, Mapping[str, Any]]]
@@ -53,7 +52,7 @@ class Notebook:
 
     def look(self, consult_id: str, asker: Asker) -> Turn:
         """The consult as it stands."""
-        return self.turn(fold(self.consults.events(consult_id, asker)))
+        return self.turn(self.reminded(fold(self.consults.events(consult_id, asker))))
 
     def history(self, consult_id: str, asker: Asker) -> list[Happened]:
         """All that happened in it, in order."""
@@ -82,7 +81,7 @@ class Notebook:
     def turn(self, consult: Consult) -> Turn:
         """A consult with what to ask next and what cannot wait."""
         lexicon = self.lexicon()
-        flags = red_flags(consult.findings, patient_of(consult), lexicon=lexicon)
+        flags = flags_of(consult, lexicon=lexicon)
         is_open = consult.state is not State.SIGNED
         return Turn(consult, next_question(consult, lexicon=lexicon) if is_open else None, flags)
 
@@ -97,7 +96,7 @@ class Notebook:
     def append(self, consult: Consult, events: Events, asker: Asker, *, is_asking: bool = False) -> Consult:
         """Keep events, and the question that follows from them; the consult as it stands after."""
         before = self.consults.events(consult.id, asker)[: consult.length]
-        made = self.happened(events, asker)
+        made = self.happened([*self.staleness(consult), *events], asker)
         if is_asking and (question := ask_next(fold([*before, *made]), lexicon=self.lexicon())) is not None:
             made += self.happened([question], asker)
         after = fold([*before, *made])
@@ -108,6 +107,12 @@ class Notebook:
         """Events as they are kept: when, and by whom."""
         at = self.clock().isoformat(timespec="seconds")
         return [Happened(kind, at, asker.user_id, body) for kind, body in events]
+
+    def reminded(self, consult: Consult) -> Consult:
+        """The consult as it is shown: where it was left open for days, it says so before anything is done in it."""
+        if consult.state is State.SIGNED:
+            return consult
+        return replace(consult, notes=(*consult.notes, *(body["text"] for _, body in self.staleness(consult))))
 
     def staleness(self, consult: Consult) -> list[tuple[str, Mapping[str, Any]]]:
         """A word of warning, once, where a consult was left open for days."""

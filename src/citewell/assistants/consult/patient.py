@@ -7,12 +7,31 @@ from collections.abc import Sequence
 from citewell.types.consult import Category, Consult, Finding, Patient, Polarity
 
 WEEKS_AT_MOST = 45
+FERTILE_YEARS = (11, 56)
 
 
 def patient_of(consult: Consult) -> Patient:
     """Age, sex, pregnancy and weight, as far as they are known and not contradicted."""
-    doubted = {one for pair in consult.contradictions for one in (pair.first, pair.second)}
-    sure = [one for one in consult.findings if one.id not in doubted]
+    return _patient(consult.settled, consult)
+
+
+def possible(consult: Consult) -> tuple[Patient, ...]:
+    """The patient by each answer that another one contradicts: what would be unsafe for one of them is told."""
+    return tuple(
+        _patient((*consult.settled, one), consult)
+        for one in consult.findings
+        if one.id in consult.doubted and one.category is Category.DEMOGRAPHIC
+    )
+
+
+def may_be_pregnant(patient: Patient) -> bool:
+    """Whether the patient is a woman of an age to be pregnant of whom nobody has said whether she is."""
+    age = patient.age_years
+    is_fertile = age is not None and FERTILE_YEARS[0] <= age < FERTILE_YEARS[1]
+    return patient.sex == "female" and is_fertile and patient.is_pregnant is None
+
+
+def _patient(sure: Sequence[Finding], consult: Consult) -> Patient:
     pregnant = _last(sure, "pregnant")
     weeks = pregnant.value if pregnant is not None and pregnant.polarity is Polarity.PRESENT else None
     feeding = _last(sure, "breastfeeding")

@@ -46,6 +46,7 @@ def words_of(consult: Consult, *, name: str, asker: Asker, setup: Mapping[str, A
             "differentials": [differential_json(one) for one in consult.differentials],
             "acknowledged": list(consult.acknowledged),
             "despite": consult.despite,
+            "notes": list(consult.notes),
             "plan": consult.plan,
             "edits": [dict(one) for one in consult.edits],
             "meant": consult.meant,

@@ -4,15 +4,18 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import lru_cache
 
 from citewell.assistants.consult.mentions import concept_of
+from citewell.assistants.consult.patient import patient_of, possible
 from citewell.assistants.consult.tables import rows
 from citewell.clinical import Lexicon
-from citewell.types.consult import Category, Finding, Patient, Polarity, RedFlag
+from citewell.types.consult import Category, Consult, Finding, Patient, Polarity, RedFlag
 
 _COMPARED = re.compile(r"(?P<name>[a-z ]+?)(?P<sign><=|>=|<|>)(?P<value>[\d.]+)")
+
+NOT_SETTLED = "Whether the patient is one of whom this holds is not settled."
 
 
 @dataclass(frozen=True, slots=True)
@@ -46,6 +49,15 @@ def red_flags(findings: Sequence[Finding], patient: Patient, *, lexicon: Lexicon
             ids = tuple(dict.fromkeys(one for one in met if one))
             found.append(RedFlag(rule.id, rule.title, rule.act, rule.why, rule.source, ids))
     return tuple(found)
+
+
+def flags_of(consult: Consult, *, lexicon: Lexicon) -> tuple[RedFlag, ...]:
+    """The red flags of a consult; where an answer on who the patient is contradicts another, those of either."""
+    found = {one.id: one for one in red_flags(consult.findings, patient_of(consult), lexicon=lexicon)}
+    for patient in possible(consult):
+        for one in red_flags(consult.findings, patient, lexicon=lexicon):
+            found.setdefault(one.id, replace(one, why=f"{one.why} {NOT_SETTLED}"))
+    return tuple(found.values())
 
 
 def _meeting(group: Sequence[str], present: Sequence[Finding], patient: Patient, lexicon: Lexicon) -> Iterator[str]:

@@ -16,7 +16,7 @@ def summary(consult: Consult) -> str:
 
 
 def _parts(consult: Consult, patient: Patient) -> Iterator[str]:
-    found = consult.findings
+    found = consult.settled
     present = [one for one in found if one.category in FELT and one.polarity is Polarity.PRESENT]
     yield f"{who(patient)}{' with ' + _listed(map(told, present)) if present else ''}."
     absent = [one for one in found if one.category in FELT and one.polarity is Polarity.ABSENT]
@@ -34,6 +34,19 @@ def _parts(consult: Consult, patient: Patient) -> Iterator[str]:
         yield words if none else ""
     vitals = [one for one in found if one.category is Category.VITAL]
     yield f"Measured: {_listed(f'{one.name} {one.value:g} {one.unit}' for one in vitals)}." if vitals else ""
+    open_points = [_in_doubt(one) for one in consult.findings if one.id in consult.doubted and one.name != "any"]
+    yield f"Not settled: {_listed(open_points)}." if open_points else ""
+
+
+def _in_doubt(one: Finding) -> str:
+    """What a contradiction is about, with its value where two were said."""
+    if one.category in (Category.ALLERGY, Category.MEDICATION):
+        return f"{'allergy to' if one.category is Category.ALLERGY else 'taking'} {one.name}"
+    if one.name == "sex":
+        return f"sex {one.unit}"
+    if one.name == "pregnant":
+        return "pregnancy"
+    return f"{one.name.lower()} {one.value:g} {one.unit}" if one.value is not None else one.name.lower()
 
 
 def record_of(findings: Sequence[Finding], patient: Patient) -> list[str]:

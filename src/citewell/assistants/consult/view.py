@@ -69,8 +69,8 @@ def _lines(consult: Consult) -> Iterator[str]:
     is_signed = consult.state is State.SIGNED
     yield f"CONSULT {consult.id[:8]}"
     yield f"Signed by {consult.signed_by}, {consult.signed_at}" if is_signed else DRAFT
-    if consult.meant:
-        yield f"Signed though something speaks against the clinician's own words, because: {consult.meant}"
+    if consult.signed_though:
+        yield consult.signed_though
     if consult.consent is not None:
         yield f"Consent: {consult.consent.shown}"
     yield ""

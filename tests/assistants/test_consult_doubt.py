@@ -1,0 +1,242 @@
+"""What was contradicted, missing or left for days when a plan was written: said plainly in every view of it."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterator
+from dataclasses import replace
+from datetime import UTC, datetime, timedelta
+from typing import Any
+
+import pytest
+
+from citewell.adapters.embedding.minilm import MiniLM
+from citewell.adapters.parsers.pdf import PdfParser
+from citewell.assistants.consult.desk import ConsultDesk
+from citewell.assistants.consult.gather import describe
+from citewell.assistants.consult.patient import patient_of
+from citewell.assistants.consult.summary import record_of
+from citewell.assistants.consult.view import turn_json
+from citewell.bootstrap import App, build
+from citewell.bootstrap.consult import exported
+from citewell.config import Settings
+from citewell.errors import InputError
+from citewell.types import Asker, Limits, Source
+from tests.assistants.consult_library import write_guidelines
+
+STORY = "30-year-old woman with cough and fever for 4 days, temp 38.4, weighs 60 kg. Takes no medicines."
+PREGNANT = "Both “pregnant” and “not pregnant” were said: which holds?"
+PENICILLIN = "Both none at all and an allergy (penicillin) were said: which holds?"
+
+
+@pytest.fixture(scope="module")
+def app(tmp_path_factory: pytest.TempPathFactory, embedder: MiniLM) -> Iterator[App]:
+    folder = tmp_path_factory.mktemp("doubts")
+    with build(Settings(home=folder / "home")) as made:
+        made.__dict__["embedder"] = embedder
+        for path in write_guidelines(folder / "guidelines"):
+            made.add(path)
+        yield made
+
+
+@pytest.fixture
+def desk(app: App) -> ConsultDesk:
+    return app.consult.desk
+
+
+@pytest.fixture
+def asker(app: App) -> Asker:
+    return Asker.owner(app.scope_of_owner())
+
+
+def told(desk: ConsultDesk, asker: Asker, *messages: str) -> str:
+    consult_id = desk.start(asker).consult.id
+    for text in (STORY, *messages):
+        desk.say(consult_id, text, asker)
+    desk.acknowledge(consult_id, asker)
+    return consult_id
+
+
+def contradicted(desk: ConsultDesk, asker: Asker) -> str:
+    return told(desk, asker, "Allergic to penicillin. She is not pregnant.", "No known allergies. 9 weeks pregnant.")
+
+
+def views(desk: ConsultDesk, consult_id: str, asker: Asker) -> dict[str, str]:
+    """The words of every view of a consult beside its page."""
+    turn = desk.look(consult_id, asker)
+    data = exported(turn, "pdf")
+    pdf = PdfParser().parse(Source(data, "note.pdf"), media_type="application/pdf", limits=Limits())
+    bundle = json.loads(exported(turn, "json"))
+    by_kind = {one["resource"]["resourceType"]: one["resource"] for one in bundle["entry"]}
+    return {
+        "api": json.dumps(turn_json(turn), ensure_ascii=False),
+        "text": exported(turn, "txt").decode(),
+        "pdf": " ".join(pdf.text.split()),
+        "composition": json.dumps(by_kind["Composition"], ensure_ascii=False),
+        "care plan": json.dumps(by_kind["CarePlan"]["note"], ensure_ascii=False),
+    }
+
+
+def test_a_plan_written_before_a_contradiction_is_settled_says_so_in_every_view(
+    desk: ConsultDesk, asker: Asker
+) -> None:
+    consult_id = contradicted(desk, asker)
+    desk.differentials(consult_id, [("Pneumonia", "high")], asker, despite="she is very ill")
+    desk.assess(consult_id, asker)
+    for draft in (True, False):
+        if not draft:
+            desk.sign(consult_id, "Dr Ada", asker)
+        for name, words in views(desk, consult_id, asker).items():
+            plain = words.replace("&quot;", '"')
+            assert f"Not settled when this was written: {PREGNANT}" in plain, name
+            assert f"Not settled when this was written: {PENICILLIN}" in plain, name
+            assert "It was not waited for, because: she is very ill." in plain, name
+            assert "No known allergies" not in plain.partition("messages")[0] or name == "api", name
+
+
+def test_the_resources_of_a_document_say_which_of_them_is_in_doubt(desk: ConsultDesk, asker: Asker) -> None:
+    consult_id = contradicted(desk, asker)
+    bundle = json.loads(exported(desk.look(consult_id, asker), "json"))
+    resources = [one["resource"] for one in bundle["entry"]]
+    notes = {
+        (one["resourceType"], one["code"]["text"]): [note["text"] for note in one.get("note", ())]
+        for one in resources
+        if "code" in one
+    }
+    assert notes["AllergyIntolerance", "penicillin"] == [f"Not settled: {PENICILLIN}"]
+    assert ("AllergyIntolerance", "No known allergies") not in notes, "nobody reads it beside an allergy as a fact"
+    assert notes["Observation", "pregnant"] == [f"Not settled: {PREGNANT}"]
+    assert not any("Not settled" in text for text in notes["Observation", "Cough"])
+
+
+def test_a_sex_that_is_contradicted_is_not_written_as_a_gender(desk: ConsultDesk, asker: Asker) -> None:
+    consult_id = told(desk, asker, "The patient is a man.")
+    (pair,) = desk.look(consult_id, asker).consult.contradictions
+    assert pair.question == "Both “female” and “male” were said: which holds?"
+    bundle = json.loads(exported(desk.look(consult_id, asker), "json"))
+    assert [one["resource"] for one in bundle["entry"] if one["resource"].get("gender")] == []
+
+
+def test_what_is_contradicted_is_no_fact_and_speaks_for_nothing(desk: ConsultDesk, asker: Asker) -> None:
+    consult_id = told(desk, asker, "She has no fever. Allergic to penicillin. No known allergies. Not pregnant.")
+    turn = desk.differentials(consult_id, [("Malaria", "high")], asker, despite="a test")
+    consult = turn.consult
+    assert {one.question for one in consult.contradictions} == {
+        "Both “Fever” and “no Fever” were said: which holds?",
+        PENICILLIN,
+    }
+    summary = turn_json(turn)["summary"]
+    assert summary.startswith("Woman aged 30 with cough")
+    assert summary.endswith("Not settled: fever, allergy to penicillin.")
+    assert "Denied" not in summary
+    assert "No known allergies" not in summary
+    spoken = {said.name for one in consult.differentials for said in (*one.supports, *one.opposes)}
+    assert "Fever" not in spoken
+    assert "fever" not in describe(consult.settled, patient_of(consult)).lower()
+    assert not any("fever" in line.lower() for line in record_of(consult.settled, patient_of(consult)))
+
+
+@pytest.mark.parametrize(
+    ("messages", "medicine", "against"),
+    [
+        (("She is not pregnant.", "She is 9 weeks pregnant."), "doxycycline", "is pregnant (this is not settled)"),
+        (("Allergic to penicillin.", "No known allergies."), "amoxicillin", "penicillin (this is not settled)"),
+        (("No known allergies.",), "doxycycline", "it is not known whether the patient is pregnant"),
+    ],
+)
+def test_a_medicine_is_held_against_either_of_two_answers_and_against_none(
+    desk: ConsultDesk, asker: Asker, messages: tuple[str, ...], medicine: str, against: str
+) -> None:
+    consult_id = told(desk, asker, *messages)
+    desk.differentials(consult_id, [("Pneumonia", "high")], asker, despite="a test")
+    plan: Any = desk.assess(consult_id, asker).consult.plan
+    found = plan["diagnoses"][0]
+    (statement,) = [one for one in (*found["offered"], *found["held_back"]) if medicine in one["text"].lower()][:1]
+    assert any(against in one["text"] for one in statement["conflicts"]), statement["conflicts"]
+    is_known = "not settled" in against
+    assert (statement in found["held_back"]) is is_known
+    assert bool(statement["doses"]) is False
+
+
+def test_a_red_flag_stands_for_either_of_two_answers_and_says_that_it_is_not_settled(
+    desk: ConsultDesk, asker: Asker
+) -> None:
+    consult_id = desk.start(asker).consult.id
+    desk.say(consult_id, f"{STORY} She is not pregnant.", asker)
+    turn = desk.say(consult_id, "9 weeks pregnant.", asker)
+    (flag,) = [one for one in turn.flags if one.id == "fever-pregnancy"]
+    assert flag.why.endswith("is not settled.")
+
+
+def test_differentials_wait_for_a_contradiction_and_no_blank_is_a_reason(desk: ConsultDesk, asker: Asker) -> None:
+    consult_id = contradicted(desk, asker)
+    for reason in (None, "", "  \n"):
+        with pytest.raises(InputError, match="Before differentials, settle this: ") as refused:
+            desk.differentials(consult_id, [("Pneumonia", "high")], asker, despite=reason)
+        assert PREGNANT in str(refused.value)
+        assert PENICILLIN in str(refused.value)
+        assert "--despite" in str(refused.value)
+    assert desk.look(consult_id, asker).consult.differentials == ()
+
+
+def test_what_is_contradicted_after_the_differentials_is_asked_about_before_the_signature(
+    desk: ConsultDesk, asker: Asker
+) -> None:
+    consult_id = told(desk, asker, "Not pregnant. No known allergies.")
+    desk.differentials(consult_id, [("Pneumonia", "high")], asker)
+    desk.say(consult_id, "She is allergic to penicillin.", asker)
+    desk.assess(consult_id, asker)
+    with pytest.raises(InputError, match="Before it is signed, settle this: Both none at all"):
+        desk.sign(consult_id, "Dr Ada", asker)
+    turn = desk.sign(consult_id, "Dr Ada", asker, despite="the ward will ask")
+    assert turn.consult.signed_though == "Signed though something is not settled, because: the ward will ask"
+    for name, words in views(desk, consult_id, asker).items():
+        assert "the ward will ask" in words, name
+
+
+def test_a_signed_plan_with_a_contradiction_comes_out_the_same_again(app: App, desk: ConsultDesk, asker: Asker) -> None:
+    consult_id = contradicted(desk, asker)
+    desk.differentials(consult_id, [("Pneumonia", "high")], asker, despite="a test")
+    desk.assess(consult_id, asker)
+    signed = desk.sign(consult_id, "Dr Ada", asker).consult
+    replay = app.replay(signed.answer_id or "", asker=asker)
+    assert [one.kind for one in replay.changes if one.kind != "same"] == []
+    assert replay.text_now == replay.text_then
+
+
+def test_what_was_missing_is_named_in_the_plan(desk: ConsultDesk, asker: Asker) -> None:
+    consult_id = told(desk, asker)
+    desk.differentials(consult_id, [("Pneumonia", "high")], asker, despite="the bus leaves")
+    plan: Any = desk.assess(consult_id, asker).consult.plan
+    assert plan["notes"] == (
+        [
+            "Not known when this was written: Is she pregnant, and if so how many weeks? Is the patient allergic to "
+            "anything? Say “no known allergies” if not.",
+            "It was not waited for, because: the bus leaves.",
+        ]
+    )
+
+
+@pytest.mark.parametrize("step", ["look", "differentials", "correct", "assess", "sign"])
+def test_a_consult_left_for_a_week_says_so_whatever_is_done_next(desk: ConsultDesk, asker: Asker, step: str) -> None:
+    old = replace(desk, clock=lambda: datetime.now(UTC) - timedelta(days=8))
+    consult_id = told(old, asker, "Not pregnant. No known allergies.")
+    if step in ("assess", "sign"):
+        old.differentials(consult_id, [("Pneumonia", "high")], asker)
+    if step == "sign":
+        old.assess(consult_id, asker)
+    before = old.look(consult_id, asker).consult
+    if step == "differentials":
+        desk.differentials(consult_id, [("Pneumonia", "high")], asker)
+    elif step == "correct":
+        desk.correct(consult_id, before.findings[-1].id, {"polarity": "absent"}, asker)
+    elif step == "assess":
+        desk.assess(consult_id, asker)
+    elif step == "sign":
+        desk.sign(consult_id, "Dr Ada", asker)
+    after = desk.look(consult_id, asker).consult
+    assert [one for one in after.notes if "left open for 8 days" in one] == list(after.notes) != []
+    assert len(after.notes) == 1
+    assert len(after.messages) >= len(before.messages)
+    if step == "sign":
+        assert all("left open for 8 days" in words for words in views(desk, consult_id, asker).values())
