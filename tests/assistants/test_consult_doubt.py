@@ -240,3 +240,49 @@ def test_a_consult_left_for_a_week_says_so_whatever_is_done_next(desk: ConsultDe
     assert len(after.messages) >= len(before.messages)
     if step == "sign":
         assert all("left open for 8 days" in words for words in views(desk, consult_id, asker).values())
+
+
+RINGSPOT = """# Ringspot fever
+
+ISBN 978-92-4-000000-0. © A Health Ministry 2025. Some rights reserved. If you adapt the work on ringspot fever, you \
+must license your work under the same licence, and you should add the suggested citation.
+
+## Treatment of ringspot fever
+
+People with ringspot fever should rest.
+
+Children: For children with ringspot fever up to 14 years of age 8 mg paracetamol per kg can be given. A dose of \
+10 mg/kg body weight is suggested for fever in ringspot fever. It should be given 4 times daily, 40 mg/kg in all.
+
+Adults: Give paracetamol 1 g every 6 hours for ringspot fever. Doses of 500 mg are enough for mild ringspot fever.
+
+The usual dose is 20 mg/kg for ringspot fever that does not settle.
+"""
+
+
+@pytest.mark.parametrize(
+    ("age", "own_and_other"), [("7-year-old", ("10 mg/kg", "1 g")), ("40-year-old", ("1 g", "10 mg/kg"))]
+)
+def test_a_dose_is_read_with_the_words_that_say_of_what_and_for_whom_it_is(
+    app: App, desk: ConsultDesk, asker: Asker, age: str, own_and_other: tuple[str, str]
+) -> None:
+    own, other = own_and_other
+    added = app.add_source(Source(RINGSPOT.encode(), "ringspot.md"))
+    try:
+        consult_id = desk.start(asker).consult.id
+        desk.say(consult_id, f"{age} boy, fever for 2 days, temp 39, 20 kg. No medicines. No allergies.", asker)
+        desk.say(consult_id, "Yes, that is right.", asker)
+        desk.acknowledge(consult_id, asker)
+        desk.differentials(consult_id, [("Ringspot fever", "high")], asker, despite="a test")
+        plan: Any = desk.assess(consult_id, asker).consult.plan
+    finally:
+        app.delete(added.entry.id)
+    (found,) = plan["diagnoses"]
+    offered = [one["text"] for one in found["offered"]]
+    assert any(own in text for text in offered), json.dumps(found)
+    assert not any(other in text for text in offered)
+    assert all("paracetamol" in text for text in offered if " mg" in text), "each dose with the medicine it is of"
+    reasons = {one["words"]: one["reason"] for one in found["left_out"]}
+    nameless = "The usual dose is 20 mg/kg for ringspot fever that does not settle."
+    assert reasons[nameless].startswith("it names no medicine")
+    assert not any("license" in text for text in offered), "an imprint advises nothing"

@@ -24,7 +24,7 @@ from citewell.assistants.consult.having import Known, known_of
 from citewell.assistants.consult.interview import missing
 from citewell.assistants.consult.lead import lead
 from citewell.assistants.consult.patient import patient_of
-from citewell.assistants.consult.quote import GRADE, context_of, lists, quotes, shut_out
+from citewell.assistants.consult.quote import GRADE, context_of, dosed, headings_at, lists, quotes, shut_out
 from citewell.assistants.consult.repeat import said_once
 from citewell.assistants.consult.summary import record_of, summary
 from citewell.assistants.consult.tables import rows
@@ -32,7 +32,7 @@ from citewell.clinical import Lexicon
 from citewell.errors import ModelError
 from citewell.ports import Writer
 from citewell.prompts import Template
-from citewell.types import Answer, Check, Claim, Context, Entry, Refuse, Scope, Span, Verdict
+from citewell.types import Answer, Check, Citation, Claim, Context, Entry, Refuse, Scope, Span, Verdict
 from citewell.types.consult import Consult, Differential, Patient
 from citewell.types.consult_plan import DiagnosisPlan, LeftOut, Place, Plan, Statement
 
@@ -111,7 +111,9 @@ def _diagnosis(
     answer = _answered(asked, found, (held.patient, known), replace(parts, verify=_of_findings(parts, held)), notes)
     missing = NO_GUIDELINE.format(condition=differential.condition)
     shown = [claim for claim in answer.claims if claim.is_shown]
-    statements = [_statement(at, claim, answer, held, parts) for at, claim in enumerate(shown, 1)]
+    statements = [
+        _statement(at, claim, _cited(claim, answer, context), held, parts) for at, claim in enumerate(shown, 1)
+    ]
     others = [
         LeftOut(one.evidence.hit.document, one.evidence.hit.section, "; ".join(one.fit.reasons), one.text)
         for one in shut_out(found.passages, context, held.patient, known)
@@ -173,11 +175,11 @@ def _applicable(
 ) -> Check:
     """The check of a sentence; words that are for other people carry nothing for this patient.
 
-    What begins a list is read with its items: alone, neither says for whom it is.
+    What begins a list is read with its items, a dose with the sentence before it: alone, neither says for whom it is.
     """
-    sections = {one.hit.source_id: one.hit.section for one in context.evidence}
-    spans = (*lists(spans, context), *spans)
-    judged = [(span, fit(sections[span.source_id], span.text, *who)) for span in spans]
+    hits = {one.hit.source_id: one.hit for one in context.evidence}
+    spans = (*lists(spans, context), *dosed(spans, context), *spans)
+    judged = [(span, fit(headings_at(hits[span.source_id], span.start), span.text, *who)) for span in spans]
     mine = [span for span, told in judged if told.applies]
     check = verify(sentence, mine) if mine else verify(sentence, spans)
     if mine:
@@ -196,9 +198,18 @@ def _judge(_asked: Asked) -> Judge:
     )
 
 
-def _statement(number: int, claim: Claim, answer: Answer, held: Held, parts: Parts) -> Statement:
-    """A claim that passed, with its place, its doses worked out, and what speaks against it."""
+def _cited(claim: Claim, answer: Answer, context: Context) -> tuple[Citation, tuple[str, ...]]:
+    """What a claim rests on, with the headings over it."""
     citation = next(one for one in answer.citations if one.n in claim.citations)
+    hit = next(one.hit for one in context.evidence if one.hit.source_id == citation.source_id)
+    return citation, headings_at(hit, citation.start)
+
+
+def _statement(
+    number: int, claim: Claim, cited: tuple[Citation, tuple[str, ...]], held: Held, parts: Parts
+) -> Statement:
+    """A claim that passed, with its place, its doses worked out, and what speaks against it."""
+    citation, headings = cited
     entry = parts.entry(citation.document_id)
     metadata = entry.metadata
     about = " ".join(filter(None, (metadata.publisher, entry.title, metadata.source_url)))
@@ -228,7 +239,7 @@ def _statement(number: int, claim: Claim, answer: Answer, held: Held, parts: Par
         certainty=_graded("certainty", *words),
         doses=() if is_grave else doses(claim.text, held.patient),
         conflicts=against,
-        reservations=fit(citation.section, citation.quote, held.patient).reasons,
+        reservations=fit(headings, citation.quote, held.patient).reasons,
     )
 
 

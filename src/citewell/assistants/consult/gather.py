@@ -12,6 +12,7 @@ from citewell.answer.near import Fused
 from citewell.answer.rank import CONTROLS, Controls, is_near, without_copies
 from citewell.answer.retrieve import Search, retrieve_all
 from citewell.answer.verify_names import medicines
+from citewell.assistants.consult.advising import NUMBER, is_imprint, may_advise
 from citewell.assistants.consult.applies import Fit, fit
 from citewell.assistants.consult.having import Known, diseases_in, known_of, on_another
 from citewell.assistants.consult.stages import LATER_LINE, line_of, other_stage
@@ -104,7 +105,7 @@ def gather(
     every = retrieve_all(
         asked, scope=public, search=search, limit=FETCHED, controls=WIDE, with_terms=False, choose=_within_documents
     )
-    wide = [[hit for hit in one.hits if may_advise(hit.section)] for one in every]
+    wide = [[hit for hit in one.hits if may_advise(hit.section) and not is_imprint(hit.text)] for one in every]
     found = [[hit for hit in several if is_near(hit, CONTROLS)] for several in wide]
     alone = wide[-1] if told else []
     gathered = [
@@ -167,24 +168,6 @@ def _who(patient: Patient) -> str:
     who = young if is_child else grown
     who = f"pregnant {who or 'woman'}" if patient.is_pregnant else who
     return f"{who} aged {patient.age_told}" if age is not None else who
-
-
-@lru_cache(maxsize=10_000)
-def may_advise(section: tuple[str, ...]) -> bool:
-    """Whether a section may tell what to do for a patient: not references, thanks, the imprint, how it was made.
-
-    >>> may_advise(("3 Recommendations", "Pain")), may_advise(("7 References",)), may_advise(("© WHO 2025",))
-    (True, False, False)
-    """
-    return not any(_no_advice().fullmatch(_NUMBER.sub("", title).strip(" .:")) for title in section)
-
-
-_NUMBER = re.compile(r"^\s*\d+(?:\.\d+)*\.?\s+")
-
-
-@cache
-def _no_advice() -> re.Pattern[str]:
-    return re.compile("|".join(row[0] for row in rows("no_advice.tsv")), re.IGNORECASE)
 
 
 def _headings(hit: Hit) -> tuple[str, ...]:
@@ -285,7 +268,7 @@ def _on_others(found: Sequence[Hit], known: Known) -> dict[str, LeftOut]:
 @lru_cache(maxsize=10_000)
 def _worth(section: tuple[str, ...]) -> float:
     """How much the headings over a passage promise that it tells what to do."""
-    titles = [_NUMBER.sub("", title).strip(" .:").lower() for title in section]
+    titles = [NUMBER.sub("", title).strip(" .:").lower() for title in section]
     if not titles or any(_beside().fullmatch(title) for title in titles):
         return BESIDE
     return RECOMMENDING if any(title.startswith("recommendation") for title in titles) else 1.0

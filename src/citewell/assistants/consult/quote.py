@@ -7,6 +7,8 @@ from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, replace
 from itertools import takewhile
 
+from citewell.answer.verify_names import medicines
+from citewell.assistants.consult.advising import imprint_of
 from citewell.assistants.consult.applies import Fit, fit
 from citewell.assistants.consult.doses import has_dose
 from citewell.assistants.consult.gather import Passage
@@ -28,6 +30,18 @@ GRADE = re.compile(r"\s*(\[[^\]\n]{3,20}recommendation[^\]]{0,80}\])\.?\s*", re.
 _NUMBERED = re.compile(r"\s*\d+(?:\.\d+)*\.?\s+")
 _ENDED = re.compile(r"[.!:;\])”\"]\s*$")
 CUT_OFF = "the list that it begins is not in this passage"
+NAMELESS = "it names no medicine: what the dose is of does not stand with it"
+_PARAGRAPH = re.compile(r"\n\s*\n")
+_LABEL = re.compile(r"\s*(?:[•◦▪●○‣·*–—-]\s+)?(?P<label>[A-Z][\w'’()/-]*(?:[ ,]+[\w'’()/-]+){0,3}):\s")
+"""“Children: …” at the head of a paragraph says for whom all of it is, as a heading does."""
+_LEANS = re.compile(
+    r"\s*(?:(?:an?|the|this|that|these|those|each|such|its|single|initial|first|second|third|total|usual|recommended"
+    r"|repeat(?:ed)?|loading|maintenance|maximum|daily|starting|same|further|higher|lower|oral|intravenous)\s+){0,4}"
+    r"(?:doses?|dosages?|dosing)\b",
+    re.IGNORECASE,
+)
+"""How a sentence begins that goes on about a medicine which the one before it names: “A dose of 10 mg/kg …”."""
+_PRONOUN = re.compile(r"\s*(?:it|this|they|these)\s+(?:is|are|can|may|should|must)\b", re.IGNORECASE)
 
 
 @dataclass(frozen=True, slots=True)
@@ -52,11 +66,11 @@ def quotes(
     asked = frozenset(terms(condition))
     found: dict[str, Quote] = {}
     for passage, evidence in zip(passages, context.evidence, strict=True):
-        for text in sentences_of(evidence.hit):
+        for text, headings in told_in(evidence.hit):
             key = " ".join(text.casefold().split())
-            if key in found or not _may_stand(text, passage.hit.section) or text.endswith(":"):
+            if key in found or not _may_stand(text, passage.hit.section) or text.endswith(":") or is_nameless(text):
                 continue
-            found[key] = Quote(evidence, text, fit(passage.hit.section, text, patient, known))
+            found[key] = Quote(evidence, text, fit(headings, text, patient, known))
     fitting = [one for one in found.values() if one.fit.applies]
     fitting.sort(key=lambda one: -_weight(one, asked) + SEVERE * is_for_severe(one.text, condition))
     kept = fitting[:MAX_QUOTED]
@@ -67,10 +81,12 @@ def shut_out(passages: Sequence[Passage], context: Context, patient: Patient, kn
     """The sentences that tell what to do and are not for this patient or not whole, with the reason."""
     found = []
     for passage, evidence in zip(passages, context.evidence, strict=True):
-        for text in sentences_of(evidence.hit):
-            told = fit(passage.hit.section, text, patient, known)
+        for text, headings in told_in(evidence.hit):
+            told = fit(headings, text, patient, known)
             if told.applies and text.endswith(":"):
                 told = Fit(applies=False, reasons=(CUT_OFF,))
+            elif told.applies and is_nameless(text):
+                told = Fit(applies=False, reasons=(NAMELESS,))
             if _may_stand(text, passage.hit.section) and not told.applies:
                 found.append(Quote(evidence, text, told))
     return found
@@ -130,10 +146,67 @@ def _may_stand(text: str, section: Sequence[str]) -> bool:
 
 
 def sentences_of(hit: Hit) -> Iterator[str]:
-    """The sentences of a passage; what ends with a colon goes on with the items of its list, as one.
+    """The sentences of a passage, as `told_in` reads them."""
+    return (text for text, _ in told_in(hit))
 
-    Items that each state a recommendation stand for themselves, and how strong one is stands behind it.
+
+def headings_at(hit: Hit, at: int) -> tuple[str, ...]:
+    """The headings over a place of a document; a word that opens its paragraph, such as “Children:”, is the last."""
+    label = _LABEL.match(hit.text, _paragraph(hit, at))
+    return (*hit.section, label["label"]) if label else hit.section
+
+
+def _paragraph(hit: Hit, at: int) -> int:
+    """Where the paragraph begins, in the passage, that holds a place of the document."""
+    edges = _PARAGRAPH.finditer(hit.text, 0, max(at - hit.start, 0))
+    return max((one.end() for one in edges), default=len(hit.text) - len(hit.text.lstrip()))
+
+
+def is_nameless(text: str) -> bool:
+    """Whether a sentence goes on about a dose, and does not say of what.
+
+    >>> is_nameless("A dose of 10 mg/kg body weight is suggested for fever."), is_nameless("Give 5 ml of the syrup.")
+    (True, False)
     """
+    leans = _LEANS.match(text) is not None or (_PRONOUN.match(text) is not None and has_dose(text))
+    return leans and not medicines(text)
+
+
+def told_in(hit: Hit) -> Iterator[tuple[str, tuple[str, ...]]]:
+    """The sentences of a passage, each with the headings over it; a dose is read with the sentence that names of what.
+
+    What ends with a colon goes on with the items of its list, as one. Items that each state a recommendation stand for
+    themselves, and how strong one is stands behind it.
+    """
+    imprint = imprint_of(hit.text)
+    for start, end in _joined(hit):
+        if _paragraph(hit, start) not in imprint:
+            yield " ".join(hit.text[start - hit.start : end - hit.start].split()), headings_at(hit, start)
+
+
+def dosed(spans: Sequence[Span], context: Context) -> Iterator[Span]:
+    """Each sentence among the words of passages that names a medicine, with the doses behind it, as one span."""
+    hits = {one.hit.source_id: one.hit for one in context.evidence}
+    for source_id in dict.fromkeys(span.source_id for span in spans):
+        hit = hits[source_id]
+        for start, end in sorted(set(_joined(hit)) - set(_whole_sentences(hit))):
+            yield Span(source_id, start, end, hit.text[start - hit.start : end - hit.start])
+
+
+def _joined(hit: Hit) -> list[tuple[int, int]]:
+    """The sentences of a passage; a dose goes with the sentence before it in its paragraph, which says of what."""
+    joined: list[tuple[int, int]] = []
+    for start, end in _whole_sentences(hit):
+        words = hit.text[start - hit.start : end - hit.start]
+        before = hit.text[joined[-1][1] - hit.start : start - hit.start] if joined else "\n\n"
+        if is_nameless(words) and _PARAGRAPH.search(before) is None and not before.strip():
+            joined[-1] = (joined[-1][0], end)
+        else:
+            joined.append((start, end))
+    return joined
+
+
+def _whole_sentences(hit: Hit) -> Iterator[tuple[int, int]]:
     whole = _graded(hit, sorted((start, end) for start, end, _ in hit.why.near) or [(hit.start, hit.end)])
     at = 0
     while at < len(whole):
@@ -146,7 +219,7 @@ def sentences_of(hit: Hit) -> Iterator[str]:
             while at < len(whole) and _goes_on(hit.text[whole[at][0] - hit.start : whole[at][1] - hit.start]):
                 end = whole[at][1]
                 at += 1
-        yield " ".join(hit.text[start - hit.start : end - hit.start].split())
+        yield start, end
 
 
 def _goes_on(text: str) -> bool:
