@@ -242,6 +242,18 @@ def test_a_consult_left_for_a_week_says_so_whatever_is_done_next(desk: ConsultDe
         assert all("left open for 8 days" in words for words in views(desk, consult_id, asker).values())
 
 
+def test_half_a_character_is_refused_at_the_door_since_it_could_never_be_shown_again(
+    desk: ConsultDesk, asker: Asker
+) -> None:
+    consult_id = told(desk, asker)
+    before = desk.look(consult_id, asker).consult
+    with pytest.raises(InputError, match="are no text"):
+        desk.say(consult_id, "fever \udcff since Monday", asker)
+    with pytest.raises(InputError, match="are no text"):
+        desk.differentials(consult_id, [("Pneumonia\udcff", "high")], asker, despite="a test")
+    assert desk.look(consult_id, asker).consult == before
+
+
 RINGSPOT = """# Ringspot fever
 
 ISBN 978-92-4-000000-0. © A Health Ministry 2025. Some rights reserved. If you adapt the work on ringspot fever, you \

@@ -15,7 +15,7 @@ from citewell.assistants.consult.desk import ConsultDesk
 from citewell.assistants.consult.notebook import Turn
 from citewell.bootstrap import App
 from citewell.config import Settings
-from citewell.errors import ModelReply
+from citewell.errors import ModelNotAllowed, ModelReply
 from citewell.types import Asker
 from citewell.types.consult import By, Finding, Polarity, State
 from tests.assistants.consult_library import write_guidelines
@@ -111,9 +111,15 @@ def test_a_model_adds_what_the_rules_do_not_know_with_the_exact_words(server: Se
         '{"findings": [',
         "I would say that the patient is tired.",
         findings(told("wet rag"))[:-9] + "|",
+        "[" * 20_000,
+        findings(told("wet rag", name="\ud800 rag")),
+        findings(told("wet rag", name=" ")),
     ],
-    ids=["words that were not said", "unknown polarity", "fields missing", "a list", "cut JSON", "prose", "cut stream"],
-)
+    ids=[
+        "words that were not said", "unknown polarity", "fields missing", "a list", "cut JSON", "prose", "cut stream",
+        "brackets without end", "half a character", "no name",
+    ],
+)  # fmt: skip
 def test_a_broken_tool_call_is_tried_once_more_and_then_left(server: Server, opening: Opening, broken: str) -> None:
     desk, asker = opening(f"{server.url}/v1")
     mended = said(server, desk, asker, broken, findings(told("wet rag", name="exhaustion")))
@@ -123,6 +129,26 @@ def test_a_broken_tool_call_is_tried_once_more_and_then_left(server: Server, ope
     assert "the findings are those of the rules" in left.troubles[0]
     assert "Fever" in {one.name for one in left.consult.findings}
     assert left.consult.messages[-2].text == SAID
+
+
+def test_a_model_that_may_not_be_used_stops_neither_the_interview_nor_the_plan(
+    server: Server, opening: Opening, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    desk, asker = opening(f"{server.url}/v1", with_guidelines=True)
+
+    def refuse(*_: object, **__: object) -> None:
+        raise ModelNotAllowed("The model small is not on the list of allowed models.")
+
+    monkeypatch.setattr("citewell.adapters.llm.make_model", refuse)
+    consult_id = desk.start(asker).consult.id
+    turn = desk.say(consult_id, f"{OPENING} {SAID}", asker)
+    assert "not on the list of allowed models); the findings are those of the rules" in turn.troubles[0]
+    assert "Fever" in {one.name for one in turn.consult.findings}
+    desk.differentials(consult_id, [("Malaria", "high")], asker, despite="a test")
+    plan: Any = desk.assess(consult_id, asker).consult.plan
+    assert any("not on the list of allowed models); the plan quotes" in note for note in plan["notes"])
+    assert plan["diagnoses"][0]["offered"] != []
+    assert server.chats == []
 
 
 def test_differentials_of_a_model_name_findings_that_are_there_or_are_refused(server: Server, opening: Opening) -> None:

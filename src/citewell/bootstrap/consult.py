@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Collection, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
 from importlib.metadata import version
@@ -19,7 +19,7 @@ from citewell.assistants.consult.desk import ConsultDesk
 from citewell.assistants.consult.history import findings_of
 from citewell.bootstrap.desk import open_seal
 from citewell.bootstrap.home import read_source
-from citewell.errors import InputError
+from citewell.errors import InputError, MissingExtra, ModelError
 from citewell.types import Source
 
 if TYPE_CHECKING:
@@ -29,9 +29,35 @@ if TYPE_CHECKING:
     from citewell.assistants.consult.tools import Caller
     from citewell.bootstrap.app import App
     from citewell.keeping import Record
-    from citewell.types import Asker
+    from citewell.ports import Writer
+    from citewell.types import Asker, Context
     from citewell.types.consult import Consult, Differential, Finding
     from citewell.types.facts import Fact
+
+
+@dataclass(frozen=True)
+class NoWriter:
+    """Stands for a model that is set and cannot be had: it says why instead of writing."""
+
+    name: str
+    why: str
+    window: int = 0
+    reply: int = 0
+
+    def count(self, text: str) -> int:
+        """Nothing is sent, so nothing is counted."""
+        return len(text)
+
+    def write(self, question: str, context: Context, *, rules: str) -> Iterator[str]:  # noqa: ARG002
+        """Never writes."""
+        raise ModelError(self.why)
+
+    def rate(self, question: str, context: Context, answer: str) -> float | None:  # noqa: ARG002
+        """None: nothing was written."""
+        return None
+
+    def close(self) -> None:
+        """Nothing is open."""
 
 
 @dataclass(frozen=True)
@@ -97,8 +123,15 @@ class ConsultRoom:
             verify=self.app.verify_sentence,
             lexicon=self.app.lexicon,
             entry=lambda document_id: self.app.library.entry(document_id, asker.scope),
-            writer=None if self._is_quoting else self.app.writer,
+            writer=None if self._is_quoting else self._writer(),
         )
+
+    def _writer(self) -> Writer:
+        """The model; one that cannot be had fails when it is to write, and the plan quotes and says why."""
+        try:
+            return self.app.writer
+        except (ModelError, MissingExtra) as error:
+            return NoWriter(self.app.settings.model, str(error))
 
     def setup(self, asker: Asker) -> Mapping[str, Any]:
         """What the library and the writer are now, for the record."""

@@ -298,5 +298,5 @@ def _spread(pause_s: float, asked_s: float | None) -> float:
 def _check_json(text: str, model: str) -> None:
     try:
         json.loads(text)
-    except json.JSONDecodeError:
+    except (ValueError, RecursionError):  # brackets within brackets, thousands deep, are no answer either
         raise ModelReply(f"{model} did not answer in the form asked for. Ask again, or choose another model.") from None

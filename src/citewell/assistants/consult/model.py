@@ -20,7 +20,7 @@ from citewell.assistants.consult.tools import (
     call,
 )
 from citewell.clinical import Lexicon
-from citewell.errors import ModelError
+from citewell.errors import BudgetExceeded, MissingExtra, ModelError
 from citewell.types.consult import By, Category, Consult, Differential, Finding, Polarity, Speaks, Words
 from citewell.words import sentences
 
@@ -33,14 +33,10 @@ def model_reader(caller: Callable[[], Caller], lexicon: Lexicon) -> Reader:
     """Adds a model's findings to those of the rules; where it fails, the rules stand, and it is said."""
 
     def read(heard: Heard, found: Extracted) -> Extracted:
-        used = caller()
         try:
-            told = call(used, RECORD_FINDINGS, heard.text, check=lambda reply: _findings(reply, heard, lexicon))
-            who = [] if heard.knows_who or _tells_who(found) else list(_people(used, heard, lexicon))
-        except ModelError as error:
+            told, who = _read(caller(), heard, found, lexicon)
+        except (ModelError, MissingExtra, BudgetExceeded) as error:
             return replace(found, troubles=(*found.troubles, FAILED.format(why=str(error).rstrip("."))))
-        finally:
-            used.model.close()
         known = {one.key for one in found.findings}
         spans = [one.words for one in found.findings if one.words]
         added = [
@@ -51,6 +47,16 @@ def model_reader(caller: Callable[[], Caller], lexicon: Lexicon) -> Reader:
         return replace(found, findings=(*found.findings, *{one.key: one for one in added}.values()))
 
     return read
+
+
+def _read(used: Caller, heard: Heard, found: Extracted, lexicon: Lexicon) -> tuple[list[Finding], list[Finding]]:
+    """What a model finds in a message, and who it says that the patient is."""
+    try:
+        told = call(used, RECORD_FINDINGS, heard.text, check=lambda reply: _findings(reply, heard, lexicon))
+        who = [] if heard.knows_who or _tells_who(found) else list(_people(used, heard, lexicon))
+        return told, who
+    finally:
+        used.model.close()
 
 
 def _tells_who(found: Extracted) -> bool:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from datetime import UTC, datetime, timedelta
@@ -23,6 +24,8 @@ STALE = (
     "This consult was left open for {days} days. What was measured then, and how long it had lasted, may no longer "
     "hold: confirm it, or ask and measure again."
 )
+NO_TEXT = "What was given holds characters that are no text. Write it again; nothing was changed."
+"""Kept, they could never be shown or exported again."""
 Clock = Callable[[], datetime]
 Events = Sequence[tuple[str, Mapping[str, Any]]]
 """Kinds and bodies of what happens."""
@@ -105,6 +108,10 @@ class Notebook:
 
     def happened(self, events: Events, asker: Asker) -> list[Happened]:
         """Events as they are kept: when, and by whom."""
+        try:
+            json.dumps([body for _, body in events], ensure_ascii=False).encode()
+        except UnicodeEncodeError:
+            raise InputError(NO_TEXT) from None
         at = self.clock().isoformat(timespec="seconds")
         return [Happened(kind, at, asker.user_id, body) for kind, body in events]
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import unicodedata
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from pathlib import Path
@@ -126,7 +127,7 @@ def call(caller: Caller, tool: Tool, text: str, *, check: Callable[[Any], T]) ->
         try:
             said = "".join(caller.model.stream(prompt))
             return check(_checked(json.loads(said), tool.schema))
-        except (ValueError, ModelReply) as error:
+        except (ValueError, RecursionError, ModelReply) as error:
             why = str(error) if isinstance(error, ModelReply | Wrong) else "it was no JSON."
             messages = [Message("user", text), Message("user", AGAIN.format(why=why))]
     raise ModelReply(BROKEN.format(tool=tool.name, why=why.rstrip(".")))
@@ -136,6 +137,8 @@ class Wrong(ValueError):
     """A reply that does not follow its schema, or names words that are not there."""
 
 
+_UNREADABLE = frozenset({"Cc", "Cs", "Co", "Cn"})
+"""Halves of characters and characters that are none; they could be neither shown nor sent."""
 _KINDS: Mapping[str, type] = {"object": dict, "array": list, "string": str}
 
 
@@ -160,4 +163,10 @@ def _checked(value: Any, schema: Mapping[str, Any], place: str = "the reply") ->
             _checked(one, schema["items"], place)
     elif "enum" in schema and value not in schema["enum"]:
         raise Wrong(f"{place} is none of {', '.join(schema['enum'])}.")
+    elif kind == "string" and (not value.strip() or any(map(_is_unreadable, value))):
+        raise Wrong(f"{place} is empty, or has characters that nobody can read.")
     return value
+
+
+def _is_unreadable(one: str) -> bool:
+    return unicodedata.category(one) in _UNREADABLE and not one.isspace()
