@@ -13,6 +13,7 @@ from dataclasses import dataclass, field
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from pathlib import Path
 
+import httpx
 import pytest
 
 from citewell.adapters.bookshelf import unpack as unpacking
@@ -218,6 +219,62 @@ def test_a_bomb_and_an_empty_archive_are_refused_whole(tmp_path: Path, monkeypat
         unpack(path, tmp_path / "out", limits=Limits())
     assert not (tmp_path / "out").exists()
     assert not list(tmp_path.glob("*.part"))
+
+
+def test_texts_of_one_name_or_a_long_one_are_all_kept(tmp_path: Path) -> None:
+    names = ("a/c.nxml", "a/c.nxml", "a/c.nxml", "b/a/c.nxml", f"a/{'n' * 300}.nxml", "a/odd\n\x1b[31m.nxml")
+    made = io.BytesIO()
+    with tarfile.open(fileobj=made, mode="w:gz") as tar:
+        for number, name in enumerate(names):
+            member = tarfile.TarInfo(name)
+            content = TREATMENT + str(number).encode()
+            member.size = len(content)
+            tar.addfile(member, io.BytesIO(content))
+    path = tmp_path / "x.tar.gz"
+    path.write_bytes(made.getvalue())
+    texts = unpack(path, tmp_path / "out", limits=Limits())
+    assert {text.read_bytes() for text in texts} == {TREATMENT + str(number).encode() for number in range(len(names))}
+    assert all(text.name.isprintable() and text.name.endswith(".nxml") for text in texts)
+
+
+@pytest.mark.parametrize("kind", [tarfile.XHDTYPE, tarfile.XGLTYPE, tarfile.GNUTYPE_LONGNAME])
+def test_a_header_that_would_fill_the_memory_is_refused_before_it_is_read(tmp_path: Path, kind: bytes) -> None:
+    header = tarfile.TarInfo("x")
+    header.type, header.size = kind, 3 * 1024**3
+    path = tmp_path / "x.tar.gz"
+    path.write_bytes(gzip.compress(header.tobuf(tarfile.USTAR_FORMAT) + b"\0" * 10_240))
+    with pytest.raises(TooLarge, match="a header of more bytes than are read"):
+        unpack(path, tmp_path / "out", limits=Limits())
+    assert not (tmp_path / "out").exists()
+
+
+def test_one_archive_that_cannot_be_fetched_does_not_stop_the_others_but_a_silent_server_does(
+    server: Server, tmp_path: Path
+) -> None:
+    lines = "".join(f"a/{number}.tar.gz,Malaria {number},WHO,2023,NBK{number},1\n" for number in range(1, 6))
+    server.files = {"file_list.csv": f"{HEAD}\n{lines}".encode()}
+    server.files |= {f"a/{number}.tar.gz": archive(ch1__nxml=TREATMENT) for number in range(1, 6)}
+    server.errors["a/2.tar.gz"] = [503] * 5
+    done = fetched(server, tmp_path)
+    assert [one.error is None for one in done] == [True, False, True, True, True]
+    assert "run the same command again" in str(done[1].error)
+    assert [one.was_there for one in fetched(server, tmp_path)] == [True, False, True, True, True]
+    for number in (1, 2, 3):
+        server.errors[f"a/{number}.tar.gz"] = [503] * 5
+    with pytest.raises(Unavailable):
+        fetched(server, tmp_path / "other")
+
+
+def test_a_server_that_leads_on_to_an_address_without_https_is_not_followed(tmp_path: Path) -> None:
+    def answer(request: httpx.Request) -> httpx.Response:
+        if request.url.scheme == "https":
+            return httpx.Response(302, headers={"location": "http://example.org/list"})
+        return httpx.Response(200, content=f"{HEAD}\na/1.tar.gz,Malaria,WHO,2023,NBK1,1\n".encode())
+
+    with Bookshelf("https://example.org/", pause_s=0) as shelf:
+        shelf._client = httpx.Client(transport=httpx.MockTransport(answer), follow_redirects=True)
+        with pytest.raises(InputError, match="not https"):
+            shelf.catalogue(tmp_path)
 
 
 def test_passages_are_lines_to_look_at_and_then_in_the_library(server: Server, tmp_path: Path, app: App) -> None:

@@ -32,7 +32,7 @@ class Bookshelf:
     def __init__(
         self, address: str = ADDRESS, *, pause_s: float = 1.0, sleep: Callable[[float], None] = time.sleep
     ) -> None:
-        if not address.startswith(("https://", "http://127.0.0.1", "http://localhost", "http://[::1]")):
+        if not _is_safe(address):
             raise InputError("A bookshelf is read over https; give its address as https://…")
         self._address = address.rstrip("/") + "/"
         self._pause_s = pause_s
@@ -90,6 +90,8 @@ class Bookshelf:
         have, mark = _so_far(part)
         asked = {"range": f"bytes={have}-", "if-range": mark} if have else {}
         with self._client.stream("GET", self._address + place, headers=asked) as reply:
+            if not _is_safe(str(reply.url)):
+                raise InputError(f"The bookshelf leads on for {place} to an address that is not https; it is not read.")
             if reply.status_code == httpx.codes.REQUESTED_RANGE_NOT_SATISFIABLE:
                 _forget(part)
                 return 0.0
@@ -123,6 +125,12 @@ class Bookshelf:
         if (left := due - time.monotonic()) > 0:
             self._sleep(left)
         self._asked_at = time.monotonic()
+
+
+def _is_safe(address: str) -> bool:
+    """Whether what comes from an address cannot be changed on its way: https, or this machine."""
+    url = httpx.URL(address)
+    return url.scheme == "https" or (url.scheme == "http" and url.host in ("127.0.0.1", "localhost", "::1"))
 
 
 def _unwatched(_have: int, _all: int) -> None:

@@ -9,11 +9,16 @@ import tarfile
 import zlib
 from collections.abc import Iterator
 from pathlib import Path, PurePosixPath
+from typing import Self
 
 from citewell.errors import DamagedFile, EmptyFile, TooLarge
 from citewell.types import Limits
 
 MAX_FILES = 5_000
+MAX_HEADER_BYTES = 1024 * 1024
+"""A header that gives a member a long name is held in memory; no name is as long as this."""
+MAX_NAME = 100
+"""Characters of a file's own name; a longer one is cut, and its suffix kept."""
 MAX_OPENED_BYTES = 8 * 1024**3
 """An archive holds pictures and PDFs that are passed over; more than this is no book."""
 _SUFFIXES = (".nxml", ".xml")
@@ -53,7 +58,7 @@ def unpack(archive: Path, folder: Path, *, limits: Limits) -> list[Path]:
 
 def _write(archive: Path, folder: Path, *, limits: Limits) -> Iterator[str]:
     written = 0
-    with _Counted(archive) as opened, tarfile.open(fileobj=opened, mode="r|") as tar:
+    with _Counted(archive) as opened, tarfile.open(fileobj=opened, mode="r|", tarinfo=_Member) as tar:
         for member in tar:
             name = PurePosixPath(member.name).name
             if not member.isfile() or not name.endswith(_SUFFIXES) or name.startswith("."):
@@ -63,14 +68,39 @@ def _write(archive: Path, folder: Path, *, limits: Limits) -> Iterator[str]:
                 raise TooLarge(f"{archive.name} unpacks to more than is read; raise the limit to take it all the same.")
             if len(list(folder.iterdir())) >= MAX_FILES:
                 raise TooLarge(f"{archive.name} holds more than {MAX_FILES:,} texts.")
-            target = folder / name
-            if target.exists():
-                target = folder / f"{PurePosixPath(member.name).parent.name}-{name}"
+            target = _free(folder, PurePosixPath(member.name))
             content = tar.extractfile(member)
             assert content is not None
             with target.open("xb") as file:
                 shutil.copyfileobj(content, file)
             yield target.name
+
+
+def _free(folder: Path, path: PurePosixPath) -> Path:
+    """Where a text is written: under its own name, told apart from another of that name, never too long."""
+    plain = "".join(one if one.isprintable() and one != "/" else "_" for one in path.stem)[:MAX_NAME]
+    names = (plain, f"{path.parent.name[:MAX_NAME]}-{plain}", *(f"{plain}-{number}" for number in range(2, MAX_FILES)))
+    return next(place for name in names if not (place := folder / f"{name}{path.suffix}").exists())
+
+
+class _Member(tarfile.TarInfo):
+    """A member whose header says how much it is; one that would fill the memory is refused before it is read."""
+
+    _HEADERS = (
+        tarfile.XHDTYPE,
+        tarfile.XGLTYPE,
+        tarfile.SOLARIS_XHDTYPE,
+        tarfile.GNUTYPE_LONGNAME,
+        tarfile.GNUTYPE_LONGLINK,
+    )
+
+    @classmethod
+    def frombuf(cls, buf: bytes | bytearray, encoding: str, errors: str) -> Self:
+        """The member that a block of the archive begins."""
+        member = super().frombuf(buf, encoding, errors)
+        if member.type in cls._HEADERS and member.size > MAX_HEADER_BYTES:
+            raise TooLarge("An archive has a header of more bytes than are read; it is no book.")
+        return member
 
 
 class _Counted(gzip.GzipFile):

@@ -12,11 +12,14 @@ from typing import TYPE_CHECKING
 from citewell.adapters.bookshelf.catalogue import Book, Wanted, choose
 from citewell.adapters.bookshelf.unpack import check, digest, unpack
 from citewell.bootstrap.bookshelf.files import Done, put_in_place, read_json, told, write_whole
-from citewell.errors import DamagedFile, InputError
+from citewell.errors import DamagedFile, InputError, Unavailable
 from citewell.types import Limits
 
 if TYPE_CHECKING:
     from citewell.adapters.bookshelf.fetch import Bookshelf, Progress
+
+SILENT_BOOKS = 3
+"""After so many archives in a row that could not be fetched, it is the server and not the archive."""
 
 
 def download(
@@ -29,6 +32,7 @@ def download(
 ) -> Iterator[Done]:
     """Fetch and unpack the books that are wanted and not here yet; one that cannot be read does not stop the others."""
     books = choose(shelf.catalogue(folder), wanted)
+    silent = 0
     for number, book in enumerate(books, 1):
         kept = folder / "books" / book.accession / "book.json"
         if (there := read_json(kept)) and there.get("updated") == book.updated:
@@ -37,8 +41,14 @@ def download(
         progress = watch(book, number, len(books)) if watch else None
         try:
             yield _fetched(shelf, book, folder, limits=limits, progress=progress)
+            silent = 0
         except (InputError, OSError) as error:
             yield Done(book.accession, book.title, error=told(error))
+        except Unavailable as error:
+            silent += 1
+            if silent >= SILENT_BOOKS:
+                raise
+            yield Done(book.accession, book.title, error=error)
 
 
 def _fetched(
