@@ -78,6 +78,30 @@ def test_a_complaint_behind_a_denial_of_something_else_is_present(text: str, nam
     assert {one.name: one.polarity.value for one in found(text)}[name] == "present"
 
 
+@pytest.mark.parametrize(
+    ("text", "age", "sex", "present"),
+    [
+        ("My daughter is 4, ear pain since yesterday and a fever", 4.0, "female", {"Ear pain", "Fever"}),
+        ("My son, 18 months, has a cough", 1.5, "male", {"Cough"}),
+        ("Our baby is 3 weeks old and won't feed", 21 / 365.25, None, {"unable to drink"}),
+        ("My daughter is 40 and has diabetes", None, None, set()),
+    ],
+)
+def test_a_parent_who_speaks_of_a_child_speaks_of_the_patient(
+    text: str, age: float | None, sex: str | None, present: set[str]
+) -> None:
+    traits = {one.name: one for one in found(text) if one.category is Category.DEMOGRAPHIC}
+    assert (traits["age"].value if "age" in traits else None) == (None if age is None else pytest.approx(age))
+    assert (traits["sex"].unit if "sex" in traits else None) == sex
+    held_now = {one.name for one in found(text) if one.polarity is Polarity.PRESENT}
+    assert {one for one in held_now if one not in ("age", "sex")} - {"since yesterday"} == present
+
+
+def test_the_child_of_a_known_adult_is_somebody_else() -> None:
+    heard = Heard("My son is 4 and has a cold.", 3, knows_who=True)
+    assert [one for one in extract(heard, lexicon=LEXICON).findings if one.category is Category.DEMOGRAPHIC] == []
+
+
 def test_what_is_denied_has_no_time_and_what_may_be_denied_is_asked() -> None:
     (denied,) = found("No chest pain for 2 days")
     assert (denied.name, denied.polarity, denied.duration_days) == ("Chest pain", Polarity.ABSENT, None)

@@ -10,7 +10,7 @@ from citewell.assistants.consult.allergies import Stated, find_allergies, find_r
 from citewell.assistants.consult.details import Detail, find_details
 from citewell.assistants.consult.measures import Measure, find_measures
 from citewell.assistants.consult.mentions import Mention, find_mentions
-from citewell.assistants.consult.people import Trait, find_traits
+from citewell.assistants.consult.people import ADULT_YEARS, Trait, find_traits
 from citewell.assistants.consult.polarity import is_of_others, is_unclear, polarity_of
 from citewell.clinical import Lexicon
 from citewell.types.consult import QUALIFYING, By, Category, Finding, Polarity, Words
@@ -31,8 +31,6 @@ _NAME_OF = re.compile(r"^(?:an?|the|my|his|her|some)\s+", re.IGNORECASE)
 LONGEST = 800
 """Characters of one statement that are read together."""
 UNCLEAR = "Is there {name}, or is it denied? It was said behind a denial: say it again in a sentence of its own."
-ADULT_YEARS = 18
-"""Below this a parent may speak, and “my son” is the patient."""
 TIMES = (Category.ONSET, Category.DURATION)
 """What is denied has none: “no pain since Monday” tells how long there was none."""
 
@@ -51,6 +49,11 @@ class Heard:
     complaint: str | None = None
     """What a detail without a complaint of its own is about."""
 
+    @property
+    def is_adult(self) -> bool:
+        """Whether the patient is known, and no child."""
+        return self.knows_who and not self.is_child
+
 
 @dataclass(frozen=True, slots=True)
 class Extracted:
@@ -64,7 +67,8 @@ def extract(heard: Heard, *, lexicon: Lexicon) -> Extracted:
     """Every finding of a message, in the order of its words; their ids are given when they are kept."""
     found: list[Finding] = []
     troubles: list[str] = []
-    if any(one.name == "age" and (one.value or 0) < ADULT_YEARS for one in find_traits(heard.text)):
+    traits = find_traits(heard.text, is_adult=heard.is_adult)
+    if any(one.name == "age" and (one.value or 0) < ADULT_YEARS for one in traits):
         heard = replace(heard, is_child=True)
     complaint = heard.complaint
     for start, end in _statements(heard.text):
@@ -144,7 +148,8 @@ class _Sentence:
 
     def findings(self, complaint: str | None) -> Iterator[Finding]:
         """What one sentence says."""
-        stated, measures, traits = find_allergies(self.text), find_measures(self.text), find_traits(self.text)
+        stated, measures = find_allergies(self.text), find_measures(self.text)
+        traits = find_traits(self.text, is_adult=self.heard.is_adult)
         every = find_mentions(self.text, self.lexicon)
         stated = [one for one in stated if one.is_none or not _is_complaint(one, every)]
         taken = [*((one.start, one.end) for one in stated), *find_reactions(self.text)]

@@ -8,11 +8,12 @@ from dataclasses import dataclass, replace
 from typing import Any
 
 from citewell.assistants.consult.contradict import SETTLED
-from citewell.assistants.consult.extract import ADULT_YEARS, Extracted, Heard
+from citewell.assistants.consult.extract import Extracted, Heard
 from citewell.assistants.consult.interview import complaint_of, next_question
 from citewell.assistants.consult.kept import finding_json
 from citewell.assistants.consult.mentions import find_mentions
 from citewell.assistants.consult.patient import patient_of
+from citewell.assistants.consult.people import ADULT_YEARS
 from citewell.assistants.consult.red_flags import features_for
 from citewell.assistants.consult.reply import read_reply
 from citewell.clinical import Lexicon

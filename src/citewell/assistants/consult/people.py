@@ -29,6 +29,16 @@ _AGE = re.compile(
     rf"|^(?P<bare>\d{{1,3}})(?:\s*years?)?\.?$",
     re.IGNORECASE,
 )
+_CHILD = re.compile(
+    r"^\W*(?:(?:um|er|so|well|hi|hello|please|it's|this is)[\s,]+)*(?:my|our)\s+(?:little\s+|youngest\s+|eldest\s+)?"
+    r"(?P<child>son|daughter|boy|girl|baby|child|toddler|one)(?:\s+[A-Z][a-z]+)?"
+    r"(?:\s+(?:is|has just turned|turned)|'s|,)\s+"
+    rf"(?:only\s+|just\s+|nearly\s+|almost\s+|about\s+)?{_COUNT}"
+    r"(?:[\s-]*(?P<unit>years?|months?|weeks?|days?)(?:[\s-]*old)?)?(?=\s*[,.;]|\s+(?:and|with|but|who)\b|\s*$)",
+    re.IGNORECASE,
+)
+"""A parent who speaks: “My daughter is 4, she has had ear pain since yesterday.”"""
+_SEX_OF = {"son": "male", "boy": "male", "daughter": "female", "girl": "female"}
 _FEMALE = re.compile(
     r"\b(?:woman|female|girl|lady|mrs|ms)\b|\bsex:?\s*f\b|^f\.?$|\bI'm (?:her|his) wife\b", re.IGNORECASE
 )
@@ -57,6 +67,8 @@ _BREAST = re.compile(
 _TRIMESTERS = {"first": 10.0, "1st": 10.0, "second": 20.0, "2nd": 20.0, "third": 32.0, "3rd": 32.0}
 """A week in the middle of each trimester: it decides on a table's trimester, nothing else."""
 MAX_AGE = 125
+ADULT_YEARS = 18
+"""Below this a parent may speak, and “my son” is the patient."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -73,8 +85,8 @@ class Trait:
     is_doubtful: bool = False
 
 
-def find_traits(sentence: str) -> list[Trait]:
-    """Age, sex, pregnancy and breastfeeding, as a sentence tells them.
+def find_traits(sentence: str, *, is_adult: bool = False) -> list[Trait]:
+    """Age, sex, pregnancy and breastfeeding, as a sentence tells them; a known adult's child is somebody else.
 
     >>> [(one.name, one.value or one.told) for one in find_traits("28-year-old woman, 9 weeks pregnant")]
     [('age', 28.0), ('sex', 'female'), ('pregnant', 9.0)]
@@ -82,7 +94,32 @@ def find_traits(sentence: str) -> list[Trait]:
     [('age', 6.0)]
     """
     flat = sentence.replace("’", "'")
-    return sorted([*_ages(flat), *_sexes(flat), *_pregnancies(flat), *_feeding(flat)], key=lambda one: one.start)
+    told = [*_ages(flat), *_sexes(flat), *_pregnancies(flat), *_feeding(flat)]
+    known = {one.name for one in told}
+    if is_adult:
+        return sorted(told, key=lambda one: one.start)
+    return sorted([*told, *(one for one in _child(flat) if one.name not in known)], key=lambda one: one.start)
+
+
+def _child(sentence: str) -> Iterator[Trait]:
+    """Age and sex of the child whom a parent speaks of; a grown one is somebody else.
+
+    >>> [(one.name, one.value or one.told) for one in _child("My daughter is 4, ear pain since yesterday")]
+    [('age', 4.0), ('sex', 'female')]
+    >>> list(_child("My daughter is 40 and has diabetes"))
+    []
+    """
+    match = _CHILD.match(sentence)
+    if match is None:
+        return
+    unit = (match["unit"] or "years")[0].lower()
+    years = float(_WORDS.get(match["count"].lower(), 0) or match["count"]) * _UNITS[unit]
+    if years >= ADULT_YEARS:
+        return
+    told = None if unit == "y" else f"{match['count']} {match['unit']} = {years:.2f} years"
+    yield Trait(match.start("count"), match.end(), "age", years, "years", told)
+    if sex := _SEX_OF.get(match["child"].lower()):
+        yield Trait(*match.span("child"), "sex", told=sex)
 
 
 def _ages(sentence: str) -> Iterator[Trait]:
