@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from typing import TypeAlias
 
 import numpy as np
 from numpy.typing import NDArray
@@ -12,6 +13,7 @@ from citewell.adapters.index.heights import Heights, floor
 from citewell.adapters.index.segment import Integers, expand
 from citewell.adapters.index.view import Part
 from citewell.ports import Vector, Vectors, products
+from citewell.ports.reading import MANY_ROWS
 
 ROWS_PER_SLICE = 8
 """Runs of at least this many rows on average are scored in place; shorter ones are gathered first."""
@@ -28,25 +30,44 @@ MAX_SURVIVING_SHARE = 1 / 16
 ROUNDING = 1e-5
 """More than float32 products of unit vectors can be off by; rows this near to the last place are scored exactly."""
 
+Scored: TypeAlias = NDArray[np.float32] | None
+"""The products with every row of a part, where these are known."""
 
 ROWS_TO_SHARE = 1024
 """From so many rows on it takes less time to fetch them on two cores than on one."""
 
 
-def nearest(parts: Sequence[Part], vector: Vector, *, limit: int, hands: Hands) -> list[Integers]:
-    """Positions, part by part, that hold the `limit` nearest of all parts together, and few others."""
+def nearest(
+    parts: Sequence[Part], vector: Vector, scored: Sequence[Scored], *, limit: int, hands: Hands
+) -> list[Integers]:
+    """Positions, part by part, that hold the `limit` nearest of all parts together, and few others.
+
+    What was scored already is not scored again.
+    """
     bounds = [_bounds(part, vector) for part in parts]
     # The rows with the best bounds are scored: the last of the best `limit` among them is no nearer than the one
     # that is sought, so that a row whose bound is below it cannot be among the nearest.
     known = [
-        Heights(_products(part, vector, bound.reaching(floor([bound], 2 * limit)) if bound else None))
-        for part, bound in zip(parts, bounds, strict=True)
+        Heights(_products(part, vector, bound.reaching(floor([bound], 2 * limit)) if bound else None, scores))
+        for part, bound, scores in zip(parts, bounds, scored, strict=True)
     ]
     least = floor(known, limit) - 2 * ROUNDING
     return [
         _survivors(part, vector, bound, least, hands) if bound else scores.reaching(least)
         for part, bound, scores in zip(parts, bounds, known, strict=True)
     ]
+
+
+def scored_together(part: Part, vectors: Sequence[Vector]) -> list[Scored]:
+    """For each of several vectors its product with every row of a part, which is read once; None where bounds spare
+    most of the rows, or where too many would have to be gathered.
+    """
+    is_few = part.rows < (FEW_ROWS if part.shifts is not None else MANY_ROWS)
+    if len(vectors) == 1 or part.segment.rough is not None or not is_few:
+        return [None] * len(vectors)
+    matrix = part.segment.matrix
+    rows = matrix if part.shifts is None else matrix.take(part.rows_at(np.arange(part.rows)), axis=0)
+    return list(np.ascontiguousarray(np.vecdot(rows[:, np.newaxis], np.stack(vectors)).T))
 
 
 def cosines_of(rows: Vectors, vector: Vector) -> NDArray[np.float64]:
@@ -86,9 +107,13 @@ def _bounds(part: Part, vector: Vector) -> Heights | None:
     return Heights(bounds)
 
 
-def _products(part: Part, vector: Vector, positions: Integers | None = None) -> NDArray[np.float32]:
+def _products(
+    part: Part, vector: Vector, positions: Integers | None = None, scored: Scored = None
+) -> NDArray[np.float32]:
     """The product with the row at every position, or at these."""
     matrix = part.segment.matrix
+    if scored is not None:
+        return scored if positions is None else scored.take(positions)
     if positions is not None:
         return products(matrix.take(part.rows_at(positions), axis=0), vector)
     if part.shifts is None:

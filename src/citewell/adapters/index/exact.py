@@ -14,7 +14,7 @@ from numpy.typing import NDArray
 
 from citewell.adapters.index.bm25 import TUNING, Matches, Scores, Tuning, match
 from citewell.adapters.index.compact import Compact, compact, is_quick, is_small
-from citewell.adapters.index.dense import cosines_of, nearest
+from citewell.adapters.index.dense import Scored, cosines_of, nearest, scored_together
 from citewell.adapters.index.hands import Hands, core_count
 from citewell.adapters.index.heights import Heights, floor
 from citewell.adapters.index.listing import Passages
@@ -78,19 +78,30 @@ class ExactIndex:
 
     def candidates_of_each(self, asked: Sequence[Asked], *, scope: Scope, limit: int) -> list[list[Candidate]]:
         """The same of several questions, after one look at what the scope may see."""
-        parts = self._view(scope)
-        return [self._within(parts, vector, terms, limit=limit) for vector, terms in asked]
+        view = self._view(scope)
+        if limit <= 0 or not view:
+            return [[] for _ in asked]
+        matrices = [view.matrix] if isinstance(view, Compact) else [part.segment.matrix for part in view]
+        vectors = [_checked(vector, {matrix.shape[1] for matrix in matrices}) for vector, _ in asked]
+        words = [terms for _, terms in asked]
+        if isinstance(view, Compact):
+            return [view.candidates(*one, limit=limit) for one in zip(vectors, words, strict=True)]
+        scored = zip(*(scored_together(part, vectors) for part in view), strict=True)
+        return [self._within(view, *one, limit=limit) for one in zip(vectors, words, scored, strict=True)]
 
-    def _within(self, parts: View, vector: Vector, terms: Mapping[str, float], *, limit: int) -> list[Candidate]:
-        """The candidates in one view."""
-        if limit <= 0 or not parts:
-            return []
-        if isinstance(parts, Compact):
-            return parts.candidates(_checked(vector, {parts.matrix.shape[1]}), terms, limit=limit)
-        vector = _checked(vector, {part.segment.matrix.shape[1] for part in parts})
+    def _within(
+        self,
+        parts: tuple[Part, ...],
+        vector: Vector,
+        terms: Mapping[str, float],
+        scored: Sequence[Scored],
+        *,
+        limit: int,
+    ) -> list[Candidate]:
+        """The candidates in these parts."""
         hands = self._hands if sum(part.rows for part in parts) >= ROUGH_ROWS else Hands(helpers=0)
         near, (matches, best) = hands.both(
-            lambda: nearest(parts, vector, limit=limit, hands=hands),
+            lambda: nearest(parts, vector, scored, limit=limit, hands=hands),
             lambda: self._lexical(parts, terms, limit=limit),
         )
         passages = [

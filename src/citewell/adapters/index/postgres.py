@@ -18,7 +18,7 @@ import numpy as np
 from citewell.adapters.index.bm25 import TUNING, Tuning, match
 from citewell.adapters.index.compact import Compact
 from citewell.adapters.index.dense import cosines_of
-from citewell.adapters.index.exact import MAX_ATTEMPTS, ExactIndex, Size, _best, _ranked, _too_busy
+from citewell.adapters.index.exact import MAX_ATTEMPTS, ExactIndex, Size, _best, _checked, _ranked, _too_busy
 from citewell.adapters.index.listing import Passages
 from citewell.adapters.index.segment import Integers, build, read
 from citewell.adapters.index.view import Part, look
@@ -143,8 +143,10 @@ class WordIndex(ExactIndex):
         for _ in range(MAX_ATTEMPTS):
             stamp = self._vectors.stamp()
             parts = self._view(scope)
-            if isinstance(parts, Compact) or limit <= 0 or not parts:
-                return self._within(parts, vector, terms, limit=limit)
+            if limit <= 0 or not parts:
+                return []
+            if isinstance(parts, Compact):
+                return parts.candidates(_checked(vector, {parts.matrix.shape[1]}), terms, limit=limit)
             matches = match(parts, terms, tuning=self._tuning)
             lexical = _keys(parts, _best(matches.scores, limit))
             found = self._vectors.compared(question, scope, limit=limit, also=lexical, stamp=stamp)

@@ -221,7 +221,7 @@ def _rows_of(
         yield from connection.exec_driver_sql(
             f"WITH wanted (generation, chunk_index) AS (VALUES {keys}) SELECT {names} FROM wanted "
             "JOIN chunks ON chunks.generation = wanted.generation AND chunks.chunk_index = wanted.chunk_index"
-        )
+        ).all()
 
 
 def _batches(items: Sequence[T]) -> Iterator[Sequence[T]]:

@@ -35,9 +35,11 @@ def is_imprint(text: str) -> bool:
     False
     """
     marked = imprint_of(text)
+    if not marked:
+        return False
     paragraphs = [(one.start(), one.group()) for one in _PARAGRAPH.finditer(text)]
     others = [words for start, words in paragraphs if start not in marked]
-    return bool(marked) and not any(is_telling(words[a:b].strip()) for words in others for a, b in sentences(words))
+    return not any(is_telling(words[a:b].strip()) for words in others for a, b in sentences(words))
 
 
 @lru_cache(maxsize=1_000)
