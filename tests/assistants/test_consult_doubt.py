@@ -242,6 +242,21 @@ def test_a_consult_left_for_a_week_says_so_whatever_is_done_next(desk: ConsultDe
         assert all("left open for 8 days" in words for words in views(desk, consult_id, asker).values())
 
 
+def test_a_denial_is_no_answer_to_how_bad_it_is_and_what_is_settled_keeps_its_time(
+    desk: ConsultDesk, asker: Asker
+) -> None:
+    consult_id = desk.start(asker).consult.id
+    asked = desk.say(consult_id, "45 year old man, chest pain for 2 hours", asker).question
+    assert asked is not None
+    assert asked.key == "severity"
+    denied = desk.say(consult_id, "No chest pain", asker)
+    assert [one for one in denied.consult.findings if one.category.value == "severity"] == []
+    settled = desk.say(consult_id, "I do have chest pain", asker).consult
+    (pain,) = [one for one in settled.findings if one.name == "Chest pain"]
+    assert (pain.polarity.value, pain.duration_days) == ("present", pytest.approx(2 / 24, abs=1e-3))
+    assert settled.contradictions == ()
+
+
 def test_half_a_character_is_refused_at_the_door_since_it_could_never_be_shown_again(
     desk: ConsultDesk, asker: Asker
 ) -> None:

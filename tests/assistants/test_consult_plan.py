@@ -260,6 +260,7 @@ def test_an_empty_library_gives_no_advice_and_says_so(tmp_path: Path, embedder: 
         plan = planned(app.consult.desk, asker, STORY, "Malaria")
         assert "No guideline found for Malaria" in plan["diagnoses"][0]["said"]
         assert plan["diagnoses"][0]["offered"] == []
+        assert any("There is no guideline here" in note for note in plan["notes"])
 
 
 # --------------------------------------------------------------------------------------------- signing and exporting

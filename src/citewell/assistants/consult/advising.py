@@ -45,8 +45,11 @@ def is_imprint(text: str) -> bool:
 @lru_cache(maxsize=1_000)
 def imprint_of(text: str) -> frozenset[int]:
     """Where the paragraphs of a passage begin that belong to an imprint; none where it is only named in passing."""
+    folded = text.casefold()  # most passages hold none of these words, and are passed by quickly
+    if sum(word in folded for word, _ in _imprint()) < IMPRINT_MARKS:
+        return frozenset()
     held = [
-        (one.start(), {at for at, mark in enumerate(_imprint()) if mark.search(one.group())})
+        (one.start(), {at for at, (_, mark) in enumerate(_imprint()) if mark.search(one.group())})
         for one in _PARAGRAPH.finditer(text)
     ]
     marks = {mark for _, several in held for mark in several}
@@ -59,5 +62,5 @@ def _no_advice() -> re.Pattern[str]:
 
 
 @cache
-def _imprint() -> tuple[re.Pattern[str], ...]:
-    return tuple(re.compile(row[0], re.IGNORECASE) for row in rows("imprint.tsv"))
+def _imprint() -> tuple[tuple[str, re.Pattern[str]], ...]:
+    return tuple((word, re.compile(mark, re.IGNORECASE)) for word, mark in rows("imprint.tsv"))

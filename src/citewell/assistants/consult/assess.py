@@ -39,6 +39,10 @@ from citewell.types.consult_plan import DiagnosisPlan, LeftOut, Place, Plan, Sta
 NO_GUIDELINE = (
     "No guideline found for {condition} that applies to this patient. Nothing is recommended, and no dose is given."
 )
+NO_LIBRARY = (
+    "There is no guideline here that you may read. Add some (`citewell add`, or Library on the page), then write the "
+    "plan again."
+)
 MODEL_FAILED = "The model failed ({reason}); the plan quotes the guidelines instead."
 MODEL_REFUSED = "Nothing that the model wrote for {condition} was found in the guidelines; they are quoted instead."
 UNSETTLED = (
@@ -80,6 +84,8 @@ def assess(consult: Consult, *, scope: Scope, parts: Parts, red_flags: Sequence[
     taken = {one.hit.source_id for found in gathered for one in found.passages}
     leads = lead(alone, consult, patient, lexicon=parts.lexicon, taken=taken)
     model = parts.writer.name if parts.writer is not None else "extractive"
+    if not any(one.passages for one in gathered) and not parts.search.library.visible(scope):
+        notes.append(NO_LIBRARY)
     told = (*dict.fromkeys(notes), *_open_points(consult, parts.lexicon))
     return Plan(summary(consult), tuple(said_once(plans)), leads, tuple(red_flags), told, model, RULES.hash), answers
 

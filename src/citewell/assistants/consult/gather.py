@@ -105,7 +105,7 @@ def gather(
     every = retrieve_all(
         asked, scope=public, search=search, limit=FETCHED, controls=WIDE, with_terms=False, choose=_within_documents
     )
-    wide = [[hit for hit in one.hits if may_advise(hit.section) and not is_imprint(hit.text)] for one in every]
+    wide = [[hit for hit in one.hits if may_advise(hit.section)] for one in every]
     found = [[hit for hit in several if is_near(hit, CONTROLS)] for several in wide]
     alone = wide[-1] if told else []
     gathered = [
@@ -246,7 +246,8 @@ def _fused(found: tuple[list[Hit], list[Hit], list[Hit]], patient: Patient, know
     passages.sort(key=lambda one: (-one.score, one.hit.document_id, one.hit.chunk_index))
     left_out.sort(key=lambda pair: -pair[0])
     left = (*strange.values(), *(one for _, one in left_out))
-    return Gathered(condition, _first(passages), left[:SHOWN])
+    advising = list(islice((one for one in passages if not is_imprint(one.hit.text)), LOOKED_AT))
+    return Gathered(condition, _first(advising), left[:SHOWN])
 
 
 def _on_others(found: Sequence[Hit], known: Known) -> dict[str, LeftOut]:

@@ -64,7 +64,8 @@ def read_reply(heard: Heard, *, asked: str | None, features: Sequence[str], lexi
 
 def _meant_by_question(heard: Heard, asked: str, found: Extracted, lexicon: Lexicon) -> Extracted:
     """What words mean only as the answer to this question: “penicillin”, “34”, “at night”."""
-    if asked in QUALIFYING and heard.complaint and not _has(found, asked):
+    is_denied = any(one.polarity is Polarity.ABSENT for one in found.findings)  # “No pain” to “how bad is it?”
+    if asked in QUALIFYING and heard.complaint and not _has(found, asked) and not is_denied:
         return replace(found, findings=(*found.findings, *_qualified(heard, asked)))
     if asked == "complaint":
         return replace(found, findings=tuple(with_reason(heard, found.findings)))
