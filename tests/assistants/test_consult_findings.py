@@ -27,7 +27,8 @@ from citewell.web.consult import grouped
 
 HERE = Path(__file__).parent
 SETS = """seen kept fresh last commas commas_after shapes shapes_kept
-third fourth fifth sixth seventh eighth ninth tenth eleventh twelfth thirteenth""".split()
+third fourth fifth sixth seventh eighth ninth tenth eleventh twelfth thirteenth
+fourteenth fifteenth""".split()
 LEXICON = Lexicon.load()
 
 
@@ -557,3 +558,20 @@ def test_two_thousand_findings_are_compared_only_with_their_like() -> None:
     assert ("f7", "no") in {(one.first, one.second) for one in told}
     assert {one for pair in told for one in (pair.first, pair.second)} == {"f7", "no", *(one.id for one in weights)}
     assert len(told) <= len(weights) + 1
+
+
+@pytest.mark.parametrize(
+    ("text", "name", "polarity"),
+    [
+        ("PMH: T2DM, pneumonia.", "type 2 diabetes mellitus", "present"),
+        ("PMH: T2DM, pneumonia.", "Pneumonia", "past"),
+        ("No history of hypertension.", "Hypertension", "absent"),
+        ("Pleuritic CP since this morning.", "Chest pain", "present"),
+        ("Crampy abdo pain for 2 days.", "Abdominal pain", "present"),
+        ("I'm worried about cancer because I've lost weight.", "Weight loss", "present"),
+    ],
+)
+def test_an_illness_that_stays_is_there_though_it_stands_under_the_past_and_shorthand_is_read(
+    text: str, name: str, polarity: str
+) -> None:
+    assert {one.name: one.polarity.value for one in found(text)}[name] == polarity

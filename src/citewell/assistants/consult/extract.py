@@ -8,6 +8,7 @@ from dataclasses import dataclass, replace
 
 from citewell.assistants.consult.allergies import Stated, find_allergies, find_reactions
 from citewell.assistants.consult.details import Detail, find_details
+from citewell.assistants.consult.lifelong import is_lifelong, without_history
 from citewell.assistants.consult.measures import Measure, find_measures
 from citewell.assistants.consult.mentions import Mention, find_mentions
 from citewell.assistants.consult.people import ADULT_YEARS, Trait, find_traits
@@ -17,7 +18,8 @@ from citewell.types.consult import QUALIFYING, By, Category, Finding, Polarity, 
 from citewell.words import sentences
 
 _REPLY = re.compile(
-    r"\s*(?:(?:um|er|uh|well|oh)[\s,]+)*(?:yes|yeah|yep|yup|no|nope|nah|none|never|not|a bit|some|sometimes"
+    r"\s*(?:(?:um|er|uh|well|oh)[\s,]+)*(?:(?:as|when|in|at|only|once|years) [\w\s']{1,25},\s*)?"
+    r"(?:yes|yeah|yep|yup|no|nope|nah|none|never|not|a bit|some|sometimes"
     r"|definitely|i do|i have|(?:he|she|mum|dad|patient) (?:says|said) (?:not|no|yes))\b",
     re.IGNORECASE,
 )
@@ -206,6 +208,8 @@ class _Sentence:
 
     def _mention(self, one: Mention, mentions: Sequence[Mention], details: Sequence[Detail]) -> Finding:
         polarity = self._polarity(one.start, one.end)
+        if polarity is Polarity.PAST and is_lifelong(one.name):
+            polarity = polarity_of(without_history(self.text), one.start, one.end, is_child=self.heard.is_child)
         category = one.category
         if category is Category.MEDICATION and _STOPPED.search(self.text[: one.start]):
             polarity = Polarity.PAST

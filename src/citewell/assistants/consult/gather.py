@@ -246,7 +246,7 @@ def _fused(found: tuple[list[Hit], list[Hit], list[Hit]], patient: Patient, know
     passages.sort(key=lambda one: (-one.score, one.hit.document_id, one.hit.chunk_index))
     left_out.sort(key=lambda pair: -pair[0])
     left = (*strange.values(), *(one for _, one in left_out))
-    advising = list(islice((one for one in passages if not is_imprint(one.hit.text)), LOOKED_AT))
+    advising = [one for at, one in enumerate(passages) if at >= LOOKED_AT or not is_imprint(one.hit.text)]
     return Gathered(condition, _first(advising), left[:SHOWN])
 
 

@@ -72,7 +72,8 @@ def find_mentions(sentence: str, lexicon: Lexicon) -> list[Mention]:
     [('Stiff neck', 'neck stiffness'), ('tummy ache', 'Abdominal pain'), ('metformin', 'metformin')]
     """
     found = list(_named(sentence))
-    for one in (*_medicines(sentence), *_concepts(sentence, lexicon), *_aches(sentence, lexicon)):
+    others = sorted((*_concepts(sentence, lexicon), *_aches(sentence, lexicon)), key=lambda one: one.start - one.end)
+    for one in (*_medicines(sentence), *others):
         if not any(one.start < other.end and other.start < one.end for other in found):
             found.append(one)
     return sorted(found, key=lambda one: one.start)

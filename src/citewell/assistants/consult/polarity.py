@@ -22,6 +22,7 @@ _BOUNDARY = re.compile(
 """Where a new statement begins; a comma alone goes on with a list."""
 _ANSWERED = re.compile(
     r"(?P<rest>[^.?!;]{0,120})\?[\s\"]*(?:(?:um|er|uh|well|oh)[\s,]+)*"
+    r"(?:(?:as|when|in|at|only|once|years) [\w\s']{1,25},\s*)?"
     r"(?:(?P<no>no|none|never|nope|nah|not|(?:he|she|mum|dad|patient) (?:says|said) (?:not|no))"
     r"|(?P<yes>yes|yeah|yep|yup|a bit|some|definitely|sometimes|i do|i have))\b",
     re.IGNORECASE,
@@ -162,7 +163,9 @@ def _onward(sentence: str, start: int, end: int, cues: list[_Cue]) -> str:
     steps = sorted([*marks, *((one.end, one) for one in cues if one.end <= start and one.reach == "onward")], key=_end)
     for edge, cue in steps:
         if cue is None:
-            held = "present" if held in ("absent", "past") or _COMMA.search(sentence, at, edge) else held
+            is_reason = sentence[:edge].lower().endswith("because")
+            is_new = held in ("absent", "past") or is_reason or _COMMA.search(sentence, at, edge)
+            held = "present" if is_new else held
         elif cue.kind == "weak":
             held = "present" if held == "absent" and _COMMA.search(sentence, at, cue.start) else held
         else:
