@@ -182,3 +182,19 @@ def test_nobody_sees_or_changes_the_consult_of_another(knock: Knock) -> None:
     ask(fay, "POST", f"{here}/messages", 404, text="hello")
     assert ask(fay, "GET", "") == {"consults": []}
     ask(ray, "GET", "", 403)
+
+
+def test_a_clinician_goes_through_the_list_and_confirms_it(knock: Knock) -> None:
+    ida = knock("ida")
+    here = f"/{ask(ida, 'POST', '', 201)['id']}"
+    told = ask(ida, "POST", f"{here}/messages", text="3 year old boy, 160 lb, cough for 2 days")
+    assert not any(one["is_confirmed"] for one in told["findings"])
+    assert told["patient"]["weight_kg"] is None
+    cough = next(one["id"] for one in told["findings"] if one["name"] == "Cough")
+    one = ask(ida, "POST", f"{here}/confirmed", findings=[cough])
+    assert [two["id"] for two in one["findings"] if two["is_confirmed"]] == [cough]
+    every = ask(ida, "POST", f"{here}/confirmed", findings=[])
+    assert all(two["is_confirmed"] for two in every["findings"])
+    assert every["patient"]["weight_kg"] == 72.57, "what was doubted holds once the clinician says so"
+    assert every["contradictions"] == []
+    ask(ida, "POST", f"{here}/confirmed", 404, findings=["f99"])

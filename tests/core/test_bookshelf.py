@@ -12,6 +12,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass, field
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from pathlib import Path
+from typing import Any
 
 import httpx
 import pytest
@@ -325,6 +326,63 @@ def test_passages_are_lines_to_look_at_and_then_in_the_library(server: Server, t
     scope = Scope(app.settings.tenant, frozenset({"who"}), None, None)
     assert "artesunate" in app.search("malaria in pregnancy", scope=scope).hits[0].text
     assert not app.verify().problems
+
+
+def test_what_a_file_holds_decides_and_not_its_name(server: Server, tmp_path: Path, app: App) -> None:
+    summary = chapter("Executive summary", "<sec><title>Recommendations</title><p>Give oral fluids early.</p></sec>")
+    server.files = {
+        "file_list.csv": f"{HEAD}\na/1.tar.gz,Malaria,World Health Organization,2023,NBK1,1\n".encode(),
+        "a/1.tar.gz": archive(
+            **{"fm-summary__nxml": summary, "ch1__nxml": TREATMENT, "ch2__nxml": chapter("References", "")}
+        ),
+    }
+    fetched(server, tmp_path)
+    (book,) = Parsing(app, tmp_path).run()
+    assert dict(book.passed_over) == {"ch2.nxml": "it holds only lists of references and thanks"}
+    lines = [json.loads(line) for line in (tmp_path / "passages/NBK1.jsonl").read_text("utf-8").splitlines()]
+    assert "NBK1/fm-summary.nxml" in {line["source"] for line in lines if "Give oral fluids early" in line["content"]}
+
+
+def test_an_embedding_that_is_broken_off_goes_on_and_a_changed_text_takes_the_place_of_the_old_in_one_stroke(
+    server: Server, tmp_path: Path, app: App, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    other = chapter("Prevention", "<sec><title>Nets</title><p>Sleep under a treated net in malaria areas.</p></sec>")
+    listed = f"{HEAD}\na/1.tar.gz,Malaria,World Health Organization,2023,NBK1,"
+    server.files = {
+        "file_list.csv": f"{listed}1\n".encode(),
+        "a/1.tar.gz": archive(ch1__nxml=TREATMENT, ch2__nxml=other),
+    }
+    fetched(server, tmp_path)
+    list(Parsing(app, tmp_path).run())
+    works = embed(app, tmp_path, filing=Filing())
+    assert next(works).accession == "NBK1/ch1.nxml"
+    works.close()  # type: ignore[attr-defined]
+    assert [(one.accession, one.was_there) for one in embed(app, tmp_path, filing=Filing())] == [
+        ("NBK1/ch1.nxml", True),
+        ("NBK1/ch2.nxml", False),
+    ]
+    changed = TREATMENT.replace(b"2.4 mg/kg", b"3 mg/kg")
+    server.files = {
+        "file_list.csv": f"{listed}2\n".encode(),
+        "a/1.tar.gz": archive(ch1__nxml=changed, ch2__nxml=other),
+    }
+    fetched(server, tmp_path)
+    list(Parsing(app, tmp_path).run())
+
+    def found() -> list[str]:
+        return [one.text for one in app.search("artesunate malaria in pregnancy").hits if "artesunate" in one.text]
+
+    add, seen = app.library.add, list[str]()
+
+    def watched(*told: Any, **how: Any) -> Any:
+        seen.extend(found())  # all is embedded, nothing is switched yet: the old text answers
+        return add(*told, **how)
+
+    monkeypatch.setattr(app.library, "add", watched)
+    assert [one.was_there for one in embed(app, tmp_path, filing=Filing())] == [False, True]
+    assert all("2.4 mg/kg" in text for text in seen)
+    assert seen != []
+    assert [("3 mg/kg" in text, "2.4 mg/kg" in text) for text in found()] == [(True, False)]
 
 
 def test_steps_taken_out_of_order_say_which_comes_first(tmp_path: Path, app: App) -> None:

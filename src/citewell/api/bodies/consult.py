@@ -55,6 +55,13 @@ class SaySent(Sent):
     text: Words
 
 
+class ConfirmedSent(Sent):
+    """Which findings are right."""
+
+    findings: Annotated[tuple[Short, ...], Field(max_length=1_000)] = ()
+    """Their ids; all of them where none is named."""
+
+
 class FindingSent(Sent):
     """A finding as the clinician has it; what is not sent stays as it was."""
 

@@ -8,6 +8,7 @@ from typing import Any, Literal
 from fastapi import APIRouter, Depends, Request, Response
 
 from citewell.api.bodies.consult import (
+    ConfirmedSent,
     ConsultShape,
     ConsultsShape,
     DifferentialsSent,
@@ -86,9 +87,10 @@ def retract(site: Here, visitor: Member, consult_id: str, finding_id: str) -> di
 
 
 @router.post("/{consult_id}/confirmed", response_model=ConsultShape, dependencies=OURS)
-def confirm(site: Here, visitor: Member, consult_id: str) -> dict[str, Any]:
-    """Say that all findings are right."""
-    return turn_json(desk_of(site).confirm(consult_id, [], holder(visitor)))
+def confirm(site: Here, visitor: Member, consult_id: str, sent: ConfirmedSent | None = None) -> dict[str, Any]:
+    """Say that findings are right, all of them where none is named."""
+    named = () if sent is None else sent.findings
+    return turn_json(desk_of(site).confirm(consult_id, named, holder(visitor)))
 
 
 @router.post("/{consult_id}/acknowledged", response_model=ConsultShape, dependencies=OURS)
