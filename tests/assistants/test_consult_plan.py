@@ -129,6 +129,13 @@ def test_sources_that_differ_stand_side_by_side_and_what_does_not_apply_says_why
         (one["about"], one["why"]) for one in malaria["disagreements"]
     }
     assert {one["place"]["country"] for one in malaria["offered"]} >= {None, "Ghana"}
+    turn = next(desk.look(one.id, asker) for one, _ in desk.all(asker))
+    beside = "no date, Ghana): Give quinine 8 mg/kg"
+    assert "Sources differ on quinine: the sources name different doses" in (text := exported(turn, "txt").decode())
+    assert beside in text
+    notes = " ".join(one["text"] for one in _resource(exported(turn, "json"), "CarePlan")["note"])
+    assert "Sources differ on quinine: the sources name different doses." in notes
+    assert "; no date, Ghana)" in notes
     assert any("the patient is 28" in one["reason"] for one in malaria["left_out"])
     strong = next(one for one in malaria["offered"] if "against primaquine" in one["text"])
     assert (strong["strength"], strong["certainty"]) == ("strong", "high")

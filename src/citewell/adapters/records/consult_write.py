@@ -176,6 +176,7 @@ def _care_plan(consult: Consult, conditions: list[dict[str, Any]]) -> dict[str, 
             else:
                 notes.append(f"Not for this patient: {one['text']} {_against(one)}")
         notes += [] if diagnosis["is_found"] else [diagnosis["said"]]
+        notes += [_differing(diagnosis, one) for one in diagnosis["disagreements"]]
         if shared := diagnosis.get("shared"):
             notes.append(f"For {diagnosis['condition']} too, as said above: {', '.join(shared)}.")
     notes += [consult.signed_though] if consult.signed_though else []
@@ -213,6 +214,17 @@ def _detail(text: str, condition: Mapping[str, Any], told: list[str]) -> dict[st
 def _source(one: Mapping[str, Any]) -> str:
     place = one["place"]
     return ", ".join(part for part in (place["document"], *place["section"][-1:], place["published"]) if part)
+
+
+def _differing(diagnosis: Mapping[str, Any], one: Mapping[str, Any]) -> str:
+    """Two sources that do not say the same, side by side, each with its date and country."""
+    known = {told["id"]: told for told in (*diagnosis["offered"], *diagnosis["held_back"])}
+    sides = []
+    for told in (known[number] for number in one["statements"]):
+        place = told["place"]
+        dated = f"{place['published'] or 'no date'}, {place['country'] or 'country not stated'}"
+        sides.append(f"“{told['text']}” ({_source(told)}; {dated})")
+    return f"Sources differ on {one['about']}: {one['why']}. {' '.join(sides)}"
 
 
 def _against(one: Mapping[str, Any]) -> str:
