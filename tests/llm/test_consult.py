@@ -192,6 +192,9 @@ def test_prose_of_a_model_is_shown_only_as_far_as_the_guidelines_say_it(server: 
     of_the_patient = f"The patient has suspected malaria. {marks} The patient has fever. {marks} {true} {marks}"
     shown, _ = statements(of_the_patient)
     assert shown == ["The patient has fever.", true]  # a finding says fever, and none says malaria
+    nameless = "The dose is 15 mg/kg every 6 hours for fever (maximum 1 g per dose)."
+    shown, _ = statements(f"{nameless} {marks} {true} {marks}")
+    assert shown == [true]  # of what the dose is, it does not say
     shown, notes = statements("Give ivermectin 12 mg once. [S1]")
     assert "quoted instead" in notes[0]
     assert shown

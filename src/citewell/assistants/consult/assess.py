@@ -24,7 +24,17 @@ from citewell.assistants.consult.having import Known, known_of
 from citewell.assistants.consult.interview import missing
 from citewell.assistants.consult.lead import lead
 from citewell.assistants.consult.patient import patient_of
-from citewell.assistants.consult.quote import GRADE, context_of, dosed, headings_at, lists, quotes, shut_out
+from citewell.assistants.consult.quote import (
+    GRADE,
+    NAMELESS,
+    context_of,
+    dosed,
+    headings_at,
+    is_nameless,
+    lists,
+    quotes,
+    shut_out,
+)
 from citewell.assistants.consult.repeat import said_once
 from citewell.assistants.consult.summary import record_of, summary
 from citewell.assistants.consult.tables import rows
@@ -182,15 +192,16 @@ def _applicable(
     """The check of a sentence; words that are for other people carry nothing for this patient.
 
     What begins a list is read with its items, a dose with the sentence before it: alone, neither says for whom it is.
+    A dose of nothing that it names is let through from nobody.
     """
     hits = {one.hit.source_id: one.hit for one in context.evidence}
     spans = (*lists(spans, context), *dosed(spans, context), *spans)
     judged = [(span, fit(headings_at(hits[span.source_id], span.start), span.text, *who)) for span in spans]
     mine = [span for span, told in judged if told.applies]
     check = verify(sentence, mine) if mine else verify(sentence, spans)
-    if mine:
+    if mine and not is_nameless(sentence):
         return check
-    reasons = tuple(dict.fromkeys(reason for _, told in judged for reason in told.reasons))
+    reasons = (NAMELESS,) if mine else tuple(dict.fromkeys(reason for _, told in judged for reason in told.reasons))
     return replace(check, verdict=Verdict.NOT_FOUND, reasons=reasons, is_vetoed=True)
 
 
