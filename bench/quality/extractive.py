@@ -29,6 +29,7 @@ from citewell.adapters.index.exact import ExactIndex
 from citewell.adapters.store.library import SqlLibrary
 from citewell.answer.expand import Expansion
 from citewell.answer.extract import extract
+from citewell.answer.rank import ANSWERING
 from citewell.answer.retrieve import Search, retrieve
 from citewell.clinical import Lexicon
 from citewell.types import Evidence, Hit
@@ -139,7 +140,7 @@ def measure(shelf: Shelf, claims: Sequence[Claim]) -> dict[str, dict[str, float]
     searching, writing = [], []
     for claim in claims:
         started = time.perf_counter()
-        found = retrieve(claim.text, scope=SCOPE, search=shelf.search, limit=PASSAGES + SPARE)
+        found = retrieve(claim.text, scope=SCOPE, search=shelf.search, limit=PASSAGES + SPARE, controls=ANSWERING)
         searched = time.perf_counter()
         others = [hit for hit in found.hits if shelf.names[hit.document_id] not in claim.cited | claim.evidence.keys()]
         hits = found.hits[:PASSAGES]

@@ -76,6 +76,17 @@ def test_a_very_long_question_is_not_read_to_its_end() -> None:
     ]
 
 
+def test_a_medicine_is_looked_for_by_its_class_only_where_a_question_is_to_be_answered() -> None:
+    def classes(question: str) -> list[str]:
+        found = expand(question, lexicon=Lexicon.load(), to_answer=True)
+        return [one.phrase for one in found if one.reason == "class"]
+
+    assert classes("Is ibuprofen safe?")[:2] == ["NSAID", "nonsteroidal anti-inflammatory drug"]
+    assert classes("Are NSAIDs safe?") == []
+    assert classes("Is ibuprofen safe with warfarin?") == []  # of two together their classes say nothing
+    assert "class" not in {reason for _, reason in added("Is ibuprofen safe?")}
+
+
 def test_at_most_a_dozen_phrases_are_added() -> None:
     everything = ", ".join(row[1] for row in vocabulary.rows("spelling.tsv"))
     assert len(added(everything)) == MAX_ADDED

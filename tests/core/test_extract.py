@@ -26,12 +26,19 @@ from citewell.types import Context, Evidence, Hit, Limits, Source, Why
 
 
 def passage(
-    text: str, *, number: int = 1, section: tuple[str, ...] = (), relevance: float = 0.6, start: int = 0
+    text: str,
+    *,
+    number: int = 1,
+    section: tuple[str, ...] = (),
+    relevance: float = 0.6,
+    start: int = 0,
+    document: str = "Guideline",
+    same: tuple[tuple[str, str], ...] = (),
 ) -> Evidence:
     """A passage as it comes from a search."""
     hit = Hit(
         document_id=f"document-{number}",
-        document="Guideline",
+        document=document,
         version=1,
         chunk_index=0,
         start=start,
@@ -43,7 +50,7 @@ def passage(
         raw_cosine=0.5,
         rank_score=0.5,
         relevance=relevance,
-        why=Why(None, None, (), None),
+        why=Why(None, None, (), None, same=same),
     )
     return Evidence(number, hit, hit.start, hit.end)
 
@@ -55,7 +62,7 @@ def cut(text: str, **place: object) -> list[tuple[str, tuple[str, ...]]]:
 
 def answer(question: str, *evidence: Evidence, measure: Measure | None = None) -> list[str]:
     """The statements shown, without nearness: every sentence is as near as its passage."""
-    expansions = expand(question, lexicon=Lexicon.load())
+    expansions = expand(question, lexicon=Lexicon.load(), to_answer=True)
     shown = extract(question, evidence, expansions=expansions, measure=measure or Measure())
     return [one.text for one in shown]
 
@@ -263,6 +270,76 @@ def test_what_is_recommended_comes_before_how_that_came_about() -> None:
     advice = passage("We suggest against platelet transfusion in people with dengue.", number=2, relevance=0.5)
     assert answer("Is platelet transfusion recommended in dengue?", talk, advice)[0] == advice.text
     assert answer("Why is platelet transfusion given in dengue?", talk, advice)[0] != advice.text
+
+
+def test_what_a_document_calls_the_same_counts_as_the_word_itself() -> None:
+    text = "Iron is not needed in SCD.\n\nIron is found in meat."
+    names = (("sickle-cell disease", "SCD"),)
+    assert answer("Is iron needed in sickle cell disease?", passage(text, same=names)) == ["Iron is not needed in SCD."]
+    assert answer("Is iron needed in sickle cell disease?", passage(text)) == []
+
+
+def test_the_title_of_a_document_says_of_what_it_speaks() -> None:
+    text = "Fluids are given by mouth."
+    question = "Are fluids given by mouth in severe dengue?"
+    narrow = Measure(min_part=0.6)
+    assert answer(question, passage(text, document="Management of severe dengue"), measure=narrow) == [text]
+    assert answer(question, passage(text, document="Management of gout"), measure=narrow) == []
+
+
+def test_what_every_document_at_hand_is_about_tells_no_statement_from_another() -> None:
+    text = "Women with gout in pregnancy need rest.\n\nAllopurinol is started late."
+    question = "When is allopurinol started in women with gout in pregnancy?"
+    assert answer(question, passage(text, document="Gout in pregnancy"))[0] == "Allopurinol is started late."
+    assert answer(question, passage(text, document="Handbook"))[0] == "Women with gout in pregnancy need rest."
+
+
+def test_what_studies_found_comes_after_what_is_recommended() -> None:
+    found = passage("A systematic review found platelet transfusion of use in dengue.")
+    said = passage("It was shown that platelet transfusion is of use in dengue.", number=2)
+    assert answer("Should platelet transfusion be given in dengue?", found, said)[0] == said.text
+    assert answer("Is platelet transfusion of use in dengue?", found, said)[0] == found.text
+
+
+def test_what_stands_under_reasons_comes_last_and_what_stands_under_recommendations_first() -> None:
+    words = "Mode of birth is based on the wishes of the woman with fibroids"
+    reasons = passage(f"{words} today.", section=("Guideline", "3.2 Rationale"))
+    plain = passage(f"{words} everywhere.", number=2, section=("Guideline", "Birth"))
+    advice = passage(f"{words} always.", number=3, section=("Guideline", "Recommendation 7"))
+    question = "How should mode of birth be chosen with fibroids?"
+    assert answer(question, reasons, plain)[0] == plain.text
+    assert answer(question, reasons, plain, advice)[0] == advice.text
+    assert answer("Why is mode of birth chosen with fibroids?", reasons, plain, advice)[0] == reasons.text
+
+
+def test_that_something_is_taken_is_not_what_is_asked_for() -> None:
+    others = "\n\n".join(f"Iron is found in {food}." for food in "meat beans bread kale eggs nuts fish rice".split())
+    text = f"Women taking folic tablets need no more.\n\nIron is not needed by women.\n\n{others}"
+    assert answer("Should women take iron?", passage(text))[0] == "Iron is not needed by women."
+
+
+def test_items_that_are_recommendations_stand_alone_under_their_lead_in() -> None:
+    text = "In dengue:\n\n• WHO suggests paracetamol for fever.\n• WHO recommends against aspirin."
+    assert cut(text) == [
+        ("list", ("In dengue:", "• WHO suggests paracetamol for fever.")),
+        ("list", ("In dengue:", "• WHO recommends against aspirin.")),
+    ]
+    assert answer("Can aspirin be given in dengue?", passage(text)) == ["In dengue:\n• WHO recommends against aspirin."]
+
+
+def test_a_sentence_that_ends_in_the_number_of_the_next_is_not_shown() -> None:
+    text = "Care at birth; Mode of birth; Recommendation: 7. Base decisions on the wishes of the woman."
+    assert cut(text) == [("sentence", ("Base decisions on the wishes of the woman.",))]
+
+
+def test_what_is_said_of_a_class_is_said_of_its_members() -> None:
+    advice, other = "Do not give NSAIDs in dengue.", "Do not give NSAIDs such as naproxen in dengue."
+    question = "Can ibuprofen be given in dengue?"
+    assert answer(question, passage(f"{advice}\n\nGive fluids in dengue.")) == [advice]
+    fluids = passage("Adults with suspected dengue are given fluids.", number=2)
+    assert answer("Can adults with dengue be given ibuprofen?", fluids, passage(advice))[0] == advice
+    assert answer(question, passage(other)) == []
+    assert answer(question, passage(advice, document="Naproxen")) == []
 
 
 def test_what_something_of_a_thing_is_is_no_question_for_its_definition() -> None:

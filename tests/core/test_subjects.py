@@ -91,3 +91,9 @@ def test_words_on_another_medicine_answer_no_question_on_the_one_that_was_asked_
     action = _action("Is blood pressure recorded on apixaban?", f"{draft} Do not stop warfarin. [S1]")
     assert isinstance(action, Route)
     assert action.reason == "The sources shown do not speak of “apixaban”"
+
+
+def test_a_hyphen_makes_no_other_subject() -> None:
+    bleeding = subjects("Is postmenopausal bleeding urgent?", lexicon=Lexicon.load())[0]
+    assert bleeding.is_named_in("Refer women with post-menopausal bleeding.")
+    assert not bleeding.is_named_in("Refer women with menopausal bleeding.")

@@ -105,6 +105,25 @@ EMPTY = frozenset(
 )
 """Words of a question that no answer needs."""
 
+DOING = frozenset(terms("take taken give given use used receive offer offered recommend recommended"))
+"""Words that no answer needs where it is asked what to do: what is taken counts, and not that it is."""
+
+GENRE = frozenset(
+    terms(
+        "guideline guidance recommendation policy protocol leaflet handbook manual kit report clinical diagnosis "
+        "diagnosing assessment recognition referral management managing treatment treating prevention monitoring "
+        "screening care support adults period"
+    )
+)
+"""Words by which the title of a document says what kind of document it is, and not of what."""
+
+IS_QUESTION = re.compile(
+    r"\?\s*$"
+    r"|^\s*(?:what|who|whom|when|where|which|why|how|is|are|do|does|did|should|can|could|may|must|shall|will|would)\b",
+    re.IGNORECASE,
+)
+"""What is worded as a question, and not as a claim."""
+
 OF_ONESELF = re.compile(r"\b(?:i|i['’]m|i['’]ve|my|me)\b", re.IGNORECASE)
 TO_THE_READER = re.compile(r"\b(?:you|your|you['’]re|you['’]ve)\b", re.IGNORECASE)
 """A person who asks for themselves, and a text that speaks to them."""
@@ -119,17 +138,24 @@ OTHER_MEDICINE = re.compile(
 NEGATIONS = frozenset(terms("no not nor never none without cannot neither avoid stop unless contraindicated"))
 """Words that turn a statement round."""
 
-REFERENCE_NUMBERS = re.compile(r"^\s*(?:\d+(?:\.\d+)+|\d{1,3}[.)])\s|\[[^\]]*\]")
+REFERENCE_NUMBERS = re.compile(r"^\s*(?:\d+(?:\.\d+)+|\d{1,3}[a-h]?[.)])\s|\[[^\]]*\]")
 """Numbers that name a recommendation, an item or a year of review."""
 
 RECOMMENDS = re.compile(
     r"\b(?:who|we|nice|guideline|committee|panel|society|college) (?:strongly |conditionally )?"
     r"(?:recommends?|suggests?)\b"
-    r"|\b(?:is|are) (?:strongly |conditionally )?(?:not )?(?:recommended|suggested|contraindicated)\b"
-    r"|^(?:\d[\w.]*\s+|•\s+)?(?:advise|avoid|consider|do not|give|offer|refer|start|stop|use)\b",
-    re.IGNORECASE,
+    r"|\b(?:is|are) (?:strongly |conditionally )?(?:not )?"
+    r"(?:recommended|suggested|preferable|preferred|contraindicated)\b"
+    r"|^(?:\d[\w.]*\s+|•\s+)?(?:(?:for|in|if|when|before|after)\b[^.;:]{3,160}, )?"
+    r"(?:advise|avoid|consider|do not|give|offer|refer|start|stop|use)\b",
+    re.IGNORECASE | re.MULTILINE,
 )
 """What a sentence says that tells what to do."""
+RECOMMENDED_IN = re.compile(
+    r"(?:\d[\d.]*\s+)?(?:(?:strong|conditional|key|practice)\s+)?recommendations?\b(?!\s+for\s+(?:further\s+)?research)",
+    re.IGNORECASE,
+)
+"""Titles of sections in which what stands is recommended."""
 DELIBERATES = re.compile(
     r"\b(?:gdg|panel|committee|guideline development group) (?:also )?(?:acknowledged|agreed|considered|discussed|felt"
     r"|identified|inferred|intended|judged|noted|recogni[sz]ed)\b"
@@ -137,6 +163,57 @@ DELIBERATES = re.compile(
     re.IGNORECASE,
 )
 """What a sentence says that tells how a recommendation came about."""
+WEIGHING = (
+    "systematic review",
+    "95% ci",
+    "ci 95%",
+    "relative risk",
+    "risk of bias",
+    "imprecision",
+    "indirectness",
+    "certainty of evidence",
+    "certainty of the evidence",
+    "low certainty",
+    "low-certainty",
+    "moderate certainty",
+    "high certainty",
+    "per 1000",
+    " rct",
+    "randomized",
+    "randomised",
+    "comparator:",
+)
+"""What is said where it is told what studies found, and how sure that is; no pattern, which would be slow."""
+GRADED = re.compile(r"\[[^\]\n]{0,60}certainty evidence\]", re.IGNORECASE)
+"""How sure a recommendation is, written after it: that is no telling of evidence."""
+
+
+def weighings(text: str) -> int:
+    """How often a text tells what studies found, and how sure that is.
+
+    >>> weighings("Two RCTs (very low certainty) found no effect (RR 0.9, 95% CI 0.7 to 1.2).")
+    3
+    >>> weighings("WHO suggests paracetamol. [Conditional recommendation, low certainty evidence]")
+    0
+    """
+    folded = GRADED.sub("", text).casefold()
+    return sum(folded.count(phrase) for phrase in WEIGHING)
+
+
+EXPLAINS = re.compile(
+    r"""(?:\d[\d.]*\s+)? (?: why\b | rationale\b | justification\b
+    | how\ the\ recommendations?\ (?:might|may)\ affect\b | evidence\ (?:review|behind|to\ decision)\b
+    | certainty\ of\b | update\ information\b | recommendations?\ for\ (?:further\ )?research\b
+    | (?:guideline-relevant\ |areas\ for\ |further\ )*research
+      (?:\ (?:recommendations?|needs|gaps|implications|priorities)\b | $) )""",
+    re.IGNORECASE | re.VERBOSE,
+)
+"""Titles of sections that say why or on what grounds, not what to do."""
+ENLARGES = re.compile(
+    r"(?:\d[\d.]*\s+)?(?:remarks?|background|summary of (?:the )?(?:findings|evidence)|values and preferences)\b",
+    re.IGNORECASE,
+)
+"""Titles of sections that say more of a matter; no worse to find, but no recommendations."""
 
 FINDS = re.compile(
     r"\b(?:conclu\w+|results?|suggests?|indicates?d?|demonstrates?d?|shows?|showed|shown|found|reveal\w*|associated"

@@ -7,10 +7,11 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import Literal
 
+from citewell.answer.verify_names import class_names, medicines
 from citewell.clinical import Lexicon, Mention, Tag, fold
 from citewell.vocabulary.spelling import other_spelling
 
-Reason = Literal["spelling", "abbreviation", "lay word", "synonym"]
+Reason = Literal["spelling", "abbreviation", "lay word", "synonym", "class"]
 
 MAX_ADDED = 12
 MAX_CHARACTERS = 4_000
@@ -18,7 +19,7 @@ MAX_CHARACTERS = 4_000
 MAX_WORDS = 4
 """A longer name is a description, whose many common words would find anything."""
 
-ORDER: tuple[Reason, ...] = ("spelling", "abbreviation", "lay word", "synonym")
+ORDER: tuple[Reason, ...] = ("spelling", "abbreviation", "lay word", "synonym", "class")
 """The surest first, for when there are too many."""
 
 REFUSED = frozenset(
@@ -50,15 +51,17 @@ class Expansion:
     from_words: tuple[int, int]
 
 
-def expand(question: str, *, lexicon: Lexicon) -> tuple[Expansion, ...]:
+def expand(question: str, *, lexicon: Lexicon, to_answer: bool = False) -> tuple[Expansion, ...]:
     """The phrases worth looking for besides the question's own words: few, and sure.
+
+    To answer it, the class of a medicine too: what holds for all of them is an answer, but no passage on that medicine.
 
     >>> [(added.phrase, added.reason) for added in expand("hemoptysis in COPD", lexicon=Lexicon.load())][:2]
     [('haemoptysis', 'spelling'), ('chronic obstructive pulmonary disease', 'abbreviation')]
     """
     question = question[:MAX_CHARACTERS]
     asked = {word.casefold() for word in _WORD.findall(question)}
-    found = [*_spellings(question), *_namings(question, lexicon)]
+    found = [*_spellings(question), *_namings(question, lexicon), *(_classes(question) if to_answer else ())]
     chosen: dict[str, Expansion] = {}
     for added in sorted(found, key=lambda added: ORDER.index(added.reason)):
         if len(chosen) < MAX_ADDED and _says_more(added, asked):
@@ -98,6 +101,17 @@ def _namings(question: str, lexicon: Lexicon) -> Iterator[Expansion]:
             respelt = _respelt(phrase)
             if respelt != phrase:
                 yield Expansion(respelt, reason, span)
+
+
+def _classes(question: str) -> Iterator[Expansion]:
+    """The class of the medicine that is named: what is said of NSAIDs is said of ibuprofen.
+
+    Not of two: what is said of their classes need not be said of both together.
+    """
+    named = medicines(question)
+    if len({one.name for one in named}) == 1 and not named[0].is_class:
+        for name in class_names(named[0].family):
+            yield Expansion(name, "class", (named[0].start, named[0].end))
 
 
 def _names(mention: Mention) -> Iterator[tuple[str, Reason]]:

@@ -9,17 +9,22 @@ from dataclasses import dataclass, replace
 from citewell.answer.cues import (
     DEFINES,
     DELIBERATES,
+    ENLARGES,
+    EXPLAINS,
     FINDS,
     NEGATIONS,
     OTHER_MEDICINE,
     PURPOSE,
+    RECOMMENDED_IN,
     RECOMMENDS,
     REFERENCE_NUMBERS,
     TO_THE_READER,
+    weighings,
 )
 from citewell.answer.expand import Expansion
-from citewell.answer.statements import Kind, Piece, Statement, is_dose, statements
-from citewell.answer.verify_names import medicines
+from citewell.answer.of_medicines import is_of_another, names_one
+from citewell.answer.statements import Kind, Piece, Statement, statements
+from citewell.answer.verify_names import Medicine, medicines
 from citewell.answer.wanted import Held, Wanted, beyond, wanted
 from citewell.answer.weights import MEASURE, WEIGHTS, Measure
 from citewell.types import Evidence, Hit, Near
@@ -62,32 +67,21 @@ def extract(
     if not any(one.hit.relevance >= measure.min_relevance for one in evidence):
         return []
     asked = wanted(question, expansions)
-    named = frozenset() if OTHER_MEDICINE.search(question) else frozenset(one.name for one in medicines(question))
-    seen = [one for each in evidence for one in _seen(each, asked) if not _is_of_another(one.statement, named)]
-    asked = asked.weighed([frozenset().union(*one.parts) for one in seen])
-    scored = [_scored(one, asked) for one in seen]
+    named = () if OTHER_MEDICINE.search(question) else medicines(question)
+    seen = [
+        one
+        for each in evidence
+        for one in _seen(each, asked)
+        if not is_of_another(one.statement, each.hit.document, named)
+    ]
+    about = [asked.titled(title) for title in {one.hit.document for one in evidence}]
+    asked = asked.weighed([frozenset().union(*one.parts) for one in seen], frozenset.intersection(*about))
+    scored = [_scored(one, asked, named if asked.is_question else ()) for one in seen]
     documents = {one.number: one.hit.document_id for one in evidence}
     chosen = _chosen(sorted(scored, key=lambda one: -one.odds), asked, documents, measure)
     chosen = _with_section(chosen, scored, asked, measure)
     most = max((asked.part(one.held | one.above) for one in chosen), default=0.0)
     return _in_reading_order(chosen) if most >= measure.min_part else []
-
-
-def _is_of_another(statement: Statement, named: frozenset[str]) -> bool:
-    """Whether a statement is about medicines of which the question names none; what it leans on counts too.
-
-    Under a title that names one it may speak of others, but doses there are theirs.
-    """
-    if not named:
-        return False
-    if not is_dose(statement.text) and named & {one.name for one in medicines("\n".join(statement.titles))}:
-        return False
-    found: set[str] = set()
-    leant: Statement | None = statement
-    while not found and leant is not None:
-        found = {one.name for one in medicines(leant.text)}
-        leant = leant.previous
-    return bool(found) and not found & named
 
 
 # ---------------------------------------------------------------------------------------------------------- scoring
@@ -112,6 +106,8 @@ class Seen:
 def _seen(evidence: Evidence, asked: Wanted) -> Iterator[Seen]:
     """The statements of a passage as the question sees them."""
     near = evidence.hit.why.near
+    asked = asked.also(evidence.hit.why.same)
+    about = asked.titled(evidence.hit.document)
     titles: dict[tuple[str, ...], tuple[Held, Held]] = {}
     before, end = frozenset[str](), -1
     for one in statements(evidence):
@@ -120,7 +116,7 @@ def _seen(evidence: Evidence, asked: Wanted) -> Iterator[Seen]:
         texts = part_texts(one)
         if one.titles not in titles:
             inner = one.titles[-1] if one.titles and one.titles[-1] != evidence.hit.document else ""
-            titles[one.titles] = asked.held(inner), asked.held("\n".join(one.titles))
+            titles[one.titles] = asked.held(inner), about | asked.held("\n".join(one.titles))
         parts = tuple(asked.held(text, is_looked_up=one.kind in LOOKED_UP) for text in texts)
         before = before if one.kind == "sentence" and one.pieces[0][0] - end <= 1 else frozenset()
         end = one.pieces[-1][1]
@@ -142,7 +138,7 @@ def part_texts(statement: Statement) -> list[str]:
     return [f"{lead}\n{item}" for item in items] or [lead]
 
 
-def _scored(one: Seen, asked: Wanted) -> Scored:
+def _scored(one: Seen, asked: Wanted, named: Sequence[Medicine]) -> Scored:
     """A statement with the log-odds that it answers."""
     text = one.statement.text
     number = max(range(len(one.parts)), key=lambda at: asked.part(one.parts[at]))
@@ -161,13 +157,32 @@ def _scored(one: Seen, asked: Wanted) -> Scored:
         + WEIGHTS.purpose * bool(PURPOSE.search(text))
         + WEIGHTS.cue * any(cue.answers.search(best) for cue in asked.cues)
         + WEIGHTS.no_number * any(cue.name in NUMBERED and not cue.answers.search(best) for cue in asked.cues)
-        + WEIGHTS.deliberates * (asked.asks_to_do and bool(DELIBERATES.search(text)))
+        + WEIGHTS.deliberates * (asked.asks_to_do and _deliberates(text, asked))
+        + WEIGHTS.explains * (asked.asks_advice and _explains(one.statement))
+        + WEIGHTS.unnamed * (not names_one(one.statement, one.hit.document, named))
         + WEIGHTS.to_reader * (asked.is_of_oneself and bool(TO_THE_READER.search(text)))
         + WEIGHTS.glossary * (one.statement.kind == "term" and not asked.asks_what)
         + (WEIGHTS.definition if defines else WEIGHTS.no_definition * asked.asks_what)
     )
-    gain = WEIGHTS.recommends * (asked.asks_to_do and bool(RECOMMENDS.search(text)))
+    gain = WEIGHTS.recommends * (asked.asks_to_do and _recommends(one.statement))
     return Scored(one.statement, odds + gain, odds, held, one.heading | one.titles, one.heading, defines)
+
+
+def _recommends(statement: Statement) -> bool:
+    """Whether it tells what to do, or stands under a heading that says so."""
+    return bool(
+        RECOMMENDS.search(statement.text) or RECOMMENDED_IN.match(statement.titles[-1] if statement.titles else "")
+    )
+
+
+def _explains(statement: Statement) -> bool:
+    """Whether it stands in a section that gives reasons or says more of a matter."""
+    return any(EXPLAINS.match(title) or ENLARGES.match(title) for title in statement.titles)
+
+
+def _deliberates(text: str, asked: Wanted) -> bool:
+    """Whether it tells how a recommendation came about, or what studies found where advice is asked for."""
+    return bool(DELIBERATES.search(text)) or (asked.asks_advice and weighings(text) > 0)
 
 
 def _nearness(pieces: Sequence[Piece], near: Sequence[Near], otherwise: float) -> float:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from dataclasses import dataclass
 
 import numpy as np
@@ -85,6 +86,18 @@ def relevance(cosines: ArrayLike, sentence_cosines: ArrayLike, coverages: ArrayL
     nearest = np.fmax(_clean(cosines), _clean(sentence_cosines))
     odds = CALIBRATION.bias + CALIBRATION.cosine * nearest + CALIBRATION.coverage * _clean(coverages)
     return np.asarray(1.0 / (1.0 + np.exp(-odds)), dtype=np.float64)
+
+
+def with_more(probability: float, coverage: float) -> float:
+    """The probability of a candidate that says a further part of the question in other words.
+
+    >>> round(with_more(0.2, 0.0), 2), round(with_more(0.2, 0.3), 2)
+    (0.2, 0.52)
+    """
+    if not 0.0 < probability < 1.0:
+        return probability
+    odds = math.log(probability / (1.0 - probability)) + CALIBRATION.coverage * coverage
+    return 1.0 / (1.0 + math.exp(-odds))
 
 
 def _words(lexical_scores: Scores, coverages: ArrayLike | None) -> Scores:

@@ -8,6 +8,7 @@ from collections import Counter
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 
+from citewell.answer.cues import EXPLAINS
 from citewell.types import Hit
 
 
@@ -33,6 +34,11 @@ class Controls:
     """A passage that explains recommendations counts this part of its score: what is recommended comes first."""
     back_matter_share: float = 0.6
     """So does one of what a document says of itself, such as its references: they hold the words of every question."""
+    to_answer: bool = False
+    """A question is to be answered: passages are seen in the light of their documents (`lift`).
+
+    That costs nearly as much again as the search; a person who looks for passages need not wait for it.
+    """
     candidates_per_hit: int = 3
     min_candidates: int = 50
     min_searched: int = 100
@@ -48,16 +54,8 @@ class Controls:
 
 
 CONTROLS = Controls()
+ANSWERING = Controls(to_answer=True)
 
-_EXPLAINS = re.compile(
-    r"""(?:\d[\d.]*\s+)? (?: why\b | rationale\b | justification\b
-    | how\ the\ recommendations?\ (?:might|may)\ affect\b | evidence\ (?:review|behind|to\ decision)\b
-    | certainty\ of\b | update\ information\b | recommendations?\ for\ (?:further\ )?research\b
-    | (?:guideline-relevant\ |areas\ for\ |further\ )*research
-      (?:\ (?:recommendations?|needs|gaps|implications|priorities)\b | $) )""",
-    re.IGNORECASE | re.VERBOSE,
-)
-"""Titles of sections that say why or on what grounds, not what to do."""
 _BACK_MATTER = re.compile(
     r"""(?:\d[\d.]*\s+)? (?: (?:references|bibliography|further\ reading|(?:table\ of\ )?contents|tables|figures
     | (?:list\ of\ )?abbreviations|acknowledge?ments?|contributors|guideline\ development\ group)$
@@ -88,9 +86,9 @@ def is_near(hit: Hit, controls: Controls) -> bool:
 def _weighed(hit: Hit, controls: Controls) -> Hit:
     """The hit, by the sections it stands in: what explains comes after what is recommended, references last."""
     share = 1.0
-    if any(map(_BACK_MATTER.match, hit.section[1:])):
+    if any(map(_BACK_MATTER.match, hit.section[hit.section[:1] == (hit.document,) :])):
         share = controls.back_matter_share
-    elif any(map(_EXPLAINS.match, hit.section)):
+    elif any(map(EXPLAINS.match, hit.section)):
         share = controls.explaining_share
     return hit if share == 1.0 else replace(hit, rank_score=hit.rank_score * share)
 

@@ -13,6 +13,7 @@ from typing import Any, ClassVar
 from citewell.answer.assemble import Budget, assemble
 from citewell.answer.finish import Asked, Judge, Policy, Verify, abstain, finish, refuse
 from citewell.answer.guard import is_suspicious
+from citewell.answer.rank import ANSWERING
 from citewell.answer.rephrase import rephrase
 from citewell.answer.retrieve import Search, retrieve
 from citewell.answer.route import route
@@ -67,7 +68,7 @@ class Reading(ABC):
             return
         yield Working("searching")
         query = rephrase(question, history, lexicon=self.search.lexicon)
-        hits = retrieve(query, scope=scope, search=self.search, limit=self.limits.chunks).hits
+        hits = retrieve(query, scope=scope, search=self.search, limit=self.limits.chunks, controls=ANSWERING).hits
         context = self.shaped(self._context(question, hits, history))
         asked = replace(asked, context=context, subjects=subjects(query, lexicon=self.search.lexicon))
         judge = self._judge(asked, hits, scope, started)

@@ -9,6 +9,7 @@ from dataclasses import dataclass, replace
 import numpy as np
 
 from citewell.answer.expand import Expansion, expand
+from citewell.answer.lift import lift
 from citewell.answer.near import Fused, Laid, fused
 from citewell.answer.rank import CONTROLS, Controls, rank
 from citewell.clinical import Lexicon
@@ -89,7 +90,7 @@ def retrieve_all(
     leaves of the orders of all questions is read.
     """
     refuse_misfit(search.library.embedder(), search.embedder.fingerprint)
-    asked = _asked(questions, search)
+    asked = _asked(questions, search, to_answer=controls.to_answer)
     wanted = max(controls.candidates(limit), controls.min_searched)
     candidates = search.index.candidates_of_each(
         [(one.vector, one.weights) for one in asked], scope=scope, limit=wanted
@@ -103,7 +104,8 @@ def retrieve_all(
     chosen = choose(scored) if choose else scored
     ranked = [[one.ranked(laid) for one in several] for several in chosen]
     found = []
-    for one, hits in zip(asked, _read(ranked, scope, search), strict=True):
+    for one, read in zip(asked, _read(ranked, scope, search), strict=True):
+        hits = lift(read, one.text, one.text_expansions) if controls.to_answer else read
         shown = rank(hits, limit=limit, controls=replace(controls, explaining_share=1.0) if one.is_why else controls)
         told = (_with_terms(hit, one.weights) for hit in shown) if with_terms else shown
         found.append(Found(tuple(told), one.expansions))
@@ -117,14 +119,20 @@ class _Asked:
     vector: Vector
     weights: dict[str, float]
     expansions: tuple[Expansion, ...]
-    is_why: bool
+    text: str
+    """Its first part."""
+    text_expansions: tuple[Expansion, ...]
+
+    @property
+    def is_why(self) -> bool:
+        return self.text.casefold().startswith("why")
 
 
-def _asked(questions: Sequence[str | tuple[str, ...]], search: Search) -> list[_Asked]:
+def _asked(questions: Sequence[str | tuple[str, ...]], search: Search, *, to_answer: bool) -> list[_Asked]:
     """Every question with its vector and its terms; a part of several questions is embedded once."""
     parts = [[_checked(part) for part in ((one,) if isinstance(one, str) else one)] for one in questions]
     texts = list(dict.fromkeys(part for several in parts for part in several))
-    expansions = {text: expand(text, lexicon=search.lexicon) for text in texts}
+    expansions = {text: expand(text, lexicon=search.lexicon, to_answer=to_answer) for text in texts}
     vectors = dict(zip(texts, question_vectors(texts, list(expansions.values()), search.embedder), strict=True))
     asked = []
     for several in parts:
@@ -134,7 +142,7 @@ def _asked(questions: Sequence[str | tuple[str, ...]], search: Search) -> list[_
                 weights[term] = max(weight, weights.get(term, 0.0))
         vector = vectors[several[0]] if len(several) == 1 else _middle([vectors[part] for part in several])
         added = tuple(one for part in several for one in expansions[part])
-        asked.append(_Asked(vector, weights, added, several[0].casefold().startswith("why")))
+        asked.append(_Asked(vector, weights, added, several[0], expansions[several[0]]))
     return asked
 
 

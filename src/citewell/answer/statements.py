@@ -32,7 +32,14 @@ _ROW = re.compile(r"\s*[^:;\n]{1,80}: [^\n]*?; [^:;\n]{1,80}: ")
 _NUMBERED = re.compile(r"\d{1,2}(?:(?:\.\d{1,3}){1,4}\.?|[a-h]\.)\s+[A-Z]")
 _LEADS_IN = re.compile(r":\s*(?:\[[^\]\n]{1,40}\])?\s*\Z")
 _ITEM_OPENS = re.compile(r"\S+\s+[A-Z0-9“\"]")
+_IS_RECOMMENDATION = re.compile(
+    r"\S+\s+(?:The |This )?(?:WHO|We|NICE|guideline|committee|panel) (?:strongly |conditionally )?"
+    r"(?:recommends?|suggests?)\b",
+    re.IGNORECASE,
+)
+"""An item that is a recommendation by itself: “• WHO suggests …”."""
 _ENDS = re.compile(r"[.!?;:]['\"”’)\]]*\s*(?:\[[^\]\n]{1,40}\]\s*)*\Z")
+_ENDS_IN_NUMBER = re.compile(r";.*: \d{1,2}[a-h]?\.\Z")
 _CAPTION = re.compile(r"(?:table|figure|fig\.|box|panel|chart)\s+[\w.-]{1,8}\s*[:.]\s", re.IGNORECASE)
 _LEANS = re.compile(
     r"(?:It|They|He|She|Its|Their|Otherwise|Instead|Then|Afterwards)\b|If (?:it|they|so|not|this|these)\b"
@@ -163,11 +170,16 @@ def _is_noise(lines: Sequence[str], kind: Kind) -> bool:
     text = "\n".join(lines)
     if not text or text.endswith("?") or _BOILERPLATE.search(text) or is_suspicious(text):
         return True
-    if kind == "sentence" and (len(text.split()) < 3 or text[0].islower() or not _ENDS.search(text)):
+    if kind == "sentence" and (len(text.split()) < 3 or text[0].islower() or _is_cut(text)):
         return True
     if kind == "item" and not (_ITEM_OPENS.match(text) and _ENDS.search(text)):
         return True
     return kind in ("sentence", "item") and _REFERENCE.search(text) is not None
+
+
+def _is_cut(sentence: str) -> bool:
+    """Whether it does not end, or ends in the number of what comes next: “Mode of birth; Recommendation: 7.”"""
+    return _ENDS.search(sentence) is None or _ENDS_IN_NUMBER.search(sentence) is not None
 
 
 # ------------------------------------------------------------------------------------------------- lines and groups
@@ -206,7 +218,8 @@ def _groups(text: str, titles: frozenset[str]) -> Iterator[Group]:
             headings = (*headings[:1], place) if _CAPTION.match(words) and headings else (place,)
         if items and _leads(text, line, items):
             position += len(items)
-            found = _prose(text, line, items) if line.kind == "prose" else _list("list", (line.start, line.end), items)
+            place = (line.start, line.end)
+            found = _prose(text, line, items) if line.kind == "prose" else _list(text, "list", place, items)
             yield from (Group(*one, headings) for one in found)
         elif line.kind == "prose":
             yield from (Group(*one, headings) for one in _prose(text, line, []))
@@ -273,7 +286,7 @@ def _is_reference(paragraph: str) -> bool:
 def _prose(text: str, line: Line, items: Sequence[Line]) -> Iterator[tuple[Kind, tuple[Piece, ...]]]:
     """The statements of a paragraph; its last sentence leads in the items that follow it."""
     if _NUMBERED.match(text, line.start, line.end):
-        yield from _list("recommendation", (line.start, line.end), items)
+        yield from _list(text, "recommendation", (line.start, line.end), items)
         return
     cut = sentences(text, line.start, line.end)
     if len(cut) > 1 and _is_term(text[slice(*cut[0])]):
@@ -282,13 +295,14 @@ def _prose(text: str, line: Line, items: Sequence[Line]) -> Iterator[tuple[Kind,
     lead = cut.pop() if items and cut else None
     yield from (("sentence", (span,)) for span in cut)
     if lead is not None:
-        yield from _list("list", lead, items)
+        yield from _list(text, "list", lead, items)
 
 
-def _list(kind: Kind, lead: Piece, items: Sequence[Line]) -> Iterator[tuple[Kind, tuple[Piece, ...]]]:
-    """A lead-in with its items: all together, or with each one where they are too long."""
+def _list(text: str, kind: Kind, lead: Piece, items: Sequence[Line]) -> Iterator[tuple[Kind, tuple[Piece, ...]]]:
+    """A lead-in with its items: all together, or with each one where they are too long or each a recommendation."""
     pieces = [(item.start, item.end) for item in items]
-    if not pieces or pieces[-1][1] - lead[0] <= MAX_LIST_CHARACTERS:
+    are_own = len(pieces) > 1 and all(_IS_RECOMMENDATION.match(text, *piece) for piece in pieces)
+    if not are_own and (not pieces or pieces[-1][1] - lead[0] <= MAX_LIST_CHARACTERS):
         yield kind, (lead, *pieces)
     else:
         yield from ((kind, (lead, piece)) for piece in pieces)

@@ -21,6 +21,7 @@ NEAR = 4
 """How many other words may stand among those of a name."""
 
 _WORD = re.compile(r"[^\W_]+")
+_HYPHEN = re.compile(r"(?<=[^\W\d_])-(?=[^\W\d_])")
 
 
 @dataclass(frozen=True, slots=True)
@@ -39,11 +40,18 @@ class Subject:
         >>> blood_thinner.is_named_in("Do not stop warfarin."), blood_thinner.is_named_in("Do not stop iron.")
         (True, False)
         """
-        source = profile(text)
-        if any((name <= source.forms and _is_together(name, text)) or _is_meant(name, source) for name in self.names):
+        written = (
+            (text, _HYPHEN.sub("", text)) if _HYPHEN.search(text) else (text,)
+        )  # “post-menopausal” is one word too
+        if any(_is_written(name, one) for one in written for name in self.names):
             return True
         ours = self.medicine
         return ours is not None and any(_is_kin(ours, theirs) for theirs in medicines(text))
+
+
+def _is_written(name: frozenset[str], text: str) -> bool:
+    source = profile(text)
+    return (name <= source.forms and _is_together(name, text)) or _is_meant(name, source)
 
 
 def _is_together(name: frozenset[str], text: str) -> bool:

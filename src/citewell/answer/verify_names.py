@@ -74,6 +74,20 @@ def medicines(text: str) -> tuple[Medicine, ...]:
     return tuple(found)
 
 
+@cache
+def class_names(family: str) -> tuple[str, ...]:
+    """The names of a class of medicines, as the table writes them.
+
+    >>> class_names("NSAID")[:2]
+    ('NSAID', 'non-steroidal anti-inflammatory drug')
+    """
+    for kind, name, *more in vocabulary.rows("drugs.tsv"):
+        if kind == "class" and name == family:
+            others = [*more, "", ""][1]
+            return (name, *filter(None, others.split("|")))
+    return ()
+
+
 def _singular(word: str) -> str:
     return word[:-1] if len(word) > 3 and word.endswith("s") else word
 

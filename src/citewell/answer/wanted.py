@@ -7,7 +7,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 
 from citewell.answer.amounts import Amount, admits, amounts, states
-from citewell.answer.cues import ASKING, ASKS_WHAT, ASKS_WHICH, CUES, EMPTY, OF_ONESELF, Cue
+from citewell.answer.cues import ASKING, ASKS_WHAT, ASKS_WHICH, CUES, DOING, EMPTY, GENRE, IS_QUESTION, OF_ONESELF, Cue
 from citewell.answer.expand import Expansion
 from citewell.answer.verify_periods import Mark, labels
 from citewell.answer.verify_read import is_light, meanings
@@ -19,6 +19,9 @@ AMOUNT_WEIGHT = 2.0
 """How much an amount counts beside a word: who gives a laboratory result asks what to do at that result."""
 LIGHT_WEIGHT = 0.5
 """The same for words that many sentences share, such as “treat”."""
+
+ABOUT_WEIGHT = 0.5
+"""The same for what stands in the title of every document at hand: it tells none of their statements from another."""
 
 NAMES = frozenset(f"label {what}" for what in "step stage type grade phase class category group tier".split())
 """Things that are told apart by a number; the number after “level” or “day” is an amount."""
@@ -40,6 +43,8 @@ class Wanted:
     """By term, the phrases that say the same."""
     phrases: Mapping[str, frozenset[str]]
     """By term, the words of the name that it is a part of: “blood” and “urine” apart are no blood in the urine."""
+    classes: Mapping[str, tuple[frozenset[str], ...]]
+    """By term, the names of the class of medicines that it is a member of: these count as words alike."""
     amounts: tuple[Amount, ...]
     labels: Mapping[str, Mark]
     """Its numbered things, such as “step 2”, as it writes them: the number is part of a name."""
@@ -50,14 +55,24 @@ class Wanted:
     """It asks for something of a thing, such as its symptoms."""
     is_of_oneself: bool
     """It is asked by a person for themselves."""
+    is_question: bool
+    """It is worded as a question, and not as a claim or as a few words to look for."""
     weights: Mapping[str, float]
     """What each word and amount counts."""
 
     @property
     def asks_to_do(self) -> bool:
         """Whether it asks what should be done, and not why."""
-        names = {cue.name for cue in self.cues}
-        return bool(names & {"advice", "avoid"}) and "why" not in names
+        return _asks_to_do(self.cues)
+
+    @property
+    def asks_advice(self) -> bool:
+        """The same, in so many words: what studies found is then no answer."""
+        return self.is_question and self.asks_to_do
+
+    def titled(self, title: str) -> Held:
+        """What the title of a document holds: of what it is, and not what kind of document it is."""
+        return frozenset(one for one in self.held(title) if one.removeprefix(ALIKE) not in GENRE)
 
     def held(self, text: str, *, is_looked_up: bool = False) -> Held:
         """The words and amounts that a text holds; a range holds an amount only where people look amounts up."""
@@ -70,12 +85,24 @@ class Wanted:
         named = {text_of for text_of, label in self.labels.items() if _names(text, label)}
         return frozenset(words | given | named | self._alike(found, words))
 
+    def said(self, found: frozenset[str]) -> Held:
+        """The words that are among the terms of a text, or said by them: quicker than `held`, and less exact."""
+        return frozenset(word for word in self.words if word in found or self._is_said(word, found))
+
     def _alike(self, found: frozenset[str], words: set[str]) -> set[str]:
         """The words that only others of the same meaning say; what stands for itself stands for no other."""
         said = frozenset().union(*map(meanings, found)) - frozenset().union(*map(meanings, words))
-        return {
-            ALIKE + word for word in self.words if word not in words and not is_light(word) and meanings(word) & said
-        }
+        alike = {word for word in self.words if not is_light(word) and meanings(word) & said}
+        alike |= {word for word, names in self.classes.items() if any(name <= found for name in names)}
+        return {ALIKE + word for word in alike - words}
+
+    def also(self, names: Iterable[tuple[str, str]]) -> Wanted:
+        """The same, where other words stand for some of its own, such as an abbreviation that a document explains."""
+        synonyms = dict(self.synonyms)
+        for said, other in names:
+            for word in frozenset(terms(said)) & frozenset(self.words):
+                synonyms[word] = (*synonyms.get(word, ()), frozenset(terms(other)))
+        return replace(self, synonyms=synonyms)
 
     def is_of_another(self, heading: str) -> bool:
         """Whether a heading names another numbered thing of the same kind: “Step 3” where step 2 is asked for."""
@@ -98,19 +125,25 @@ class Wanted:
         same = sum(self.weights[one] for one in held if not one.startswith(ALIKE))
         return (same + ALIKE_WEIGHT * sum(self.weights[one] for one in alike)) / total if total else 0.0
 
-    def weighed(self, all_held: Sequence[Held]) -> Wanted:
-        """The same, with what few of the statements at hand hold counting more."""
+    def weighed(self, all_held: Sequence[Held], about: Held = frozenset()) -> Wanted:
+        """The same, with what few of the statements at hand hold counting more, and what all are about less."""
         counts = dict.fromkeys(self.weights, 0)
         for held in all_held:
             for one in held & counts.keys():
                 counts[one] += 1
         rarity = {one: math.log(1 + len(all_held) / (1 + count)) for one, count in counts.items()}
-        return replace(self, weights={one: rare * self._factor(one) for one, rare in rarity.items()})
+        weights = {one: rare * self._factor(one) for one, rare in rarity.items()}
+        return replace(self, weights={one: w * (ABOUT_WEIGHT if one in about else 1.0) for one, w in weights.items()})
 
     def _factor(self, one: str) -> float:
         if one not in self.words:
             return AMOUNT_WEIGHT
         return LIGHT_WEIGHT if is_light(one) else 1.0
+
+
+def _asks_to_do(cues: Iterable[Cue]) -> bool:
+    names = {cue.name for cue in cues}
+    return bool(names & {"advice", "avoid"}) and "why" not in names
 
 
 def _is_together(phrase: frozenset[str], said: Sequence[str]) -> bool:
@@ -149,20 +182,24 @@ def wanted(question: str, expansions: Iterable[Expansion] = ()) -> Wanted:
     given = amounts(rest)
     for amount in given:
         rest = rest.replace(amount.text, " ")
-    words = tuple(dict.fromkeys(word for word in terms(rest) if word not in EMPTY))
+    cues = tuple(cue for cue in CUES if cue.asks.search(question))
+    empty = EMPTY | DOING if IS_QUESTION.search(question) and _asks_to_do(cues) else EMPTY
+    words = tuple(dict.fromkeys(word for word in terms(rest) if word not in empty))
     if not words and not given and not named:
         words = tuple(dict.fromkeys(terms(question)))
     synonyms: dict[str, tuple[frozenset[str], ...]] = {}
+    classes: dict[str, tuple[frozenset[str], ...]] = {}
     phrases: dict[str, frozenset[str]] = {}
     for added in expansions:
         phrase = frozenset(terms(added.phrase))
         meant = frozenset(terms(question[slice(*added.from_words)])) & frozenset(words)
+        into = classes if added.reason == "class" else synonyms
         for word in meant:
-            synonyms[word] = (*synonyms.get(word, ()), phrase)
+            into[word] = (*into.get(word, ()), phrase)
             phrases |= {word: meant} if len(meant) > 1 else {}
-    cues = tuple(cue for cue in CUES if cue.asks.search(question))
     weights = dict.fromkeys((*words, *(amount.text for amount in given), *named), 1.0)
-    asks_what, asks_which, is_of_oneself = (
-        pattern.search(question) is not None for pattern in (ASKS_WHAT, ASKS_WHICH, OF_ONESELF)
+    asks_what, asks_which, is_of_oneself, is_question = (
+        pattern.search(question) is not None for pattern in (ASKS_WHAT, ASKS_WHICH, OF_ONESELF, IS_QUESTION)
     )
-    return Wanted(words, synonyms, phrases, given, named, cues, asks_what, asks_which, is_of_oneself, weights)
+    kind = (asks_what, asks_which, is_of_oneself, is_question)
+    return Wanted(words, synonyms, phrases, classes, given, named, cues, *kind, weights)

@@ -32,6 +32,10 @@ class Weights:
     """For what tells what to do, where that is asked for."""
     deliberates: float = -0.8
     """For what tells how a recommendation came about, where it is asked what to do."""
+    explains: float = -0.6
+    """For what stands in a section that gives reasons, where it is asked what to do."""
+    unnamed: float = -0.8
+    """For what does not name the medicine that is asked about, nor its class, and stands under no title that does."""
     definition: float = 1.5
     no_definition: float = -0.7
     """For anything else where a definition is asked for."""

@@ -49,7 +49,7 @@ class Extractive:
         found = extract(
             question,
             context.evidence,
-            expansions=expand(question, lexicon=self._lexicon),
+            expansions=expand(question, lexicon=self._lexicon, to_answer=True),
             measure=self._measure,
         )
         for position, statement in enumerate(found):

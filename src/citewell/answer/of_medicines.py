@@ -1,0 +1,39 @@
+"""Whether a statement is of the medicines that a question names, or of others."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from citewell.answer.statements import Statement, is_dose
+from citewell.answer.verify_names import Medicine, medicines
+
+
+def is_of_another(statement: Statement, document: str, named: Sequence[Medicine]) -> bool:
+    """Whether a statement is about medicines of which the question names none; what it leans on counts too.
+
+    Under a title that names one it may speak of others, but doses there are theirs. What is said of a class is said of
+    its members, but not where another member is named beside it or above it.
+    """
+    if not named:
+        return False
+    names, families = {one.name for one in named}, {one.family for one in named}
+    above = medicines("\n".join((document, *statement.titles)))
+    if not is_dose(statement.text) and names & {one.name for one in medicines("\n".join(statement.titles))}:
+        return False
+    found: tuple[Medicine, ...] = ()
+    leant: Statement | None = statement
+    while not found and leant is not None:
+        found = medicines(leant.text)
+        leant = leant.previous
+    if not found or names & {one.name for one in found}:
+        return False
+    rivals = (one for one in (*found, *above) if one.family in families and not one.is_class)
+    return not families & {one.name for one in found} or any(rivals)
+
+
+def names_one(statement: Statement, document: str, named: Sequence[Medicine]) -> bool:
+    """Whether it or a title above it names one of these medicines, or its class; true where there are none."""
+    if not named:
+        return True
+    told = medicines("\n".join((document, *statement.titles, statement.text)))
+    return not {one.name for one in told}.isdisjoint({name for one in named for name in (one.name, one.family)})
