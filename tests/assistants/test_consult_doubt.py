@@ -13,10 +13,11 @@ import pytest
 from citewell.adapters.embedding.minilm import MiniLM
 from citewell.adapters.parsers.pdf import PdfParser
 from citewell.assistants.consult.desk import ConsultDesk
-from citewell.assistants.consult.gather import describe
+from citewell.assistants.consult.gather import Passage, describe, gather
 from citewell.assistants.consult.patient import patient_of
 from citewell.assistants.consult.summary import record_of
 from citewell.assistants.consult.view import turn_json
+from citewell.assistants.consult.whole import CUT
 from citewell.bootstrap import App, build
 from citewell.bootstrap.consult import exported
 from citewell.config import Settings
@@ -255,6 +256,32 @@ def test_a_denial_is_no_answer_to_how_bad_it_is_and_what_is_settled_keeps_its_ti
     (pain,) = [one for one in settled.findings if one.name == "Chest pain"]
     assert (pain.polarity.value, pain.duration_days) == ("present", pytest.approx(2 / 24, abs=1e-3))
     assert settled.contradictions == ()
+
+
+def test_a_dose_whose_paragraph_may_begin_before_the_passage_says_so(
+    desk: ConsultDesk, asker: Asker, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def headless(one: Passage) -> Passage:
+        at = one.hit.text.rfind("\n\n") + 2
+        start, text = one.hit.start + at, one.hit.text[at:]
+        near = tuple(two for two in one.hit.why.near if two[0] >= start)
+        why = replace(one.hit.why, near=near)
+        return replace(one, hit=replace(one.hit, start=start, text=text, why=why), is_whole=False)
+
+    def cut(*asked: Any, **how: Any) -> Any:
+        found, alone = gather(*asked, **how)
+        return [replace(one, passages=tuple(map(headless, one.passages))) for one in found], alone
+
+    consult_id = told(desk, asker, "Not pregnant. No known allergies.")
+    desk.differentials(consult_id, [("Malaria", "high")], asker, despite="a test")
+    for is_cut in (False, True):
+        if is_cut:
+            monkeypatch.setattr("citewell.assistants.consult.assess.gather", cut)
+        plan: Any = desk.assess(consult_id, asker).consult.plan
+        offered = plan["diagnoses"][0]["offered"]
+        doubted = [one["text"] for one in offered if CUT in one["reservations"]]
+        assert bool(doubted) is is_cut
+        assert all(" mg" in text for text in doubted)
 
 
 def test_half_a_character_is_refused_at_the_door_since_it_could_never_be_shown_again(

@@ -15,8 +15,12 @@ import pytest
 from citewell.answer.fuse import relevance
 from citewell.answer.retrieve import Found, Search
 from citewell.assistants.consult import gather as gathering
+from citewell.assistants.consult.advising import may_advise
 from citewell.assistants.consult.gather import FETCHED, MIN_RELEVANCE, SHOWN, WANTED, describe, gather
+from citewell.assistants.consult.having import known_of, other_disease
+from citewell.assistants.consult.quote import headings_at, told_in
 from citewell.assistants.consult.view import source_line
+from citewell.assistants.consult.whole import from_its_paragraph
 from citewell.clinical import Lexicon
 from citewell.types import Hit, Scope, Why
 from citewell.types.consult import By, Category, Finding, Patient, Polarity
@@ -181,3 +185,57 @@ def test_a_source_is_told_so_that_a_person_can_look_it_up() -> None:
     assert source_line(place) == (
         "WHO guidelines on marsh fever, 3.2 In pregnancy, p. 41, 2025, World Health Organization, international"
     )
+
+
+def test_what_is_for_people_with_a_failure_due_to_another_disease_is_not_for_this_patient() -> None:
+    known = known_of("Dengue", [FEVER], LEXICON)
+    text = "WHO suggests a medicine for patients with liver failure due to suspected or confirmed yellow fever."
+    assert other_disease(text, known) == "for people with yellow fever; the patient is not known to have it"
+    assert other_disease("Give fluids to patients with shock due to suspected dengue.", known) is None
+
+
+def test_stories_and_how_a_guideline_was_made_advise_nothing() -> None:
+    titles = ("3 User scenarios", "Key personas", "How this digital adaptation kit was developed")
+    assert [may_advise(("Blood pressure", title)) for title in titles] == [False, False, False]
+    assert may_advise(("Blood pressure", "How treatment is begun"))
+
+
+def test_that_something_is_for_research_alone_stands_with_what_it_is_said_of() -> None:
+    text = "Give medicine to people with marsh fever only in trials. [Use only in research, low certainty] Rest helps."
+    cuts = (text.index("["), text.index("Rest"))
+    near = tuple((start, end, 0.0) for start, end in ((0, cuts[0] - 1), (cuts[0], cuts[1] - 1), (cuts[1], len(text))))
+    whole = hit("Treatment", at=1, text=text)
+    told = [one for one, _ in told_in(replace(whole, end=len(text), why=replace(whole.why, near=near)))]
+    assert told == [text[: cuts[1] - 1], "Rest helps."]
+
+
+# ------------------------------------------------------------------------ a passage that was cut within a paragraph
+
+
+def cut(text: str, *, at: int, start: int) -> Hit:
+    return replace(hit("Dosing", at=at, text=text), start=start, end=start + len(text))
+
+
+WHOLE = "Dosing\n\nAdults: Give 1 g of medicine.\n\nChildren: Take care. Give 10 mg/kg of medicine. Repeat it once."
+
+
+def test_a_passage_begins_where_its_paragraph_does_where_the_one_before_it_was_found() -> None:
+    second = WHOLE.index("Give 10 mg/kg")
+    before, after = cut(WHOLE[: second + 20], at=1, start=100), cut(WHOLE[second:], at=2, start=100 + second)
+    told, is_whole = from_its_paragraph(after, before)
+    assert (told.text, is_whole) == (WHOLE[WHOLE.index("Children") :], True)
+    assert told.start == 100 + WHOLE.index("Children")
+    assert headings_at(told, told.end - 5)[-1] == "Children"
+    assert from_its_paragraph(after, None) == (after, False)
+    assert from_its_paragraph(before, None) == (before, True), "it begins with its heading"
+    third = cut(WHOLE[WHOLE.index("Children") :], at=2, start=100 + WHOLE.index("Children"))
+    assert from_its_paragraph(third, cut(WHOLE[: WHOLE.index("Children")], at=1, start=100)) == (third, True)
+
+
+def test_a_passage_of_which_the_one_before_was_not_found_is_not_known_to_be_whole(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    lonely = hit("Dosing", at=7, text="Give 10 mg/kg of medicine to people with marsh fever.")
+    asking(monkeypatch, [lonely], [lonely], [lonely])
+    found, _ = gather(["Marsh fever"], [FEVER], PREGNANT, scope=SCOPE, search=search())
+    assert [one.is_whole for one in found[0].passages] == [False]

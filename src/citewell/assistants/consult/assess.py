@@ -18,8 +18,8 @@ from citewell.answer.stream import Done, whole_sentences
 from citewell.assistants.consult.applies import fit
 from citewell.assistants.consult.conflicts import Held, conflicts
 from citewell.assistants.consult.disagree import disagreements
-from citewell.assistants.consult.doses import doses
-from citewell.assistants.consult.gather import Gathered, gather
+from citewell.assistants.consult.doses import doses, has_dose
+from citewell.assistants.consult.gather import Gathered, Passage, gather
 from citewell.assistants.consult.having import Known, known_of
 from citewell.assistants.consult.interview import missing
 from citewell.assistants.consult.lead import lead
@@ -38,6 +38,7 @@ from citewell.assistants.consult.quote import (
 from citewell.assistants.consult.repeat import said_once
 from citewell.assistants.consult.summary import record_of, summary
 from citewell.assistants.consult.tables import rows
+from citewell.assistants.consult.whole import CUT, in_first_paragraph
 from citewell.clinical import Lexicon
 from citewell.errors import ModelError
 from citewell.ports import Writer
@@ -105,8 +106,7 @@ def _open_points(consult: Consult, lexicon: Lexicon) -> list[str]:
     found = [UNSETTLED.format(question=one.question) for one in consult.contradictions]
     lacking = [one.text for one in missing(consult, lexicon=lexicon)]
     found += [UNASKED.format(questions=" ".join(lacking))] if lacking else []
-    found += [DESPITE.format(reason=consult.despite.rstrip("."))] if consult.despite else []
-    return found
+    return [*found, DESPITE.format(reason=consult.despite.rstrip("."))] if found and consult.despite else found
 
 
 def _diagnosis(
@@ -128,7 +128,8 @@ def _diagnosis(
     missing = NO_GUIDELINE.format(condition=differential.condition)
     shown = [claim for claim in answer.claims if claim.is_shown]
     statements = [
-        _statement(at, claim, _cited(claim, answer, context), held, parts) for at, claim in enumerate(shown, 1)
+        _statement(at, claim, _cited(claim, answer, found.passages, held.patient), held, parts)
+        for at, claim in enumerate(shown, 1)
     ]
     others = [
         LeftOut(one.evidence.hit.document, one.evidence.hit.section, "; ".join(one.fit.reasons), one.text)
@@ -215,18 +216,22 @@ def _judge(_asked: Asked) -> Judge:
     )
 
 
-def _cited(claim: Claim, answer: Answer, context: Context) -> tuple[Citation, tuple[str, ...]]:
-    """What a claim rests on, with the headings over it."""
+def _cited(
+    claim: Claim, answer: Answer, passages: Sequence[Passage], patient: Patient
+) -> tuple[Citation, tuple[str, ...]]:
+    """What a claim rests on, and what to keep in mind: for whom it may be, of a dose that its paragraph was cut."""
     citation = next(one for one in answer.citations if one.n in claim.citations)
-    hit = next(one.hit for one in context.evidence if one.hit.source_id == citation.source_id)
-    return citation, headings_at(hit, citation.start)
+    passage = next(one for one in passages if one.hit.source_id == citation.source_id)
+    kept = fit(headings_at(passage.hit, citation.start), citation.quote, patient).reasons
+    is_cut = not passage.is_whole and in_first_paragraph(passage.hit, citation.start)
+    return citation, (*kept, *([CUT] if is_cut and has_dose(claim.text) else []))
 
 
 def _statement(
     number: int, claim: Claim, cited: tuple[Citation, tuple[str, ...]], held: Held, parts: Parts
 ) -> Statement:
     """A claim that passed, with its place, its doses worked out, and what speaks against it."""
-    citation, headings = cited
+    citation, reservations = cited
     entry = parts.entry(citation.document_id)
     metadata = entry.metadata
     about = " ".join(filter(None, (metadata.publisher, entry.title, metadata.source_url)))
@@ -256,7 +261,7 @@ def _statement(
         certainty=_graded("certainty", *words),
         doses=() if is_grave else doses(claim.text, held.patient),
         conflicts=against,
-        reservations=fit(headings, citation.quote, held.patient).reasons,
+        reservations=reservations,
     )
 
 

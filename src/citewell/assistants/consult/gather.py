@@ -18,6 +18,7 @@ from citewell.assistants.consult.having import Known, diseases_in, known_of, on_
 from citewell.assistants.consult.stages import LATER_LINE, line_of, other_stage
 from citewell.assistants.consult.tables import rows
 from citewell.assistants.consult.telling import is_telling, states
+from citewell.assistants.consult.whole import from_its_paragraph
 from citewell.types import Hit, Scope
 from citewell.types.consult import Category, Finding, Patient, Polarity
 from citewell.types.consult_plan import LeftOut
@@ -78,6 +79,8 @@ class Passage:
     fit: Fit
     score: float
     relevance: float
+    is_whole: bool = True
+    """Its first paragraph is known to begin where the passage does."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -247,7 +250,14 @@ def _fused(found: tuple[list[Hit], list[Hit], list[Hit]], patient: Patient, know
     left_out.sort(key=lambda pair: -pair[0])
     left = (*strange.values(), *(one for _, one in left_out))
     advising = [one for at, one in enumerate(passages) if at >= LOOKED_AT or not is_imprint(one.hit.text)]
-    return Gathered(condition, _first(advising), left[:SHOWN])
+    return Gathered(condition, tuple(_whole(one, hits) for one in _first(advising)), left[:SHOWN])
+
+
+def _whole(one: Passage, hits: dict[tuple[str, int], Hit]) -> Passage:
+    """A passage from the beginning of its paragraph, where that was found too."""
+    before = hits.get((one.hit.document_id, one.hit.chunk_index - 1))
+    hit, is_whole = from_its_paragraph(one.hit, before)
+    return replace(one, hit=hit, is_whole=is_whole)
 
 
 def _on_others(found: Sequence[Hit], known: Known) -> dict[str, LeftOut]:

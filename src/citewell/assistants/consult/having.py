@@ -16,11 +16,13 @@ _PEOPLE = (
     r"(?:people|patients?|persons?|individuals|wom[ae]n|m[ae]n|adults?|child(?:ren)?|infants?|babies|adolescents|girls"
     r"|boys|those|anyone|everyone|someone|pregnan(?:t|cy|cies)|mothers|who)"
 )
-_GAP = (
+_PLAIN = (
     r"(?:(?!\b(?:should|must|is|are|for|to|by|in|when|can|may|at|on|from|that|but|give|offer"
     r"|(?<!history )(?<!diagnosis )of)\b)"
     r"[^.;:]){0,40}"
 )
+_GAP = rf"{_PLAIN}(?:\b(?:due to|secondary to|caused by|because of)\b{_PLAIN})?"
+"""What may stand between “with” and a disease: “with liver failure due to suspected or confirmed yellow fever”."""
 _WITH = re.compile(
     rf"(?:\b{_PEOPLE}\b[^.;]{{0,60}}?\b(?P<how>with(?:out)?(?:\s+or\s+without)?|have|has|having|living\s+with"
     rf"|affected\s+by)|\b(?P<how_not>(?:do|does|who)\s+not\s+have))\b{_GAP}$",

@@ -25,7 +25,10 @@ SEVERE = 2.0
 
 
 _ITEM = re.compile(r"\s*(?:[•◦▪●○‣·*–—-]|\(?[a-z0-9]{1,2}\))\s+")
-GRADE = re.compile(r"\s*(\[[^\]\n]{3,20}recommendation[^\]]{0,80}\])\.?\s*", re.IGNORECASE)
+GRADE = re.compile(
+    r"\s*(\[(?:[^\]\n]{3,20}recommendation|use only in research|good practice (?:statement|point))[^\]]{0,80}\])\.?\s*",
+    re.IGNORECASE,
+)
 """“[Conditional recommendation, low certainty evidence]”: at the head of a sentence it belongs to the one before."""
 _NUMBERED = re.compile(r"\s*\d+(?:\.\d+)*\.?\s+")
 _ENDED = re.compile(r"[.!:;\])”\"]\s*$")
