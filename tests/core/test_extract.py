@@ -330,6 +330,10 @@ def test_items_that_are_recommendations_stand_alone_under_their_lead_in() -> Non
 def test_a_sentence_that_ends_in_the_number_of_the_next_is_not_shown() -> None:
     text = "Care at birth; Mode of birth; Recommendation: 7. Base decisions on the wishes of the woman."
     assert cut(text) == [("sentence", ("Base decisions on the wishes of the woman.",))]
+    assert cut(f"5b. Offer more scans.\n{text}") == [
+        ("recommendation", ("5b. Offer more scans.",)),
+        ("sentence", ("Base decisions on the wishes of the woman.",)),
+    ]
 
 
 def test_what_is_said_of_a_class_is_said_of_its_members() -> None:

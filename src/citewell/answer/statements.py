@@ -29,6 +29,8 @@ _LINE = re.compile(r"[^\n]*\S[^\n]*")
 _ITEM = re.compile(r"\s*(?:[-•*▪◦–‣·]|\(?(?:\d{1,3}|[a-zA-Z]|[ivx]{1,4})[.)])\s+\S")
 _BULLET = re.compile(r"\s*[-•*▪◦–‣·]\s")
 _ROW = re.compile(r"\s*[^:;\n]{1,80}: [^\n]*?; [^:;\n]{1,80}: ")
+_LABELLED = re.compile(r"\s*[^:;.\n]{1,80}(?:; [^:;.\n]{1,60}){1,3}: \S")
+"""A row whose first cells have no header: “Care around birth; Mode of birth; Recommendation: 7. Base …”."""
 _NUMBERED = re.compile(r"\d{1,2}(?:(?:\.\d{1,3}){1,4}\.?|[a-h]\.)\s+[A-Z]")
 _LEADS_IN = re.compile(r":\s*(?:\[[^\]\n]{1,40}\])?\s*\Z")
 _ITEM_OPENS = re.compile(r"\S+\s+[A-Z0-9“\"]")
@@ -246,7 +248,7 @@ def _lines(text: str, titles: frozenset[str]) -> Iterator[Line]:
                 kinds.append(Line("row", start, end))
             elif _ITEM.match(text, start, end):
                 kinds.append(Line("item", start, end))
-            elif kinds and kinds[-1].kind != "row":
+            elif kinds and kinds[-1].kind != "row" and not _LABELLED.match(text, start, end):
                 kinds[-1] = Line(kinds[-1].kind, kinds[-1].start, end)
             else:
                 kinds.append(Line("prose", start, end))
