@@ -9,9 +9,20 @@ import argparse
 import json
 import tempfile
 import time
+from collections.abc import Callable, Sequence
+from functools import partial
 from pathlib import Path
+from statistics import median
+from typing import TypeVar
 
 import citewell
+from citewell.bootstrap import App
+from citewell.bootstrap.outcome import Outcome
+
+Result = TypeVar("Result")
+
+IN_TURN = 20
+"""Documents that are added, then embedded alone: what else the machine does weighs on both."""
 
 
 def texts(folder: Path, count: int) -> list[tuple[str, str]]:
@@ -21,37 +32,51 @@ def texts(folder: Path, count: int) -> list[tuple[str, str]]:
 
 
 def measure(folder: Path, documents: int) -> dict[str, float]:
-    """Embed the same passages and sentences with and without the library round them."""
+    """Embed the same texts with the library round them and without it, some documents each way in turn."""
     corpus = texts(folder, documents)
     with tempfile.TemporaryDirectory() as home, citewell.open(Path(home)) as app:
         files = [Path(home) / f"{number}.md" for number in range(len(corpus))]
         for path, (title, text) in zip(files, corpus, strict=True):
             path.write_text(f"# {title}\n\n{text}")
         app.embedder.embed(["warm up"])
-        started = time.perf_counter(), time.process_time()
-        assert [outcome.error for outcome in app.add_all(files)] == [None] * len(files)
-        ingest_s, ingest_cpu_s = time.perf_counter() - started[0], time.process_time() - started[1]
-        passages = [
-            [one.passage for one in chunks] + [document.text[a:b] for one in chunks for a, b in one.sentences]
-            for _, document, chunks in (app.show(entry.id) for entry in app.entries())
-        ]
-        started = time.perf_counter(), time.process_time()
-        for group in passages:
-            app.embedder.embed(group)
-        bare_s, bare_cpu_s = time.perf_counter() - started[0], time.process_time() - started[1]
-        chunks_made = sum(len(chunks) for _, _, chunks in (app.show(entry.id) for entry in app.entries()))
+        ingest, bare, counts = [], [], []
+        for start in range(0, len(files), IN_TURN):
+            outcomes, took = timed(partial(_added, app, files[start : start + IN_TURN]))
+            groups = [_embedded(app, outcome) for outcome in outcomes]
+            ingest.append(took)
+            bare.append(timed(partial(list, map(app.embedder.embed, groups)))[1])
+            counts.append(sum(map(len, groups)))
+        chunks_made = sum(entry.chunk_count for entry in app.entries())
         file_bytes = sum(path.stat().st_size for path in Path(home).glob("library.sqlite*"))
-    count = sum(map(len, passages))
+    ratios = [[one / other for one, other in zip(*pair, strict=True)] for pair in zip(bare, ingest, strict=True)]
     return {
         "documents": documents,
         "passages": chunks_made,
-        "texts": count,
-        "ingest_texts_per_s": count / ingest_s,
-        "bare_texts_per_s": count / bare_s,
-        "ratio": bare_s / ingest_s,
-        "ratio_per_cpu_second": bare_cpu_s / ingest_cpu_s,
+        "texts": sum(counts),
+        "ingest_texts_per_s": median(count / wall for count, (wall, _) in zip(counts, ingest, strict=True)),
+        "bare_texts_per_s": median(count / wall for count, (wall, _) in zip(counts, bare, strict=True)),
+        "ratio": median(wall for wall, _ in ratios),
+        "ratio_per_cpu_second": median(cpu for _, cpu in ratios),
         "disk_kib_per_passage": file_bytes / chunks_made / 1024,
     }
+
+
+def timed(action: Callable[[], Result]) -> tuple[Result, tuple[float, float]]:
+    """What it gives, and how long that took by the clock and by the processor."""
+    wall, cpu = time.perf_counter(), time.process_time()
+    result = action()
+    return result, (time.perf_counter() - wall, time.process_time() - cpu)
+
+
+def _added(app: App, files: Sequence[Path]) -> list[Outcome]:
+    return list(app.add_all(files))
+
+
+def _embedded(app: App, outcome: Outcome) -> list[str]:
+    """The texts of a document that were embedded."""
+    assert outcome.added is not None, outcome.error
+    _, document, chunks = app.show(outcome.added.entry.id)
+    return [one.passage for one in chunks] + [document.text[a:b] for one in chunks for a, b in one.sentences]
 
 
 def main() -> None:

@@ -34,6 +34,9 @@ MAX_TITLE_CHARACTERS = 160
 MAX_CHARACTERS_PER_TOKEN = 12
 """A run without word breaks counts as one token whatever its length: this bounds it."""
 
+WHITE = frozenset(("", " ", "\n", "\t", "\r"))
+"""What parts words for every tokenizer; nothing, at either end of a text."""
+
 
 def default_chunking(media_type: str) -> Chunking:
     """The strategy for a kind of document.
@@ -49,7 +52,7 @@ def chunk(document: Document, *, chunking: Chunking, tokenizer: Tokenizer) -> li
     cut = Cut(document, chunking, tokenizer)
     slices = cut.characters() if chunking.strategy == "characters" else cut.sections()
     max_tokens = chunking.size if chunking.unit == "tokens" else len(document.text)
-    return list(_chunks(document, slices, tokenizer, max_tokens))
+    return list(_chunks(cut, slices, max_tokens))
 
 
 @dataclass(frozen=True, slots=True)
@@ -70,6 +73,7 @@ class Cut:
         self.tokenizer = tokenizer
         self._starts = [start for start, _ in tokenizer.spans(document.text)]
         self._paths: dict[tuple[str, ...], tuple[tuple[str, ...], int]] = {}
+        self._path_tokens: dict[str, int] = {}
 
     # ------------------------------------------------------------------------------------------------ by sections
 
@@ -184,6 +188,33 @@ class Cut:
         position = bisect_right(blocks, offset, key=lambda block: block.start) - 1
         return self._path(blocks[position].section)[0] if position >= 0 else ()
 
+    # --------------------------------------------------------------------------------------------------- to measure
+
+    def halved(self, piece: Slice, max_tokens: int) -> Iterator[tuple[Slice, int]]:
+        """The slice without outer white space; halved where a cut inside a word made more tokens than the word had."""
+        words = self.document.text[piece.start : piece.end]
+        start = piece.start + len(words) - len(words.lstrip())
+        words = words.strip()
+        if not words:
+            return
+        end = start + len(words)
+        tokens = self._passage_tokens(start, end, piece.section)
+        if tokens <= max_tokens or len(words) == 1:
+            yield Slice(start, end, piece.section), tokens
+            return
+        middle = (start + end) // 2
+        yield from self.halved(Slice(start, middle, piece.section), max_tokens)
+        yield from self.halved(Slice(middle, end, piece.section), max_tokens)
+
+    def _passage_tokens(self, start: int, end: int, section: tuple[str, ...]) -> int:
+        """The tokens of a passage and its titles; looked up where no word is cut, as none then reaches over an end."""
+        text, path = self.document.text, " > ".join(section)
+        if text[start - 1 : start] in WHITE and text[end : end + 1] in WHITE:
+            if path not in self._path_tokens:
+                self._path_tokens[path] = self.tokenizer.count(path)
+            return self._path_tokens[path] + self._tokens(start, end)
+        return self.tokenizer.count(f"{path}\n{text[start:end]}")
+
 
 def _break_before(text: str, start: int, end: int) -> int:
     """The last good place to stop in the second half of `text[start:end]`."""
@@ -237,33 +268,17 @@ def _children(blocks: Sequence[Block], depth: int) -> Iterator[list[Block]]:
         yield group
 
 
-def _chunks(document: Document, slices: Iterator[Slice], tokenizer: Tokenizer, max_tokens: int) -> Iterator[Chunk]:
+def _chunks(cut: Cut, slices: Iterator[Slice], max_tokens: int) -> Iterator[Chunk]:
     """Number the slices, with their sentences and page."""
+    document = cut.document
     spans = _sentence_spans(document)
     ends = [end for _, end in spans]
-    fitting = (part for piece in slices for part in _halved(document.text, piece, tokenizer, max_tokens))
+    fitting = (part for piece in slices for part in cut.halved(piece, max_tokens))
     for index, (part, tokens) in enumerate(fitting):
         first, last = bisect_right(ends, part.start), bisect_left(spans, (part.end, 0))
         inside = tuple((max(low, part.start), min(high, part.end)) for low, high in spans[first:last])
         text, page = document.text[part.start : part.end], document.layout.page_at(part.start)
         yield Chunk(index, part.start, part.end, text, part.section, page, tokens, inside)
-
-
-def _halved(text: str, piece: Slice, tokenizer: Tokenizer, max_tokens: int) -> Iterator[tuple[Slice, int]]:
-    """The slice without outer white space; halved where a cut inside a word made more tokens than the word had."""
-    words = text[piece.start : piece.end]
-    start = piece.start + len(words) - len(words.lstrip())
-    words = words.strip()
-    if not words:
-        return
-    end = start + len(words)
-    tokens = tokenizer.count("\n".join([" > ".join(piece.section), words]))
-    if tokens <= max_tokens or len(words) == 1:
-        yield Slice(start, end, piece.section), tokens
-        return
-    middle = (start + end) // 2
-    yield from _halved(text, Slice(start, middle, piece.section), tokenizer, max_tokens)
-    yield from _halved(text, Slice(middle, end, piece.section), tokenizer, max_tokens)
 
 
 def _sentence_spans(document: Document) -> list[tuple[int, int]]:

@@ -123,7 +123,7 @@ def sniff(source: Source) -> str:
 def _refuse_signatures(data: bytes) -> None:
     head = data[:4096]
     # A short signature such as MZ may also be how an ordinary text begins.
-    is_text = _is_utf8(head) and not any(byte < 9 for byte in head)
+    is_text = _is_utf8(head) and min(head, default=9) >= 9
     for offset, signature, looks_like, advice in SIGNATURES:
         if not is_text and data.startswith(signature, offset):
             raise UnsupportedFile(f"The file looks like {looks_like}, which cannot be read. {advice}")

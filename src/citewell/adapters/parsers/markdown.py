@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from functools import cache
 from pathlib import PurePosixPath
 
 from markdown_it import MarkdownIt
@@ -60,13 +61,21 @@ def _front_matter(text: str) -> tuple[dict[str, str], str]:
     return fields, text[match.end() :]
 
 
+@cache  # what it takes to make them is more than what it takes to read a page
+def _readers() -> tuple[MarkdownIt, MarkdownIt]:
+    """One reads the blocks of a text, one the marks within a line."""
+    return (
+        MarkdownIt("commonmark", {"maxNesting": MAX_NESTING}).enable("table").disable("inline"),
+        MarkdownIt("commonmark"),
+    )
+
+
 class _Writer:
     """Writes the tokens of a Markdown text as blocks."""
 
     def __init__(self, flow: Flow) -> None:
         self.flow = flow
-        self._blocks = MarkdownIt("commonmark", {"maxNesting": MAX_NESTING}).enable("table").disable("inline")
-        self._inlines = MarkdownIt("commonmark")
+        self._blocks, self._inlines = _readers()
         self._lists: list[int | None] = []
         self._marker = ""
         self._rows: list[list[Cell]] = []

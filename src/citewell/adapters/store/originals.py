@@ -7,7 +7,7 @@ from collections.abc import Collection, Iterable
 from datetime import timedelta
 from typing import Any
 
-from sqlalchemy import Connection, and_, delete, exists, insert, or_, select, update
+from sqlalchemy import Connection, and_, bindparam, delete, exists, insert, or_, select, update
 
 from citewell.adapters.store.clock import clock
 from citewell.adapters.store.schema import documents, originals, outside
@@ -16,6 +16,9 @@ from citewell.ports.blobs import Blobs
 
 ELSEWHERE = (
     "The original of this document is kept in another store ({kept_in}). Set CITEWELL_BLOBS to that one and try again."
+)
+KEPT = select(originals.c.tenant).where(
+    originals.c.tenant == bindparam("of"), originals.c.content_hash == bindparam("hash")
 )
 SETTLED = timedelta(days=1)
 """Within so long, what is put outside has found its document or never will."""
@@ -36,8 +39,7 @@ def keep(
     connection: Connection, tenant: str, content_hash: str, data: bytes, *, key: str | None, blobs: Blobs | None
 ) -> None:
     """Remember a file, once per tenant; where there is a store outside, it has the bytes already, under this key."""
-    kept = and_(originals.c.tenant == tenant, originals.c.content_hash == content_hash)
-    if connection.execute(select(originals.c.tenant).where(kept)).first() is None:
+    if connection.execute(KEPT, {"of": tenant, "hash": content_hash}).first() is None:
         where: dict[str, Any] = {"data": data}
         if key is not None and blobs is not None:
             where = {"data": b"", "kept_in": blobs.name, "key": key}

@@ -8,7 +8,7 @@ from datetime import UTC, datetime
 from typing import Any
 
 import numpy as np
-from sqlalchemy import Connection, Row, delete, insert, select
+from sqlalchemy import Connection, Row, bindparam, delete, insert, select
 
 from citewell.adapters.store import codec, vectors
 from citewell.adapters.store.schema import chunks, document_journeys, document_tags, documents, generations
@@ -128,8 +128,8 @@ def insert_filing(connection: Connection, document_id: str, filing: Filing) -> N
 def entries_of(connection: Connection, rows: Sequence[Row[Any]]) -> list[Entry]:
     """Entries for rows of `documents` joined with counts of their generation."""
     ids = [row.id for row in rows]
-    tags = _grouped(connection, document_tags, "tag", ids)
-    journeys = _grouped(connection, document_journeys, "journey", ids)
+    tags = _grouped(connection, "tag", ids)
+    journeys = _grouped(connection, "journey", ids)
     return [_entry(row, tags.get(row.id, ()), journeys.get(row.id, ())) for row in rows]
 
 
@@ -138,11 +138,16 @@ ENTRY = select(documents, generations.c.chunk_count, generations.c.sentence_coun
 )
 
 
-def _grouped(connection: Connection, table: Any, column: str, ids: Sequence[str]) -> dict[str, tuple[str, ...]]:
+FILED = {
+    column: select(table).where(table.c.document_id.in_(bindparam("ids", expanding=True)))
+    for table, column in ((document_tags, "tag"), (document_journeys, "journey"))
+}
+
+
+def _grouped(connection: Connection, column: str, ids: Sequence[str]) -> dict[str, tuple[str, ...]]:
     found: dict[str, list[str]] = {}
     for batch in (ids[at : at + 500] for at in range(0, len(ids), 500)):
-        query = select(table).where(table.c.document_id.in_(batch))
-        for row in connection.execute(query):
+        for row in connection.execute(FILED[column], {"ids": batch}):
             found.setdefault(row.document_id, []).append(getattr(row, column))
     return {document_id: tuple(sorted(values)) for document_id, values in found.items()}
 

@@ -26,6 +26,9 @@ from citewell.types import EVERY, OWNER_ID, Entry, Filing, Scope, Source, State
 PUBLIC_ONLY = frozenset({PUBLIC})
 ONE_ENTRY = rows.ENTRY.where(documents.c.id == bindparam("which"))
 ONE = select(documents).where(documents.c.id == bindparam("which"))
+OLDER = select(documents).where(
+    documents.c.lineage == bindparam("of"), documents.c.id != bindparam("which"), documents.c.is_current
+)
 NO_SUCH_DOCUMENT = "There is no such document here. `citewell list` shows the ids."
 
 
@@ -223,9 +226,8 @@ class SqlVersions(SqlShelf):
         self._check_embedder(connection, reading.embedder)
         generation = rows.insert_generation(connection, document_id, reading)
         row = self._row(connection, document_id)
-        older = and_(documents.c.lineage == row.lineage, documents.c.id != document_id, documents.c.is_current)
         stamp = self._touch(connection, row.tenant)
-        for old in connection.execute(select(documents).where(older)).all():
+        for old in connection.execute(OLDER, {"of": row.lineage, "which": document_id}).all():
             retired = {"is_current": False, "current_until": stamp, "rework": None, "claimed_by": None}
             move(connection, old, State.SUPERSEDED, by=by, detail=f"version {row.version}", **retired)
         columns = rows.read_columns(reading, title, at=clock(connection))
