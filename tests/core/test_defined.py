@@ -56,3 +56,7 @@ def test_what_a_title_lists_are_members_of_the_group_before_it() -> None:
 @given(st.text(max_size=200), st.text(max_size=200))
 def test_any_text_can_be_read(question: str, text: str) -> None:
     said_otherwise(question, [text], [text])
+
+
+def test_a_title_without_end_is_not_looked_through() -> None:
+    assert list(groups("a-" * 20_000 + "b: dengue, Zika and yellow fever")) == []

@@ -15,6 +15,8 @@ MAX_SAME = 8
 MAX_LONG_WORDS = 8
 MIN_COMPOUND = 8
 """Letters below which a word with a hyphen and one without may have nothing to do with each other."""
+MAX_TITLE_CHARACTERS = 400
+"""What comes after is no title, and could take long to look through."""
 _WORD = re.compile(r"[^\W\d_]+(?:-[^\W\d_]+)*")
 _COMPOUND = re.compile(r"\b[^\W\d_]++(?:-[^\W\d_]++)+")
 _SHORT = r"[^\W\d_a-z][\w-]{1,9}"
@@ -44,7 +46,7 @@ def groups(title: str) -> Iterator[Same]:
     >>> list(groups("Tension headaches: diagnosis, management and referral"))
     []
     """
-    for match in _GROUP.finditer(title):
+    for match in _GROUP.finditer(title[:MAX_TITLE_CHARACTERS]):
         members = _BETWEEN.split(match["members"])
         if not any(GENRE.issuperset(terms(member)) for member in members):
             yield from ((member, match["group"]) for member in members)
