@@ -9,7 +9,6 @@ from dataclasses import dataclass, replace
 import numpy as np
 
 from citewell.answer.expand import Expansion, expand
-from citewell.answer.lift import lift
 from citewell.answer.near import Fused, Laid, fused
 from citewell.answer.rank import CONTROLS, Controls, rank
 from citewell.clinical import Lexicon
@@ -105,7 +104,7 @@ def retrieve_all(
     ranked = [[one.ranked(laid) for one in several] for several in chosen]
     found = []
     for one, read in zip(asked, _read(ranked, scope, search), strict=True):
-        hits = lift(read, one.text, one.text_expansions) if controls.to_answer else read
+        hits = _lifted(read, one) if controls.to_answer else read
         shown = rank(hits, limit=limit, controls=replace(controls, explaining_share=1.0) if one.is_why else controls)
         told = (_with_terms(hit, one.weights) for hit in shown) if with_terms else shown
         found.append(Found(tuple(told), one.expansions))
@@ -144,6 +143,13 @@ def _asked(questions: Sequence[str | tuple[str, ...]], search: Search, *, to_ans
         added = tuple(one for part in several for one in expansions[part])
         asked.append(_Asked(vector, weights, added, several[0], expansions[several[0]]))
     return asked
+
+
+def _lifted(hits: list[Hit], one: _Asked) -> list[Hit]:
+    """The hits in the light of their documents."""
+    from citewell.answer.lift import lift  # a plain search does without, and starts sooner
+
+    return lift(hits, one.text, one.text_expansions)
 
 
 def _middle(vectors: Sequence[Vector]) -> Vector:
