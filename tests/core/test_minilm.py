@@ -143,6 +143,20 @@ def test_a_damaged_graph_is_built_again(tmp_path: Path, damage: bytes) -> None:
     assert np.array_equal(MiniLM(tmp_path).embed(["Give 5 mg."]), expected)
 
 
+def test_vectors_that_are_no_numbers_are_refused(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    class Damaged:
+        name = "damaged"
+
+        def run(self, ids: np.ndarray) -> np.ndarray:
+            return np.full((len(ids), 384), np.nan, np.float32)
+
+    embedder = MiniLM(tmp_path)
+    monkeypatch.setattr(embedder, "_engine", Damaged())
+    for texts in (["Rest."], ["Rest.", "Drink a glass of water."]):
+        with pytest.raises(ModelFilesMissing, match=r"no numbers.*Remove that folder and try again"):
+            embedder.embed(texts)
+
+
 def test_other_weights_are_refused_by_their_hash(tmp_path: Path) -> None:
     other = tmp_path / "model.safetensors"
     other.write_bytes(b"other weights")

@@ -13,6 +13,7 @@ import numpy as np
 from citewell.adapters.embedding.engine import Backend, Engine, open_engine
 from citewell.adapters.embedding.tokenizer import WordPiece
 from citewell.adapters.embedding.weights import DIMENSIONS, SHA256
+from citewell.errors import ModelFilesMissing
 from citewell.ports import Progress, Vectors
 
 MAX_TOKENS = 256
@@ -63,6 +64,11 @@ class MiniLM:
         elif distinct:
             with ThreadPoolExecutor(self._threads, thread_name_prefix="embed") as workers:
                 self._fill(vectors, distinct, workers, progress=_scaled(progress, len(distinct), len(texts)))
+        if not np.isfinite(vectors).all():
+            raise ModelFilesMissing(
+                f"The embedding model gives vectors that are no numbers: what was prepared of it in {self._cache_dir} "
+                "is damaged. Remove that folder and try again; it is made anew."
+            )
         if progress is not None:
             progress(len(texts), len(texts))
         return vectors if len(distinct) == len(texts) else vectors[rows]
