@@ -258,6 +258,25 @@ def test_a_denial_is_no_answer_to_how_bad_it_is_and_what_is_settled_keeps_its_ti
     assert settled.contradictions == ()
 
 
+@pytest.mark.parametrize(
+    ("said", "severity"),
+    [
+        ("His pulse is 98.", []),
+        ("Allergic to penicillin.", []),
+        ("Quite bad, he stays in bed", ["Quite bad, he stays in bed"]),
+    ],
+)
+def test_what_is_said_of_the_patient_is_no_answer_to_how_bad_it_is(
+    said: str, severity: list[str], desk: ConsultDesk, asker: Asker
+) -> None:
+    consult_id = desk.start(asker).consult.id
+    asked = desk.say(consult_id, "45 year old man, chest pain for 2 hours", asker).question
+    assert asked is not None
+    assert asked.key == "severity"
+    after = desk.say(consult_id, said, asker).consult
+    assert [one.name for one in after.findings if one.category.value == "severity"] == severity
+
+
 def test_a_dose_whose_paragraph_may_begin_before_the_passage_says_so(
     desk: ConsultDesk, asker: Asker, monkeypatch: pytest.MonkeyPatch
 ) -> None:

@@ -31,6 +31,8 @@ _UNKNOWN = re.compile(
 )
 _BARE_NUMBER = re.compile(r"\s*(?:about |around |it's |it is )?\d")
 _WEEKS = re.compile(r"\b(?P<weeks>\d{1,2})\s*(?:weeks?|wks?)\b", re.IGNORECASE)
+_OF_THEMSELVES = frozenset((Category.DEMOGRAPHIC, Category.VITAL, Category.ALLERGY))
+"""What nobody says to tell how a complaint is."""
 BARE = 6
 """Words below which an answer without a finding of its own is read as the answer to the question."""
 
@@ -64,8 +66,9 @@ def read_reply(heard: Heard, *, asked: str | None, features: Sequence[str], lexi
 
 def _meant_by_question(heard: Heard, asked: str, found: Extracted, lexicon: Lexicon) -> Extracted:
     """What words mean only as the answer to this question: “penicillin”, “34”, “at night”."""
-    is_denied = any(one.polarity is Polarity.ABSENT for one in found.findings)  # “No pain” to “how bad is it?”
-    if asked in QUALIFYING and heard.complaint and not _has(found, asked) and not is_denied:
+    # “No pain” to “how bad is it?”; “She is pregnant” to the same
+    is_other = any(one.polarity is Polarity.ABSENT or one.category in _OF_THEMSELVES for one in found.findings)
+    if asked in QUALIFYING and heard.complaint and not _has(found, asked) and not is_other:
         return replace(found, findings=(*found.findings, *_qualified(heard, asked)))
     if asked == "complaint":
         return replace(found, findings=tuple(with_reason(heard, found.findings)))
