@@ -275,6 +275,18 @@ def test_nobody_is_asked_what_makes_a_fever_worse() -> None:
     assert "aggravating" in {one.key for one in open_questions(talk.consult, LEXICON)}
 
 
+def test_a_question_names_the_complaint_it_is_about_and_its_answer_goes_there() -> None:
+    talk = Talk()
+    talk.say("A 50-year-old man with a fever for 3 days and a headache, temp 38.9, no medicines, no allergies.")
+    asked = {one.key: one.text for one in open_questions(talk.consult, LEXICON)}
+    assert asked["location"] == "Where exactly is it: headache?"
+    while talk.consult.asked != "location":
+        talk.say("I don't know")
+    talk.say("Behind the eyes")
+    (where,) = [one for one in talk.consult.findings if one.category is Category.LOCATION]
+    assert (where.name, where.about) == ("Behind the eyes", "Headache")
+
+
 def test_the_interview_that_the_docs_show_lacks_nothing() -> None:
     page = (HERE.parents[1] / "docs" / "consult.md").read_text("utf-8")
     told = re.findall(r'citewell consult say ID "([^"]+)"', page)

@@ -9,7 +9,7 @@ from typing import Any
 
 from citewell.assistants.consult.contradict import SETTLED
 from citewell.assistants.consult.extract import Extracted, Heard
-from citewell.assistants.consult.interview import complaint_of, next_question
+from citewell.assistants.consult.interview import complaint_for, next_question
 from citewell.assistants.consult.kept import finding_json
 from citewell.assistants.consult.mentions import find_mentions
 from citewell.assistants.consult.patient import patient_of
@@ -105,7 +105,7 @@ def _topic(consult: Consult) -> str | None:
 def _heard(consult: Consult, text: str) -> Heard:
     patient = patient_of(consult)
     age = patient.age_years
-    complaint = complaint_of(consult)
+    complaint = complaint_for(consult.asked, consult)
     return Heard(
         text,
         len(consult.messages) + 1,

@@ -18,6 +18,8 @@ PAINS = ("pain", "ache", "tenderness", "cramp", "sore")
 BREATHING = ("cough", "dyspnea", "breath", "wheez", "chest pain")
 CHANGING = (*PAINS, *BREATHING, "itch", "rash", "nausea", "vomit", "diarrh", "dizz", "vertigo", "palpitation", "numb")
 """What may be better or worse with something; nobody can say what makes a fever worse."""
+OF_KIND = {"pain": PAINS, "changing": CHANGING, "breathing": BREATHING}
+"""Conditions of the table that hold of one complaint, and the words that name it."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -52,13 +54,13 @@ def missing(consult: Consult, *, lexicon: Lexicon) -> list[Question]:
 
 def open_questions(consult: Consult, lexicon: Lexicon) -> Iterator[Question]:
     """Every question of the table that applies and has no answer yet, in order."""
-    complaint = complaint_of(consult)
     flags = features_for(_names(consult), consult.findings, lexicon=lexicon)
     for key, stage, when, needed, text in _table():
         if key in consult.skipped or is_known(key, consult) or not all(_applies(one, consult) for one in when):
             continue
         if key == "flags" and not flags:
             continue
+        complaint = complaint_for(key, consult)
         worded = text.format(complaint=complaint.name.lower() if complaint else "it", flags=", ".join(flags))
         yield Question(key, stage, worded, needed)
 
@@ -71,6 +73,15 @@ def complaint_of(consult: Consult) -> Finding | None:
         if found is not None:
             return found
     return None
+
+
+def complaint_for(key: str | None, consult: Consult) -> Finding | None:
+    """What a question is about: nobody is asked where a fever is, but where the headache beside it is."""
+    when = next((conditions for name, _, conditions, _, _ in _table() if name == key), ())
+    words = next((OF_KIND[one] for one in when if one in OF_KIND), ("",))
+    main = complaint_of(consult)
+    felt = [main, *_complaints(consult)] if main else []
+    return next((one for one in felt if any(word in one.name.casefold() for word in words)), main)
 
 
 def _names(consult: Consult) -> list[str]:
@@ -110,10 +121,8 @@ def _applies(condition: str, consult: Consult) -> bool:
         "child": age is not None and age < CHILD_YEARS,
         "complaint": bool(names),
         "felt": any(one.concept != VISIT for one in _complaints(consult)),
-        "changing": any(word in names for word in CHANGING),
-        "pain": any(word in names for word in PAINS),
         "fever": any(word in names for word in ("fever", "rigors", "chills")),
-        "breathing": any(word in names for word in BREATHING),
         "-": True,
+        **{kind: any(word in names for word in words) for kind, words in OF_KIND.items()},
     }
     return told[condition]
