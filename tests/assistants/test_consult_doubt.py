@@ -258,6 +258,15 @@ def test_a_denial_is_no_answer_to_how_bad_it_is_and_what_is_settled_keeps_its_ti
     assert settled.contradictions == ()
 
 
+def test_who_says_again_that_she_is_pregnant_loses_no_weeks(desk: ConsultDesk, asker: Asker) -> None:
+    consult_id = desk.start(asker).consult.id
+    desk.say(consult_id, "28 year old woman, not pregnant, fever for 3 days", asker)
+    assert desk.say(consult_id, "She is pregnant, 9 weeks.", asker).consult.contradictions != ()
+    settled = desk.say(consult_id, "She is pregnant", asker).consult
+    assert settled.contradictions == ()
+    assert (patient_of(settled).is_pregnant, patient_of(settled).pregnancy_weeks) == (True, 9)
+
+
 @pytest.mark.parametrize(
     ("said", "severity"),
     [

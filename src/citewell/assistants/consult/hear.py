@@ -150,19 +150,23 @@ def _settled(consult: Consult, found: Sequence[Finding], text: str) -> Iterator[
                 replaced.append((old.id, "settled by a later answer"))
         if one.category in (Category.ALLERGY, Category.MEDICATION):
             replaced += _against_none(one, consult, disputed, is_correcting=is_correcting)
-        told = _with_time(one, same, {old_id for old_id, _ in replaced})
+        told = _with_what_was_known(one, same, {old_id for old_id, _ in replaced})
         is_again = consult.asked == "contradiction" and any(
             old.id in disputed and old.value == one.value for old in same
         )
         yield (replace(told, is_confirmed=True) if is_again and one.value is not None else told), replaced
 
 
-def _with_time(one: Finding, same: Sequence[Finding], replaced: set[str]) -> Finding:
-    """A finding that takes the place of one that says the same keeps since when it is there."""
-    olds = [old for old in same if old.id in replaced and old.polarity is one.polarity]
-    if one.onset or one.duration_days is not None or not olds:
+def _with_what_was_known(one: Finding, same: Sequence[Finding], replaced: set[str]) -> Finding:
+    """A finding that takes the place of one that says the same keeps since when it is there, and its amount: weeks."""
+    old = next((old for old in reversed(same) if old.id in replaced and old.polarity is one.polarity), None)
+    if old is None:
         return one
-    return replace(one, onset=olds[-1].onset, duration_days=olds[-1].duration_days)
+    if one.value is None and old.value is not None:
+        one = replace(one, value=old.value, unit=old.unit)
+    if one.onset or one.duration_days is not None:
+        return one
+    return replace(one, onset=old.onset, duration_days=old.duration_days)
 
 
 def _against_none(
