@@ -278,9 +278,13 @@ def _on_others(found: Sequence[Hit], known: Known) -> dict[str, LeftOut]:
 
 @lru_cache(maxsize=10_000)
 def _worth(section: tuple[str, ...]) -> float:
-    """How much the headings over a passage promise that it tells what to do."""
+    """How much the headings over a passage promise that it tells what to do.
+
+    >>> _worth(("Executive summary",)) < 1 < _worth(("Executive summary", "Recommendations summary"))
+    True
+    """
     titles = [NUMBER.sub("", title).strip(" .:").lower() for title in section]
-    if not titles or any(_beside().fullmatch(title) for title in titles):
+    if not titles or (any(map(_beside().fullmatch, titles)) and not titles[-1].startswith("recommendation")):
         return BESIDE
     return RECOMMENDING if any(title.startswith("recommendation") for title in titles) else 1.0
 
