@@ -2,7 +2,13 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
+from contextlib import contextmanager
 from pathlib import Path
+
+from citewell.adapters.embedding.minilm import MiniLM
+from citewell.bootstrap import App, build
+from citewell.config import Settings
 
 MALARIA = """# Malaria: treatment in primary care
 
@@ -89,3 +95,13 @@ def write_guidelines(folder: Path) -> list[Path]:
         (folder / name).write_text(text, "utf-8")
         made.append(folder / name)
     return made
+
+
+@contextmanager
+def with_guidelines(folder: Path, embedder: MiniLM) -> Iterator[App]:
+    """An app whose library holds these guidelines."""
+    with build(Settings(home=folder / "home")) as made:
+        made.__dict__["embedder"] = embedder
+        for path in write_guidelines(folder / "guidelines"):
+            made.add(path)
+        yield made

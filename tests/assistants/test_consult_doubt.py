@@ -18,12 +18,11 @@ from citewell.assistants.consult.patient import patient_of
 from citewell.assistants.consult.summary import record_of
 from citewell.assistants.consult.view import turn_json
 from citewell.assistants.consult.whole import CUT
-from citewell.bootstrap import App, build
+from citewell.bootstrap import App
 from citewell.bootstrap.consult import exported
-from citewell.config import Settings
 from citewell.errors import InputError
 from citewell.types import Asker, Limits, Source
-from tests.assistants.consult_library import write_guidelines
+from tests.assistants.consult_library import with_guidelines
 
 STORY = "30-year-old woman with cough and fever for 4 days, temp 38.4, weighs 60 kg. Takes no medicines."
 PREGNANT = "Both “pregnant” and “not pregnant” were said: which holds?"
@@ -32,11 +31,7 @@ PENICILLIN = "Both none at all and an allergy (penicillin) were said: which hold
 
 @pytest.fixture(scope="module")
 def app(tmp_path_factory: pytest.TempPathFactory, embedder: MiniLM) -> Iterator[App]:
-    folder = tmp_path_factory.mktemp("doubts")
-    with build(Settings(home=folder / "home")) as made:
-        made.__dict__["embedder"] = embedder
-        for path in write_guidelines(folder / "guidelines"):
-            made.add(path)
+    with with_guidelines(tmp_path_factory.mktemp("doubts"), embedder) as made:
         yield made
 
 

@@ -28,7 +28,7 @@ from citewell.errors import ChangedMeanwhile, InputError, LibraryError, NotFound
 from citewell.types import Asker, Filing, Limits, Source
 from citewell.types.consult import By, Category, Finding, Patient, Polarity, State
 from citewell.web.consult import plan_of
-from tests.assistants.consult_library import write_guidelines
+from tests.assistants.consult_library import with_guidelines
 
 HERE = Path(__file__).parent
 STORY = (
@@ -39,11 +39,7 @@ STORY = (
 
 @pytest.fixture(scope="module")
 def app(tmp_path_factory: pytest.TempPathFactory, embedder: MiniLM) -> Iterator[App]:
-    folder = tmp_path_factory.mktemp("plans")
-    with build(Settings(home=folder / "home")) as made:
-        made.__dict__["embedder"] = embedder
-        for path in write_guidelines(folder / "guidelines"):
-            made.add(path)
+    with with_guidelines(tmp_path_factory.mktemp("plans"), embedder) as made:
         yield made
 
 
