@@ -1,5 +1,7 @@
 """Ingest against the bare embedder: how much of the time goes into anything but vectors.
 
+The embedder alone is given the texts of one document at a time, and then those of all documents of a turn at once.
+
 python bench/speed/ingest.py --data FOLDER [--documents 200] [--json FILE]
 """
 
@@ -11,6 +13,7 @@ import tempfile
 import time
 from collections.abc import Callable, Sequence
 from functools import partial
+from itertools import chain
 from pathlib import Path
 from statistics import median
 from typing import TypeVar
@@ -21,7 +24,7 @@ from citewell.bootstrap.outcome import Outcome
 
 Result = TypeVar("Result")
 
-IN_TURN = 20
+IN_TURN = 40
 """Documents that are added, then embedded alone: what else the machine does weighs on both."""
 
 
@@ -39,24 +42,30 @@ def measure(folder: Path, documents: int) -> dict[str, float]:
         for path, (title, text) in zip(files, corpus, strict=True):
             path.write_text(f"# {title}\n\n{text}")
         app.embedder.embed(["warm up"])
-        ingest, bare, counts = [], [], []
+        ingest, bare, at_once, counts = [], [], [], []
         for start in range(0, len(files), IN_TURN):
             outcomes, took = timed(partial(_added, app, files[start : start + IN_TURN]))
             groups = [_embedded(app, outcome) for outcome in outcomes]
             ingest.append(took)
             bare.append(timed(partial(list, map(app.embedder.embed, groups)))[1])
+            at_once.append(timed(partial(app.embedder.embed, list(chain(*groups))))[1])
             counts.append(sum(map(len, groups)))
         chunks_made = sum(entry.chunk_count for entry in app.entries())
         file_bytes = sum(path.stat().st_size for path in Path(home).glob("library.sqlite*"))
-    ratios = [[one / other for one, other in zip(*pair, strict=True)] for pair in zip(bare, ingest, strict=True)]
+
+    def ratio(baseline: list[tuple[float, float]], clock: int) -> float:
+        return median(alone[clock] / whole[clock] for alone, whole in zip(baseline, ingest, strict=True))
+
     return {
         "documents": documents,
         "passages": chunks_made,
         "texts": sum(counts),
         "ingest_texts_per_s": median(count / wall for count, (wall, _) in zip(counts, ingest, strict=True)),
         "bare_texts_per_s": median(count / wall for count, (wall, _) in zip(counts, bare, strict=True)),
-        "ratio": median(wall for wall, _ in ratios),
-        "ratio_per_cpu_second": median(cpu for _, cpu in ratios),
+        "ratio": ratio(bare, 0),
+        "ratio_per_cpu_second": ratio(bare, 1),
+        "at_once_texts_per_s": median(count / wall for count, (wall, _) in zip(counts, at_once, strict=True)),
+        "ratio_to_at_once": ratio(at_once, 0),
         "disk_kib_per_passage": file_bytes / chunks_made / 1024,
     }
 

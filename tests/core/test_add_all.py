@@ -3,14 +3,21 @@
 from __future__ import annotations
 
 import threading
+import time
+from collections.abc import Sequence
+from concurrent.futures import ThreadPoolExecutor
 from functools import partial
 from pathlib import Path
 
+import numpy as np
 import pytest
 
 from citewell.bootstrap import App
-from citewell.errors import EmptyFile, LibraryReadOnly
-from citewell.ingest.library import in_turn
+from citewell.errors import EmbedderUnavailable, EmptyFile, LibraryReadOnly
+from citewell.ingest.library import AT_ONCE, AT_ONCE_BYTES, Work, in_turn
+from citewell.ingest.read import Reader
+from citewell.ingest.together import Together
+from citewell.ports import Progress, Vectors
 
 
 def test_versions_follow_the_order_of_the_files(app: App, tmp_path: Path) -> None:
@@ -53,10 +60,13 @@ def test_a_library_that_cannot_be_written_ends_it(app: App, tmp_path: Path, monk
     assert [type(outcome.error) for outcome in outcomes] == [LibraryReadOnly]
 
 
-def test_no_more_than_two_are_worked_on_and_all_come_in_order() -> None:
+@pytest.mark.parametrize(("size_bytes", "allowed"), [(10, AT_ONCE), (AT_ONCE_BYTES, 2), (AT_ONCE_BYTES // 4, 4)])
+def test_small_files_are_read_side_by_side_and_large_ones_two_at_a_time(
+    reader: Reader, size_bytes: int, allowed: int
+) -> None:
     running, most, lock = 0, 0, threading.Lock()
 
-    def work(number: int) -> int:
+    def work(number: int, _reader: Reader) -> int:
         nonlocal running, most
         with lock:
             running += 1
@@ -66,6 +76,79 @@ def test_no_more_than_two_are_worked_on_and_all_come_in_order() -> None:
             running -= 1
         return number
 
-    done = [future.result() for future in in_turn(partial(work, number) for number in range(9))]
-    assert done == list(range(9))
-    assert most == 2
+    works = [Work(size_bytes, partial(work, number)) for number in range(24)]
+    assert [future.result() for future in in_turn(reader, works)] == list(range(24))
+    assert 1 < most <= allowed
+
+
+class Watched:
+    """An embedder that remembers what it was asked for, holds the first call until others wait, and fails on a word."""
+
+    fingerprint, dimensions = "watched", 2
+
+    def __init__(self) -> None:
+        self.calls: list[list[str]] = []
+        self.others_wait = threading.Event()
+
+    def embed(self, texts: Sequence[str], *, progress: Progress | None = None) -> Vectors:
+        if not self.calls:
+            self.calls.append(list(texts))
+            assert self.others_wait.wait(30)
+        else:
+            self.calls.append(list(texts))
+        if "poison" in texts:
+            raise ValueError("no vector for this")
+        if "dead" in texts:
+            raise EmbedderUnavailable("the server does not answer")
+        if progress is not None:
+            progress(len(texts) // 2, len(texts))
+        return np.array([[len(text), 0] for text in texts], np.float32)
+
+
+def asked_together(embedder: Watched, groups: list[list[str]], progress: Progress | None = None) -> list[object]:
+    """What each of several callers is given, all of whom come while the first is served."""
+    with Together(embedder) as together, ThreadPoolExecutor(len(groups)) as callers:
+        first = callers.submit(together.embed, groups[0])
+        while not embedder.calls:
+            time.sleep(0.001)
+        rest = [callers.submit(together.embed, group, progress=progress) for group in groups[1:]]
+        while len(together._waiting) < len(rest):
+            time.sleep(0.001)
+        embedder.others_wait.set()
+        return [future.exception() or future.result()[:, 0].tolist() for future in (first, *rest)]
+
+
+def test_all_who_come_during_one_computation_make_the_next() -> None:
+    embedder = Watched()
+    told: list[tuple[int, int]] = []
+    groups = [["a"], ["bb", "ccc"], ["dddd"]]
+    given = asked_together(embedder, groups, lambda done, total: told.append((done, total)))
+    assert given == [[1], [2, 3], [4]]
+    assert [len(call) for call in embedder.calls] == [1, 3]
+    assert sorted(told) == [(0, 1), (0, 2)]  # each is told of its own texts
+
+
+def test_a_failure_is_told_to_the_one_whose_texts_they_are() -> None:
+    first, whole, failed = asked_together(Watched(), [["a"], ["bb"], ["poison"]])
+    assert (first, whole) == ([1], [2])
+    assert isinstance(failed, ValueError)
+
+
+def test_a_dead_server_is_asked_once_for_all() -> None:
+    embedder = Watched()
+    first, *rest = asked_together(embedder, [["a"], ["bb"], ["dead"], ["ccc"]])
+    assert first == [1]
+    assert [type(one) for one in rest] == [EmbedderUnavailable] * 3
+    assert len(embedder.calls) == 2
+
+
+def test_a_text_is_the_same_vector_alone_and_together(app: App, tmp_path: Path) -> None:
+    files = [tmp_path / f"{number}.md" for number in range(8)]
+    for number, path in enumerate(files):
+        path.write_text(f"# Paper {number}\n\nTake {number} tablets. Drink {number} glasses of water with them.")
+    added = [outcome.added for outcome in app.add_all(files)]
+    stored = sorted(app.library.load(app.library.current()), key=lambda one: one.generation)
+    for one, kept in zip(added, stored, strict=True):
+        assert one is not None
+        alone = app.embedder.embed([chunk.passage for chunk in app.show(one.entry.id)[2]])
+        assert (kept.vectors * alone).sum(axis=1).min() > 0.999

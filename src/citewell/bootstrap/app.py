@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING
 
 from citewell.adapters.store.library import NEVER_READ
 from citewell.bootstrap.assembly import Assembly
-from citewell.bootstrap.home import read_source
+from citewell.bootstrap.home import read_source, size_of
 from citewell.bootstrap.outcome import Outcome, Results
 from citewell.errors import InputError, LibraryError, NotFound
 from citewell.types import (
@@ -37,7 +37,7 @@ if TYPE_CHECKING:
     from citewell.bootstrap.consult import ConsultRoom
     from citewell.bootstrap.evidence import EvidenceRoom
     from citewell.ingest.library import Added
-    from citewell.ingest.read import Step
+    from citewell.ingest.read import Reader, Step
     from citewell.ports import Verification
 
 
@@ -123,21 +123,21 @@ class App(Assembly):
         watch: Callable[[Path, Step], None] | None = None,
     ) -> Iterator[Outcome]:
         """Add many files; one that cannot be read does not stop the others."""
-        from citewell.ingest.library import in_turn, prepared, unwatched
+        from citewell.ingest.library import Work, in_turn, prepared, unwatched
 
-        def prepare(path: Path) -> Callable[[], Added]:
+        def prepare(path: Path, reader: Reader) -> Callable[[], Added]:
             return prepared(
                 read_source(path, self.settings.limits.max_bytes),
                 filing=filing or Filing(),
                 scope=self.scope_of_owner(),
                 library=self.library,
-                reader=self.reader,
+                reader=reader,
                 watch=unwatched if watch is None else partial(watch, path),
             )
 
         files = list(paths)
-        _ = self.reader  # two threads must not load it
-        for path, ready in zip(files, in_turn(partial(prepare, path) for path in files), strict=True):
+        works = (Work(size_of(path), partial(prepare, path)) for path in files)
+        for path, ready in zip(files, in_turn(self.reader, works), strict=True):
             try:
                 yield Outcome(path, ready.result()(), None)
             except InputError as error:

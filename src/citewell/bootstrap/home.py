@@ -33,6 +33,14 @@ def read_source(path: Path, max_bytes: int) -> Source:
         raise InputError(f"{path} cannot be read: {error.strerror}.") from error
 
 
+def size_of(path: Path) -> int:
+    """How large a file is; one that cannot be looked at weighs nothing, and reading it says why."""
+    try:
+        return path.stat().st_size
+    except OSError:
+        return 0
+
+
 def make_home(home: Path) -> None:
     """The folder, readable by its owner alone."""
     try:

@@ -71,7 +71,7 @@ class Cut:
         self.document = document
         self.chunking = chunking
         self.tokenizer = tokenizer
-        self._starts = [start for start, _ in tokenizer.spans(document.text)]
+        self._starts = tokenizer.starts(document.text)
         self._paths: dict[tuple[str, ...], tuple[tuple[str, ...], int]] = {}
         self._path_tokens: dict[str, int] = {}
 

@@ -43,25 +43,54 @@ def describe(text: str, *, section: tuple[str, ...] = ()) -> Described:
     >>> describe("We recommended strongly worded letters.")
     Described(populations=(), settings=(), strength=None, certainty=None)
     """
-    words = "\n".join((*section, text))
-    found = {kind: tuple(name for name, pattern in _cues(kind) if pattern.search(words)) for kind in _KINDS}
-    return Described(found["population"], found["setting"], _stated(_STRENGTH, text), _stated(_CERTAINTY, text))
+    words = "\n".join((*section, text)).lower()
+    found = {kind: tuple(cue.name for cue in _cues(kind) if cue.is_in(words)) for kind in ("population", "setting")}
+    return Described(
+        found["population"], found["setting"], _stated(_STRENGTH, text, words), _stated(_CERTAINTY, text, words)
+    )
 
 
-_KINDS = ("population", "setting")
+@dataclass(frozen=True, slots=True)
+class _Cue:
+    name: str
+    pattern: re.Pattern[str]
+    openings: tuple[str, ...]
+    """How the words begin: looking for these is twenty times as fast as looking for the pattern."""
+
+    def is_in(self, lowered: str) -> bool:
+        return any(map(lowered.__contains__, self.openings)) and self.pattern.search(lowered) is not None
 
 
 @cache
-def _cues(kind: str) -> list[tuple[str, re.Pattern[str]]]:
+def _cues(kind: str) -> list[_Cue]:
     return [
-        (name, re.compile(rf"(?<!\w)(?:{words})(?!\w)", re.IGNORECASE))
+        _Cue(name, re.compile(rf"(?<!\w)(?:{words.lower()})(?!\w)"), openings(words))
         for row_kind, name, words in rows("applies.tsv")
         if row_kind == kind
     ]
 
 
-def _stated(pattern: re.Pattern[str], text: str) -> str | None:
+def openings(words: str) -> tuple[str, ...]:
+    """The letters that each alternative of a pattern begins with.
+
+    >>> openings("newborns?|neonat(?:e|al)|HIV[- ]positive")
+    ('newborn', 'neonat', 'hiv')
+    """
+    alternatives = re.findall(r"(?:\([^()]*\)|[^|()])+", words.lower())
+    return tuple(match[0] for one in alternatives if (match := re.match(r"[\w -]+(?![?*])", one)))
+
+
+_STATING = {
+    _STRENGTH: ("strong", "conditional", "weak", "discretionary", "practice"),
+    _CERTAINTY: ("certain", "qualit"),
+}
+"""Letters of which one is in whatever the pattern finds."""
+
+
+def _stated(pattern: re.Pattern[str], text: str, lowered: str) -> str | None:
     """The one value that a passage states; None where it states several that differ, or none."""
+    if not any(map(lowered.__contains__, _STATING[pattern])):
+        return None
     stated = {
         "good practice" if match.lastgroup == "practice" else match[match.lastgroup or 0].casefold()
         for match in pattern.finditer(text)

@@ -7,17 +7,19 @@ from collections.abc import Callable, Iterable, Iterator
 from concurrent.futures import Future, ThreadPoolExecutor
 from dataclasses import dataclass, replace
 from functools import partial
-from itertools import islice
-from typing import TypeVar
+from typing import Generic, TypeVar
 
 from citewell.errors import EmbedderMismatch
 from citewell.ingest.parse import safe_name
 from citewell.ingest.read import Reader, Step, Watch
+from citewell.ingest.together import Together
 from citewell.ports import Library
 from citewell.types import Entry, Filing, Scope, Source
 
-AT_ONCE = 2
-"""Files that are read side by side: one is cut or stored while the other is embedded."""
+AT_ONCE = 16
+"""Files that are read side by side at most: some are cut or stored while others are embedded."""
+AT_ONCE_BYTES = 4_000_000
+"""No third file is begun while those that are read are larger than this: memory stays bounded."""
 
 T = TypeVar("T")
 
@@ -61,15 +63,32 @@ def prepared(
     return store
 
 
-def in_turn(works: Iterable[Callable[[], T]]) -> Iterator[Future[T]]:
-    """Do two at a time, so that one file is cut or stored while another is embedded; results in the order given."""
+@dataclass(frozen=True, slots=True)
+class Work(Generic[T]):
+    """A file to be read, and how large it is."""
+
+    size_bytes: int
+    do: Callable[[Reader], T]
+
+
+def in_turn(reader: Reader, works: Iterable[Work[T]]) -> Iterator[Future[T]]:
+    """Do several at a time, so that some are cut or stored while others are embedded; results in the order given.
+
+    What is read at the same time is embedded together: each work is given a reader that does so.
+    """
     rest = iter(works)
-    with ThreadPoolExecutor(AT_ONCE, "citewell-reading") as workers:
-        waiting = deque(workers.submit(work) for work in islice(rest, AT_ONCE))
+    with Together(reader.embedder) as embedder, ThreadPoolExecutor(AT_ONCE, "citewell-reading") as workers:
+        together = replace(reader, embedder=embedder)
+        waiting: deque[tuple[int, Future[T]]] = deque()
         try:
-            while waiting:
-                yield waiting.popleft()
-                waiting.extend(workers.submit(work) for work in islice(rest, 1))
+            while True:
+                while len(waiting) < 2 or (len(waiting) < AT_ONCE and sum(size for size, _ in waiting) < AT_ONCE_BYTES):
+                    if (work := next(rest, None)) is None:
+                        break
+                    waiting.append((work.size_bytes, workers.submit(work.do, together)))
+                if not waiting:
+                    return
+                yield waiting.popleft()[1]
         finally:
             workers.shutdown(cancel_futures=True)
 

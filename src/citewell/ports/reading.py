@@ -46,8 +46,8 @@ class Parser(Protocol):
 class Tokenizer(Protocol):
     """Counts and places tokens the way the default embedder sees them."""
 
-    def spans(self, text: str) -> list[tuple[int, int]]:
-        """The offsets of every token, without special ones."""
+    def starts(self, text: str) -> list[int]:
+        """Where every token starts, without special ones."""
         ...
 
     def count(self, text: str) -> int:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import math
 import re
 from functools import lru_cache
+from itertools import pairwise
 
 from citewell.adapters.embedding.tokenizer import WordPiece
 
@@ -62,8 +63,8 @@ def _pieces(text: str) -> int:
     ids = words.ids([text], max_tokens=len(text.encode(errors="replace")) + 2)[0][1:-1]
     if UNKNOWN not in ids:
         return len(ids)
-    spans = words.spans(text)
+    bounds = pairwise([*words.starts(text), len(text)])
     return sum(
-        len(text[start:end].encode(errors="replace")) if one == UNKNOWN else 1
-        for one, (start, end) in zip(ids, spans, strict=True)
+        len(text[start:end].strip().encode(errors="replace")) if one == UNKNOWN else 1
+        for one, (start, end) in zip(ids, bounds, strict=True)
     )

@@ -36,7 +36,7 @@ class SqlQueue(SqlLifecycle):
     def enqueue(self, source: Source, *, filing: Filing, scope: Scope) -> Entry:
         """Keep the bytes of a document that a worker will read."""
         with self._outside(source) as key, writing(self.engine, self.path) as connection:
-            made = self._insert(connection, source, filing, scope, filing.title, key=key)
+            made = self._insert(connection, source, filing, scope, filing.title, key=key, state=State.PENDING)
             move(connection, made, State.QUEUED, by=filing.added_by or OWNER_ID)
             return self._entry(connection, made.id)
 
@@ -148,7 +148,7 @@ class SqlQueue(SqlLifecycle):
             lineage = self._late_lineage(connection, row, title or reading.document.title)
             free = update(documents).where(documents.c.id == document_id).values(**FREE, attempts=0, **lineage)
             connection.execute(free)
-            self._make_current(connection, document_id, reading, title, by=worker)
+            self._make_current(connection, self._row(connection, document_id), reading, title, by=worker)
             return self._entry(connection, document_id)
 
     def _reread(self, connection: Connection, row: Row[Any], reading: Reading, worker: str) -> None:

@@ -8,7 +8,7 @@ from datetime import UTC, datetime
 from typing import Any
 
 import numpy as np
-from sqlalchemy import Connection, Row, bindparam, delete, insert, select
+from sqlalchemy import Connection, Row, bindparam, delete, insert, literal, select, union_all
 
 from citewell.adapters.store import codec, vectors
 from citewell.adapters.store.schema import chunks, document_journeys, document_tags, documents, generations
@@ -128,28 +128,30 @@ def insert_filing(connection: Connection, document_id: str, filing: Filing) -> N
 def entries_of(connection: Connection, rows: Sequence[Row[Any]]) -> list[Entry]:
     """Entries for rows of `documents` joined with counts of their generation."""
     ids = [row.id for row in rows]
-    tags = _grouped(connection, "tag", ids)
-    journeys = _grouped(connection, "journey", ids)
-    return [_entry(row, tags.get(row.id, ()), journeys.get(row.id, ())) for row in rows]
+    filed: dict[tuple[str, str], list[str]] = {}
+    for batch in (ids[at : at + 500] for at in range(0, len(ids), 500)):
+        for kind, document_id, name in connection.execute(FILED, {"ids": batch}):
+            filed.setdefault((kind, document_id), []).append(name)
+
+    def names(kind: str, row: Row[Any]) -> tuple[str, ...]:
+        return tuple(sorted(filed.get((kind, row.id), ())))
+
+    return [_entry(row, names("tag", row), names("journey", row)) for row in rows]
 
 
 ENTRY = select(documents, generations.c.chunk_count, generations.c.sentence_count, generations.c.embedder).select_from(
     documents.outerjoin(generations, generations.c.id == documents.c.generation)
 )
 
-
-FILED = {
-    column: select(table).where(table.c.document_id.in_(bindparam("ids", expanding=True)))
-    for table, column in ((document_tags, "tag"), (document_journeys, "journey"))
-}
-
-
-def _grouped(connection: Connection, column: str, ids: Sequence[str]) -> dict[str, tuple[str, ...]]:
-    found: dict[str, list[str]] = {}
-    for batch in (ids[at : at + 500] for at in range(0, len(ids), 500)):
-        for row in connection.execute(FILED[column], {"ids": batch}):
-            found.setdefault(row.document_id, []).append(getattr(row, column))
-    return {document_id: tuple(sorted(values)) for document_id, values in found.items()}
+FILED = union_all(
+    *(
+        select(literal(column), table.c.document_id, table.c[column]).where(
+            table.c.document_id.in_(bindparam("ids", expanding=True))
+        )
+        for table, column in ((document_tags, "tag"), (document_journeys, "journey"))
+    )
+)
+"""What documents are filed under: the kind, the document, the name."""
 
 
 def _entry(row: Row[Any], tags: tuple[str, ...], journeys: tuple[str, ...]) -> Entry:

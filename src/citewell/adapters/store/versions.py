@@ -6,9 +6,10 @@ import uuid
 from collections.abc import Collection, Iterator
 from contextlib import contextmanager, suppress
 from dataclasses import replace
+from functools import lru_cache
 from typing import Any
 
-from sqlalchemy import Connection, Row, and_, bindparam, exists, func, insert, select, true
+from sqlalchemy import Connection, Row, Select, bindparam, exists, func, insert, select, true
 
 from citewell.adapters.store import originals, rows
 from citewell.adapters.store.access import PUBLIC, visible
@@ -25,6 +26,7 @@ from citewell.types import EVERY, OWNER_ID, Entry, Filing, Scope, Source, State
 
 PUBLIC_ONLY = frozenset({PUBLIC})
 ONE_ENTRY = rows.ENTRY.where(documents.c.id == bindparam("which"))
+ADDED = insert(documents).returning(documents)
 ONE = select(documents).where(documents.c.id == bindparam("which"))
 OLDER = select(documents).where(
     documents.c.lineage == bindparam("of"), documents.c.id != bindparam("which"), documents.c.is_current
@@ -45,14 +47,9 @@ class SqlVersions(SqlShelf):
 
     @staticmethod
     def _same(connection: Connection, source: Source, subject: str | None, scope: Scope) -> Entry | None:
-        query = rows.ENTRY.where(
-            visible(scope),
-            documents.c.content_hash == rows.hashed(source.data),
-            documents.c.subject.is_(None) if subject is None else documents.c.subject == subject,
-            documents.c.is_current,
-            documents.c.state == State.COMPLETED.value,
-        )
-        found = rows.entries_of(connection, connection.execute(query).all())
+        given = {"hash": rows.hashed(source.data)} | ({} if subject is None else {"whose": subject})
+        query = _of_the_same_bytes(scope, is_general=subject is None)
+        found = rows.entries_of(connection, connection.execute(query, given).all())
         return found[0] if found else None
 
     def add(self, source: Source, reading: Reading, *, filing: Filing, scope: Scope) -> Entry:
@@ -75,10 +72,10 @@ class SqlVersions(SqlShelf):
         if same is not None:  # another process was quicker
             return same
         title = filing.title or reading.document.title
-        made = self._insert(connection, source, filing, scope, title, key=key)
+        made = self._insert(connection, source, filing, scope, title, key=key, state=State.PROCESSING)
         by = filing.added_by or OWNER_ID
-        move(connection, made, State.PROCESSING, by=by)
-        self._make_current(connection, made.id, reading, filing.title, by=by)
+        note(connection, made, State.PROCESSING.value, by=by, state=State.PROCESSING)
+        self._make_current(connection, made, reading, filing.title, by=by)
         return self._entry(connection, made.id)
 
     @contextmanager
@@ -124,8 +121,9 @@ class SqlVersions(SqlShelf):
         title: str | None,
         *,
         key: str | None,
+        state: State,
     ) -> Row[Any]:
-        """A row that waits and is not current yet, with its bytes and filing."""
+        """A row that is not current yet, with its bytes and filing."""
         refuse_illegal(filing)
         document_id = str(uuid.uuid4())
         content_hash = rows.hashed(source.data)
@@ -136,7 +134,7 @@ class SqlVersions(SqlShelf):
             "lineage": before.lineage if before else document_id,
             "version": self._next_version(connection, before.lineage) if before else 1,
             "is_current": False,
-            "state": State.PENDING.value,
+            "state": state.value,
             "name": source.name,
             "title": title or source.name,
             "media_type": "",
@@ -150,10 +148,9 @@ class SqlVersions(SqlShelf):
             "added_by": filing.added_by,
             **rows.chunking_columns(filing.chunking),
         }
-        connection.execute(insert(documents), row)
+        made = connection.execute(ADDED, row).one()
         originals.keep(connection, scope.tenant, content_hash, source.data, key=key, blobs=self.blobs)
         rows.insert_filing(connection, document_id, self._inherited(connection, filing, before))
-        made = self._row(connection, document_id)
         note(connection, made, "added", by=filing.added_by or OWNER_ID, state=State.PENDING)
         return made
 
@@ -190,17 +187,8 @@ class SqlVersions(SqlShelf):
 
         Where tags are given, it carries no others: nobody who sees it loses it to the next version.
         """
-        mine = document_tags.c.document_id == documents.c.id
-        others = true() if tags is None else ~exists(select(1).where(mine, document_tags.c.tag.not_in(tags)))
-        alike = and_(
-            visible(scope),
-            others,
-            documents.c.subject.is_(None),
-            documents.c.is_current,
-            documents.c.name == name,
-            documents.c.title == title,
-        )
-        return connection.execute(select(documents).where(alike)).first()
+        query = _alike_query(scope, tags)
+        return connection.execute(query, {"called": name, "titled": title}).first()
 
     def _late_lineage(self, connection: Connection, row: Any, title: str) -> dict[str, Any]:
         """The lineage of a queued document whose title is known only now that it is read."""
@@ -220,14 +208,14 @@ class SqlVersions(SqlShelf):
         return int(connection.execute(query).scalar_one()) + 1
 
     def _make_current(
-        self, connection: Connection, document_id: str, reading: Reading, title: str | None, *, by: str
+        self, connection: Connection, row: Row[Any], reading: Reading, title: str | None, *, by: str
     ) -> None:
         """Write the generation, then flip: this version answers from now on, the last one no more."""
         self._check_embedder(connection, reading.embedder)
-        generation = rows.insert_generation(connection, document_id, reading)
-        row = self._row(connection, document_id)
+        generation = rows.insert_generation(connection, row.id, reading)
         stamp = self._touch(connection, row.tenant)
-        for old in connection.execute(OLDER, {"of": row.lineage, "which": document_id}).all():
+        is_first = row.version == 1
+        for old in [] if is_first else connection.execute(OLDER, {"of": row.lineage, "which": row.id}).all():
             retired = {"is_current": False, "current_until": stamp, "rework": None, "claimed_by": None}
             move(connection, old, State.SUPERSEDED, by=by, detail=f"version {row.version}", **retired)
         columns = rows.read_columns(reading, title, at=clock(connection))
@@ -251,6 +239,33 @@ class SqlVersions(SqlShelf):
         if not found:
             raise NotFound(NO_SUCH_DOCUMENT)
         return rows.entries_of(connection, found)[0]
+
+
+@lru_cache(maxsize=256)
+def _alike_query(scope: Scope, tags: frozenset[str] | None) -> Select[Any]:
+    """Finds the current document of a name and title that is about nobody and carries, if some are said, only these."""
+    mine = document_tags.c.document_id == documents.c.id
+    others = true() if tags is None else ~exists(select(1).where(mine, document_tags.c.tag.not_in(tags)))
+    return select(documents).where(
+        visible(scope),
+        others,
+        documents.c.subject.is_(None),
+        documents.c.is_current,
+        documents.c.name == bindparam("called"),
+        documents.c.title == bindparam("titled"),
+    )
+
+
+@lru_cache(maxsize=256)
+def _of_the_same_bytes(scope: Scope, *, is_general: bool) -> Select[Any]:
+    """Finds the current document with these bytes, about nobody or about one person."""
+    return rows.ENTRY.where(
+        visible(scope),
+        documents.c.content_hash == bindparam("hash"),
+        documents.c.subject.is_(None) if is_general else documents.c.subject == bindparam("whose"),
+        documents.c.is_current,
+        documents.c.state == State.COMPLETED.value,
+    )
 
 
 def refuse_illegal(filing: Filing) -> None:

@@ -9,9 +9,10 @@ from typing import TYPE_CHECKING, Any
 
 from citewell.bootstrap.bookshelf.files import Done, books_in, read_json
 from citewell.bootstrap.bookshelf.text import document_of, source_of
+from citewell.bootstrap.home import size_of
 from citewell.errors import InputError
-from citewell.ingest.library import Added, check_embedder, in_turn, refiled
-from citewell.ingest.read import Step
+from citewell.ingest.library import Added, Work, check_embedder, in_turn, refiled
+from citewell.ingest.read import Reader, Step
 from citewell.types import Filing
 
 if TYPE_CHECKING:
@@ -31,8 +32,10 @@ def embed(
     ]
     if not works:
         raise InputError("Nothing is parsed here. Run `citewell guidelines parse` on this folder first.")
-    futures = in_turn(partial(_prepared, app, path, book, filing=filing, watch=watch) for path, book in works)
-    for (path, book), ready in zip(works, futures, strict=True):
+    reading = (
+        Work(size_of(path), partial(_prepared, app, path, book, filing=filing, watch=watch)) for path, book in works
+    )
+    for (path, book), ready in zip(works, in_turn(app.reader, reading), strict=True):
         name = f"{path.parent.name}/{path.name}"
         try:
             added = ready.result()()
@@ -42,7 +45,13 @@ def embed(
 
 
 def _prepared(
-    app: App, path: Path, book: dict[str, Any], *, filing: Filing, watch: Callable[[str, Step], None] | None
+    app: App,
+    path: Path,
+    book: dict[str, Any],
+    reader: Reader,
+    *,
+    filing: Filing,
+    watch: Callable[[str, Step], None] | None,
 ) -> Callable[[], Added]:
     """Read and embed one text; what is returned makes it current."""
     source = source_of(path, app)
@@ -51,5 +60,5 @@ def _prepared(
         return partial(refiled, entry, filing=filing, scope=scope, library=app.library)
     document = document_of(source, book, app)
     tell = partial(watch, source.name) if watch else lambda _step: None
-    reading = app.reader.embedded(document, chunking=None, watch=tell)
+    reading = reader.embedded(document, chunking=None, watch=tell)
     return lambda: Added(app.library.add(source, reading, filing=filing, scope=scope), was_there=False)

@@ -1,0 +1,77 @@
+"""Texts of documents that are read side by side are embedded together: a batch is full sooner, and costs less."""
+
+from __future__ import annotations
+
+from collections import deque
+from collections.abc import Sequence
+from concurrent.futures import Future, ThreadPoolExecutor
+from dataclasses import dataclass, field
+from itertools import accumulate, pairwise
+from types import TracebackType
+from typing import Self
+
+from citewell.errors import Unavailable
+from citewell.ports import Embedder, Progress, Vectors
+
+
+@dataclass(frozen=True, slots=True)
+class _Call:
+    texts: Sequence[str]
+    progress: Progress | None
+    vectors: Future[Vectors] = field(default_factory=Future)
+
+
+class Together:
+    """An embedder whose callers wait for one another: all who came during one computation make the next."""
+
+    def __init__(self, embedder: Embedder) -> None:
+        self._embedder = embedder
+        self._waiting: deque[_Call] = deque()
+        self._hand = ThreadPoolExecutor(1, "citewell-embedding")
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(self, kind: type[BaseException] | None, error: BaseException | None, at: TracebackType | None) -> None:
+        self._hand.shutdown()
+
+    @property
+    def fingerprint(self) -> str:
+        return self._embedder.fingerprint
+
+    @property
+    def dimensions(self) -> int:
+        return self._embedder.dimensions
+
+    def embed(self, texts: Sequence[str], *, progress: Progress | None = None) -> Vectors:
+        """One vector per text, in the order given."""
+        call = _Call(texts, progress)
+        self._waiting.append(call)
+        self._hand.submit(self._serve)
+        return call.vectors.result()
+
+    def _serve(self) -> None:
+        """Answer all who wait; where their texts are refused, each alone, so that each is told only of its own."""
+        calls = [self._waiting.popleft() for _ in range(len(self._waiting))]
+        if calls and not self._is_answered(calls):
+            for call in calls:
+                self._is_answered([call])
+
+    def _is_answered(self, calls: Sequence[_Call]) -> bool:
+        def tell(done: int, total: int) -> None:
+            for call in calls:
+                if call.progress is not None:
+                    call.progress(len(call.texts) * done // total, len(call.texts))
+
+        try:
+            vectors = self._embedder.embed([text for call in calls for text in call.texts], progress=tell)
+        except BaseException as error:
+            if len(calls) > 1 and not isinstance(error, Unavailable):
+                return False
+            for call in calls:
+                call.vectors.set_exception(error)
+            return True
+        bounds = accumulate((len(call.texts) for call in calls), initial=0)
+        for call, (start, end) in zip(calls, pairwise(bounds), strict=True):
+            call.vectors.set_result(vectors[start:end])
+        return True
