@@ -55,7 +55,8 @@ def commands() -> str:
 
 def _flat(group: Any, before: str = "") -> Iterator[tuple[str, Any]]:
     """Every verb, those of a group after the group's name."""
-    for name, command in group.commands.items():
+    for name in group.list_commands(None):
+        command = group.get_command(None, name)
         if hasattr(command, "commands"):
             yield from _flat(command, f"{before}{name} ")
         else:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import re
+import subprocess
 import sys
 from itertools import pairwise
 from pathlib import Path
@@ -255,3 +256,20 @@ def test_titles_have_room_in_a_narrow_window(shell: Shell, tmp_path: Path, monke
     assert "passages" not in narrow
     monkeypatch.setenv("COLUMNS", "140")
     assert "passages" in shell("list")[1]
+
+
+def test_a_verb_reads_no_other_verbs_file() -> None:
+    code = (
+        "import sys; sys.argv = ['citewell', 'list', '--help']\n"
+        "try: from citewell.cli import main; main()\n"
+        "except SystemExit: pass\n"
+        "print([name for name in sys.modules if name in ('citewell.cli.records', 'citewell.cli.consult')])"
+    )
+    told = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True).stdout
+    assert told.endswith("[]\n")
+    assert "list" in told
+
+
+def test_a_verb_that_is_not_there_is_told_with_one_that_is_like_it(shell: Shell) -> None:
+    status, _, err = shell("serach", "cough")
+    assert (status, "search" in err) == (2, True)

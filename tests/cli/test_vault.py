@@ -103,7 +103,7 @@ def test_no_verb_takes_a_passphrase_as_an_argument_or_from_the_environment() -> 
 
     group: Any = get_command(app)
     for name in ("vault", "records"):
-        for command in group.commands[name].commands.values():
+        for command in group.get_command(None, name).commands.values():
             for option in command.params:
                 assert option.envvar is None
                 is_flag = getattr(option, "is_flag", False)

@@ -36,7 +36,7 @@ def assert_is_a_command(words: list[str]) -> None:
         if word.startswith("--"):
             assert word in {name for option in command.params for name in option.opts}, word
         else:
-            command = command.commands[word]  # type: ignore[attr-defined]
+            command = command.get_command(None, word)  # type: ignore[attr-defined]
 
 
 @pytest.mark.parametrize("path", [DEPLOY / "compose.yaml", DEPLOY / "Dockerfile", DEPLOY / "citewell.env"])

@@ -1,93 +1,78 @@
-"""All verbs, in the order a newcomer meets them."""
+"""All verbs, in the order a newcomer meets them; the file of a verb is read when it is called."""
 
 from __future__ import annotations
 
-from typing import Annotated
+from importlib import import_module
+from typing import Annotated, Any
 
 import typer
+from typer.core import TyperGroup
+from typer.main import get_group
 
 from citewell import __version__
-from citewell.cli import (
-    add,
-    ask,
-    assess,
-    audit,
-    backup,
-    chat,
-    check,
-    consult,
-    conversations,
-    delete,
-    doctor,
-    entries,
-    evidence,
-    file,
-    guidelines,
-    inbox,
-    journeys,
-    migrate,
-    models,
-    records,
-    reindex,
-    replay,
-    replica,
-    search,
-    serve,
-    show,
-    tags,
-    users,
-    vault,
-    verify,
-    worker,
-)
 from citewell.cli.frame import Home
 
+VERBS = {
+    "add": "add",
+    "search": "search",
+    "ask": "ask",
+    "check": "check",
+    "assess": "assess",
+    "chat": "chat",
+    "replay": "replay",
+    "list": "entries.list_entries",
+    "show": "show",
+    "file": "file",
+    "delete": "delete",
+    "reindex": "reindex",
+    "verify": "verify",
+    "serve": "serve",
+    "worker": "worker",
+    "doctor": "doctor",
+    "backup": "backup",
+    "restore": "backup.restore",
+    "migrate": "migrate",
+}
+"""The file of each verb, and its function where that has another name."""
+GROUPS = (
+    *("conversations", "inbox", "audit", "users", "tags", "journeys", "models", "guidelines", "evidence", "vault"),
+    *("records", "consult", "replica"),
+)
+"""Files that hold several verbs."""
+LOOK: dict[str, Any] = {"pretty_exceptions_enable": False, "rich_markup_mode": "markdown"}
+
+
+class Lazily(TyperGroup):
+    """Reads the files of the verbs that are called: all of them take as long as a search."""
+
+    def list_commands(self, ctx: Any) -> list[str]:  # noqa: ARG002 - the same in any context
+        return [*VERBS, *GROUPS]
+
+    def get_command(self, ctx: Any, cmd_name: str) -> Any:
+        names = self.list_commands(ctx)
+        for name in [cmd_name] if cmd_name in names else names:  # of an unknown one, those that are like it are told
+            if name not in self.commands:
+                self.commands[name] = _read(name)
+        return self.commands.get(cmd_name)
+
+
+def _read(name: str) -> Any:
+    one = typer.Typer(**LOOK)
+    if name in VERBS:
+        file, _, function = VERBS[name].partition(".")
+        one.command(name)(getattr(import_module(f"citewell.cli.{file}"), function or file))
+    else:
+        one.add_typer(import_module(f"citewell.cli.{name}").app, name=name)
+    return get_group(one).commands[name]
+
+
 app = typer.Typer(
+    cls=Lazily,
     help="Citewell: answers from medical documents, each pointing at the exact words it rests on.",
     no_args_is_help=True,
     add_completion=False,
-    pretty_exceptions_enable=False,
-    rich_markup_mode="markdown",
+    **LOOK,
 )
-
-for verb, name in (
-    (add.add, "add"),
-    (search.search, "search"),
-    (ask.ask, "ask"),
-    (check.check, "check"),
-    (assess.assess, "assess"),
-    (chat.chat, "chat"),
-    (replay.replay, "replay"),
-    (entries.list_entries, "list"),
-    (show.show, "show"),
-    (file.file, "file"),
-    (delete.delete, "delete"),
-    (reindex.reindex, "reindex"),
-    (verify.verify, "verify"),
-    (serve.serve, "serve"),
-    (worker.worker, "worker"),
-    (doctor.doctor, "doctor"),
-    (backup.backup, "backup"),
-    (backup.restore, "restore"),
-    (migrate.migrate, "migrate"),
-):
-    app.command(name)(verb)
-for group, name in (
-    (conversations.app, "conversations"),
-    (inbox.app, "inbox"),
-    (audit.app, "audit"),
-    (users.app, "users"),
-    (tags.app, "tags"),
-    (journeys.app, "journeys"),
-    (models.app, "models"),
-    (guidelines.app, "guidelines"),
-    (evidence.app, "evidence"),
-    (vault.app, "vault"),
-    (records.app, "records"),
-    (consult.app, "consult"),
-    (replica.app, "replica"),
-):
-    app.add_typer(group, name=name)
 
 
 def _version(wanted: bool) -> None:
