@@ -8,16 +8,19 @@ from collections.abc import Sequence
 from concurrent.futures import ThreadPoolExecutor
 from functools import partial
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import pytest
 
 from citewell.bootstrap import App
 from citewell.errors import EmbedderUnavailable, EmptyFile, LibraryReadOnly
-from citewell.ingest.library import AT_ONCE, AT_ONCE_BYTES, Work, in_turn
+from citewell.ingest.library import AT_ONCE, AT_ONCE_BYTES, PARSED_AT_ONCE, Work, in_turn
+from citewell.ingest.parse import parse
 from citewell.ingest.read import Reader
 from citewell.ingest.together import Together
 from citewell.ports import Progress, Vectors
+from citewell.types import Document, Source
 
 
 def test_versions_follow_the_order_of_the_files(app: App, tmp_path: Path) -> None:
@@ -79,6 +82,29 @@ def test_small_files_are_read_side_by_side_and_large_ones_two_at_a_time(
     works = [Work(size_bytes, partial(work, number)) for number in range(24)]
     assert [future.result() for future in in_turn(reader, works)] == list(range(24))
     assert 1 < most <= allowed
+
+
+def test_few_files_are_parsed_at_the_same_time(app: App, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    running, most, lock = 0, 0, threading.Lock()
+
+    def watched(source: Source, **given: Any) -> Document:
+        nonlocal running, most
+        with lock:
+            running += 1
+            most = max(most, running)
+        time.sleep(0.01)
+        try:
+            return parse(source, **given)
+        finally:
+            with lock:
+                running -= 1
+
+    monkeypatch.setattr("citewell.ingest.read.parse", watched)
+    files = [tmp_path / f"{number}.md" for number in range(12)]
+    for path in files:
+        path.write_text(f"# {path.stem}\n\nRest.")
+    assert [outcome.error for outcome in app.add_all(files)] == [None] * 12
+    assert most == PARSED_AT_ONCE
 
 
 class Watched:

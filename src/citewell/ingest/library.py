@@ -7,6 +7,7 @@ from collections.abc import Callable, Iterable, Iterator
 from concurrent.futures import Future, ThreadPoolExecutor
 from dataclasses import dataclass, replace
 from functools import partial
+from threading import BoundedSemaphore
 from typing import Generic, TypeVar
 
 from citewell.errors import EmbedderMismatch
@@ -16,8 +17,10 @@ from citewell.ingest.together import Together
 from citewell.ports import Library
 from citewell.types import Entry, Filing, Scope, Source
 
-AT_ONCE = 16
+AT_ONCE = 32
 """Files that are read side by side at most: some are cut or stored while others are embedded."""
+PARSED_AT_ONCE = 2
+"""Files that are parsed at the same time: that is what takes memory."""
 AT_ONCE_BYTES = 4_000_000
 """No third file is begun while those that are read are larger than this: memory stays bounded."""
 
@@ -78,7 +81,7 @@ def in_turn(reader: Reader, works: Iterable[Work[T]]) -> Iterator[Future[T]]:
     """
     rest = iter(works)
     with Together(reader.embedder) as embedder, ThreadPoolExecutor(AT_ONCE, "citewell-reading") as workers:
-        together = replace(reader, embedder=embedder)
+        together = replace(reader, embedder=embedder, parsing=BoundedSemaphore(PARSED_AT_ONCE))
         waiting: deque[tuple[int, Future[T]]] = deque()
         try:
             while True:

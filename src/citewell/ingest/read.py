@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import time
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass
+from contextlib import AbstractContextManager, nullcontext
+from dataclasses import dataclass, field
 from typing import Literal
 
 from citewell.errors import EmptyFile
@@ -36,12 +37,15 @@ class Reader:
     tokenizer: Tokenizer
     embedder: Embedder
     limits: Limits
+    parsing: AbstractContextManager[object] = field(default_factory=nullcontext)
+    """Held while a file is parsed: of many that are read side by side, few are."""
 
     def read(self, source: Source, *, chunking: Chunking | None, watch: Watch) -> Reading:
         """Parse, cut and embed a file."""
         watch(Step("reading"))
         started = time.perf_counter()
-        document = parse(source, parsers=self.parsers, limits=self.limits)
+        with self.parsing:
+            document = parse(source, parsers=self.parsers, limits=self.limits)
         return self.embedded(document, chunking=chunking, watch=watch, started=started)
 
     def embedded(

@@ -58,7 +58,8 @@ def _prepared(
     scope = app.scope_of_owner()
     if (entry := app.library.same(source, subject=filing.subject, scope=scope)) is not None:
         return partial(refiled, entry, filing=filing, scope=scope, library=app.library)
-    document = document_of(source, book, app)
+    with reader.parsing:
+        document = document_of(source, book, app)
     tell = partial(watch, source.name) if watch else lambda _step: None
     reading = reader.embedded(document, chunking=None, watch=tell)
     return lambda: Added(app.library.add(source, reading, filing=filing, scope=scope), was_there=False)
