@@ -17,7 +17,7 @@ from citewell.adapters.store.library import SqlLibrary
 from citewell.adapters.store.schema import generations
 from citewell.errors import EmbedderMismatch, LibraryError, NotFound, SchemaTooNew, ScopeRefused
 from citewell.ingest.library import add, reindex
-from citewell.ingest.read import Reader
+from citewell.ingest.read import Reader, Step
 from citewell.ingest.retries import RETRIES
 from citewell.types import EVERY, Chunking, Entry, Filing, Scope, Source, State
 from tests.contracts.conftest import opened_library
@@ -189,6 +189,24 @@ def test_a_queued_document_becomes_the_next_version_once_its_title_is_known(
     assert library.verify().problems == ()
 
 
+@pytest.mark.parametrize(("is_first", "name"), [(True, "second.txt"), (True, "aspirin.txt"), (False, "second.txt")])
+def test_a_version_that_is_read_late_does_not_answer_in_place_of_a_newer_one(
+    library: SqlLibrary, put: Put, reader: Reader, is_first: bool, name: str
+) -> None:
+    before = None if is_first else put(IRON).id
+    late = library.enqueue(ASPIRIN, filing=Filing(replaces=before), scope=OWNER)
+    newer = put(replace(ASPIRIN_TWO, name=name), replaces=late.id)
+    assert library.claim("me") is not None
+    done = library.complete(late.id, reader.read(ASPIRIN, chunking=None, watch=lambda _: None), "me")
+    assert done is not None
+    assert (done.lineage, done.version, done.state) == (newer.lineage, newer.version - 1, State.SUPERSEDED)
+    assert [entry.id for entry in library.entries(OWNER) if entry.is_current] == [newer.id]
+    changes = [one.change for one in library.history(late.id, OWNER) if one.document_id == late.id]
+    assert changes == ["added", "queued", "processing", "completed", "superseded"]
+    assert library.opened(late.id, OWNER)[1].title == "Aspirin"
+    assert library.verify().problems == ()
+
+
 @pytest.mark.parametrize("is_queued", [False, True])
 def test_nobody_takes_over_a_document_that_they_do_not_see(
     library: SqlLibrary, put: Put, reader: Reader, is_queued: bool
@@ -350,6 +368,21 @@ def test_reindexing_keeps_the_old_vectors_answering_until_the_switch(
     assert all(seen == before for seen in during)
     assert set(library.visible(OWNER)).isdisjoint(before)
     assert library.embedder() == "backwards:384"
+    assert library.verify().problems == ()
+
+
+def test_a_document_that_is_erased_while_it_is_embedded_anew_stays_erased(
+    library: SqlLibrary, put: Put, reader: Reader
+) -> None:
+    gone = put(ASPIRIN)
+    put(IRON)
+
+    def erase(_title: str, step: Step) -> None:
+        if step.stage == "cutting" and any(entry.id == gone.id for entry in library.entries(OWNER)):
+            library.erase(gone.id, OWNER)
+
+    assert reindex(library=library, reader=reader, progress=erase) == 1
+    assert [entry.name for entry in library.entries(OWNER)] == [IRON.name]
     assert library.verify().problems == ()
 
 

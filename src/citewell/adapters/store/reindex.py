@@ -36,9 +36,10 @@ class SqlReindex(SqlShelf):
                 yield document_id, rows.document_of(row), rows.chunking_of(row)
 
     def regenerate(self, document_id: str, reading: Reading) -> None:
-        """Store another generation beside the one in use."""
+        """Store another generation beside the one in use, unless the document was erased meanwhile."""
         with writing(self.engine, self.path) as connection:
-            rows.insert_generation(connection, document_id, reading)
+            if connection.execute(select(documents.c.id).where(documents.c.id == document_id)).first() is not None:
+                rows.insert_generation(connection, document_id, reading)
 
     def _begun(self, connection: Connection) -> int:
         """The last generation before the reindex that is under way, or that begins now."""
