@@ -28,7 +28,7 @@ PUBLIC_ONLY = frozenset({PUBLIC})
 ONE_ENTRY = rows.ENTRY.where(documents.c.id == bindparam("which"))
 ADDED = insert(documents).returning(documents)
 ONE = select(documents).where(documents.c.id == bindparam("which"))
-OLDER = select(documents).where(
+OTHERS = select(documents).where(
     documents.c.lineage == bindparam("of"), documents.c.id != bindparam("which"), documents.c.is_current
 )
 NO_SUCH_DOCUMENT = "There is no such document here. `citewell list` shows the ids."
@@ -198,7 +198,7 @@ class SqlVersions(SqlShelf):
         query = select(document_tags.c.tag).where(document_tags.c.document_id == row.id)
         scope = Scope(row.tenant, frozenset(connection.execute(query).scalars()), EVERY, None)
         before = self._alike(connection, scope, row.name, title, scope.tags)
-        if before is None:
+        if before is None or before.lineage == row.lineage:
             return {}
         return {"lineage": before.lineage, "version": self._next_version(connection, before.lineage)}
 
@@ -210,18 +210,27 @@ class SqlVersions(SqlShelf):
     def _make_current(
         self, connection: Connection, row: Row[Any], reading: Reading, title: str | None, *, by: str
     ) -> None:
-        """Write the generation, then flip: this version answers from now on, the last one no more."""
+        """Write the generation, then flip: this version answers from now on, the last one no more.
+
+        Where a newer version was read sooner, that one goes on answering, and this one is kept behind it.
+        """
         self._check_embedder(connection, reading.embedder)
-        generation = rows.insert_generation(connection, row.id, reading)
+        columns = {"generation": rows.insert_generation(connection, row.id, reading), "next_attempt_at": None}
+        columns |= rows.read_columns(reading, title, at=clock(connection))
+        del columns["state"]
+        others = connection.execute(OTHERS, {"of": row.lineage, "which": row.id}).all()
+        newest = max((other.version for other in others), default=0)
+        passages = f"{len(reading.chunks)} passages"
+        if newest > row.version:
+            move(connection, row, State.COMPLETED, by=by, detail=passages, **columns)
+            read = self._row(connection, row.id)
+            return move(connection, read, State.SUPERSEDED, by=by, detail=f"version {newest}")
         stamp = self._touch(connection, row.tenant)
-        is_first = row.version == 1
-        for old in [] if is_first else connection.execute(OLDER, {"of": row.lineage, "which": row.id}).all():
+        for old in others:
             retired = {"is_current": False, "current_until": stamp, "rework": None, "claimed_by": None}
             move(connection, old, State.SUPERSEDED, by=by, detail=f"version {row.version}", **retired)
-        columns = rows.read_columns(reading, title, at=clock(connection))
-        columns |= {"generation": generation, "is_current": True, "current_from": stamp, "next_attempt_at": None}
-        del columns["state"]
-        move(connection, row, State.COMPLETED, by=by, detail=f"{len(reading.chunks)} passages", **columns)
+        columns |= {"is_current": True, "current_from": stamp}
+        return move(connection, row, State.COMPLETED, by=by, detail=passages, **columns)
 
     def _check_embedder(self, connection: Connection, fingerprint: str) -> None:
         known = self._fact(connection, "embedder")
