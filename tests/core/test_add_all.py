@@ -5,7 +5,8 @@ from __future__ import annotations
 import threading
 import time
 from collections.abc import Sequence
-from concurrent.futures import ThreadPoolExecutor
+from concurrent.futures import CancelledError, ThreadPoolExecutor
+from dataclasses import replace
 from functools import partial
 from pathlib import Path
 from typing import Any
@@ -18,7 +19,7 @@ from citewell.errors import EmbedderUnavailable, EmptyFile, LibraryReadOnly
 from citewell.ingest.library import AT_ONCE, AT_ONCE_BYTES, PARSED_AT_ONCE, Work, in_turn
 from citewell.ingest.parse import parse
 from citewell.ingest.read import Reader
-from citewell.ingest.together import Together
+from citewell.ingest.together import MAX_TEXTS, Together
 from citewell.ports import Progress, Vectors
 from citewell.types import Document, Source
 
@@ -178,3 +179,55 @@ def test_a_text_is_the_same_vector_alone_and_together(app: App, tmp_path: Path) 
         assert one is not None
         alone = app.embedder.embed([chunk.passage for chunk in app.show(one.entry.id)[2]])
         assert (kept.vectors * alone).sum(axis=1).min() > 0.999
+
+
+class Endless:
+    """An embedder that never comes to an end by itself."""
+
+    fingerprint, dimensions = "endless", 2
+
+    def __init__(self) -> None:
+        self.has_begun = threading.Event()
+
+    def embed(self, texts: Sequence[str], *, progress: Progress | None = None) -> Vectors:
+        while True:
+            self.has_begun.set()
+            time.sleep(0.001)
+            assert progress is not None
+            progress(0, len(texts))
+
+
+def test_who_closes_it_before_the_end_waits_for_nothing_that_is_computed(reader: Reader) -> None:
+    embedder = Endless()
+    told = []
+
+    def work(reader: Reader) -> int:
+        with reader.parsing:
+            pass
+        try:
+            return len(reader.embedder.embed(["a"]))
+        except CancelledError as error:
+            told.append(error)
+            raise
+
+    works = [Work(10, lambda _reader: 0), *(Work(10, work) for _ in range(AT_ONCE))]
+    reading = in_turn(replace(reader, embedder=embedder), works)
+    assert next(reading).result() == 0
+    assert embedder.has_begun.wait(30)
+    reading.close()
+    assert told
+
+
+def test_no_more_texts_are_embedded_together_than_fill_a_batch() -> None:
+    embedder = Watched()
+    groups = [["a"], ["b"] * (MAX_TEXTS - 1), ["c"], ["d"], ["e"] * (MAX_TEXTS + 1), ["f"]]
+    given = asked_together(embedder, groups)
+    assert given == [[1] * len(group) for group in groups]
+    assert [len(call) for call in embedder.calls] == [1, MAX_TEXTS, 1, MAX_TEXTS + 1, 1]
+
+
+def test_a_twin_that_is_read_beside_a_file_is_told_to_be_there(app: App, tmp_path: Path) -> None:
+    for name in ("a.md", "b.md"):
+        (tmp_path / name).write_text("# A\n\nRest.")
+    outcomes = app.add_all([tmp_path / "a.md", tmp_path / "b.md"])
+    assert [outcome.added and outcome.added.was_there for outcome in outcomes] == [False, True]

@@ -269,3 +269,22 @@ def test_rounded_vectors_do_where_there_is_no_room_for_the_exact_graph() -> None
         raise ModelFilesMissing("The embedding model cannot be prepared.")
 
     assert Careful(Told(0.0), open_exact).run(np.zeros((1, 4), np.int64)).tolist() == [[0, 0]]
+
+
+def test_who_stops_it_half_way_does_not_wait_for_the_rest(model_cache: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    embedder = MiniLM(model_cache, threads=1)
+    computed = 0
+    run = embedder.engine.run
+
+    def counted(ids: NDArray[np.int64]) -> Vectors:
+        nonlocal computed
+        computed += 1
+        return run(ids)
+
+    def stop(_done: int, _total: int) -> None:
+        raise KeyboardInterrupt
+
+    monkeypatch.setattr(embedder, "_engine", type("Counted", (), {"run": staticmethod(counted)})())
+    with pytest.raises(KeyboardInterrupt):
+        embedder.embed(["word " * number for number in range(1, 200)], progress=stop)
+    assert computed < 20

@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Generator, Iterable, Iterator
+from contextlib import closing
 from dataclasses import replace
 from functools import cached_property, partial
 from pathlib import Path
@@ -121,7 +122,7 @@ class App(Assembly):
         *,
         filing: Filing | None = None,
         watch: Callable[[Path, Step], None] | None = None,
-    ) -> Iterator[Outcome]:
+    ) -> Generator[Outcome]:
         """Add many files; one that cannot be read does not stop the others."""
         from citewell.ingest.library import Work, in_turn, prepared, unwatched
 
@@ -136,19 +137,24 @@ class App(Assembly):
             )
 
         files = list(paths)
+        made: set[str] = set()
         works = (Work(size_of(path), partial(prepare, path)) for path in files)
-        for path, ready in zip(files, in_turn(self.reader, works), strict=True):
-            try:
-                yield Outcome(path, ready.result()(), None)
-            except InputError as error:
-                yield Outcome(path, None, error)
-            except LibraryError as error:  # the rest would meet the same
-                yield Outcome(path, None, error)
-                return
+        with closing(in_turn(self.reader, works)) as reading:
+            for path, ready in zip(files, reading, strict=True):
+                try:
+                    added = ready.result()()
+                    is_twin = added.entry.id in made  # read beside its twin, before that was stored
+                    made.add(added.entry.id)
+                    yield Outcome(path, replace(added, was_there=added.was_there or is_twin), None)
+                except InputError as error:
+                    yield Outcome(path, None, error)
+                except LibraryError as error:  # the rest would meet the same
+                    yield Outcome(path, None, error)
+                    return
 
     def add_samples(
         self, *, filing: Filing | None = None, watch: Callable[[Path, Step], None] | None = None
-    ) -> Iterator[Outcome]:
+    ) -> Generator[Outcome]:
         """Add the sample library."""
         from citewell.samples import sample_files, sample_filing
 

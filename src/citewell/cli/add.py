@@ -2,20 +2,22 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator
+from collections import Counter
+from collections.abc import Iterable, Iterator, Mapping
+from contextlib import closing
 from itertools import chain
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from citewell.cli.frame import Home, Json, Subject, Tags, opened, print_json, printable, progress
+from citewell.cli.frame import Home, Json, Subject, Tags, opened, print_json
+from citewell.cli.progress import progress
 from citewell.errors import InputError
 from citewell.types import Chunking, Filing
 
 if TYPE_CHECKING:
     from citewell.bootstrap import Outcome
-    from citewell.ingest.read import Step
 
 Files = Annotated[
     list[Path] | None, typer.Argument(help="Files, or folders whose files are all read.", show_default=False)
@@ -57,15 +59,16 @@ def add(
             chunking=_chunking(strategy, size, overlap),
         )
         outcomes = []
-
-        def tell(path: Path, step: Step) -> None:
-            watch(path.name, step)
-
-        adding = app.add_all(paths, filing=filing, watch=tell)
-        for outcome in chain(adding, app.add_samples(filing=filing, watch=tell) if samples else ()):
-            outcomes.append(outcome)
-            if not json:
-                typer.echo(printable(_line(outcome)), err=outcome.error is not None)
+        names = Counter(path.name for path in paths)
+        with (
+            closing(app.add_all(paths, filing=filing, watch=watch)) as adding,
+            closing(app.add_samples(filing=filing, watch=watch)) as sampling,
+        ):
+            for outcome in chain(adding, sampling if samples else ()):
+                outcomes.append(outcome)
+                watch.end(outcome.path)
+                if not json:
+                    watch.line(_line(outcome, names), err=outcome.error is not None)
     failed = [_failed(outcome) for outcome in outcomes if outcome.error is not None]
     if json:
         print_json({"added": [_added(outcome) for outcome in outcomes if outcome.added], "failed": failed})
@@ -100,15 +103,16 @@ def _chunking(strategy: str | None, size: int | None, overlap: int | None) -> Ch
     return Chunking(base.strategy, chosen, shared, base.unit)
 
 
-def _line(outcome: Outcome) -> str:
+def _line(outcome: Outcome, names: Mapping[str, int]) -> str:
+    file = outcome.path if names[outcome.path.name] > 1 else outcome.path.name
     if outcome.added is None:
-        return f"✗ {outcome.path.name}: {outcome.error}"
+        return f"✗ {file}: {outcome.error}"
     entry = outcome.added.entry
     if outcome.added.was_refiled:
         where = " ".join([*entry.tags, *entry.journeys])
-        return f"= {outcome.path.name}: already here as {entry.id[:8]}, now filed under {where}"
+        return f"= {file}: already here as {entry.id[:8]}, now filed under {where}"
     if outcome.added.was_there:
-        return f"= {outcome.path.name}: already here as {entry.id[:8]}, nothing to do"
+        return f"= {file}: already here as {entry.id[:8]}, nothing to do"
     pages = f"{_counted(entry.page_count, 'page')}, " if entry.page_count else ""
     version = f", version {entry.version}" if entry.version > 1 else ""
     notes = "".join(f"\n    {note}" for note in entry.notes)

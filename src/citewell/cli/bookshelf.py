@@ -4,18 +4,19 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Iterable
-from contextlib import contextmanager
+from contextlib import closing
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from citewell.cli.frame import Home, Json, Tags, opened, print_json, printable, progress, settings
+from citewell.cli.frame import Home, Json, Tags, opened, print_json, printable, settings
+from citewell.cli.progress import Told, progress
 from citewell.errors import InputError
 from citewell.types import Filing
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator
+    from collections.abc import Callable
 
     from citewell.bootstrap.bookshelf import Done
 
@@ -48,12 +49,13 @@ def download(
         raise InputError("The only kind of server that is known is bookshelf.")
     wanted = Wanted(tuple(publisher or ()), tuple(topic or ()), clinical_only=not everything)
     limits = settings(context, home).limits
-    with Bookshelf(address or ADDRESS, pause_s=pause) as shelf, _bytes(quiet=json) as watch:
+    with Bookshelf(address or ADDRESS, pause_s=pause) as shelf, progress(quiet=json) as watch:
         if listing:
             books = choose(shelf.catalogue(folder), wanted)
             _print_books([{"accession": book.accession, "title": book.title} for book in books], json=json)
             return
-        _report(download(shelf, folder, wanted=wanted, limits=limits, watch=watch), what="texts", json=json)
+        fetched = download(shelf, folder, wanted=wanted, limits=limits, watch=_bytes(watch))
+        _report(fetched, what="texts", json=json, watch=watch)
 
 
 def parse(
@@ -69,7 +71,7 @@ def parse(
     chosen = frozenset(one.lower() for one in language or ["en"])
     with opened(context, home) as app:
         parsing = Parsing(app, folder, languages=frozenset() if "any" in chosen else chosen)
-        _report(parsing.run(), what="passages", json=json)
+        _report(parsing.run(), what="passages", json=json, watch=Told())
 
 
 def embed(context: typer.Context, folder: Folder, tag: Tags = None, home: Home = None, json: Json = False) -> None:
@@ -78,21 +80,23 @@ def embed(context: typer.Context, folder: Folder, tag: Tags = None, home: Home =
 
     with opened(context, home) as app, progress(quiet=json) as watch:
         filing = Filing(tags=frozenset(tag) if tag else None)
-        _report(embed(app, folder, filing=filing, watch=watch), what="passages", json=json)
+        with closing(embed(app, folder, filing=filing, watch=watch)) as embedding:
+            _report(embedding, what="passages", json=json, watch=watch)
 
 
-def _report(works: Iterable[Done], *, what: str, json: bool) -> None:
+def _report(works: Iterable[Done], *, what: str, json: bool, watch: Told) -> None:
     done = []
     for one in works:
         done.append(one)
+        watch.end(one.accession)
         if not json:
-            typer.echo(printable(_line(one, what)), err=one.error is not None)
+            watch.line(_line(one, what), err=one.error is not None)
     failed = [one for one in done if one.error is not None]
     total = sum(one.count for one in done)
     if json:
         print_json({"done": [_shown(one, what) for one in done], what: total, "failed": len(failed)})
     else:
-        typer.echo(f"{len(done)} in all, {total:,} {what}" + (f", {len(failed)} failed" if failed else ""))
+        watch.line(f"{len(done)} in all, {total:,} {what}" + (f", {len(failed)} failed" if failed else ""))
     if failed:
         raise typer.Exit(1)
 
@@ -126,14 +130,14 @@ def _print_books(books: list[dict[str, str]], *, json: bool) -> None:
     typer.echo(f"{len(books)} books")
 
 
-@contextmanager
-def _bytes(*, quiet: bool) -> Iterator[Callable[[Any, int, int], Callable[[int, int], None]]]:
-    """A bar per book with the time left."""
+def _bytes(watch: Told) -> Callable[[Any, int, int], Callable[[int, int], None]]:
+    """The book that is fetched now, with the time left."""
     from citewell.ingest.read import Step
 
-    with progress(quiet=quiet) as watch:
-        yield (
-            lambda book, number, count: (
-                lambda have, size: watch(f"{book.accession} ({number} of {count})", Step("reading", have, size))
-            )
-        )
+    shown = watch.one_by_one()
+
+    def begun(book: Any, number: int, count: int) -> Callable[[int, int], None]:
+        name = f"{book.accession} ({number} of {count})"
+        return lambda have, size: shown(name, Step("reading", have, size))
+
+    return begun

@@ -11,7 +11,8 @@ import typer
 from citewell.api.shapes import entry_json
 from citewell.cli.entries import print_entries
 from citewell.cli.evidence_reingest import reingest
-from citewell.cli.frame import DocumentId, Home, Json, opened, print_json, printable, progress
+from citewell.cli.frame import DocumentId, Home, Json, opened, print_json, printable
+from citewell.cli.progress import progress
 from citewell.cli.verify import verify
 from citewell.errors import InputError, NotFound
 from citewell.types import OWNER_ID, State

@@ -6,7 +6,8 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from citewell.cli.frame import Home, Json, opened, print_json, printable, progress
+from citewell.cli.frame import Home, Json, opened, print_json, printable
+from citewell.cli.progress import progress
 from citewell.types import OWNER_ID
 
 if TYPE_CHECKING:
@@ -37,7 +38,7 @@ def reingest(
         told: dict[str, Any] = {"embedder": app.embedder.fingerprint, "was": app.library.embedder(), "dry_run": dry_run}
         told["documents"] = _wanted(app, one)
         if not dry_run:
-            told |= _reread(app, one, watch, is_here=sync or app.settings.broker_url is None)
+            told |= _reread(app, one, watch.one_by_one(), is_here=sync or app.settings.broker_url is None)
             told["cleaned"] = app.library.clean_up() if cleanup else 0
     if json:
         print_json(told)

@@ -1,10 +1,9 @@
-"""What all verbs share: the home, JSON out, errors in one sentence, progress with time left."""
+"""What all verbs share: the home, JSON out, errors in one sentence."""
 
 from __future__ import annotations
 
 import json
-import sys
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import asdict, is_dataclass
 from datetime import date, datetime
@@ -18,7 +17,6 @@ from citewell.errors import CitewellError, InputError
 
 if TYPE_CHECKING:
     from citewell.bootstrap import App
-    from citewell.ingest.read import Step
     from citewell.keeping import Page
 
 Home = Annotated[
@@ -95,31 +93,6 @@ def printable(text: str) -> str:
     'a�[2Jb'
     """
     return "".join(char if char.isprintable() or char in "\n\t" else "\N{REPLACEMENT CHARACTER}" for char in text)
-
-
-@contextmanager
-def progress(*, quiet: bool) -> Iterator[Callable[[str, Step], None]]:
-    """A bar with the stage and the time left, on standard error; nothing where nobody looks."""
-    if quiet or not sys.stderr.isatty():
-        yield lambda _name, _step: None
-        return
-    from rich.console import Console
-    from rich.progress import BarColumn, Progress, TaskID, TextColumn, TimeRemainingColumn
-
-    columns = (TextColumn("{task.description}", markup=False), BarColumn(), TimeRemainingColumn())
-    with Progress(*columns, console=Console(stderr=True), transient=True) as bar:
-        tasks: dict[str, TaskID] = {}
-
-        def watch(name: str, step: Step) -> None:
-            name = printable(name)
-            if name not in tasks:
-                tasks[name] = bar.add_task(name, total=None)
-            description = f"{step.stage} {name}"
-            bar.update(tasks[name], description=description, completed=step.done, total=step.total or None)
-            if step.stage == "storing":
-                bar.remove_task(tasks.pop(name))
-
-        yield watch
 
 
 def print_next(page: Page[Any]) -> None:

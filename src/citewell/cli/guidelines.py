@@ -9,7 +9,8 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from citewell.cli import bookshelf
-from citewell.cli.frame import Home, Json, opened, print_json, printable, progress
+from citewell.cli.frame import Home, Json, opened, print_json, printable
+from citewell.cli.progress import progress
 
 if TYPE_CHECKING:
     from citewell.assistants.guidelines.guideline import Guideline

@@ -6,7 +6,8 @@ from typing import Annotated
 
 import typer
 
-from citewell.cli.frame import Home, Json, print_json, progress, settings
+from citewell.cli.frame import Home, Json, print_json, settings
+from citewell.cli.progress import progress
 from citewell.config import Settings
 from citewell.errors import InputError, LibraryError
 

@@ -11,7 +11,8 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from citewell.cli import records_add, records_ask, records_remove, records_review, records_talks
-from citewell.cli.frame import Home, Json, print_json, printable, progress
+from citewell.cli.frame import Home, Json, print_json, printable
+from citewell.cli.progress import progress
 from citewell.cli.unlock import PassphraseStdin, Vault, opened_profile
 from citewell.errors import InputError, LibraryError
 from citewell.types.facts import KINDS
@@ -46,15 +47,16 @@ def import_files(
     with opened_profile(context, home, vault, from_stdin=passphrase_stdin) as profile, progress(quiet=json) as watch:
         for file in files:
             try:
-                imported = profile.record.import_file(file, watch=partial(watch, file.name))
+                imported = profile.record.import_file(file, watch=partial(watch, file))
             except (InputError, LibraryError) as error:
+                watch.end(file)
                 failed.append({"path": str(file), "kind": type(error).__name__, "message": str(error)})
                 if not json:
-                    typer.echo(printable(f"✗ {file.name}: {error}"), err=True)
+                    watch.line(f"✗ {file.name}: {error}", err=True)
                 continue
             done.append(_imported_json(file, imported))
             if not json:
-                typer.echo(printable(_imported_line(imported)))
+                watch.line(_imported_line(imported))
     if json:
         print_json({"imported": done, "failed": failed})
     if failed:

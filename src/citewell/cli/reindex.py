@@ -4,13 +4,14 @@ from __future__ import annotations
 
 import typer
 
-from citewell.cli.frame import Home, Json, opened, print_json, progress
+from citewell.cli.frame import Home, Json, opened, print_json
+from citewell.cli.progress import progress
 
 
 def reindex(context: typer.Context, home: Home = None, json: Json = False) -> None:
     """Embed all documents with the embedder in the settings; the old vectors answer until the switch."""
     with opened(context, home) as app, progress(quiet=json) as watch:
-        count = app.reindex(watch)
+        count = app.reindex(watch.one_by_one())
         fingerprint = app.embedder.fingerprint
     if json:
         print_json({"documents": count, "embedder": fingerprint})

@@ -7,7 +7,8 @@ from typing import Annotated
 
 import typer
 
-from citewell.cli.frame import Home, Json, opened, print_json, progress
+from citewell.cli.frame import Home, Json, opened, print_json
+from citewell.cli.progress import progress
 from citewell.errors import ReplicaUnavailable
 from citewell.ingest.read import Step
 

@@ -3,17 +3,16 @@
 from __future__ import annotations
 
 from collections import deque
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Generator, Iterable
 from concurrent.futures import Future, ThreadPoolExecutor
 from dataclasses import dataclass, replace
 from functools import partial
-from threading import BoundedSemaphore
 from typing import Generic, TypeVar
 
 from citewell.errors import EmbedderMismatch
 from citewell.ingest.parse import safe_name
 from citewell.ingest.read import Reader, Step, Watch
-from citewell.ingest.together import Together
+from citewell.ingest.together import Together, Turns
 from citewell.ports import Library
 from citewell.types import Entry, Filing, Scope, Source
 
@@ -74,14 +73,15 @@ class Work(Generic[T]):
     do: Callable[[Reader], T]
 
 
-def in_turn(reader: Reader, works: Iterable[Work[T]]) -> Iterator[Future[T]]:
+def in_turn(reader: Reader, works: Iterable[Work[T]]) -> Generator[Future[T]]:
     """Do several at a time, so that some are cut or stored while others are embedded; results in the order given.
 
-    What is read at the same time is embedded together: each work is given a reader that does so.
+    What is read at the same time is embedded together: each work is given a reader that does so. Who closes it before
+    the end waits for nothing but what cannot be left half-way.
     """
     rest = iter(works)
     with Together(reader.embedder) as embedder, ThreadPoolExecutor(AT_ONCE, "citewell-reading") as workers:
-        together = replace(reader, embedder=embedder, parsing=BoundedSemaphore(PARSED_AT_ONCE))
+        together = replace(reader, embedder=embedder, parsing=Turns(PARSED_AT_ONCE, embedder.go_on))
         waiting: deque[tuple[int, Future[T]]] = deque()
         try:
             while True:
@@ -93,6 +93,7 @@ def in_turn(reader: Reader, works: Iterable[Work[T]]) -> Iterator[Future[T]]:
                     return
                 yield waiting.popleft()[1]
         finally:
+            embedder.stop()
             workers.shutdown(cancel_futures=True)
 
 
@@ -124,6 +125,7 @@ def reindex(*, library: Library, reader: Reader, progress: Callable[[str, Step],
     while True:
         for document_id, document, chunking in library.readings(fingerprint):
             reading = reader.embedded(document, chunking=chunking, watch=partial(progress, document.title))
+            progress(document.title, Step("storing"))
             library.regenerate(document_id, reading)
         if (count := library.switch(fingerprint)) is not None:
             return count

@@ -3,15 +3,19 @@
 from __future__ import annotations
 
 from collections import deque
-from collections.abc import Sequence
-from concurrent.futures import Future, ThreadPoolExecutor
+from collections.abc import Callable, Iterator, Sequence
+from concurrent.futures import CancelledError, Future, ThreadPoolExecutor
 from dataclasses import dataclass, field
 from itertools import accumulate, pairwise
+from threading import BoundedSemaphore, Event
 from types import TracebackType
 from typing import Self
 
 from citewell.errors import Unavailable
 from citewell.ports import Embedder, Progress, Vectors
+
+MAX_TEXTS = 4_096
+"""Texts that are embedded together at most: no batch gets fuller beyond, and who came first would wait for all."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -28,12 +32,18 @@ class Together:
         self._embedder = embedder
         self._waiting: deque[_Call] = deque()
         self._hand = ThreadPoolExecutor(1, "citewell-embedding")
+        self._is_over = Event()
 
     def __enter__(self) -> Self:
         return self
 
     def __exit__(self, kind: type[BaseException] | None, error: BaseException | None, at: TracebackType | None) -> None:
+        self.stop()
         self._hand.shutdown()
+
+    def stop(self) -> None:
+        """Answer nobody any more: what is computed is left half-way, and all who wait or come are told so."""
+        self._is_over.set()
 
     @property
     def fingerprint(self) -> str:
@@ -52,21 +62,35 @@ class Together:
 
     def _serve(self) -> None:
         """Answer all who wait; where their texts are refused, each alone, so that each is told only of its own."""
-        calls = [self._waiting.popleft() for _ in range(len(self._waiting))]
+        calls = list(self._next())
         if calls and not self._is_answered(calls):
             for call in calls:
                 self._is_answered([call])
 
+    def _next(self) -> Iterator[_Call]:
+        """Those who are answered together; each who comes has one turn made, so none is left."""
+        many = 0
+        while self._waiting and (many == 0 or many + len(self._waiting[0].texts) <= MAX_TEXTS):
+            many += len(self._waiting[0].texts)
+            yield self._waiting.popleft()
+
+    def go_on(self) -> None:
+        """CancelledError where it was stopped."""
+        if self._is_over.is_set():
+            raise CancelledError
+
     def _is_answered(self, calls: Sequence[_Call]) -> bool:
         def tell(done: int, total: int) -> None:
+            self.go_on()
             for call in calls:
                 if call.progress is not None:
                     call.progress(len(call.texts) * done // total, len(call.texts))
 
         try:
+            self.go_on()
             vectors = self._embedder.embed([text for call in calls for text in call.texts], progress=tell)
         except BaseException as error:
-            if len(calls) > 1 and not isinstance(error, Unavailable):
+            if len(calls) > 1 and not isinstance(error, Unavailable | CancelledError):
                 return False
             for call in calls:
                 call.vectors.set_exception(error)
@@ -75,3 +99,22 @@ class Together:
         for call, (start, end) in zip(calls, pairwise(bounds), strict=True):
             call.vectors.set_result(vectors[start:end])
         return True
+
+
+class Turns:
+    """Lets few in at a time, and nobody any more where it is over."""
+
+    def __init__(self, at_once: int, go_on: Callable[[], None]) -> None:
+        self._places = BoundedSemaphore(at_once)
+        self._go_on = go_on
+
+    def __enter__(self) -> None:
+        self._places.acquire()
+        try:
+            self._go_on()
+        except BaseException:
+            self._places.release()
+            raise
+
+    def __exit__(self, kind: type[BaseException] | None, error: BaseException | None, at: TracebackType | None) -> None:
+        self._places.release()

@@ -63,7 +63,10 @@ class MiniLM:
             vectors[:] = self.engine.run(np.array(WordPiece.load().ids(distinct, max_tokens=MAX_TOKENS)))
         elif distinct:
             with ThreadPoolExecutor(self._threads, thread_name_prefix="embed") as workers:
-                self._fill(vectors, distinct, workers, progress=_scaled(progress, len(distinct), len(texts)))
+                try:
+                    self._fill(vectors, distinct, workers, progress=_scaled(progress, len(distinct), len(texts)))
+                finally:
+                    workers.shutdown(cancel_futures=True)  # who stops half-way does not wait for the rest
         if not np.isfinite(vectors).all():
             raise ModelFilesMissing(
                 f"The embedding model gives vectors that are no numbers: what was prepared of it in {self._cache_dir} "

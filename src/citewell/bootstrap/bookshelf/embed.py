@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Generator
+from contextlib import closing
 from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -11,7 +12,7 @@ from citewell.bootstrap.bookshelf.files import Done, books_in, read_json
 from citewell.bootstrap.bookshelf.text import document_of, source_of
 from citewell.bootstrap.home import size_of
 from citewell.errors import InputError
-from citewell.ingest.library import Added, Work, check_embedder, in_turn, refiled
+from citewell.ingest.library import Added, Work, check_embedder, in_turn, refiled, unwatched
 from citewell.ingest.read import Reader, Step
 from citewell.types import Filing
 
@@ -21,7 +22,7 @@ if TYPE_CHECKING:
 
 def embed(
     app: App, folder: Path, *, filing: Filing, watch: Callable[[str, Step], None] | None = None
-) -> Iterator[Done]:
+) -> Generator[Done]:
     """Make the parsed texts current in the library; what is there by its content is not embedded again."""
     check_embedder(app.library, app.reader.embedder.fingerprint)
     works = [
@@ -32,16 +33,17 @@ def embed(
     ]
     if not works:
         raise InputError("Nothing is parsed here. Run `citewell guidelines parse` on this folder first.")
-    reading = (
+    texts = (
         Work(size_of(path), partial(_prepared, app, path, book, filing=filing, watch=watch)) for path, book in works
     )
-    for (path, book), ready in zip(works, in_turn(app.reader, reading), strict=True):
-        name = f"{path.parent.name}/{path.name}"
-        try:
-            added = ready.result()()
-            yield Done(name, book["title"], added.entry.chunk_count, was_there=added.was_there)
-        except InputError as error:
-            yield Done(name, book["title"], error=error)
+    with closing(in_turn(app.reader, texts)) as reading:
+        for (path, book), ready in zip(works, reading, strict=True):
+            name = name_of(path)
+            try:
+                added = ready.result()()
+                yield Done(name, book["title"], added.entry.chunk_count, was_there=added.was_there)
+            except InputError as error:
+                yield Done(name, book["title"], error=error)
 
 
 def _prepared(
@@ -60,6 +62,16 @@ def _prepared(
         return partial(refiled, entry, filing=filing, scope=scope, library=app.library)
     with reader.parsing:
         document = document_of(source, book, app)
-    tell = partial(watch, source.name) if watch else lambda _step: None
+    tell = partial(watch, name_of(path)) if watch else unwatched
     reading = reader.embedded(document, chunking=None, watch=tell)
-    return lambda: Added(app.library.add(source, reading, filing=filing, scope=scope), was_there=False)
+
+    def store() -> Added:
+        tell(Step("storing"))
+        return Added(app.library.add(source, reading, filing=filing, scope=scope), was_there=False)
+
+    return store
+
+
+def name_of(path: Path) -> str:
+    """What a text is called where it is told of: its book and its file."""
+    return f"{path.parent.name}/{path.name}"
