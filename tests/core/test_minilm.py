@@ -189,13 +189,13 @@ def test_once_the_graph_is_built_nothing_imports_what_builds_it(model_cache: Pat
     assert done.stdout == "[]\n"
 
 
-def test_spans_are_places_in_the_text_as_given() -> None:
+def test_tokens_start_at_places_in_the_text_as_given() -> None:
     text = "Naïve  İ\tpatients [SEP] \ud800 5µg"
-    spans = WordPiece.load().spans(text)
-    assert [text[start:end] for start, end in spans][:2] == ["Naïve", "İ"]
-    assert spans == sorted(spans)
-    assert all(0 <= start <= end <= len(text) for start, end in spans)
-    assert WordPiece.load().count(text) == len(spans)
+    starts = WordPiece.load().starts(text)
+    assert starts[:2] == [text.index("Naïve"), text.index("İ")]
+    assert starts == sorted(starts)
+    assert all(0 <= start < len(text) for start in starts)
+    assert WordPiece.load().count(text) == len(starts)
 
 
 def test_a_text_that_spells_a_special_token_is_only_words() -> None:
