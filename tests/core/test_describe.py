@@ -28,6 +28,7 @@ def test_every_alternative_begins_with_letters_that_are_looked_for_first(kind: s
         ("In limited-resource and low resource places, at home.", (), ("community", "low-resource")),
         ("Childlike, unadultered, reclinicised.", (), ()),
         ("Breast-feeding and breastfeeding women.", ("breastfeeding",), ()),
+        ("CHİLDREN IN THE CLİNİC, and infantſ.", ("infants", "children"), ("primary care",)),
     ],
 )
 def test_what_a_passage_is_for(text: str, populations: tuple[str, ...], settings: tuple[str, ...]) -> None:
@@ -40,6 +41,7 @@ def test_what_a_passage_is_for(text: str, populations: tuple[str, ...], settings
     [
         ("STRONG RECOMMENDATION, MODERATE CERTAINTY EVIDENCE", "strong", "moderate"),
         ("Good practice statement.", "good practice", None),
+        ("CONDİTİONAL RECOMMENDATİON, HIGH CERTAİNTY.", "conditional", "high"),
         ("(conditional, very low-quality evidence)", "conditional", "very low"),
         ("Strong recommendation here, weak recommendation there.", None, None),
         ("The quality of the evidence is high.", None, "high"),

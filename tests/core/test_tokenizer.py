@@ -20,3 +20,9 @@ def test_a_token_starts_where_the_tokenizer_places_it_in_the_whole_text(text: st
     words = WordPiece.load()
     whole = words._tokenizer.encode(encodable(text), add_special_tokens=False)
     assert words.starts(text) == [start for start, _ in whole.offsets]
+
+
+def test_what_is_remembered_is_words_and_not_texts_without_spaces() -> None:
+    words = WordPiece(WordPiece.load()._tokenizer)
+    words.starts("the tablet, " + "中文" * 1_000 + " " + "x" * 1_000)
+    assert words._known.cache_info().currsize == 3  # two words and a mark

@@ -43,11 +43,17 @@ def describe(text: str, *, section: tuple[str, ...] = ()) -> Described:
     >>> describe("We recommended strongly worded letters.")
     Described(populations=(), settings=(), strength=None, certainty=None)
     """
-    words = "\n".join((*section, text)).lower()
+    text = _plain(text)
+    words = "\n".join((*map(_plain, section), text)).lower()
     found = {kind: tuple(cue.name for cue in _cues(kind) if cue.is_in(words)) for kind in ("population", "setting")}
     return Described(
         found["population"], found["setting"], _stated(_STRENGTH, text, words), _stated(_CERTAINTY, text, words)
     )
+
+
+def _plain(text: str) -> str:
+    """With i and s for the letters that a pattern takes for them in any case, but that stay others when made small."""
+    return text.replace("İ", "i").replace("ı", "i").replace("ſ", "s")
 
 
 @dataclass(frozen=True, slots=True)

@@ -21,6 +21,9 @@ _RUN = re.compile(r"[!-/:-@\[-`{-~]|[^ \t\n\r!-/:-@\[-`{-~]+")
 _WHOLE = (0,)
 """The places of a run that is one token, as most are."""
 
+_LONGEST_KNOWN = 40
+"""Characters of a run that is remembered at most: a longer one hardly comes again, and there may be very many."""
+
 
 class WordPiece:
     """Counts, places and numbers tokens; a text that spells out a special token gets no special treatment.
@@ -54,7 +57,8 @@ class WordPiece:
         found: list[int] = []
         known, append = self._known, found.append
         for run in _RUN.finditer(encodable(text)):
-            places = known(run[0])
+            word = run[0]
+            places = known(word) if len(word) <= _LONGEST_KNOWN else self._placed(word)
             if places is _WHOLE:
                 append(run.start())
             else:
