@@ -108,6 +108,30 @@ def test_few_files_are_parsed_at_the_same_time(app: App, tmp_path: Path, monkeyp
     assert most == PARSED_AT_ONCE
 
 
+def test_few_files_are_kept_in_memory_whose_texts_are_long(
+    app: App, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    parsed, stored, most = 0, 0, 0
+
+    def watched(source: Source, **given: Any) -> Document:
+        nonlocal parsed, most
+        document = parse(source, **given)
+        parsed += 1
+        most = max(most, parsed - stored)
+        return document
+
+    monkeypatch.setattr("citewell.ingest.read.parse", watched)
+    monkeypatch.setattr("citewell.ingest.library.AT_ONCE_CHARACTERS", 200)
+    files = [tmp_path / f"{number}.md" for number in range(12)]
+    for path in files:
+        path.write_text(f"# {path.stem}\n\n" + "Rest. " * 30)
+    for outcome in app.add_all(files):
+        assert outcome.error is None
+        time.sleep(0.02)
+        stored += 1
+    assert most <= 2 + PARSED_AT_ONCE
+
+
 class Watched:
     """An embedder that remembers what it was asked for, holds the first call until others wait, and fails on a word."""
 

@@ -12,7 +12,8 @@ from typing import Generic, TypeVar
 from citewell.errors import EmbedderMismatch
 from citewell.ingest.parse import safe_name
 from citewell.ingest.read import Reader, Step, Watch
-from citewell.ingest.together import Together, Turns
+from citewell.ingest.room import Room
+from citewell.ingest.together import Together
 from citewell.ports import Library
 from citewell.types import Entry, Filing, Scope, Source
 
@@ -22,6 +23,8 @@ PARSED_AT_ONCE = 2
 """Files that are parsed at the same time: that is what takes memory."""
 AT_ONCE_BYTES = 4_000_000
 """No third file is begun while those that are read are larger than this: memory stays bounded."""
+AT_ONCE_CHARACTERS = 4_000_000
+"""No third file is parsed while the texts of those that were are longer than this: small files may hold long ones."""
 
 T = TypeVar("T")
 
@@ -79,21 +82,33 @@ def in_turn(reader: Reader, works: Iterable[Work[T]]) -> Generator[Future[T]]:
     What is read at the same time is embedded together: each work is given a reader that does so. Who closes it before
     the end waits for nothing but what cannot be left half-way.
     """
-    rest = iter(works)
+    rest = enumerate(works)
     with Together(reader.embedder) as embedder, ThreadPoolExecutor(AT_ONCE, "citewell-reading") as workers:
-        together = replace(reader, embedder=embedder, parsing=Turns(PARSED_AT_ONCE, embedder.go_on))
-        waiting: deque[tuple[int, Future[T]]] = deque()
+        room = Room(at_once=PARSED_AT_ONCE, max_characters=AT_ONCE_CHARACTERS, go_on=embedder.go_on)
+        together = replace(reader, embedder=embedder)
+
+        def begun(number: int, work: Work[T]) -> Future[T]:
+            mine = replace(together, parsing=room.place(number), hold=partial(room.hold, number))
+            return workers.submit(work.do, mine)
+
+        waiting: deque[tuple[int, int, Future[T]]] = deque()
         try:
             while True:
-                while len(waiting) < 2 or (len(waiting) < AT_ONCE and sum(size for size, _ in waiting) < AT_ONCE_BYTES):
-                    if (work := next(rest, None)) is None:
+                while len(waiting) < 2 or (
+                    len(waiting) < AT_ONCE and sum(size for _, size, _ in waiting) < AT_ONCE_BYTES
+                ):
+                    if (numbered := next(rest, None)) is None:
                         break
-                    waiting.append((work.size_bytes, workers.submit(work.do, together)))
+                    number, work = numbered
+                    waiting.append((number, work.size_bytes, begun(number, work)))
                 if not waiting:
                     return
-                yield waiting.popleft()[1]
+                number, _, future = waiting.popleft()
+                yield future
+                room.leave(number)
         finally:
             embedder.stop()
+            room.stop()
             workers.shutdown(cancel_futures=True)
 
 

@@ -39,6 +39,8 @@ class Reader:
     limits: Limits
     parsing: AbstractContextManager[object] = field(default_factory=nullcontext)
     """Held while a file is parsed: of many that are read side by side, few are."""
+    hold: Callable[[int], None] = lambda _characters: None
+    """Told how long the text is that was parsed, and that is in memory until it is stored."""
 
     def read(self, source: Source, *, chunking: Chunking | None, watch: Watch) -> Reading:
         """Parse, cut and embed a file."""
@@ -53,6 +55,7 @@ class Reader:
     ) -> Reading:
         """Cut and embed a document that is parsed already."""
         started = time.perf_counter() if started is None else started
+        self.hold(len(document.text))
         watch(Step("cutting"))
         how = chunking or default_chunking(document.media_type)
         chunks = tuple(chunk(document, chunking=how, tokenizer=self.tokenizer))

@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 from collections import deque
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 from concurrent.futures import CancelledError, Future, ThreadPoolExecutor
 from dataclasses import dataclass, field
 from itertools import accumulate, pairwise
-from threading import BoundedSemaphore, Event
+from threading import Event
 from types import TracebackType
 from typing import Self
 
@@ -99,22 +99,3 @@ class Together:
         for call, (start, end) in zip(calls, pairwise(bounds), strict=True):
             call.vectors.set_result(vectors[start:end])
         return True
-
-
-class Turns:
-    """Lets few in at a time, and nobody any more where it is over."""
-
-    def __init__(self, at_once: int, go_on: Callable[[], None]) -> None:
-        self._places = BoundedSemaphore(at_once)
-        self._go_on = go_on
-
-    def __enter__(self) -> None:
-        self._places.acquire()
-        try:
-            self._go_on()
-        except BaseException:
-            self._places.release()
-            raise
-
-    def __exit__(self, kind: type[BaseException] | None, error: BaseException | None, at: TracebackType | None) -> None:
-        self._places.release()
