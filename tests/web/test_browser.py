@@ -215,6 +215,22 @@ def test_a_file_is_sent_followed_and_found(own: Any, visit: Any, tmp_path: Path)
     expect(page.locator(".hit").first).to_contain_text("Gout")
 
 
+def test_documents_are_counted_as_they_come_and_a_twin_is_told_under_its_own_name(
+    own: Any, visit: Any, tmp_path: Path
+) -> None:
+    page = visit(own)
+    go_to_library(page)
+    expect(page.locator(".found")).to_have_text("4 documents")
+    (tmp_path / "gout.md").write_text(GOUT)
+    page.set_input_files("#files", tmp_path / "gout.md")
+    expect(page.locator("tr", has_text="gout.md").locator(".state")).to_have_text("ready", timeout=60_000)
+    expect(page.locator(".found")).to_have_text("5 documents")
+    (tmp_path / "twin.md").write_text(GOUT)
+    page.set_input_files("#files", tmp_path / "twin.md")
+    expect(page.locator("#news")).to_contain_text("twin.md was here already as Gout, so nothing was done again.")
+    expect(page.locator(".found")).to_have_text("5 documents")
+
+
 def test_the_stages_of_reading_are_shown(own: Any, visit: Any, tmp_path: Path) -> None:
     page = visit(own)
     go_to_library(page)

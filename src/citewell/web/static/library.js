@@ -31,6 +31,13 @@ async function refresh(id) {
   return fresh;
 }
 
+async function recount() {
+  const response = await fetch(location.href, { credentials: "same-origin" }).catch(() => null);  // the page was left
+  if (!response?.ok) return;
+  const fresh = new DOMParser().parseFromString(await response.text(), "text/html").querySelector("#rows .found");
+  if (fresh) document.querySelector("#rows .found").textContent = fresh.textContent;
+}
+
 const underWay = () => [...table().querySelectorAll("tr[data-under-way]")].map((one) => one.dataset.id);
 let following = false;
 
@@ -50,6 +57,7 @@ async function followRows() {
     async (id) => announce(await refresh(id)),
   );
   following = false;
+  recount();
 }
 
 function announce(fresh) {
@@ -119,7 +127,8 @@ async function add(files) {
     try {
       const found = await send(file, fields, (part) => { bar.value = part; });
       item.remove();
-      if (found.was_there) tell(`${found.title} was here already, so nothing was done again.`, "wait");
+      const as = found.title === file.name ? "" : ` as ${found.title}`;
+      if (found.was_there) tell(`${file.name} was here already${as}, so nothing was done again.`, "wait");
       const fresh = await refresh(found.document_id);
       // A short document may be ready before its row is drawn.
       if (!found.was_there && fresh && !("underWay" in fresh.dataset)) announce(fresh);
@@ -129,6 +138,7 @@ async function add(files) {
       refuse(item, error.message);
     }
   }
+  recount();
 }
 
 form?.addEventListener("submit", (event) => {
