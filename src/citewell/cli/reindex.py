@@ -11,7 +11,7 @@ from citewell.cli.progress import progress
 def reindex(context: typer.Context, home: Home = None, json: Json = False) -> None:
     """Embed all documents with the embedder in the settings; the old vectors answer until the switch."""
     with opened(context, home) as app, progress(quiet=json) as watch:
-        count = app.reindex(watch.one_by_one())
+        count = app.reindex(watch)
         fingerprint = app.embedder.fingerprint
     if json:
         print_json({"documents": count, "embedder": fingerprint})

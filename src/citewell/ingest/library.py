@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections import deque
 from collections.abc import Callable, Generator, Iterable
 from concurrent.futures import Future, ThreadPoolExecutor
+from contextlib import closing
 from dataclasses import dataclass, replace
 from functools import partial
 from typing import Generic, TypeVar
@@ -15,7 +16,7 @@ from citewell.ingest.read import Reader, Step, Watch
 from citewell.ingest.room import Room
 from citewell.ingest.together import Together
 from citewell.ports import Library
-from citewell.types import Entry, Filing, Scope, Source
+from citewell.types import Chunking, Document, Entry, Filing, Scope, Source
 
 AT_ONCE = 32
 """Files that are read side by side at most: some are cut or stored while others are embedded."""
@@ -138,9 +139,25 @@ def reindex(*, library: Library, reader: Reader, progress: Callable[[str, Step],
     """
     fingerprint = reader.embedder.fingerprint
     while True:
-        for document_id, document, chunking in library.readings(fingerprint):
-            reading = reader.embedded(document, chunking=chunking, watch=partial(progress, document.title))
-            progress(document.title, Step("storing"))
-            library.regenerate(document_id, reading)
+        works = (
+            Work(len(document.text), partial(_anew, document_id, document, chunking, partial(progress, document.title)))
+            for document_id, document, chunking in library.readings(fingerprint)
+        )
+        with closing(in_turn(reader, works)) as anew:
+            for ready in anew:
+                ready.result()(library)
         if (count := library.switch(fingerprint)) is not None:
             return count
+
+
+def _anew(
+    document_id: str, document: Document, chunking: Chunking | None, watch: Watch, reader: Reader
+) -> Callable[[Library], None]:
+    """Embed a document again; what is returned stores that beside the vectors in use."""
+    reading = reader.embedded(document, chunking=chunking, watch=watch)
+
+    def store(library: Library) -> None:
+        watch(Step("storing"))
+        library.regenerate(document_id, reading)
+
+    return store
