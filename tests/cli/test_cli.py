@@ -12,8 +12,10 @@ from typing import Any
 
 import pytest
 
+from citewell.adapters.store.library import SqlLibrary
 from citewell.cli import main
 from citewell.cli.frame import NO_DOCUMENTS
+from citewell.errors import DiskFull
 from tests.on_postgres import IS_ON_POSTGRES, NOTE
 
 LEAFLET = "# Iron tablets\n\nTake one tablet of 200 mg with water.\n\n## Storage\n\nKeep below 25 degrees.\n"
@@ -50,6 +52,22 @@ def leaflet(tmp_path: Path) -> Path:
     path = tmp_path / "iron.md"
     path.write_text(LEAFLET)
     return path
+
+
+def test_files_that_were_not_tried_are_told(shell: Shell, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    def refuse(*_given: object, **_named: object) -> None:
+        raise DiskFull("The disk is full.")
+
+    monkeypatch.setattr(SqlLibrary, "add", refuse)
+    for name in "abc":
+        (tmp_path / f"{name}.md").write_text(f"# {name}\n\nRest.")
+    files = [str(tmp_path / f"{name}.md") for name in "abc"]
+    assert shell("add", *files) == (1, "", "✗ a.md: The disk is full.\n2 more files not tried.\n")
+    assert shell.json("add", *files) == {
+        "added": [],
+        "failed": [{"path": files[0], "kind": "DiskFull", "message": "The disk is full."}],
+        "not_tried": files[1:],
+    }
 
 
 def test_a_file_is_added_found_shown_and_deleted(shell: Shell, leaflet: Path) -> None:

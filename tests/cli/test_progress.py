@@ -8,10 +8,15 @@ import re
 import signal
 import subprocess
 import sys
+from io import StringIO
 from pathlib import Path
 
 import pytest
+from rich.console import Console
+from rich.progress import Progress, TextColumn
 
+from citewell.cli.progress import Shown
+from citewell.ingest.read import Step
 from tests.on_postgres import IS_ON_POSTGRES, NOTE
 
 CODE = re.compile(r"\x1b\[\??([0-9;]*)([A-Za-z])|(\r)|(\n)|([^\x1b\r\n]+)")
@@ -96,6 +101,29 @@ def test_what_is_kept_in_a_file_holds_no_bar_and_no_failure(folder: Path, tmp_pa
     assert status == 1
     assert without_ids((tmp_path / "kept.txt").read_text().splitlines()) == [one for one in told if one[0] == "✓"]
     assert lines_on(output) == [one for one in told if one[0] == "✗"]
+
+
+def test_what_is_waited_for_is_shown_and_not_what_waits_to_be_stored() -> None:
+    seen = StringIO()
+    columns = TextColumn("{task.description}", markup=False)
+    with Progress(columns, console=Console(file=seen, force_terminal=True), auto_refresh=False, transient=True) as bar:
+        shown = Shown(bar)
+        for path in (Path("a/paper.md"), Path("b/paper.md"), Path("c/other.md")):
+            shown(path, Step("reading"))
+
+        def line() -> list[str]:
+            return [task.description for task in bar.tasks if task.visible]
+
+        assert line() == ["reading paper.md"]
+        shown(Path("b/paper.md"), Step("embedding", 1, 2))
+        assert line() == ["reading paper.md"]
+        shown(Path("a/paper.md"), Step("embedding", 2, 2))
+        assert line() == ["embedding paper.md"]
+        shown(Path("b/paper.md"), Step("storing"))
+        shown(Path("a/paper.md"), Step("storing"))
+        assert line() == ["reading other.md"]
+        shown.end(Path("c/other.md"))
+        assert line() == []
 
 
 @pytest.mark.skipif(IS_ON_POSTGRES, reason=NOTE)

@@ -70,8 +70,13 @@ def add(
                 if not json:
                     watch.line(_line(outcome, names), err=outcome.error is not None)
     failed = [_failed(outcome) for outcome in outcomes if outcome.error is not None]
+    tried = {outcome.path for outcome in outcomes}
+    not_tried = [str(path) for path in paths if path not in tried]  # the library itself could not be written
     if json:
-        print_json({"added": [_added(outcome) for outcome in outcomes if outcome.added], "failed": failed})
+        added = [_added(outcome) for outcome in outcomes if outcome.added]
+        print_json({"added": added, "failed": failed, "not_tried": not_tried})
+    elif not_tried:
+        typer.echo(f"{_counted(len(not_tried), 'more file')} not tried.", err=True)
     if failed:
         raise typer.Exit(1)
 

@@ -55,14 +55,15 @@ class Shown(Told):
         self._lock = Lock()
 
     def __call__(self, what: str | Path, step: Step) -> None:
+        if step.done >= step.total and (step.total or step.stage == "storing"):  # the rest takes no time
+            self.end(what)
+            return
         name = printable(what.name if isinstance(what, Path) else what)
         with self._lock:
             if what not in self._tasks:
                 self._tasks[what] = self._bar.add_task(name, total=None, visible=not self._tasks)
             described = f"{step.stage} {name}"
             self._bar.update(self._tasks[what], description=described, completed=step.done, total=step.total or None)
-        if step.stage == "storing" and step.done >= step.total:
-            self.end(what)
 
     def line(self, text: str, *, err: bool = False) -> None:
         if not err and not sys.stdout.isatty():

@@ -60,9 +60,10 @@ def _prepared(
     scope = app.scope_of_owner()
     if (entry := app.library.same(source, subject=filing.subject, scope=scope)) is not None:
         return partial(refiled, entry, filing=filing, scope=scope, library=app.library)
+    tell = partial(watch, name_of(path)) if watch else unwatched
+    tell(Step("reading"))
     with reader.parsing:
         document = document_of(source, book, app)
-    tell = partial(watch, name_of(path)) if watch else unwatched
     reading = reader.embedded(document, chunking=None, watch=tell)
 
     def store() -> Added:
