@@ -147,3 +147,18 @@ def test_ctrl_c_ends_it_at_once_and_leaves_whole_documents(tmp_path: Path) -> No
     assert len(rest.splitlines()) < 39
     verified = subprocess.run([*command, "verify"], capture_output=True, text=True, check=False)
     assert verified.returncode == 0
+
+
+def test_ctrl_c_while_it_starts_is_told_by_the_status_alone() -> None:
+    script = (
+        "import sys\n"
+        "class Stopped:\n"
+        "    def find_spec(self, name, path=None, target=None):\n"
+        "        if name == 'citewell.cli.commands':\n"
+        "            raise KeyboardInterrupt\n"
+        "sys.meta_path.insert(0, Stopped())\n"
+        "from citewell.cli import main\n"
+        "main()\n"
+    )
+    done = subprocess.run([sys.executable, "-c", script], capture_output=True, text=True, check=False)
+    assert (done.returncode, done.stdout, done.stderr) == (130, "", "")

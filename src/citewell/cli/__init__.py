@@ -11,6 +11,13 @@ NO_TEXT = "What was given holds bytes that are no UTF-8 text. Write it again as 
 
 def main() -> None:
     """Run the command line; what goes wrong is told in one sentence."""
+    try:
+        _run()
+    except KeyboardInterrupt:  # also while the files of a verb are read
+        sys.exit(130)
+
+
+def _run() -> None:
     from citewell.cli.commands import app
     from citewell.cli.frame import tell
     from citewell.errors import CitewellError, InputError
@@ -19,8 +26,6 @@ def main() -> None:
         app()
     except CitewellError as error:
         sys.exit(tell(error, as_json="--json" in sys.argv))
-    except KeyboardInterrupt:
-        sys.exit(130)
     except Exception as error:
         if os.environ.get("CITEWELL_DEBUG"):
             raise
