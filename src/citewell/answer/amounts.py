@@ -17,18 +17,30 @@ _GIVEN = re.compile(rf"(?<![\w.,-])(?P<low>{_NUMBER}){_UNIT}")
 _BETWEEN = re.compile(
     rf"(?<![\w.,])(?P<low>{_NUMBER})(?:\s?[a-zA-Z%]{{1,3}})?\s?(?:to|–|-)\s?(?P<high>{_NUMBER}){_UNIT}"
 )
+_FROM_TO = re.compile(
+    rf"\bbetween\s(?P<low>{_NUMBER})(?:\s?[a-zA-Z%][\w/%]{{0,9}})?\sand\s(?P<high>{_NUMBER}){_UNIT}", re.IGNORECASE
+)
 _AT_LEAST = re.compile(rf"(?:above|over|more than|at least|older than|[≥>])\s?(?P<low>{_NUMBER}){_UNIT}", re.IGNORECASE)
 _AT_MOST = re.compile(
     rf"(?:below|under|less than|fewer than|at most|younger than|[≤<])\s?(?P<high>{_NUMBER}){_UNIT}", re.IGNORECASE
 )
-_OR_MORE = re.compile(rf"(?<![\w.,])(?P<low>{_NUMBER}){_UNIT} (?:and|or) (?:over|above|more|older)\b")
-_OR_LESS = re.compile(rf"(?<![\w.,])(?P<high>{_NUMBER}){_UNIT} (?:and|or) (?:under|below|less|fewer|younger)\b")
-_RANGES = (_BETWEEN, _AT_LEAST, _AT_MOST, _OR_MORE, _OR_LESS)
+_OR_MORE = re.compile(
+    rf"(?<![\w.,])(?P<low>{_NUMBER}){_UNIT} (?:and|or) (?:over|above|more|older|higher|greater|upwards)\b"
+)
+_OR_LESS = re.compile(
+    rf"(?<![\w.,])(?P<high>{_NUMBER}){_UNIT} (?:and|or) (?:under|below|less|fewer|younger|lower|smaller)\b"
+)
+_RANGES = (_BETWEEN, _FROM_TO, _AT_LEAST, _AT_MOST, _OR_MORE, _OR_LESS)
+_PRESSURE = re.compile(r"(?<![\w./])(?P<systolic>[5-9]\d|[12]\d\d)/(?P<diastolic>[3-9]\d|1\d\d)(?![\w/]|\.\d)")
+"""A blood pressure, such as “180/120”."""
 
 YEAR = stem("year")
-_AGE = re.compile(r"\b(?:at|aged?|age of)\s+$", re.IGNORECASE)
+_AGE = re.compile(
+    r"\b(?:at|aged?|age of|(?:man|woman|boy|girl|lady|gentleman|patient|person|adult|child|male|female) of)\s+$",
+    re.IGNORECASE,
+)
 _AGES = range(18, 111)
-"""After “at” a number like these, without a unit, is an age."""
+"""After “at” or “a man of” a number like these, without a unit, is an age."""
 _OF_AGE = re.compile(
     r"\b(?:aged?|ages|old|older|younger|adults?|people|patients?|child(?:ren)?|men|women|over|under)\b", re.I
 )
@@ -51,8 +63,24 @@ def amounts(question: str) -> tuple[Amount, ...]:
     [(1500.0, ''), (50.0, 'year'), (2.0, '')]
     >>> amounts("blood in urine at 62")
     (Amount(value=62.0, unit='year', text='62'),)
+    >>> amounts("Blood pressure of 190/125: what now?")
+    (Amount(value=190.0, unit='', text='190/125'),)
     """
-    return tuple(_given(match, question) for match in _GIVEN.finditer(question))
+    pressures = [Amount(_value(one["systolic"]), "", one.group()) for one in _pressures(question)]
+    rest = _PRESSURE.sub(lambda one: " " * len(one.group()), question) if pressures else question
+    return (*pressures, *(_given(match, rest) for match in _GIVEN.finditer(rest)))
+
+
+def _pressures(text: str) -> list[re.Match[str]]:
+    """The blood pressures of a text: the first number is the larger one."""
+    return [one for one in _PRESSURE.finditer(text) if _value(one["systolic"]) > _value(one["diastolic"])]
+
+
+def _by_systolic(text: str) -> str:
+    """The text with each blood pressure by its first number, so that its limits are read as those of one number."""
+    for one in reversed(_pressures(text)):
+        text = text[: one.end("systolic")] + text[one.end() :]
+    return text
 
 
 def _given(match: re.Match[str], question: str) -> Amount:
@@ -69,6 +97,8 @@ def states(text: str, amount: Amount) -> bool:
     >>> [states(text, twelve) for text in ("a child of 12 kg", "Weight (kg): 12; Dose: 4 ml", "12 hours, 8 kg")]
     [True, True, False]
     """
+    if _PRESSURE.fullmatch(amount.text):
+        return amount.text in text
     same = [found for found in _GIVEN.finditer(text) if _value(found["low"]) == amount.value]
     units = {_unit(found) for found in same}
     return amount.unit in units or ("" in units and f"({amount.unit})" in text)
@@ -81,7 +111,13 @@ def admits(text: str, amount: Amount) -> bool:
     [True, False]
     >>> [admits(text, Amount(50.0, "year", "")) for text in ("aged 40 and over", "more than 40 mL")]
     [True, False]
+    >>> [admits(f"{limit} mmHg or higher", Amount(190.0, "", "190/125")) for limit in ("180/120", "200/130", "20")]
+    [True, False, False]
     """
+    is_pressure = _PRESSURE.fullmatch(amount.text) is not None
+    if is_pressure and not _pressures(text):
+        return False
+    text = _by_systolic(text) if is_pressure else text
     return any(_holds(found, amount) for pattern in _RANGES for found in pattern.finditer(text))
 
 

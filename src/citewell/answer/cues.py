@@ -49,7 +49,10 @@ CUES = (
         "advice",
         r"\bshould\b|\b(?:can|could|may|must|shall) (?:i|we|you|he|she|they|a|the|patients?|people|my)\b"
         r"|\bwhat (?:to|should)\b|\bdo(?:es)? (?:i|we|you|he|she|they|my|a|the)(?: \w+)? need\b|\bhelps?\b"
-        r"|\bhow (?:do|to|should|can)\b|\b(?:safe|allowed|recommend\w*|manage\w*|treat\w*|needed|indicated)\b",
+        r"|\bhow (?:do|to|should|can)\b|\b(?:safe|allowed|recommend\w*|manage\w*|treat\w*|needed|indicated)\b"
+        r"|\b(?:all right|alright|ok|okay|fine) to\b|\bfirst[- ](?:line|choice)\b|\bof choice\b"
+        r"|\b(?:has|have) (?:a|any) (?:place|role)\b"
+        r"|\b(?:which|what) (?:drugs?|medicines?|medications?|painkillers?|antibiotics?|treatments?)\b",
         r"\b(?:do not|don['’]t|avoid|offer|consider|refer|give|take|stop|never|should|must|recommend\w*|phone|call|use|"
         r"advise|ask|tell|start|measure|arrange|can)\b",
     ),
@@ -57,6 +60,13 @@ CUES = (
         "avoid",
         r"\b(?:avoid|contraindicat\w+|not (?:take|use|give)|unsafe|stop|interact\w*|never)\b",
         r"\b(?:do not|don['’]t|avoid|never|contraindicated|stop|not (?:recommended|offer|use)|unless|without)\b",
+    ),
+    _cue(
+        "diagnosis",
+        r"\bhow\b.{1,80}\b(?:diagnos\w+|confirmed|detected|recogni[sz]ed|identified|tested|measured)\b"
+        r"|\b(?:diagnostic criteria|criteria for diagnosing)\b",
+        r"\b(?:measure|test|examine|scan|criteri\w+|defined as|thresholds?)\b"
+        r"|\d\s?(?:mmhg|mmol|mg|g|ng|micrograms?|units?|%|points?)(?![a-z])",
     ),
     _cue(
         "why",
@@ -92,6 +102,7 @@ DEFINES = re.compile(
 ASKING = re.compile(
     r"^\s*(?:(?:what|who|whom|when|where|which|why|how)(?:['’]s)?(?:\s+(?:much|many|long|often|soon|quickly|happens))?"
     r"|define|explain|definition of|meaning of|tell me|please)\b|\bwith or without\b"
+    r"|\b(?:all right|alright|ok|okay|fine) to\b"
     r"|\b(?:mean|happens?)\s*\??\s*$|\b[a-z]+n['’]t\b|['’](?:s|m|re|ve|ll|d)\b",
     re.IGNORECASE,
 )
@@ -105,7 +116,16 @@ EMPTY = frozenset(
 )
 """Words of a question that no answer needs."""
 
-DOING = frozenset(terms("take taken give given use used receive offer offered recommend recommended"))
+TALK = frozenset(
+    terms(
+        "today tonight yesterday tomorrow now still next go going come place role best good right okay wonder want work"
+    )
+)
+"""Words of a person's tale that no answer needs, where it is a question and not a claim."""
+
+DOING = frozenset(
+    terms("take taken give given use used receive offer offered recommend recommended allow allowed permit")
+)
 """Words that no answer needs where it is asked what to do: what is taken counts, and not that it is."""
 
 GENRE = frozenset(
@@ -123,6 +143,23 @@ IS_QUESTION = re.compile(
     re.IGNORECASE,
 )
 """What is worded as a question, and not as a claim."""
+
+ASKS_MEDICINE = re.compile(
+    r"\b(?:which|what)(?: \w+)? (?:drugs?|medicines?|medications?|tablets?|agents?)\b"
+    r"|\b(?:drugs?|medicines?|medications?) (?:of choice|first)\b|\bfirst[- ](?:line|choice) (?:drugs?|medicines?)\b",
+    re.IGNORECASE,
+)
+"""A question for the name of a medicine."""
+MEDICINE_WORDS = frozenset(terms("drug drugs medicine medicines medication medications tablet tablets agent agents"))
+"""Words in such a question for which the name of any medicine stands."""
+
+FIRST_LINE = re.compile(
+    r"\bfirst[- ](?:line|choice)\b|\b(?:start|begin|try|give|use|offer)\w*(?: with)? first\b"
+    r"|\b(?:drugs?|medicines?|medications?|treatments?) first\b|\bfirst (?:drug|medicine|medication)\b",
+    re.IGNORECASE,
+)
+"""A question for what is given first; a document may call that step 1."""
+SAYS_FIRST = re.compile(r"\bfirst[- ](?:line|choice)\b|\binitial (?:\w+ )?(?:treatment|therapy|drug)\b", re.IGNORECASE)
 
 OF_ONESELF = re.compile(r"\b(?:i|i['’]m|i['’]ve|my|me)\b", re.IGNORECASE)
 TO_THE_READER = re.compile(r"\b(?:you|your|you['’]re|you['’]ve)\b", re.IGNORECASE)

@@ -7,11 +7,11 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import Literal
 
-from citewell.answer.verify_names import class_names, medicines
+from citewell.answer.verify_names import class_names, medicines, members
 from citewell.clinical import Lexicon, Mention, Tag, fold
 from citewell.vocabulary.spelling import other_spelling
 
-Reason = Literal["spelling", "abbreviation", "lay word", "synonym", "class"]
+Reason = Literal["spelling", "abbreviation", "lay word", "synonym", "class", "member"]
 
 MAX_ADDED = 12
 MAX_CHARACTERS = 4_000
@@ -19,7 +19,7 @@ MAX_CHARACTERS = 4_000
 MAX_WORDS = 4
 """A longer name is a description, whose many common words would find anything."""
 
-ORDER: tuple[Reason, ...] = ("spelling", "abbreviation", "lay word", "synonym", "class")
+ORDER: tuple[Reason, ...] = ("spelling", "abbreviation", "lay word", "synonym", "class", "member")
 """The surest first, for when there are too many."""
 
 REFUSED = frozenset(
@@ -40,6 +40,8 @@ ADDED: frozenset[Tag] = frozenset({"exact", "drug", "plain", "abbrev"})
 """Kinds of names that are added. A patient's own words lead to the clinical name, and not back."""
 
 _WORD = re.compile(r"[^\W\d_]+")
+_WHICH = re.compile(r"\b(?:which|what)(?:\s+[\w-]+){0,2}\s+\Z|\bfirst[- ]line\s+\Z", re.IGNORECASE)
+"""What stands before the kind of thing that is asked for: “which oral …”, “what is the …”."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -55,13 +57,16 @@ def expand(question: str, *, lexicon: Lexicon, to_answer: bool = False) -> tuple
     """The phrases worth looking for besides the question's own words: few, and sure.
 
     To answer it, the class of a medicine too: what holds for all of them is an answer, but no passage on that medicine.
+    And where a class is asked for, its members: who asks which painkiller is answered by paracetamol.
 
     >>> [(added.phrase, added.reason) for added in expand("hemoptysis in COPD", lexicon=Lexicon.load())][:2]
     [('haemoptysis', 'spelling'), ('chronic obstructive pulmonary disease', 'abbreviation')]
     """
     question = question[:MAX_CHARACTERS]
     asked = {word.casefold() for word in _WORD.findall(question)}
-    found = [*_spellings(question), *_namings(question, lexicon), *(_classes(question) if to_answer else ())]
+    found = [*_spellings(question), *_namings(question, lexicon)]
+    if to_answer:
+        found += [*_classes(question), *_members(question)]
     chosen: dict[str, Expansion] = {}
     for added in sorted(found, key=lambda added: ORDER.index(added.reason)):
         if len(chosen) < MAX_ADDED and _says_more(added, asked):
@@ -112,6 +117,14 @@ def _classes(question: str) -> Iterator[Expansion]:
     if len({one.name for one in named}) == 1 and not named[0].is_class:
         for name in class_names(named[0].family):
             yield Expansion(name, "class", (named[0].start, named[0].end))
+
+
+def _members(question: str) -> Iterator[Expansion]:
+    """The best known members of the one class of medicines that is asked for; “my blood thinner” asks for none."""
+    named = medicines(question)
+    if len({one.name for one in named}) == 1 and named[0].is_class and _WHICH.search(question, 0, named[0].start):
+        for name in members(named[0].name):
+            yield Expansion(name, "member", (named[0].start, named[0].end))
 
 
 def _names(mention: Mention) -> Iterator[tuple[str, Reason]]:

@@ -22,7 +22,8 @@ from citewell.answer.cues import (
     weighings,
 )
 from citewell.answer.expand import Expansion
-from citewell.answer.of_medicines import is_of_another, names_one
+from citewell.answer.of_medicines import is_of_another, names_any, names_one
+from citewell.answer.opposed import is_opposed
 from citewell.answer.statements import Kind, Piece, Statement, statements
 from citewell.answer.verify_names import Medicine, medicines
 from citewell.answer.wanted import Held, Wanted, beyond, wanted
@@ -73,6 +74,7 @@ def extract(
         for each in evidence
         for one in _seen(each, asked)
         if not is_of_another(one.statement, each.hit.document, named)
+        and not (asked.is_question and is_opposed(question, one.statement.text))
     ]
     about = [asked.titled(title) for title in {one.hit.document for one in evidence}]
     asked = asked.weighed([frozenset().union(*one.parts) for one in seen], frozenset.intersection(*about))
@@ -153,13 +155,15 @@ def _scored(one: Seen, asked: Wanted, named: Sequence[Medicine]) -> Scored:
         + WEIGHTS.titles * asked.part(beyond(one.titles, held, one.heading))
         + WEIGHTS.before * asked.part(beyond(one.before, held, one.heading, one.titles))
         + WEIGHTS.relevance * one.hit.relevance
-        + WEIGHTS.finding * bool(FINDS.search(text))
+        + WEIGHTS.finding * (not asked.asks_advice and bool(FINDS.search(text)))
         + WEIGHTS.purpose * bool(PURPOSE.search(text))
         + WEIGHTS.cue * any(cue.answers.search(best) for cue in asked.cues)
         + WEIGHTS.no_number * any(cue.name in NUMBERED and not cue.answers.search(best) for cue in asked.cues)
         + WEIGHTS.deliberates * (asked.asks_to_do and _deliberates(text, asked))
         + WEIGHTS.explains * (asked.asks_advice and _explains(one.statement))
-        + WEIGHTS.unnamed * (not names_one(one.statement, one.hit.document, named))
+        + WEIGHTS.unnamed * (not names_one(one.statement, one.hit.document, named) and not _says_one(held, named))
+        + WEIGHTS.cue * (asked.asks_medicine and names_any(best))
+        + WEIGHTS.no_number * (asked.asks_medicine and not names_any(best))
         + WEIGHTS.to_reader * (asked.is_of_oneself and bool(TO_THE_READER.search(text)))
         + WEIGHTS.glossary * (one.statement.kind == "term" and not asked.asks_what)
         + (WEIGHTS.definition if defines else WEIGHTS.no_definition * asked.asks_what)
@@ -173,6 +177,11 @@ def _recommends(statement: Statement) -> bool:
     return bool(
         RECOMMENDS.search(statement.text) or RECOMMENDED_IN.match(statement.titles[-1] if statement.titles else "")
     )
+
+
+def _says_one(held: Held, named: Sequence[Medicine]) -> bool:
+    """Whether it says one of these medicines by other words, as “infection prophylaxis” says antibiotics."""
+    return any(held.issuperset(terms(one.name)) for one in named)
 
 
 def _explains(statement: Statement) -> bool:
@@ -231,14 +240,22 @@ def _chosen(ranked: Sequence[Scored], asked: Wanted, documents: Mapping[int, str
 
 
 def _with_section(chosen: Sequence[Scored], scored: Sequence[Scored], asked: Wanted, measure: Measure) -> list[Scored]:
-    """The statements with the rest of a short section that answers by its heading, such as “If you miss a dose”."""
+    """The statements with the rest of a short section that answers by its heading, such as “If you miss a dose”.
+
+    Recommendations and rows are shown so only where the heading says more of the question than the best of them adds.
+    """
     if not chosen or asked.part(chosen[0].heading) < measure.headed_from:
         return list(chosen)
     best = chosen[0].statement
     section = [one for one in scored if (one.statement.number, one.statement.titles) == (best.number, best.titles)]
     length = sum(len(one.statement.text) for one in section)
     is_prose = all(one.statement.kind in ("sentence", "list") for one in section)
-    if not is_prose or len(section) > measure.max_statements or length > measure.max_characters:
+    adds = asked.part(beyond(chosen[0].held, chosen[0].heading))
+    if (
+        not (is_prose or adds < asked.part(chosen[0].heading))
+        or len(section) > measure.max_statements
+        or length > measure.max_characters
+    ):
         return list(chosen)
     others = [one for one in chosen if one not in section]
     return [*section, *others][: max(len(section), measure.max_statements)]

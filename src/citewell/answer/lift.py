@@ -9,6 +9,7 @@ from citewell.answer.cues import RECOMMENDED_IN, RECOMMENDS, weighings
 from citewell.answer.defined import Same, said_otherwise
 from citewell.answer.expand import Expansion
 from citewell.answer.fuse import with_more
+from citewell.answer.of_medicines import names_any
 from citewell.answer.wanted import Held, Wanted, beyond, wanted
 from citewell.types import Hit
 from citewell.words import terms
@@ -19,12 +20,18 @@ class Lift:
     """How much a passage gains; a table to be reviewed."""
 
     meant: float = 0.3
-    """For all of the question, where an abbreviation says it: what words count in the order (`fuse.Weights`)."""
+    """For all of the question, where an abbreviation or a member of a class says it: what words count in the order."""
     titled: float = 0.15
     """For all of the question, where only the title of the document says it."""
 
     recommending_share: float = 1.1
     """A passage that recommends counts this much of its score, where advice is asked for."""
+    naming_share: float = 1.15
+    """One that names a medicine and recommends counts so much more, where the name of a medicine is asked for."""
+    numbered_share: float = 1.25
+    """One under the heading of the step or stage that is asked for counts this much."""
+    misnumbered_share: float = 0.5
+    """One under the heading of another step counts this part: nothing of it will be quoted."""
     weighing_share: float = 0.85
     """One that tells what studies found counts this part."""
     min_weighings: int = 2
@@ -40,7 +47,10 @@ def lift(hits: Sequence[Hit], question: str, expansions: Iterable[Expansion]) ->
     passages = [frozenset(terms("\n".join((*hit.section, hit.text)))) for hit in hits]
     plain = [asked.said(passage) for passage in passages]
     asked = asked.weighed(plain)
-    meant = [asked.also(same[hit.document_id]).said(passage) for hit, passage in zip(hits, passages, strict=True)]
+    meant = [
+        asked.also(same[hit.document_id]).said(passage) | asked.by_members(passage)
+        for hit, passage in zip(hits, passages, strict=True)
+    ]
     return [_lifted(*one, asked, same[one[0].document_id]) for one in zip(hits, plain, meant, strict=True)]
 
 
@@ -48,6 +58,9 @@ def _lifted(hit: Hit, held: Held, meant: Held, asked: Wanted, names: tuple[Same,
     more = asked.part(beyond(meant, held))
     titled = asked.part(beyond(asked.titled(hit.document), meant))
     share = _share(hit) if asked.asks_advice else 1.0
+    if asked.asks_medicine and share > 1.0 and names_any(hit.text):
+        share *= LIFT.naming_share
+    share *= _numbered(hit, asked)
     score = (hit.rank_score + LIFT.meant * more + LIFT.titled * titled) * share
     return replace(hit, rank_score=score, relevance=with_more(hit.relevance, more), why=replace(hit.why, same=names))
 
@@ -68,3 +81,11 @@ def _share(hit: Hit) -> float:
         return LIFT.weighing_share
     recommends = RECOMMENDS.search(hit.text) or RECOMMENDED_IN.match(hit.section[-1] if hit.section else "")
     return LIFT.recommending_share if recommends else 1.0
+
+
+def _numbered(hit: Hit, asked: Wanted) -> float:
+    """What part of its score a passage is worth where a numbered step is asked for."""
+    heading = hit.section[-1] if hit.section and asked.labels else ""
+    if asked.is_of_another(heading):
+        return LIFT.misnumbered_share
+    return LIFT.numbered_share if heading and asked.is_of_this(heading) else 1.0

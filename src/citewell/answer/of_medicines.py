@@ -5,14 +5,15 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from citewell.answer.statements import Statement, is_dose
-from citewell.answer.verify_names import Medicine, medicines
+from citewell.answer.verify_names import Medicine, medicines, members
 
 
 def is_of_another(statement: Statement, document: str, named: Sequence[Medicine]) -> bool:
     """Whether a statement is about medicines of which the question names none; what it leans on counts too.
 
     Under a title that names one it may speak of others, but doses there are theirs. What is said of a class is said of
-    its members, but not where another member is named beside it or above it.
+    its members, but not where another member is named beside it or above it. Where a class is asked for, its members
+    are no others.
     """
     if not named:
         return False
@@ -25,7 +26,7 @@ def is_of_another(statement: Statement, document: str, named: Sequence[Medicine]
     while not found and leant is not None:
         found = medicines(leant.text)
         leant = leant.previous
-    if not found or names & {one.name for one in found}:
+    if not found or names & {one.name for one in found} or any(_is_member(one, named) for one in found):
         return False
     rivals = (one for one in (*found, *above) if one.family in families and not one.is_class)
     return not families & {one.name for one in found} or any(rivals)
@@ -36,4 +37,21 @@ def names_one(statement: Statement, document: str, named: Sequence[Medicine]) ->
     if not named:
         return True
     told = medicines("\n".join((document, *statement.titles, statement.text)))
+    if any(_is_member(one, named) for one in told):
+        return True
     return not {one.name for one in told}.isdisjoint({name for one in named for name in (one.name, one.family)})
+
+
+def names_any(text: str) -> bool:
+    """Whether a text names a medicine, or a class that is no mere kind: “antihypertensive drugs” tells none.
+
+    >>> [names_any(text) for text in ("Offer an ACE inhibitor.", "Offer an antihypertensive drug.")]
+    [True, False]
+    """
+    return any(not members(one.name) for one in medicines(text))
+
+
+def _is_member(one: Medicine, named: Sequence[Medicine]) -> bool:
+    """Whether a medicine, or its class, belongs to a class that is named."""
+    kinds = {kind for each in named if each.is_class for kind in (each.name, *members(each.name))}
+    return not {one.name, one.family}.isdisjoint(kinds)

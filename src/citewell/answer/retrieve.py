@@ -8,6 +8,7 @@ from dataclasses import dataclass, replace
 
 import numpy as np
 
+from citewell.answer.cues import IS_QUESTION, TALK
 from citewell.answer.expand import Expansion, expand
 from citewell.answer.near import Fused, Laid, fused
 from citewell.answer.rank import CONTROLS, Controls, rank
@@ -30,6 +31,8 @@ _AGE = re.compile(
     r"\b(?:aged?\s+\d{1,3}|\d{1,3}[\s-]*(?:years?|yrs?|months?|weeks?|days?)[\s-]*(?:old|of\s+age))\b", re.IGNORECASE
 )
 """An age is no word to look for: a document says “aged 40 and over” where a question says “50 year old”."""
+_PRESSURE = re.compile(r"(?<![\w./])[12]?\d\d/1?\d\d(?![\w/])")
+"""Nor is a blood pressure: a document says “180/120 or higher” where a question says “190/125”."""
 MAX_WORDINGS = 2
 """In how many other wordings a question is embedded."""
 OTHER_WEIGHT = 0.7
@@ -184,13 +187,16 @@ def weighted_terms(question: str, expansions: Sequence[Expansion]) -> dict[str, 
     >>> weighted_terms("How much iron for a 12-year-old?", ())
     {'iron': 1.0}
     """
-    words = _AGE.sub(" ", question).split()
+    words = _PRESSURE.sub(" ", _AGE.sub(" ", question)).split()
     asked = " ".join(word for word in words if word.casefold().strip(",.?") not in ASKING)
-    weights = dict.fromkeys(terms(asked) or terms(question), 1.0)
+    sought = [term for term in terms(asked) if term not in TALK] if IS_QUESTION.search(question) else terms(asked)
+    weights = dict.fromkeys(sought or terms(question), 1.0)
+    members = sum(expansion.reason == "member" for expansion in expansions)
     for expansion in expansions:
         added = [term for term in terms(expansion.phrase) if len(term) > 1]
+        shared = members if expansion.reason == "member" else 1  # one member is enough: no passage names them all
         for term in added:
-            weights.setdefault(term, EXPANSION_WEIGHT / len(added))
+            weights.setdefault(term, EXPANSION_WEIGHT / len(added) / shared)
     return weights
 
 

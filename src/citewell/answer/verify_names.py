@@ -88,6 +88,17 @@ def class_names(family: str) -> tuple[str, ...]:
     return ()
 
 
+@cache
+def members(family: str) -> tuple[str, ...]:
+    """What a question for a class of medicines may be answered with, best known first.
+
+    >>> members("analgesic")[:3]
+    ('paracetamol', 'ibuprofen', 'NSAID')
+    """
+    kinds: dict[str, str] = {row[0]: row[1] for row in vocabulary.rows("kinds.tsv")}
+    return tuple(kinds[family].split("|")) if family in kinds else ()
+
+
 def _singular(word: str) -> str:
     return word[:-1] if len(word) > 3 and word.endswith("s") else word
 

@@ -7,8 +7,25 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 
 from citewell.answer.amounts import Amount, admits, amounts, states
-from citewell.answer.cues import ASKING, ASKS_WHAT, ASKS_WHICH, CUES, DOING, EMPTY, GENRE, IS_QUESTION, OF_ONESELF, Cue
+from citewell.answer.cues import (
+    ASKING,
+    ASKS_MEDICINE,
+    ASKS_WHAT,
+    ASKS_WHICH,
+    CUES,
+    DOING,
+    EMPTY,
+    FIRST_LINE,
+    GENRE,
+    IS_QUESTION,
+    MEDICINE_WORDS,
+    OF_ONESELF,
+    SAYS_FIRST,
+    TALK,
+    Cue,
+)
 from citewell.answer.expand import Expansion
+from citewell.answer.verify_names import medicines, members
 from citewell.answer.verify_periods import Mark, labels
 from citewell.answer.verify_read import is_light, meanings
 from citewell.words import terms
@@ -25,6 +42,8 @@ ABOUT_WEIGHT = 0.5
 
 NAMES = frozenset(f"label {what}" for what in "step stage type grade phase class category group tier".split())
 """Things that are told apart by a number; the number after “level” or “day” is an amount."""
+FIRST_STEP = next(iter(labels("step 1")))
+"""What a document that goes by steps calls its first-line treatment."""
 ALIKE = "~"
 ALIKE_WEIGHT = 0.6
 """How much a word of the same meaning counts beside the word itself: “initial” where “starting” is asked for."""
@@ -45,6 +64,8 @@ class Wanted:
     """By term, the words of the name that it is a part of: “blood” and “urine” apart are no blood in the urine."""
     classes: Mapping[str, tuple[frozenset[str], ...]]
     """By term, the names of the class of medicines that it is a member of: these count as words alike."""
+    members: Mapping[str, tuple[frozenset[str], ...]]
+    """By term, the names of the members of the class that it names: these count as words alike too."""
     amounts: tuple[Amount, ...]
     labels: Mapping[str, Mark]
     """Its numbered things, such as “step 2”, as it writes them: the number is part of a name."""
@@ -57,6 +78,8 @@ class Wanted:
     """It is asked by a person for themselves."""
     is_question: bool
     """It is worded as a question, and not as a claim or as a few words to look for."""
+    asks_medicine: bool
+    """It asks for the name of a medicine."""
     weights: Mapping[str, float]
     """What each word and amount counts."""
 
@@ -83,7 +106,10 @@ class Wanted:
             amount.text for amount in self.amounts if states(text, amount) or (is_looked_up and admits(text, amount))
         }
         named = {text_of for text_of, label in self.labels.items() if _names(text, label)}
-        return frozenset(words | given | named | self._alike(found, words))
+        alike = self._alike(found, words)
+        if self.asks_medicine and any(not members(one.name) for one in medicines(text)):
+            alike |= {ALIKE + word for word in MEDICINE_WORDS.intersection(self.words) - words}
+        return frozenset(words | given | named | alike)
 
     def said(self, found: frozenset[str]) -> Held:
         """The words that are among the terms of a text, or said by them: quicker than `held`, and less exact."""
@@ -94,7 +120,11 @@ class Wanted:
         said = frozenset().union(*map(meanings, found)) - frozenset().union(*map(meanings, words))
         alike = {word for word in self.words if not is_light(word) and meanings(word) & said}
         alike |= {word for word, names in self.classes.items() if any(name <= found for name in names)}
-        return {ALIKE + word for word in alike - words}
+        return {ALIKE + word for word in alike - words} | self.by_members(found) - {ALIKE + word for word in words}
+
+    def by_members(self, found: frozenset[str]) -> Held:
+        """The classes of medicines that a text speaks of by one of their members: of painkillers, by paracetamol."""
+        return frozenset(ALIKE + word for word, names in self.members.items() if any(name <= found for name in names))
 
     def also(self, names: Iterable[tuple[str, str]]) -> Wanted:
         """The same, where other words stand for some of its own, such as an abbreviation that a document explains."""
@@ -108,6 +138,10 @@ class Wanted:
         """Whether a heading names another numbered thing of the same kind: “Step 3” where step 2 is asked for."""
         theirs = {mark.dimension for mark in labels(heading)} if self.labels else set()
         return any(label.dimension in theirs and not _names(heading, label) for label in self.labels.values())
+
+    def is_of_this(self, heading: str) -> bool:
+        """Whether a heading names the numbered thing that is asked for."""
+        return any(_names(heading, label) for label in self.labels.values())
 
     def _stands(self, word: str, said: Sequence[str], found: frozenset[str]) -> bool:
         if word not in found:
@@ -159,6 +193,8 @@ def _is_together(phrase: frozenset[str], said: Sequence[str]) -> bool:
 
 
 def _names(text: str, label: Mark) -> bool:
+    if label == FIRST_STEP and SAYS_FIRST.search(text):
+        return True
     return any((mark.dimension, mark.values) == (label.dimension, label.values) for mark in labels(text))
 
 
@@ -166,6 +202,13 @@ def beyond(held: Held, *others: Held) -> Held:
     """What is held that none of the others hold, by the same word or one alike."""
     known = {one.removeprefix(ALIKE) for other in others for one in other}
     return frozenset(one for one in held if one.removeprefix(ALIKE) not in known)
+
+
+def _empty(question: str, cues: Iterable[Cue]) -> frozenset[str]:
+    """The words of a question that no answer needs; a claim needs more of its own."""
+    if not IS_QUESTION.search(question):
+        return EMPTY
+    return EMPTY | TALK | DOING if _asks_to_do(cues) else EMPTY | TALK
 
 
 def wanted(question: str, expansions: Iterable[Expansion] = ()) -> Wanted:
@@ -176,6 +219,8 @@ def wanted(question: str, expansions: Iterable[Expansion] = ()) -> Wanted:
     (('or', 'child'), ['12 kg'], ['dose'])
     """
     named = {question[mark.start : mark.end]: mark for mark in labels(question) if mark.dimension in NAMES}
+    if not named and (first := FIRST_LINE.search(question)):
+        named = {first.group(): FIRST_STEP}
     rest = ASKING.sub(" ", question)
     for text in named:
         rest = rest.replace(text, " ")
@@ -183,23 +228,25 @@ def wanted(question: str, expansions: Iterable[Expansion] = ()) -> Wanted:
     for amount in given:
         rest = rest.replace(amount.text, " ")
     cues = tuple(cue for cue in CUES if cue.asks.search(question))
-    empty = EMPTY | DOING if IS_QUESTION.search(question) and _asks_to_do(cues) else EMPTY
+    empty = _empty(question, cues)
     words = tuple(dict.fromkeys(word for word in terms(rest) if word not in empty))
     if not words and not given and not named:
         words = tuple(dict.fromkeys(terms(question)))
     synonyms: dict[str, tuple[frozenset[str], ...]] = {}
     classes: dict[str, tuple[frozenset[str], ...]] = {}
+    kin: dict[str, tuple[frozenset[str], ...]] = {}
     phrases: dict[str, frozenset[str]] = {}
     for added in expansions:
         phrase = frozenset(terms(added.phrase))
         meant = frozenset(terms(question[slice(*added.from_words)])) & frozenset(words)
-        into = classes if added.reason == "class" else synonyms
+        into = {"class": classes, "member": kin}.get(added.reason, synonyms)
         for word in meant:
             into[word] = (*into.get(word, ()), phrase)
             phrases |= {word: meant} if len(meant) > 1 else {}
     weights = dict.fromkeys((*words, *(amount.text for amount in given), *named), 1.0)
-    asks_what, asks_which, is_of_oneself, is_question = (
-        pattern.search(question) is not None for pattern in (ASKS_WHAT, ASKS_WHICH, OF_ONESELF, IS_QUESTION)
+    asks_what, asks_which, is_of_oneself, is_question, asks_medicine = (
+        pattern.search(question) is not None
+        for pattern in (ASKS_WHAT, ASKS_WHICH, OF_ONESELF, IS_QUESTION, ASKS_MEDICINE)
     )
-    kind = (asks_what, asks_which, is_of_oneself, is_question)
-    return Wanted(words, synonyms, phrases, classes, given, named, cues, *kind, weights)
+    kind = (asks_what, asks_which, is_of_oneself, is_question, asks_medicine)
+    return Wanted(words, synonyms, phrases, classes, kin, given, named, cues, *kind, weights)
