@@ -68,8 +68,12 @@ def test_which_medicine_is_answered_by_a_name_and_not_by_a_kind() -> None:
 
 
 def test_a_medicine_that_is_said_in_other_words_is_named() -> None:
-    text = "For women with thalassaemia, advise against routine infection prophylaxis. Women with thalassaemia tire."
-    assert answer("Should women with thalassaemia take antibiotics to prevent infection?", passage(text)) == [
+    text = (
+        "For women with thalassaemia, advise against routine infection prophylaxis. "
+        "Advise women with an infection to take antibiotics early."
+    )
+    question = "Should women with thalassaemia take antibiotics to prevent infection?"
+    assert answer(question, passage(text), measure=Measure(max_statements=1)) == [
         "For women with thalassaemia, advise against routine infection prophylaxis."
     ]
 
@@ -150,8 +154,9 @@ def test_short_recommendations_under_a_heading_that_is_asked_for_are_shown_toget
 
 
 def test_what_was_found_counts_for_nothing_where_it_is_asked_what_to_do() -> None:
-    text = "Reversal of the blocker is obtained by giving iron. Resuming reduces the reversal of the blocker by iron."
-    assert answer("How do I obtain reversal of the blocker?", passage(text))[0].startswith("Reversal of the blocker is")
+    text = "Reversal of tide fever is brought about by iron. Resuming salt reduces the reversal of tide fever."
+    best = answer("How should I bring about reversal of tide fever?", passage(text), measure=Measure(max_statements=1))
+    assert best == ["Reversal of tide fever is brought about by iron."]
 
 
 def test_that_something_is_allowed_or_all_right_is_not_what_is_asked_for() -> None:

@@ -22,7 +22,7 @@ from citewell.answer.cues import (
     weighings,
 )
 from citewell.answer.expand import Expansion
-from citewell.answer.of_medicines import is_of_another, names_any, names_one
+from citewell.answer.of_medicines import is_of_another, names_any, names_one, says_one
 from citewell.answer.opposed import is_opposed
 from citewell.answer.statements import Kind, Piece, Statement, statements
 from citewell.answer.verify_names import Medicine, medicines
@@ -161,7 +161,7 @@ def _scored(one: Seen, asked: Wanted, named: Sequence[Medicine]) -> Scored:
         + WEIGHTS.no_number * any(cue.name in NUMBERED and not cue.answers.search(best) for cue in asked.cues)
         + WEIGHTS.deliberates * (asked.asks_to_do and _deliberates(text, asked))
         + WEIGHTS.explains * (asked.asks_advice and _explains(one.statement))
-        + WEIGHTS.unnamed * (not names_one(one.statement, one.hit.document, named) and not _says_one(held, named))
+        + WEIGHTS.unnamed * (not names_one(one.statement, one.hit.document, named) and not says_one(held, named))
         + WEIGHTS.cue * (asked.asks_medicine and names_any(best))
         + WEIGHTS.no_number * (asked.asks_medicine and not names_any(best))
         + WEIGHTS.to_reader * (asked.is_of_oneself and bool(TO_THE_READER.search(text)))
@@ -177,11 +177,6 @@ def _recommends(statement: Statement) -> bool:
     return bool(
         RECOMMENDS.search(statement.text) or RECOMMENDED_IN.match(statement.titles[-1] if statement.titles else "")
     )
-
-
-def _says_one(held: Held, named: Sequence[Medicine]) -> bool:
-    """Whether it says one of these medicines by other words, as “infection prophylaxis” says antibiotics."""
-    return any(held.issuperset(terms(one.name)) for one in named)
 
 
 def _explains(statement: Statement) -> bool:

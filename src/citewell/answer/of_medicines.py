@@ -6,6 +6,7 @@ from collections.abc import Sequence
 
 from citewell.answer.statements import Statement, is_dose
 from citewell.answer.verify_names import Medicine, medicines, members
+from citewell.words import terms
 
 
 def is_of_another(statement: Statement, document: str, named: Sequence[Medicine]) -> bool:
@@ -40,6 +41,11 @@ def names_one(statement: Statement, document: str, named: Sequence[Medicine]) ->
     if any(_is_member(one, named) for one in told):
         return True
     return not {one.name for one in told}.isdisjoint({name for one in named for name in (one.name, one.family)})
+
+
+def says_one(held: frozenset[str], named: Sequence[Medicine]) -> bool:
+    """Whether it says one of these medicines by other words, as “infection prophylaxis” says antibiotics."""
+    return any(held.issuperset(terms(one.name)) for one in named)
 
 
 def names_any(text: str) -> bool:
