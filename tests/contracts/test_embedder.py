@@ -35,6 +35,8 @@ class Behaviour:
     """HTTP statuses, `cut` for a connection that breaks, `words` for an answer that is no JSON."""
     headers: dict[str, str] = field(default_factory=dict)
     change: Callable[[list[list[float]]], Any] = lambda vectors: vectors
+    place: Callable[[int], int] = lambda index: index
+    """Which text OpenAI's answer says that a vector belongs to."""
     dimensions: int = DIMENSIONS
     batches: list[int] = field(default_factory=list)
     keys: set[str | None] = field(default_factory=set)
@@ -71,7 +73,8 @@ class Handler(BaseHTTPRequestHandler):
     def _answer(self, vectors: Any) -> Any:
         if self.path == "/api/embed":
             return {"model": "tiny", "embeddings": vectors}
-        items = [{"object": "embedding", "index": index, "embedding": row} for index, row in enumerate(vectors)]
+        place = self.server.behaviour.place
+        items = [{"object": "embedding", "index": place(index), "embedding": row} for index, row in enumerate(vectors)]
         return {"object": "list", "data": items[::-1], "model": "tiny", "usage": {"prompt_tokens": 1}}
 
     def _send(self, status: int, answer: Any) -> None:
@@ -265,6 +268,14 @@ class TestRemoteEmbedders:
         vendor.server.change = change
         with pytest.raises(EmbedderUnavailable, match="one vector per text"):
             vendor.embedder.embed(["a", "b", "c"])
+
+    @pytest.mark.parametrize("place", [lambda index: index // 2, lambda index: index + 1, lambda _index: 0])
+    def test_refuses_vectors_of_which_it_is_not_said_whose_they_are(self, place: Callable[[int], int]) -> None:
+        with remote("openai") as vendor:
+            assert vendor.embedder.dimensions == DIMENSIONS
+            vendor.server.place = place
+            with pytest.raises(EmbedderUnavailable, match="one vector per text"):
+                vendor.embedder.embed(["a", "b", "c"])
 
     def test_refuses_vectors_of_other_dimensions_than_before(self, vendor: Remote) -> None:
         assert vendor.embedder.dimensions == DIMENSIONS

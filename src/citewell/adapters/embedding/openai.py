@@ -47,7 +47,9 @@ class OpenAIEmbedder(RemoteEmbedder):
             fetch = "Check CITEWELL_EMBEDDER_MODEL, and that CITEWELL_EMBEDDER_URL ends in /v1."
             raise self._refused(response.status_code, fetch=fetch, retry_after=response.headers.get("retry-after"))
         try:
-            items = response.json()["data"]
-            return [item["embedding"] for item in sorted(items, key=lambda item: item["index"])]
+            placed = sorted((item["index"], item["embedding"]) for item in response.json()["data"])
         except (ValueError, KeyError, TypeError) as error:
             raise self._unreadable() from error
+        if [index for index, _ in placed] != list(range(len(texts))):  # else texts would get the vectors of others
+            raise self._unreadable()
+        return [vector for _, vector in placed]
