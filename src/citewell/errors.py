@@ -27,6 +27,7 @@ CitewellError
 ├── Unavailable              a part that should answer does not
 │   ├── ModelFilesMissing    the embedding model is not installed or not the one expected
 │   ├── EmbedderUnavailable  a remote embedder failed
+│   │   └── EmbedderRefused  it answers, and does not take these texts
 │   ├── ReplicaUnavailable   the copy for searching does not answer
 │   ├── BlobsUnavailable     the store of original files does not answer
 │   └── ModelError           a language model failed
@@ -166,6 +167,10 @@ class ReplicaUnavailable(Unavailable):
 
 class EmbedderUnavailable(Unavailable):
     """A remote embedder failed."""
+
+
+class EmbedderRefused(EmbedderUnavailable):
+    """A remote embedder answers, and does not take these texts; it may take others."""
 
 
 class BlobsUnavailable(Unavailable):

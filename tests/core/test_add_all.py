@@ -15,7 +15,7 @@ import numpy as np
 import pytest
 
 from citewell.bootstrap import App
-from citewell.errors import EmbedderUnavailable, EmptyFile, LibraryReadOnly
+from citewell.errors import EmbedderRefused, EmbedderUnavailable, EmptyFile, LibraryReadOnly
 from citewell.ingest.library import AT_ONCE, AT_ONCE_BYTES, PARSED_AT_ONCE, Work, in_turn
 from citewell.ingest.parse import parse
 from citewell.ingest.read import Reader
@@ -149,6 +149,8 @@ class Watched:
             self.calls.append(list(texts))
         if "poison" in texts:
             raise ValueError("no vector for this")
+        if "too long" in texts:
+            raise EmbedderRefused("the server refused the request (400)")
         if "dead" in texts:
             raise EmbedderUnavailable("the server does not answer")
         if progress is not None:
@@ -183,6 +185,12 @@ def test_a_failure_is_told_to_the_one_whose_texts_they_are() -> None:
     first, whole, failed = asked_together(Watched(), [["a"], ["bb"], ["poison"]])
     assert (first, whole) == ([1], [2])
     assert isinstance(failed, ValueError)
+
+
+def test_what_a_server_refuses_keeps_no_other_file_from_its_vectors() -> None:
+    first, whole, failed, last = asked_together(Watched(), [["a"], ["bb"], ["too long"], ["ccc"]])
+    assert (first, whole, last) == ([1], [2], [3])
+    assert isinstance(failed, EmbedderRefused)
 
 
 def test_a_dead_server_is_asked_once_for_all() -> None:

@@ -12,7 +12,7 @@ from urllib.parse import urlsplit
 import numpy as np
 
 from citewell.adapters.embedding.tokenizer import encodable
-from citewell.errors import EmbedderUnavailable
+from citewell.errors import EmbedderRefused, EmbedderUnavailable
 from citewell.ports import Progress, Vectors
 
 RETRY_AFTER_S = (1.0, 2.0, 4.0)
@@ -144,7 +144,7 @@ class RemoteEmbedder(ABC):
                 "if it stays so, look at the server's log."
             )
             return Transient(error, wait_s=float(retry_after) if retry_after and retry_after.isdigit() else None)
-        return EmbedderUnavailable(
+        return EmbedderRefused(
             f"{self.place} refused the request ({status}). Check the model's name and CITEWELL_EMBEDDER_URL."
         )
 
