@@ -126,6 +126,12 @@ def test_what_is_waited_for_is_shown_and_not_what_waits_to_be_stored() -> None:
         assert line() == []
 
 
+HEEDING = (
+    "import signal; signal.signal(signal.SIGINT, signal.default_int_handler)\nfrom citewell.cli import main\nmain()"
+)
+"""The command line that heeds Ctrl-C also where the tests were started in the background, which passes on not to."""
+
+
 @pytest.mark.skipif(IS_ON_POSTGRES, reason=NOTE)
 def test_ctrl_c_ends_it_at_once_and_leaves_whole_documents(tmp_path: Path) -> None:
     papers = tmp_path / "papers"
@@ -135,8 +141,9 @@ def test_ctrl_c_ends_it_at_once_and_leaves_whole_documents(tmp_path: Path) -> No
         (papers / f"{number:02}.md").write_text(f"# Paper {number}\n\n{said}")
     (papers / "00.md").write_text("# First\n\nRest.")
     command = [sys.executable, "-m", "citewell.cli", "--home", str(tmp_path / "home")]
+    heeding = [sys.executable, "-c", HEEDING, "--home", str(tmp_path / "home")]
     running = subprocess.Popen(
-        [*command, "add", str(papers)], stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True
+        [*heeding, "add", str(papers)], stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True
     )
     assert running.stdout is not None
     first = running.stdout.readline()  # the others are being embedded now
