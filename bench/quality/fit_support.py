@@ -5,7 +5,8 @@
 Only the train claims are read. All take part in the fit; one that a veto stops counts as not carried, whatever its
 score. Folds keep the claims of one abstract together. The threshold is the one with the best F1 over the claims that
 each fold has not seen; the F1 that is printed comes from a second, outer set of folds, in which neither weights nor
-threshold have seen a claim. Without `--write` the tables are only printed.
+threshold have seen a claim. What the pair reader says of a train claim comes from readers that had not seen it
+(`bench/reader/unseen.json`); claims without one are left out there. Without `--write` the tables are only printed.
 """
 
 from __future__ import annotations
@@ -18,18 +19,40 @@ from pathlib import Path
 import numpy as np
 from numpy.typing import NDArray
 
-from citewell.answer.verify import bearer, verify
+from citewell.answer.verify import bearer
 from citewell.answer.verify_look import Similarity, looks
-from citewell.answer.verify_score import log_odds
-from citewell.answer.verify_weigh import facts
+from citewell.answer.verify_score import log_odds, weights
+from citewell.answer.verify_weigh import Judged, facts
 from citewell.clinical import Lexicon
-from citewell.types import Verdict
+from citewell.types import Check, Verdict
 from citewell.vocabulary import FOLDER
 
 if __package__:
-    from bench.quality.verify import Claim, best_threshold, claims, cosines, f1, logistic, term_share
+    from bench.quality.verify import (
+        Claim,
+        best_threshold,
+        checked,
+        claims,
+        cosines,
+        f1,
+        logistic,
+        saying,
+        term_share,
+        unseen_by_reader,
+    )
 else:
-    from verify import Claim, best_threshold, claims, cosines, f1, logistic, term_share
+    from verify import (
+        Claim,
+        best_threshold,
+        checked,
+        claims,
+        cosines,
+        f1,
+        logistic,
+        saying,
+        term_share,
+        unseen_by_reader,
+    )
 
 Numbers = NDArray[np.float64]
 
@@ -44,7 +67,10 @@ FACTS = {
     "way": "nearness of the nearest sentence that says the same way, less that of the nearest that says another",
     "against": "share of the sentences read closely that speak against the claim",
     "opposed": "nearness of the nearest sentence that speaks against it beyond doubt",
+    "read as carried": "log-odds of the pair reader that the cited words carry the claim",
+    "read as opposed": "log-odds of the pair reader that they say otherwise",
 }
+OF_THE_READER = ("read as carried", "read as opposed")
 PENALTY = 10.0
 """On the square of each weight, facts being scaled to a spread of one: few claims must not make great weights."""
 FOLDS, SEEDS = 5, 6
@@ -63,15 +89,27 @@ class Rows:
     names: tuple[str, ...]
 
 
-def rows(every: Sequence[Claim], similarity: Similarity | None) -> Rows:
-    """What the check knows of each claim."""
+def rows(
+    every: Sequence[Claim],
+    similarity: Similarity | None,
+    judged: Sequence[Judged] | None = None,
+    opposed_from: float = 0.0,
+) -> Rows:
+    """What the check knows of each claim; `judged` is what the pair reader says of it, and what it opposes is none."""
     lexicon = Lexicon.load()
-    names = tuple(name for name in FACTS if similarity is not None or name != "likeness")
+    names = tuple(
+        name
+        for name in FACTS
+        if (similarity is not None or name != "likeness") and (judged is not None or name not in OF_THE_READER)
+    )
     table, able = np.zeros((len(every), len(names))), np.zeros(len(every), bool)
     for number, claim in enumerate(every):
-        found = looks(claim.text, claim.spans, lexicon=lexicon, similarity=similarity)
+        pair = None if judged is None else saying(judged[number])
+        found = looks(claim.text, claim.spans, lexicon=lexicon, similarity=similarity, pair=pair)
         told = facts(found)
-        table[number], able[number] = [told[name] for name in names], bearer(found) is not None
+        table[number] = [told[name] for name in names]
+        is_opposed = judged is not None and judged[number].opposed >= opposed_from
+        able[number] = bearer(found) is not None and not is_opposed
     true = np.array([claim.label == "SUPPORT" for claim in every])
     return Rows(table, able, true, np.array([claim.spans[0].source_id for claim in every]), names)
 
@@ -122,32 +160,47 @@ def outer_f1(data: Rows, seed: int) -> float:
     return f1(list(said), list(data.is_true))
 
 
-def support_table(with_it: Rows, without: Rows) -> str:
-    """The weights with and without cosines, and the thresholds."""
-    everything = np.ones(len(with_it.is_true), bool)
+def support_table(tables: Sequence[Rows], opposed_from: float) -> str:
+    """The weights by what is known, and the thresholds."""
     columns = []
-    for data in (with_it, without):
+    for data in tables:
+        everything = np.ones(len(data.is_true), bool)
         weights = dict(zip(("base", *data.names), fitted(data, everything).round(2), strict=True))
         columns.append({**weights, "supported from": threshold(data, everything, range(SEEDS))})
-    told = {"base": "where all the others are nothing", **FACTS, "supported from": "no weight: the least probability"}
+    columns[0]["opposed from"] = opposed_from
+    told = {
+        "base": "where all the others are nothing",
+        **FACTS,
+        "supported from": "no weight: the least probability",
+        "opposed from": "no weight: the least log-odds of the pair reader for a contradiction",
+    }
     lines = ["\t".join((name, *(_number(one.get(name)) for one in columns), text)) for name, text in told.items()]
     head = (
-        "# What each fact adds to the log-odds that cited words carry a claim. Columns: fact, weight with similarity,\n"
-        "# weight without, meaning. Vetoes (amounts, medicines, opposites …) stand above it. Fitted on the train\n"
-        "# claims of SciFact by `python bench/quality/fit_support.py --data FOLDER --write`; see the docs,\n"
-        "# verification-notes.md.\n"
+        "# What each fact adds to the log-odds that cited words carry a claim. Columns: fact, weight with pair reader\n"
+        "# and similarity, with similarity, with neither, meaning. Vetoes (amounts, medicines, opposites …) stand\n"
+        "# above it. Fitted on the train claims of SciFact by\n"
+        "# `python bench/quality/fit_support.py --data FOLDER --write`; see the docs, verification-notes.md.\n"
     )
     return head + "\n".join(lines) + "\n"
+
+
+def best_opposed(every: Sequence[Claim], judged: Sequence[Judged], checks: Sequence[Check]) -> float:
+    """The log-odds of the pair reader with the best F1 of contradicted, beside what the rules call so."""
+    true = [claim.label == "CONTRADICT" for claim in every]
+    ruled = [check.verdict is Verdict.CONTRADICTED for check in checks]
+
+    def score(least: float) -> float:
+        return f1([one or reader.opposed >= least for one, reader in zip(ruled, judged, strict=True)], true)
+
+    return float(max(np.linspace(-2, 4, 25), key=score))
 
 
 def _number(value: float | None) -> str:
     return "" if value is None else f"{value:g}"
 
 
-def calibration_table(every: Sequence[Claim], similarity: Similarity) -> str:
+def calibration_table(every: Sequence[Claim], checks: Sequence[Check]) -> str:
     """From support and verdict to a probability."""
-    lexicon = Lexicon.load()
-    checks = [verify(claim.text, claim.spans, lexicon=lexicon, similarity=similarity) for claim in every]
     table = np.array([[log_odds(one.support), *(one.verdict is verdict for verdict in VERDICTS)] for one in checks])
     weights = logistic(table, np.array([claim.label == "SUPPORT" for claim in every], float), 0.3).round(2)
     told = {"base": "where support is a half", "support": "log-odds of support"}
@@ -173,15 +226,21 @@ def main() -> None:
     shares = [term_share(claim) for claim in train]
     least = best_threshold(shares, true)
     print(f"baseline, threshold fitted on the same claims: F1 {f1([one >= least for one in shares], true):.3f}")
-    with_it, without = rows(train, similarity), rows(train, None)
-    for name, data in (("with similarity", with_it), ("without", without)):
+    seen_by_none = unseen_by_reader(train)
+    known = [claim for claim, judged in zip(train, seen_by_none, strict=True) if judged is not None]
+    judged = [one for one in seen_by_none if one is not None]
+    opposed_from = best_opposed(known, judged, checked(known, similarity))
+    tables = [rows(known, similarity, judged, opposed_from), rows(train, similarity), rows(train, None)]
+    for name, data in zip(("with the pair reader", "with similarity", "without"), tables, strict=True):
         outer = [outer_f1(data, seed) for seed in range(3)]
-        print(f"{name}, unseen: F1 {np.mean(outer):.3f} ({min(outer):.3f} to {max(outer):.3f})")
-    table = support_table(with_it, without)
+        print(f"{name}, {len(data.is_true)} unseen: F1 {np.mean(outer):.3f} ({min(outer):.3f} to {max(outer):.3f})")
+    table = support_table(tables, opposed_from)
     print(table)
     if options.write:
         (FOLDER / "support.tsv").write_text(table, "utf-8")
-    table = calibration_table(train, similarity)
+        weights.cache_clear()
+    # Of claims that the pair reader had no part in: its word on train claims is a little too sure (docs).
+    table = calibration_table(train, checked(train, similarity))
     print(table)
     if options.write:
         (FOLDER / "calibration.tsv").write_text(table, "utf-8")

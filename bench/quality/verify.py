@@ -1,16 +1,19 @@
 """The claim check on SciFact: F1 of supported and of contradicted, beside a plain coverage formula; calibration.
 
-    python bench/quality/verify.py --data FOLDER [--json FILE] [--vectors FILE]
+    python bench/quality/verify.py --data FOLDER [--json FILE] [--vectors FILE] [--without-reader]
 
 Thresholds and coefficients in the product were chosen on the train claims; the validation claims are only reported. A
-claim is checked against the abstract that holds its evidence, or against all that it cites where there is none.
-`fit_support.py` fits them anew; `--vectors` keeps the sentence vectors in a file between runs.
+claim is checked against the abstract that holds its evidence, or against all that it cites where there is none. The
+pair reader was trained on the train claims: for these, the word of readers that had not seen them is taken
+(`bench/reader/unseen.json`), and claims without one are left out. `fit_support.py` fits the tables anew; `--vectors`
+keeps the sentence vectors in a file between runs.
 """
 
 from __future__ import annotations
 
 import argparse
 import csv
+import hashlib
 import json
 import re
 import tempfile
@@ -22,11 +25,15 @@ import numpy as np
 from numpy.typing import NDArray
 
 from citewell.adapters.embedding.minilm import MiniLM
+from citewell.adapters.entailment.pair import PairReader
 from citewell.answer.verify import verify
-from citewell.answer.verify_look import Similarity, parts_of
+from citewell.answer.verify_look import Pair, Similarity, parts_of
 from citewell.answer.verify_score import calibrated
+from citewell.answer.verify_weigh import Judged
 from citewell.clinical import Lexicon
 from citewell.types import Check, Span, Verdict
+
+UNSEEN = Path(__file__).parents[1] / "reader" / "unseen.json"
 
 SEED_STOP_WORDS = frozenset(
     """the a an is are was were be been being have has had do does did will would could should may might must shall can
@@ -85,6 +92,18 @@ def cosines(every: Sequence[Claim], vectors_file: Path | None) -> Similarity:
         return [float(cosine) for cosine in rows @ known[sentence]]
 
     return similarity
+
+
+def unseen_by_reader(every: Sequence[Claim]) -> list[Judged | None]:
+    """What readers that had not seen a train claim say of it, by a hash of its text and first abstract."""
+    known = json.loads(UNSEEN.read_text("utf-8"))
+    keys = (f"{claim.text}\t{claim.spans[0].source_id}" for claim in every)
+    found = (known.get(hashlib.sha256(key.encode()).hexdigest()[:16]) for key in keys)
+    return [None if scores is None else _odds(*scores) for scores in found]
+
+
+def _odds(carried: float, opposed: float, neither: float) -> Judged:
+    return Judged(float(carried - np.logaddexp(opposed, neither)), float(opposed - np.logaddexp(carried, neither)))
 
 
 # -------------------------------------------------------------------------------------------------------- the figures
@@ -186,19 +205,40 @@ def logistic(rows: NDArray[np.float64], true: NDArray[np.float64], penalty: floa
     return weights
 
 
+def saying(judged: Judged) -> Pair:
+    """A reader that says this of whatever it is given."""
+    return lambda _sentence, _evidence: judged
+
+
+def checked(every: Sequence[Claim], similarity: Similarity, pairs: Sequence[Pair] | None = None) -> list[Check]:
+    """The verdicts on claims."""
+    lexicon = Lexicon.load()
+    return [
+        verify(claim.text, claim.spans, lexicon=lexicon, similarity=similarity, pair=pair)
+        for claim, pair in zip(every, pairs or [None] * len(every), strict=True)
+    ]
+
+
 def main() -> None:
     """Measure, print one table, write JSON."""
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--data", type=Path, required=True)
     parser.add_argument("--vectors", type=Path)
     parser.add_argument("--json", type=Path)
+    parser.add_argument("--without-reader", action="store_true", help="words and cosines alone")
     options = parser.parse_args()
     train, held = claims(options.data, "claims_train.csv"), claims(options.data, "claims_validation.csv")
     similarity = cosines([*train, *held], options.vectors)
-    lexicon = Lexicon.load()
-    on_train = [verify(claim.text, claim.spans, lexicon=lexicon, similarity=similarity) for claim in train]
     least = best_threshold([term_share(claim) for claim in train], [claim.label == "SUPPORT" for claim in train])
-    on_held = [verify(claim.text, claim.spans, lexicon=lexicon, similarity=similarity) for claim in held]
+    if options.without_reader:
+        on_train, on_held = checked(train, similarity), checked(held, similarity)
+    else:
+        judged = unseen_by_reader(train)
+        train = [claim for claim, one in zip(train, judged, strict=True) if one is not None]
+        pairs = [saying(one) for one in judged if one is not None]
+        on_train = checked(train, similarity, pairs)
+        with tempfile.TemporaryDirectory() as cache:
+            on_held = checked(held, similarity, [PairReader(Path(cache))] * len(held))
     result: dict[str, dict[str, float]] = {
         "train": figures(train, on_train, least),
         "validation": figures(held, on_held, least),

@@ -76,6 +76,11 @@ class Settings(BaseSettings):
     allowed_models: tuple[str, ...] = Field(
         default=(), description='Models allowed besides the built-in list, as a JSON list of "name=window/reply".'
     )
+    pair_reader: bool = Field(
+        default=True,
+        description="A small model reads a sentence and the words it cites together; its word counts towards support, "
+        "and never lifts a veto. Off: words and cosines alone.",
+    )
     entailment: Path | None = Field(
         default=None,
         description="Folder of a local entailment model that is asked last of every sentence that is checked: "

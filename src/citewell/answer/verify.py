@@ -9,11 +9,11 @@ from functools import lru_cache
 from typing import Protocol
 
 from citewell.answer.verify_findings import Grade
-from citewell.answer.verify_look import CLEAR_FROM, Similarity, looks, parts_of, whole
+from citewell.answer.verify_look import CLEAR_FROM, Pair, Similarity, looks, parts_of, whole
 from citewell.answer.verify_read import without_references
-from citewell.answer.verify_score import supported_from
+from citewell.answer.verify_score import Known, opposed_from, supported_from
 from citewell.answer.verify_strangers import stranger
-from citewell.answer.verify_weigh import Look, bearing, support
+from citewell.answer.verify_weigh import Look, Passage, bearing, support
 from citewell.clinical import Lexicon
 from citewell.types import Check, Span, Verdict
 
@@ -61,6 +61,7 @@ def verify(
     *,
     lexicon: Lexicon,
     similarity: Similarity | None,
+    pair: Pair | None = None,
     entailment: Entailment | None = None,
 ) -> Check:
     """Say whether the cited words carry a sentence, and which of them decided."""
@@ -72,7 +73,7 @@ def verify(
         return refused
     found = looks(sentence, spans, lexicon=lexicon, similarity=None)
     if found and similarity is not None and not _is_clear(_judged(found), found):
-        found = looks(sentence, spans, lexicon=lexicon, similarity=similarity)
+        found = looks(sentence, spans, lexicon=lexicon, similarity=similarity, pair=pair)
     if not found:
         return Check(Verdict.NOT_FOUND, ("there are no cited words to check it against",), None, 0.0)
     check = _without_strangers(_judged(found), sentence, spans, lexicon)
@@ -128,19 +129,30 @@ def _flat(text: str) -> str:
 def _judged(found: Sequence[Look]) -> Check:
     """The verdict of the nearest sentence without a veto where it carries the claim, or else of the nearest one."""
     nearest, able, share = found[0], bearer(found), support(found)
-    if able is not None and share >= supported_from(with_similarity=nearest.passage.likeness is not None):
+    is_turned = _is_read_as_opposed(nearest.passage)
+    if able is not None and not is_turned and share >= supported_from(_known(nearest.passage)):
         return Check(Verdict.SUPPORTED, ("the cited words say so",), able.part, share)
     opposed = _opposed(found, nearest.nearness)
     if opposed is not None:
         against = [finding.reason for finding in opposed.findings if finding.grade == Grade.AGAINST]
         reasons = tuple(dict.fromkeys(against))
         return Check(Verdict.CONTRADICTED, reasons, opposed.part, share, is_vetoed=True)
+    if is_turned:
+        return Check(Verdict.CONTRADICTED, ("the cited words, read with it, say otherwise",), nearest.part, share)
     if bearing(found) < PARTLY_FROM:
         return Check(Verdict.NOT_FOUND, ("the cited words do not speak of it",), nearest.part, share)
     reasons = tuple(dict.fromkeys(finding.reason for finding in nearest.findings))
     told = reasons or ("the cited words carry only a part of it",)
     is_vetoed = any(finding.grade != Grade.WEAKER for finding in nearest.vetoes)
     return Check(Verdict.PARTLY, told, nearest.part, share, is_vetoed)
+
+
+def _is_read_as_opposed(passage: Passage) -> bool:
+    return passage.judged is not None and passage.judged.opposed >= opposed_from()
+
+
+def _known(passage: Passage) -> Known:
+    return "pair" if passage.judged is not None else "words" if passage.likeness is None else "likeness"
 
 
 def bearer(found: Sequence[Look]) -> Look | None:

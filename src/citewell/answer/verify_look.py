@@ -17,7 +17,7 @@ from citewell.answer.verify_opposites import opposites
 from citewell.answer.verify_read import Reading, Word, forms, is_light, read
 from citewell.answer.verify_subjects import Topic, medicines_differ, topics, topics_differ
 from citewell.answer.verify_support import Profile, coverage, names_of, profile
-from citewell.answer.verify_weigh import FIRM_FROM, Look, Passage, support
+from citewell.answer.verify_weigh import FIRM_FROM, Judged, Look, Passage, support
 from citewell.answer.verify_words import denials_differ
 from citewell.clinical import Lexicon
 from citewell.types import Span
@@ -50,6 +50,12 @@ class Similarity(Protocol):
     def __call__(self, sentence: str, parts: Sequence[Span]) -> Sequence[float]: ...
 
 
+class Pair(Protocol):
+    """Reads a sentence and its evidence together, as the pair reader does."""
+
+    def __call__(self, sentence: str, evidence: str) -> Judged: ...
+
+
 @lru_cache(maxsize=1024)
 def _cut(span: Span) -> tuple[Span, ...]:
     return tuple(
@@ -71,14 +77,22 @@ def parts_of(spans: Iterable[Span]) -> list[Span]:
     return list(found.values())
 
 
-def looks(sentence: str, spans: Sequence[Span], *, lexicon: Lexicon, similarity: Similarity | None) -> list[Look]:
-    """The nearest source sentences, nearest first, each with its findings."""
+def looks(
+    sentence: str,
+    spans: Sequence[Span],
+    *,
+    lexicon: Lexicon,
+    similarity: Similarity | None,
+    pair: Pair | None = None,
+) -> list[Look]:
+    """The nearest source sentences, nearest first, each with its findings; the pair reader needs cosines."""
     claim, parts, rough = _rough(sentence, tuple(spans), lexicon)
     if not rough:
         return []
     if similarity is not None:
         cosines = similarity(sentence, parts)
-        passage = replace(rough[0].passage, likeness=likeness(cosines))
+        judged = None if pair is None else pair(claim.text, evidence(parts, cosines))
+        passage = replace(rough[0].passage, likeness=likeness(cosines), judged=judged)
         rough = tuple(replace(look, cosine=one, passage=passage) for look, one in zip(rough, cosines, strict=True))
     known = topics(claim.text, lexicon)
     nearest = sorted(rough, key=lambda look: -look.nearness)[:NEAREST]
@@ -99,6 +113,17 @@ def likeness(cosines: Sequence[float]) -> float:
     """
     best = sorted(cosines)[-LIKEST:]
     return round(0.5 * best[-1] + 0.5 * sum(best) / len(best), 6)
+
+
+def evidence(parts: Sequence[Span], cosines: Sequence[float]) -> str:
+    """The source sentences most like a claim, in the order in which they stand.
+
+    >>> parts = [Span("a:0", 0, 5, "Rest."), Span("a:0", 6, 15, "Drink up."), Span("a:0", 16, 22, "Sleep.")]
+    >>> evidence(parts, [0.2, 0.1, 0.9])
+    'Rest. Drink up. Sleep.'
+    """
+    likest = sorted(range(len(parts)), key=lambda place: -cosines[place])[:NEAREST]
+    return " ".join(parts[place].text for place in sorted(likest))
 
 
 @lru_cache(maxsize=64)

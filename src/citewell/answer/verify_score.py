@@ -5,6 +5,7 @@ from __future__ import annotations
 import math
 from collections.abc import Mapping, Sequence
 from functools import cache
+from typing import Literal
 
 from citewell import vocabulary
 from citewell.types import Check, Verdict
@@ -12,6 +13,11 @@ from citewell.types import Check, Verdict
 BASE = "base"
 SUPPORTED = "supported from"
 """The row of the table that is no weight: the probability from which a sentence is carried."""
+OPPOSED = "opposed from"
+"""Another: the log-odds from which the pair reader's word makes a contradiction."""
+
+Known = Literal["words", "likeness", "pair"]
+"""What is known of a claim: its words; cosines too; the word of the pair reader too."""
 
 EVEN = 0.5
 """The most that support counts for where the source speaks against a sentence: of the five train claims with more, one
@@ -19,11 +25,11 @@ was carried."""
 
 
 @cache
-def weights(*, with_similarity: bool) -> Mapping[str, float]:
-    """What each fact adds to the log-odds that a claim is carried, and the threshold."""
-    rows = vocabulary.rows("support.tsv")
-    found = {fact: with_it if with_similarity else without for fact, with_it, without, _ in rows}
-    return {fact: float(number) for fact, number in found.items() if number}
+def weights(known: Known) -> Mapping[str, float]:
+    """What each fact adds to the log-odds that a claim is carried, and the thresholds."""
+    columns: tuple[Known, ...] = ("pair", "likeness", "words")
+    place = 1 + columns.index(known)
+    return {row[0]: float(row[place]) for row in vocabulary.rows("support.tsv") if row[place]}
 
 
 def carried(facts: Mapping[str, float]) -> float:
@@ -33,13 +39,18 @@ def carried(facts: Mapping[str, float]) -> float:
     >>> carried(near) > 0.8 > carried({**near, "turned": 1.0, "against": 1.0})
     True
     """
-    known = weights(with_similarity="likeness" in facts)
-    return sigmoid(known[BASE] + sum(known[name] * value for name, value in facts.items()))
+    worth = weights("pair" if "read as carried" in facts else "likeness" if "likeness" in facts else "words")
+    return sigmoid(worth[BASE] + sum(worth[name] * value for name, value in facts.items()))
 
 
-def supported_from(*, with_similarity: bool) -> float:
+def supported_from(known: Known) -> float:
     """The probability from which a sentence without a veto is carried."""
-    return weights(with_similarity=with_similarity)[SUPPORTED]
+    return weights(known)[SUPPORTED]
+
+
+def opposed_from() -> float:
+    """The log-odds from which the pair reader's word makes a contradiction."""
+    return weights("pair")[OPPOSED]
 
 
 def sigmoid(odds: float) -> float:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
+from typing import NamedTuple
 
 from citewell.answer.verify_direction import is_aim
 from citewell.answer.verify_findings import Finding, Grade
@@ -25,7 +26,17 @@ MOST_STRANGE = 5
 MATTER = ("passage", "strange", "letters", "likeness")
 """The facts that tell what is spoken of, not what is said of it."""
 
+MOST_ODDS = 6.0
+"""Log-odds of the pair reader; more of them say nothing more."""
+
 _SOFT = frozenset(("denial", "direction"))
+
+
+class Judged(NamedTuple):
+    """What the pair reader says of a claim and the words it cites, as log-odds."""
+
+    carried: float
+    opposed: float
 
 
 @dataclass(frozen=True, slots=True)
@@ -39,6 +50,8 @@ class Passage:
     """The share of the claim's words that they say; one that they do not say counts by its runs of four letters."""
     likeness: float | None = None
     """How like the claim its sentences are, where there are cosines."""
+    judged: Judged | None = None
+    """What the pair reader says of the claim and the sentences most like it, where it was asked."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -116,7 +129,15 @@ def facts(found: Sequence[Look]) -> dict[str, float]:
         "against": sum(look.is_against for look in found) / len(found),
         "opposed": _nearest(look for look in found if look.is_opposed),
     }
-    return told if passage.likeness is None else {**told, "likeness": passage.likeness}
+    if passage.likeness is not None:
+        told["likeness"] = passage.likeness
+    if passage.judged is not None:
+        told["read as carried"], told["read as opposed"] = (_bounded(odds) for odds in passage.judged)
+    return told
+
+
+def _bounded(odds: float) -> float:
+    return max(-MOST_ODDS, min(MOST_ODDS, odds))
 
 
 def _nearest(found: Iterable[Look]) -> float:

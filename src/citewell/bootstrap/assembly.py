@@ -16,6 +16,7 @@ from citewell.types import Check, Span
 if TYPE_CHECKING:
     from citewell.adapters.embedding.remembered import Likeness
     from citewell.adapters.entailment.onnx import OnnxEntailment
+    from citewell.adapters.entailment.pair import PairReader
     from citewell.adapters.index.exact import ExactIndex
     from citewell.adapters.index.postgres import PostgresIndex
     from citewell.adapters.index.qdrant import QdrantIndex
@@ -143,6 +144,13 @@ class Assembly:
         return make_writer(self.settings, self.lexicon)
 
     @cached_property
+    def pair_reader(self) -> PairReader | None:
+        """What reads a sentence and its evidence together, unless the settings switch it off."""
+        from citewell.bootstrap.parts import make_pair_reader
+
+        return make_pair_reader(self.settings)
+
+    @cached_property
     def entailment(self) -> OnnxEntailment | None:
         """The local entailment model, where the settings name one."""
         from citewell.bootstrap.parts import make_entailment
@@ -167,7 +175,11 @@ class Assembly:
             admin_email=chosen.admin_email,
             policy=Policy(threshold=chosen.confidence_threshold),
             limits=Limits(chosen.context_chunks, chosen.max_context_tokens, chosen.max_history_tokens),
-            entailment=None if self.entailment is None else self.entailment.name,
+            checkers={
+                part: model.name
+                for part, model in (("pair_reader", self.pair_reader), ("entailment", self.entailment))
+                if model is not None
+            },
         )
 
     @cached_property
@@ -195,4 +207,11 @@ class Assembly:
         """Hold one sentence against the words that it cites."""
         from citewell.answer.verify import verify
 
-        return verify(sentence, spans, lexicon=self.lexicon, similarity=self._likeness, entailment=self.entailment)
+        return verify(
+            sentence,
+            spans,
+            lexicon=self.lexicon,
+            similarity=self._likeness,
+            pair=self.pair_reader,
+            entailment=self.entailment,
+        )

@@ -8,6 +8,7 @@ from citewell.errors import InputError
 
 if TYPE_CHECKING:
     from citewell.adapters.entailment.onnx import OnnxEntailment
+    from citewell.adapters.entailment.pair import PairReader
     from citewell.adapters.llm.remote import RemoteModel
     from citewell.adapters.store.library import SqlLibrary
     from citewell.clinical import Lexicon
@@ -79,6 +80,15 @@ def make_remote(settings: Settings) -> RemoteModel:
         timeout_s=settings.model_timeout_s,
         allowed=settings.allowed_models,
     )
+
+
+def make_pair_reader(settings: Settings) -> PairReader | None:
+    """The model that reads a sentence and its evidence together, unless it is switched off."""
+    if not settings.pair_reader:
+        return None
+    from citewell.adapters.entailment.pair import PairReader
+
+    return PairReader(settings.home / "cache", backend=settings.embedder_backend, threads=settings.embedder_threads)
 
 
 def make_entailment(settings: Settings) -> OnnxEntailment | None:

@@ -93,6 +93,7 @@ def _library(chosen: Settings) -> Iterator[Check]:
             ("queue", _look_at_queue),
             ("originals", _look_at_originals),
             ("audit log", _look_at_records),
+            ("pair reader", _look_at_pair_reader),
             ("entailment", _look_at_entailment),
         ):
             yield _tried(part, app, look)
@@ -142,10 +143,19 @@ def _look_at_records(app: App) -> Check | str:
     return f"whole, {proof.records} on record"
 
 
+def _look_at_pair_reader(app: App) -> Check | str:
+    reader = app.pair_reader
+    if reader is None:
+        return "switched off: sentences are checked by rules, words and cosines"
+    if not reader.is_true():
+        return Check("pair reader", "failed", "it does not give its reference: install Citewell again")
+    return f"{reader.name}, the reference is right"
+
+
 def _look_at_entailment(app: App) -> Check | str:
     model = app.entailment
     if model is None:
-        return "none is set: sentences are checked by rules, words and cosines"
+        return "none is set"
     model.score("Give iron.", "Iron is given.")
     return model.name
 

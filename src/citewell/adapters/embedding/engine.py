@@ -173,6 +173,21 @@ class OpenVino:
     """The graph on OpenVINO, in the shortest floats that the CPU computes in."""
 
     def __init__(self, graph: Path, *, threads: int) -> None:
+        self._compiled = Compiled(graph, threads=threads)
+        self.name = self._compiled.name
+
+    def run(self, ids: NDArray[np.int64]) -> Vectors:
+        """Unit vectors of texts of one length, given as token ids."""
+        vectors = self._compiled.infer(ids)
+        # Short floats leave the length off by a thousandth.
+        vectors /= np.linalg.norm(vectors, axis=1, keepdims=True)
+        return vectors
+
+
+class Compiled:
+    """Any graph on OpenVINO; safe to call from several threads."""
+
+    def __init__(self, graph: Path, *, threads: int) -> None:
         import openvino
 
         core = openvino.Core()
@@ -190,18 +205,16 @@ class OpenVino:
         self._model = core.compile_model(str(graph), "CPU", settings)
         self._requests: SimpleQueue[Any] = SimpleQueue()
 
-    def run(self, ids: NDArray[np.int64]) -> Vectors:
-        """Unit vectors of texts of one length, given as token ids."""
+    def infer(self, *inputs: NDArray[np.int64]) -> Vectors:
+        """What the graph gives first for these inputs."""
         # A request serves one batch at a time and holds memory of its own: those that are free are used again.
         try:
             request = self._requests.get_nowait()
         except Empty:
             request = self._model.create_infer_request()
-        vectors: Vectors = np.array(request.infer([ids])[0])
+        given: Vectors = np.array(request.infer(list(inputs))[0])
         self._requests.put(request)
-        # Short floats leave the length off by a thousandth.
-        vectors /= np.linalg.norm(vectors, axis=1, keepdims=True)
-        return vectors
+        return given
 
 
 def cached_graph(cache_dir: Path, flavour: Flavour, *, anew: bool = False) -> Path:
@@ -211,15 +224,8 @@ def cached_graph(cache_dir: Path, flavour: Flavour, *, anew: bool = False) -> Pa
     weights = model_file("model.safetensors")
     if anew or not (graph.is_file() and _same(stamp, _stamp(weights, graph))):
         data = _build(read_tensors(weights), flavour)
-        try:
-            cache_dir.mkdir(parents=True, exist_ok=True)
-            _write(graph, data)
-            _write(stamp, json.dumps(_stamp(weights, graph)).encode())
-        except OSError as error:
-            raise ModelFilesMissing(
-                f"The embedding model cannot be prepared: {error.strerror} in {cache_dir}. "
-                "Free some space there or choose a folder that can be written."
-            ) from error
+        keep(graph, data)
+        keep(stamp, json.dumps(_stamp(weights, graph)).encode())
     return graph
 
 
@@ -254,12 +260,19 @@ def _same(stamp: Path, expected: dict[str, int]) -> bool:
         return False
 
 
-def _write(path: Path, data: bytes) -> None:
+def keep(path: Path, data: bytes) -> None:
     """Write beside the place and rename, so that no reader ever sees half a file."""
-    with NamedTemporaryFile(dir=path.parent, prefix=f".{path.name}.", delete=False) as file:
-        part = Path(file.name)
     try:
-        part.write_bytes(data)
-        part.replace(path)
-    finally:
-        part.unlink(missing_ok=True)
+        path.parent.mkdir(parents=True, exist_ok=True)
+        with NamedTemporaryFile(dir=path.parent, prefix=f".{path.name}.", delete=False) as file:
+            part = Path(file.name)
+        try:
+            part.write_bytes(data)
+            part.replace(path)
+        finally:
+            part.unlink(missing_ok=True)
+    except OSError as error:
+        raise ModelFilesMissing(
+            f"The embedding model cannot be prepared: {error.strerror} in {path.parent}. "
+            "Free some space there or choose a folder that can be written."
+        ) from error

@@ -56,20 +56,23 @@ class Graph:
     def embeddings(self) -> str:
         """The sum of word, position and type embeddings."""
         words = self._tensors["embeddings.word_embeddings.weight"]
-        # Every text is of type 0. Half precision halves the file and moves a vector by less than 1e-6.
+        # Half precision halves the file and moves a vector by less than 1e-6.
+        looked_up = self.node("Gather", [self.constant(words.astype(np.float16)), "ids"])
+        summed = self.node("Add", [self.node("Cast", [looked_up], to=FLOAT), self.places()])
+        return self.node("Reshape", [summed, self.integers(-1, DIMENSIONS)])
+
+    def places(self) -> str:
+        """The position and type embeddings of every token; every text is of type 0."""
         positions = self._tensors["embeddings.position_embeddings.weight"]
         positions = positions + self._tensors["embeddings.token_type_embeddings.weight"][0]
-        looked_up = self.node("Gather", [self.constant(words.astype(np.float16)), "ids"])
         length = self.node("Shape", ["ids"], start=1, end=2)
-        steps = self.node("Slice", [self.floats(positions), self.integers(0), length])
-        summed = self.node("Add", [self.node("Cast", [looked_up], to=FLOAT), steps])
-        return self.node("Reshape", [summed, self.integers(-1, DIMENSIONS)])
+        return self.node("Slice", [self.floats(positions), self.integers(0), length])
 
     def attention(self, query: str, key: str, value: str, *, half: bool = False) -> str:
         """Softmax attention over each text; the query is already scaled. In `half`, the products are in fp16."""
         if half:
             query, key, value = (self.node("Cast", [part], to=HALF) for part in (query, key, value))
-        heads = self._shaped(HEADS, HEAD_SIZE)
+        heads = self.shaped(HEADS, HEAD_SIZE)
         query, value = (
             self.node("Transpose", [self.node("Reshape", [part, heads])], perm=[0, 2, 1, 3]) for part in (query, value)
         )
@@ -94,21 +97,23 @@ class Graph:
 
         `with_lengths` gives the length that the mean had as well.
         """
-        texts = self.node("Reshape", [hidden, self._shaped(DIMENSIONS)])
+        texts = self.node("Reshape", [hidden, self.shaped(DIMENSIONS)])
         mean = self.node("ReduceMean", [texts, self.integers(1)], keepdims=0)
         length = self.node("ReduceL2", [mean, self.integers(1)], keepdims=1, output="lengths")
         self.node("Div", [mean, length], output="vectors")
-        helper = self._helper
-        inputs = [helper.make_tensor_value_info("ids", INT64, ["texts", "length"])]
-        outputs = [helper.make_tensor_value_info("vectors", FLOAT, ["texts", DIMENSIONS])]
-        if with_lengths:
-            outputs.append(helper.make_tensor_value_info("lengths", FLOAT, ["texts", 1]))
-        graph = helper.make_graph(self._nodes, "minilm", inputs, outputs, self._constants)
-        domains = [helper.make_opsetid("", _OPSET), helper.make_opsetid(_CONTRIB, 1)]
-        serialised: bytes = helper.make_model(graph, opset_imports=domains, ir_version=10).SerializeToString()
-        return serialised
+        return self.serialised(["ids"], {"vectors": DIMENSIONS, **({"lengths": 1} if with_lengths else {})})
 
-    def _shaped(self, *inner: int) -> str:
+    def serialised(self, inputs: list[str], outputs: dict[str, int]) -> bytes:
+        """The whole graph: it takes integers for every token, and gives so many numbers for every text."""
+        helper = self._helper
+        taken = [helper.make_tensor_value_info(name, INT64, ["texts", "length"]) for name in inputs]
+        given = [helper.make_tensor_value_info(name, FLOAT, ["texts", size]) for name, size in outputs.items()]
+        graph = helper.make_graph(self._nodes, "minilm", taken, given, self._constants)
+        domains = [helper.make_opsetid("", _OPSET), helper.make_opsetid(_CONTRIB, 1)]
+        whole: bytes = helper.make_model(graph, opset_imports=domains, ir_version=10).SerializeToString()
+        return whole
+
+    def shaped(self, *inner: int) -> str:
         """The shape (texts, length, *inner)."""
         return self.node("Concat", [self.node("Shape", ["ids"]), self.integers(*inner)], axis=0)
 
@@ -118,10 +123,14 @@ class FloatGraph(Graph):
 
     def build(self) -> bytes:
         """The graph, serialised."""
+        return self.finished(self.hidden())
+
+    def hidden(self) -> str:
+        """What the last layer gives, one row per token."""
         hidden = self.normalised("embeddings.LayerNorm", self.embeddings())
         for layer in range(LAYERS):
             hidden = self._layer(f"encoder.layer.{layer}", hidden)
-        return self.finished(hidden)
+        return hidden
 
     def _layer(self, name: str, hidden: str) -> str:
         scale = HEAD_SIZE**-0.5

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any, ClassVar
 
@@ -25,14 +25,13 @@ class Knowledge(Reading):
         "This reads like an instruction to the assistant, not a question. Ask about what the documents say."
     )
 
-    entailment: str | None = None
-    """The entailment model that is asked last of every sentence, where there is one."""
+    checkers: Mapping[str, str] = field(default_factory=dict)
+    """The models that have a say in the check of a sentence, by their part in it."""
 
     def nothing(self, _scope: Scope) -> str:
         """Why no answer can be given where nothing was found."""
         return "No relevant documents found"
 
     def built(self) -> Mapping[str, Any]:
-        """Its prompts, and the entailment model where there is one."""
-        told: dict[str, Any] = {"prompts": {"rules": RULES.hash, "rating": RATING.hash}}
-        return told if self.entailment is None else {**told, "entailment": self.entailment}
+        """Its prompts, and the models that have a say in the check."""
+        return {"prompts": {"rules": RULES.hash, "rating": RATING.hash}, **self.checkers}

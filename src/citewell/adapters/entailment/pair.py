@@ -1,0 +1,164 @@
+"""The pair reader: the embedding model, with an adapter, reads a sentence and the words it cites as one text.
+
+The adapter (`adapter.npz`, 2.7 MB) holds low-rank changes of the weights of all-MiniLM-L6-v2, which is installed
+anyway, and three outputs: carried, opposed, neither. `bench/reader` trained it; docs, verification-notes.md.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import logging
+import os
+from collections.abc import Callable
+from functools import cached_property, lru_cache
+from pathlib import Path
+from threading import Lock
+
+import numpy as np
+from numpy.typing import NDArray
+
+from citewell.adapters.embedding.cpu import features
+from citewell.adapters.embedding.engine import Backend, Compiled, choose, keep
+from citewell.adapters.embedding.tokenizer import SEPARATOR, WordPiece
+from citewell.adapters.embedding.weights import SHA256, Tensors, model_file, read_tensors
+from citewell.answer.verify_weigh import Judged
+from citewell.errors import ModelFilesMissing
+
+ADAPTER = Path(__file__).parent / "adapter.npz"
+GRAPH_VERSION = 1
+"""Grows with every change of the graph, so that a cached one is built again."""
+
+SENTENCE_TOKENS, EVIDENCE_TOKENS = 72, 224
+"""Tokens of each that are read, as in training."""
+
+REMEMBERED = 1_000
+STRENGTH = 2.0
+"""How strongly the low-rank changes count, as in training."""
+
+REFERENCE = ("Aspirin lowers the risk of stroke.", "In this trial aspirin reduced the risk of stroke by a fifth.")
+REFERENCE_CARRIED = 2.46
+"""The log-odds that the reference pair gets in fp32; short floats are a little off."""
+REFERENCE_WITHIN = 0.5
+
+Run = Callable[[NDArray[np.int64], NDArray[np.int64]], NDArray[np.float32]]
+
+_log = logging.getLogger(__name__)
+
+
+class PairReader:
+    """Tells how likely cited words carry a sentence, or speak against it; safe to call from several threads."""
+
+    def __init__(self, cache_dir: Path, backend: Backend = "auto", threads: int | None = None) -> None:
+        self._cache_dir, self._backend = cache_dir, backend
+        self._threads = threads or os.cpu_count() or 1
+        self._run: Run | None = None
+        self._lock = Lock()
+        self._remembered = lru_cache(maxsize=REMEMBERED)(self._judged)
+
+    @cached_property
+    def name(self) -> str:
+        """Which model it is, as every record tells."""
+        return f"pair reader, sha256 {_digest()}"
+
+    def __call__(self, sentence: str, evidence: str) -> Judged:
+        """The log-odds that the evidence carries the sentence, and that it says otherwise."""
+        return self._remembered(sentence, evidence)
+
+    def is_true(self) -> bool:
+        """Whether it computes what it should on this machine."""
+        return is_true(self._opened())
+
+    def _judged(self, sentence: str, evidence: str) -> Judged:
+        return judged(self._opened(), sentence, evidence)
+
+    def _opened(self) -> Run:
+        with self._lock:
+            if self._run is None:
+                self._run = _opened(self._cache_dir, self._backend, threads=self._threads)
+            return self._run
+
+
+def judged(run: Run, sentence: str, evidence: str) -> Judged:
+    """The log-odds of one pair."""
+    words = WordPiece.load()
+    first = words.ids([sentence], max_tokens=SENTENCE_TOKENS + 2)[0]
+    second = [*words.ids([evidence], max_tokens=EVIDENCE_TOKENS + 2)[0][1:-1], SEPARATOR]
+    ids = np.array([[*first, *second]], np.int64)
+    types = np.array([[0] * len(first) + [1] * len(second)], np.int64)
+    carried, opposed, neither = run(ids, types)[0].astype(np.float64)
+    return Judged(
+        float(carried - np.logaddexp(opposed, neither)),
+        float(opposed - np.logaddexp(carried, neither)),
+    )
+
+
+def is_true(run: Run) -> bool:
+    """Whether the reference pair gets what it should."""
+    return abs(judged(run, *REFERENCE).carried - REFERENCE_CARRIED) < REFERENCE_WITHIN
+
+
+def _opened(cache_dir: Path, backend: Backend, *, threads: int) -> Run:
+    """The graph on OpenVINO where the CPU is made for it, or on onnxruntime; as cached, or built anew."""
+    ways: list[Callable[[Path], Run]] = [on_onnxruntime]
+    if choose(backend, features()).library == "openvino":
+        ways.insert(0, lambda graph: Compiled(graph, threads=threads).infer)
+    for way in ways:
+        for anew in (False, True):
+            graph = cached_graph(cache_dir, anew=anew)
+            try:
+                run = way(graph)
+                if is_true(run):
+                    return run
+                _log.info("the pair reader does not give its reference")
+            except Exception as error:  # the errors of neither library have a base of their own
+                _log.info("the pair reader does not load: %s", type(error).__name__)
+    raise ModelFilesMissing(
+        "The model that reads a sentence with the words it cites does not give what it should on this machine. "
+        "Reinstall onnxruntime with: pip install --force-reinstall onnxruntime, or set CITEWELL_PAIR_READER=false."
+    )
+
+
+def on_onnxruntime(graph: Path) -> Run:
+    """The graph on onnxruntime, in fp32, on one thread: other people ask at the same time."""
+    import onnxruntime
+
+    options = onnxruntime.SessionOptions()
+    options.intra_op_num_threads = 1
+    options.log_severity_level = 3
+    session = onnxruntime.InferenceSession(str(graph), options, providers=["CPUExecutionProvider"])
+
+    def run(ids: NDArray[np.int64], types: NDArray[np.int64]) -> NDArray[np.float32]:
+        scores: NDArray[np.float32] = session.run(["scores"], {"ids": ids, "types": types})[0]
+        return scores
+
+    return run
+
+
+def cached_graph(cache_dir: Path, *, anew: bool = False) -> Path:
+    """The built graph, made where it is not there; its name tells weights, adapter and layout."""
+    graph = cache_dir / f"pair-{SHA256[:8]}-{_digest()[:8]}-{GRAPH_VERSION}.onnx"
+    if anew or not graph.is_file():
+        # Imported here, as it brings the onnx package, which nothing needs once the graph is built.
+        from citewell.adapters.entailment.pair_graph import pair_graph
+
+        keep(graph, pair_graph(_adapted(read_tensors(model_file("model.safetensors")))))
+    return graph
+
+
+def _adapted(tensors: Tensors) -> Tensors:
+    """The weights of the embedding model with the changes of the adapter, and its outputs."""
+    with np.load(ADAPTER, allow_pickle=False) as file:
+        changes = {name: file[name].astype(np.float32) for name in file.files}
+    found = dict(tensors)
+    for name, change in changes.items():
+        layer, _, part = name.rpartition(".")
+        if part == "b":
+            found[f"{layer}.weight"] = tensors[f"{layer}.weight"] + STRENGTH * change @ changes[f"{layer}.a"]
+        elif part != "a":
+            found[name] = change
+    return found
+
+
+@lru_cache(maxsize=1)
+def _digest() -> str:
+    return hashlib.sha256(ADAPTER.read_bytes()).hexdigest()
