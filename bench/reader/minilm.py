@@ -1,0 +1,118 @@
+"""The small model: all-MiniLM-L6-v2 as an embedder, and with a head that reads a claim and its evidence together."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+
+import numpy as np
+from bench.reader.batches import padded, processor
+from bench.reader.figures import Scores
+from bench.reader.needs import Tokenizer, torch, transformers
+from numpy.typing import NDArray
+
+BEGIN, END, PAD = 101, 102, 0
+EMBED_PIECES = 254
+CLAIM_PIECES, EVIDENCE_PIECES = 72, 224
+DIMENSIONS = 384
+
+Vectors = NDArray[np.float32]
+
+
+class Reader(torch.nn.Module):
+    """MiniLM, and a head on its first place and the mean of all: support, contradict, neither."""
+
+    def __init__(self, work: Path) -> None:
+        super().__init__()
+        shape = transformers.BertConfig(
+            vocab_size=30522,
+            hidden_size=DIMENSIONS,
+            num_hidden_layers=6,
+            num_attention_heads=12,
+            intermediate_size=1536,
+            max_position_embeddings=512,
+            attn_implementation="sdpa",
+        )
+        self.bert = transformers.BertModel(shape, add_pooling_layer=False)
+        self.head = torch.nn.Linear(2 * DIMENSIONS, 3)
+        with np.load(work / "minilm.npz") as kept:
+            weights = {name: torch.from_numpy(kept[name]).float() for name in kept.files}
+        found = self.bert.load_state_dict(weights, strict=False)
+        missing = [name for name in found.missing_keys if "position_ids" not in name]
+        if missing:
+            raise SystemExit(f"minilm.npz lacks {', '.join(missing)}: run bench.reader.data again")
+
+    def forward(self, pieces: torch.Tensor, mask: torch.Tensor, types: torch.Tensor) -> torch.Tensor:
+        hidden = self.bert(input_ids=pieces, attention_mask=mask, token_type_ids=types).last_hidden_state
+        share = mask[:, :, None].to(hidden.dtype)
+        mean = (hidden * share).sum(1) / share.sum(1)
+        return self.head(torch.cat([hidden[:, 0], mean], 1)).float()
+
+
+class Pieces:
+    """Texts as numbers of word pieces, without begin and end."""
+
+    def __init__(self, work: Path) -> None:
+        self._tokenizer = Tokenizer.from_file(str(work / "wordpiece.json"))
+        self._tokenizer.no_padding()
+        self._tokenizer.no_truncation()
+
+    def read(self, texts: Sequence[str]) -> list[list[int]]:
+        """The pieces of each text."""
+        return [found.ids for found in self._tokenizer.encode_batch(list(texts), add_special_tokens=False)]
+
+
+@torch.no_grad()
+def embed(model: Reader, pieces: Pieces, texts: Sequence[str], *, size: int = 512) -> Vectors:
+    """Unit vectors of texts, as the product makes them."""
+    rows = [[BEGIN, *row[:EMBED_PIECES], END] for row in pieces.read(texts)]
+    order = sorted(range(len(rows)), key=lambda number: len(rows[number]))
+    vectors = np.zeros((len(rows), DIMENSIONS), np.float32)
+    for start in range(0, len(order), size):
+        chosen = order[start : start + size]
+        filled, mask = padded([rows[number] for number in chosen], PAD)
+        with torch.autocast(processor(), torch.bfloat16):
+            hidden = model.bert(input_ids=filled, attention_mask=mask).last_hidden_state.float()
+        share = mask[:, :, None].float()
+        mean = (hidden * share).sum(1) / share.sum(1)
+        vectors[chosen] = torch.nn.functional.normalize(mean).cpu().numpy()
+    return vectors
+
+
+@dataclass(frozen=True, slots=True)
+class Pair:
+    """A claim and its evidence as the model reads them."""
+
+    pieces: list[int]
+    types: list[int]
+
+
+def pairs_of(pieces: Pieces, claims: Sequence[str], evidence: Sequence[str]) -> list[Pair]:
+    """[CLS] claim [SEP] evidence [SEP], both cut to their lengths; 0 up to the first [SEP], 1 after it."""
+    found = []
+    for claim, words in zip(pieces.read(claims), pieces.read(evidence), strict=True):
+        first = [BEGIN, *claim[:CLAIM_PIECES], END]
+        second = [*words[:EVIDENCE_PIECES], END]
+        found.append(Pair(first + second, [0] * len(first) + [1] * len(second)))
+    return found
+
+
+def tensors_of(pairs: Sequence[Pair]) -> tuple[torch.Tensor, torch.Tensor, torch.Tensor]:
+    """Pieces, mask and types of a batch."""
+    filled, mask = padded([pair.pieces for pair in pairs], PAD)
+    types, _ = padded([pair.types for pair in pairs], 0)
+    return filled, mask, types
+
+
+@torch.no_grad()
+def judge(model: Reader, pairs: Sequence[Pair], *, size: int = 256) -> Scores:
+    """The logarithms of the three probabilities of each pair."""
+
+    def parts() -> Iterator[Scores]:
+        for start in range(0, len(pairs), size):
+            with torch.autocast(processor(), torch.bfloat16):
+                found = model(*tensors_of(pairs[start : start + size]))
+            yield torch.log_softmax(found, 1).cpu().numpy()
+
+    return np.concatenate([np.zeros((0, 3), np.float32), *parts()])
