@@ -24,6 +24,7 @@ import numpy as np
 
 from citewell.adapters.embedding.minilm import MiniLM
 from citewell.adapters.embedding.tokenizer import WordPiece
+from citewell.adapters.entailment.pair import PairReader
 from citewell.adapters.parsers import all_parsers
 from citewell.answer.verify import verify
 from citewell.answer.verify_look import Similarity, parts_of
@@ -240,14 +241,15 @@ def cosines(every: Sequence[Case]) -> Similarity:
     return similarity
 
 
-def measure(folder: Path, count: int, *, with_similarity: bool, show_misses: bool) -> dict[str, object]:
-    """Share flagged of alterations, originals and paraphrases."""
+def measure(folder: Path, count: int, cache: Path, *, with_similarity: bool, show_misses: bool) -> dict[str, object]:
+    """Share flagged of alterations, originals and paraphrases; with similarity, the pair reader is asked too."""
     every = [case for pair in altered(folder, count) for case in pair] + list(paraphrased())
     similarity = cosines(every) if with_similarity else None
+    reader = PairReader(cache) if with_similarity else None
     lexicon = Lexicon.load()
     total, flagged = Counter[str](), Counter[str]()
     for case in every:
-        found = verify(case.sentence, [case.passage], lexicon=lexicon, similarity=similarity)
+        found = verify(case.sentence, [case.passage], lexicon=lexicon, similarity=similarity, pair=reader)
         is_flagged = found.verdict is not Verdict.SUPPORTED
         total[case.kind] += 1
         flagged[case.kind] += is_flagged
@@ -275,9 +277,14 @@ def main() -> None:
     parser.add_argument("--misses", action="store_true", help="show each miss; not for output that is kept")
     parser.add_argument("--json", type=Path)
     options = parser.parse_args()
-    result = measure(
-        options.data, options.sentences, with_similarity=not options.without_similarity, show_misses=options.misses
-    )
+    with tempfile.TemporaryDirectory() as cache:
+        result = measure(
+            options.data,
+            options.sentences,
+            Path(cache),
+            with_similarity=not options.without_similarity,
+            show_misses=options.misses,
+        )
     for key, value in result.items():
         print(f"{key:28} {value}")
     if options.json:
