@@ -15,6 +15,7 @@ from citewell.answer.verify_direction import Course, course, is_aim, own_course,
 from citewell.answer.verify_findings import Finding, Grade
 from citewell.answer.verify_opposites import opposites
 from citewell.answer.verify_read import Reading, Word, forms, is_light, read
+from citewell.answer.verify_rewritten import rewritten
 from citewell.answer.verify_subjects import Topic, medicines_differ, topics, topics_differ
 from citewell.answer.verify_support import Profile, coverage, names_of, profile
 from citewell.answer.verify_weigh import FIRM_FROM, Judged, Look, Passage, support
@@ -222,6 +223,7 @@ def _held_against(claimed: str, said_there: str, lexicon: Lexicon) -> _Held:
         *(() if is_excused else denials_differ(claim, source)),
         *turned(ours, theirs, claim, source),
         *opposites(claim, source, coverage=share),
+        *rewritten(claim, source),
         *topics_differ(claim, source, lexicon=lexicon, coverage=share),
     )
     return _Held(

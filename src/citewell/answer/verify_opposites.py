@@ -48,7 +48,7 @@ class _Said:
 def _poles() -> dict[str, tuple[_Pole, ...]]:
     found: dict[str, tuple[_Pole, ...]] = {}
     for axis, weight, value, words in vocabulary.rows("antonyms.tsv"):
-        if weight == "signed":
+        if weight in ("signed", "put"):
             continue
         for word in words.split("|"):
             place = word if word.isupper() else form(word)
