@@ -131,7 +131,7 @@ def adapter(model: Reader) -> dict[str, Any]:
 
 
 def table(material: Material, found: Scores) -> dict[str, list[float]]:
-    """The numbers of each claim under a hash of its text and its first abstract: the text itself is not ours to keep."""
+    """The numbers of each claim under a hash of its text and first abstract: its text is not ours to keep."""
     return {
         sha256(f"{claim.text}\t{claim.abstracts[0]}".encode()).hexdigest()[:16]: [round(value, 4) for value in row]
         for claim, row in zip(material.claims, found.tolist(), strict=True)
