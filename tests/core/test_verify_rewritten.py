@@ -19,7 +19,8 @@ SOURCE = (
     "Change was reckoned from baseline to end point. "
     "The left form is broken down by the liver while the right form is broken down by the kidney. "
     "Interference between the two is of minimal importance in the first week. "
-    "Night waking is associated with morning headache."
+    "Night waking is associated with morning headache. "
+    "Walkers had fewer headaches than those who did not."
 )
 
 FALSE = (
@@ -31,6 +32,8 @@ FALSE = (
     "In the control group, the form was returned by 81 women.",
     "Its peak effect may be accelerated by three days.",
     "Change was reckoned from end point to baseline.",
+    "Walkers had fewer headaches than those who did.",
+    "Walkers had more headaches than those who did not.",
     "The left form is broken down by the kidney while the right form is broken down by the liver.",
 )
 
@@ -40,6 +43,8 @@ TRUE = (
     "In the intervention group, 81 women returned the form.",
     "Morning headache is associated with night waking.",
     "Its peak effect may be late by three days.",
+    "Walkers had fewer headaches.",
+    "Headaches were fewer in walkers.",
 )
 
 
@@ -58,6 +63,19 @@ def test_the_opposite_word_in_the_same_place_is_a_contradiction(sentence: str, l
 def test_another_word_of_the_same_meaning_is_none(sentence: str, lexicon: Lexicon) -> None:
     check = verify(sentence, [Span("a:0", 0, len(SOURCE), SOURCE)], lexicon=lexicon, similarity=None)
     assert check.verdict is Verdict.SUPPORTED, check
+
+
+def test_small_words_that_change_places_are_nothing(lexicon: Lexicon) -> None:
+    source = "The form was sent to the ward on Monday by the clerk at noon for a review of the drugs."
+    said = "The form was sent on the ward to Monday by the clerk for noon at a review of the drugs."
+    check = verify(said, [Span("a:0", 0, len(source), source)], lexicon=lexicon, similarity=None)
+    assert check.verdict is Verdict.SUPPORTED
+
+
+@pytest.mark.timeout(20)
+def test_long_sentences_of_the_same_words_are_read_in_no_time(lexicon: Lexicon) -> None:
+    one, other = ("not more less " * 100)[:1_400], ("less not more dose " * 70)[:1_400]
+    verify(f"{one}.", [Span("a:0", 0, len(other), other)], lexicon=lexicon, similarity=None)
 
 
 @pytest.mark.parametrize(

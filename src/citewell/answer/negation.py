@@ -37,6 +37,14 @@ _FREE = re.compile(r"\b[^\W_]+(?P<free>-free)\b", re.IGNORECASE)
 """“Symptom-free” denies the word before it."""
 
 
+OTHERS = re.compile(
+    r"\b(?:who|that|which)\s+(?:do|does|did|had|have|has|was|were|is|are|could|would|will|can)"
+    r"(?P<not>\s+not\b|n[’']t\b)?(?=\s*(?:[.,;:)]|$))",
+    re.IGNORECASE,
+)
+"""Those “who did not”: others than those spoken of, of whom alone it is denied."""
+
+
 @dataclass(frozen=True, slots=True)
 class Denial:
     """A word that denies, and the part of the text that it denies."""
@@ -88,7 +96,10 @@ def denials(text: str) -> tuple[Denial, ...]:
     for match in cues:
         word = " ".join(match.group().casefold().replace("’", "'").split())
         reach = reaches[word]
-        if reach != "not one" and not (reach == "limit" and _NUMBER.match(text, match.end())):
+        others = next((found for found in OTHERS.finditer(text) if found.start() < match.start() < found.end()), None)
+        if others is not None:
+            found.append(Denial(*match.span(), others.start(), match.start(), is_local=True))
+        elif reach != "not one" and not (reach == "limit" and _NUMBER.match(text, match.end())):
             is_local = reach in ("phrase", "word")
             found.append(Denial(*match.span(), *_reached(text, match, reach, edges), is_local=is_local))
     return (*found, *_free(text))

@@ -14,6 +14,7 @@ from functools import cache, lru_cache
 from itertools import combinations
 
 from citewell import vocabulary
+from citewell.answer.negation import OTHERS
 from citewell.answer.verify_direction import is_reversed
 from citewell.answer.verify_findings import Finding, Grade
 from citewell.answer.verify_read import Reading, form
@@ -39,8 +40,6 @@ _EVEN = frozenset(
 """Words beside which two things may change places."""
 
 _WORD = re.compile(r"[^\W_]+")
-
-
 _WAY = re.compile(
     r"\bfrom\s+((?:[^\W_]+[\s-]+){1,3}?)to\s+((?:[^\W_]+[\s-]+){0,2}?[^\W_]+)(?=\s*(?:[,.;:)]|$|\b(?:in|at|of|over|by|during)\b))",
     re.IGNORECASE,
@@ -71,7 +70,11 @@ def rewritten(claim: Reading, source: Reading) -> list[Finding]:
     if is_reversed(claim, source):  # “men more than women” is “women less than men”: two turns make none
         return []
     places = _places(claim.text, source.text)
-    return [*_opposed(claim, source, places), *_exchanged(source, places), *_turned_back(claim.text, source.text)]
+    found = [*_opposed(claim, source, places), *_exchanged(source, places), *_turned_back(claim.text, source.text)]
+    ours, theirs = (OTHERS.search(reading.text) for reading in (claim, source))
+    if ours and theirs and bool(ours["not"]) != bool(theirs["not"]):
+        found.append(Finding(Grade.AGAINST, "denial", f"the source says “{theirs.group()}”", *ours.span()))
+    return found
 
 
 def _opposed(claim: Reading, source: Reading, places: list[_Place]) -> Iterator[Finding]:
@@ -90,7 +93,8 @@ def _exchanged(source: Reading, places: list[_Place]) -> Iterator[Finding]:
         return
     whole = [place for place in places if not _is_of_a_list(place.said) and not _is_of_a_list(place.put)]
     for one, other in combinations(whole, 2):
-        if _forms(one.said) == _forms(other.put) and _forms(one.put) == _forms(other.said):
+        here, there = _forms(one.said), _forms(other.said)
+        if here and there and here == _forms(other.put) and there == _forms(one.put):
             first, second = (source.text[it.said[0].start : it.said[-1].end] for it in (one, other))
             reason = f"the source has “{first}” and “{second}” the other way round"
             yield Finding(Grade.AGAINST, "opposite", reason, one.put[0].start, one.put[-1].end)
