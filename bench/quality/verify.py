@@ -99,11 +99,7 @@ def unseen_by_reader(every: Sequence[Claim]) -> list[Judged | None]:
     known = json.loads(UNSEEN.read_text("utf-8"))
     keys = (f"{claim.text}\t{claim.spans[0].source_id}" for claim in every)
     found = (known.get(hashlib.sha256(key.encode()).hexdigest()[:16]) for key in keys)
-    return [None if scores is None else _odds(*scores) for scores in found]
-
-
-def _odds(carried: float, opposed: float, neither: float) -> Judged:
-    return Judged(float(carried - np.logaddexp(opposed, neither)), float(opposed - np.logaddexp(carried, neither)))
+    return [None if scores is None else Judged.of(*scores) for scores in found]
 
 
 # -------------------------------------------------------------------------------------------------------- the figures

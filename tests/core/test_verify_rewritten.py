@@ -20,7 +20,8 @@ SOURCE = (
     "The left form is broken down by the liver while the right form is broken down by the kidney. "
     "Interference between the two is of minimal importance in the first week. "
     "Night waking is associated with morning headache. "
-    "Walkers had fewer headaches than those who did not."
+    "Walkers had fewer headaches than those who did not. "
+    "Colds were as common in those who swam as in those who did, and in those who did not."
 )
 
 FALSE = (
@@ -45,6 +46,7 @@ TRUE = (
     "Its peak effect may be late by three days.",
     "Walkers had fewer headaches.",
     "Headaches were fewer in walkers.",
+    "Colds were as common in those who swam as in those who did not, and in those who did.",
 )
 
 
@@ -86,7 +88,10 @@ def test_long_sentences_of_the_same_words_are_read_in_no_time(lexicon: Lexicon) 
         ("hyperacute", "hypoacute", True),
         ("direct", "directed", False),
         ("lower", "reduced", False),
-        ("side", "inside", True),
+        ("take", "intake", False),
+        ("round", "around", False),
+        ("control", "treat", False),
+        ("treated", "untreated", True),
         ("pain", "nausea", False),
     ],
 )

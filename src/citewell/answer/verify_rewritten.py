@@ -28,8 +28,9 @@ LONGEST_PUT = 3
 LEAST_SHARED = 0.4
 """Share of the claim's words that the source sentence must have for the two to be laid side by side."""
 
-LEAST_STEM = 4
-_PREFIXES = ("un", "in", "im", "ir", "il", "non", "dis", "a")
+_PREFIXES = {"un": 5, "in": 5, "im": 5, "ir": 5, "il": 5, "non": 5, "dis": 5, "a": 6}
+"""What denies a word, and how many letters that must have: “intake” denies no “take”, “around” no “round”."""
+
 _PREFIX_PAIRS = (("pre", "post"), ("hyper", "hypo"), ("over", "under"), ("intra", "extra"), ("up", "down"))
 _EMPTY = frozenset("a an the of in to by with for on at and or is are was were be been its their his her this".split())
 _EVEN = frozenset(
@@ -71,10 +72,15 @@ def rewritten(claim: Reading, source: Reading) -> list[Finding]:
         return []
     places = _places(claim.text, source.text)
     found = [*_opposed(claim, source, places), *_exchanged(source, places), *_turned_back(claim.text, source.text)]
-    ours, theirs = (OTHERS.search(reading.text) for reading in (claim, source))
-    if ours and theirs and bool(ours["not"]) != bool(theirs["not"]):
-        found.append(Finding(Grade.AGAINST, "denial", f"the source says “{theirs.group()}”", *ours.span()))
-    return found
+    return [*found, *_of_others(claim.text, source.text)]
+
+
+def _of_others(claim: str, source: str) -> Iterator[Finding]:
+    """“Those who did”, where the source speaks only of “those who did not”, or the other way round."""
+    theirs = list(OTHERS.finditer(source))
+    ours = list(OTHERS.finditer(claim))
+    if theirs and ours and {bool(one["not"]) for one in ours}.isdisjoint(bool(one["not"]) for one in theirs):
+        yield Finding(Grade.AGAINST, "denial", f"the source says “{theirs[0].group()}”", *ours[0].span())
 
 
 def _opposed(claim: Reading, source: Reading, places: list[_Place]) -> Iterator[Finding]:
@@ -179,7 +185,7 @@ def are_opposed(one: str, other: str) -> bool:
 
 def _is_prefixed(one: str, other: str) -> bool:
     short, long = sorted((one, other), key=len)
-    if len(short) >= LEAST_STEM and any(long == prefix + short for prefix in _PREFIXES):
+    if any(long == prefix + short and len(short) >= least for prefix, least in _PREFIXES.items()):
         return True
     return any(
         first.startswith(here) and second.startswith(there) and first[len(here) :] == second[len(there) :]

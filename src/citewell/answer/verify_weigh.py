@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from typing import NamedTuple
@@ -37,6 +38,20 @@ class Judged(NamedTuple):
 
     carried: float
     opposed: float
+
+    @classmethod
+    def of(cls, carried: float, opposed: float, neither: float) -> Judged:
+        """The log-odds from the three scores of the reader, or the logarithms of its probabilities.
+
+        >>> Judged.of(2.0, 2.0, -50.0)
+        Judged(carried=0.0, opposed=0.0)
+        """
+        return cls(carried - _summed(opposed, neither), opposed - _summed(carried, neither))
+
+
+def _summed(one: float, other: float) -> float:
+    """The logarithm of the sum of two numbers that are given by theirs."""
+    return max(one, other) + math.log1p(math.exp(-abs(one - other)))
 
 
 @dataclass(frozen=True, slots=True)

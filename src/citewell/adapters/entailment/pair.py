@@ -85,11 +85,7 @@ def judged(run: Run, sentence: str, evidence: str) -> Judged:
     second = [*words.ids([evidence], max_tokens=EVIDENCE_TOKENS + 2)[0][1:-1], SEPARATOR]
     ids = np.array([[*first, *second]], np.int64)
     types = np.array([[0] * len(first) + [1] * len(second)], np.int64)
-    carried, opposed, neither = run(ids, types)[0].astype(np.float64)
-    return Judged(
-        float(carried - np.logaddexp(opposed, neither)),
-        float(opposed - np.logaddexp(carried, neither)),
-    )
+    return Judged.of(*map(float, run(ids, types)[0]))
 
 
 def is_true(run: Run) -> bool:
