@@ -12,8 +12,11 @@ from citewell.adapters.embedding.engine import Compiled
 from citewell.adapters.embedding.tokenizer import SEPARATOR, WordPiece
 from citewell.adapters.entailment import pair
 from citewell.adapters.entailment.pair import PairReader
+from citewell.answer.verify import verify
+from citewell.answer.verify_score import never_from, opposed_from
 from citewell.answer.verify_weigh import Judged
 from citewell.bootstrap import build
+from citewell.clinical import Lexicon
 from citewell.config import Settings
 from citewell.errors import ModelFilesMissing
 from citewell.types import Span, Verdict
@@ -102,6 +105,29 @@ def test_it_never_lifts_a_veto(tmp_path: Path) -> None:
         app.__dict__["pair_reader"] = lambda _sentence, _evidence: Judged(6.0, -6.0)
         check = app.verify_sentence("At night, adults take 50 mg of the tablet.", [Span("a:0", 0, len(words), words)])
     assert check.verdict is Verdict.CONTRADICTED
+
+
+@pytest.mark.parametrize(
+    ("sentence", "opposed", "verdict"),
+    [
+        (CARRIED, never_from() - 0.1, Verdict.SUPPORTED),
+        (CARRIED, never_from(), Verdict.CONTRADICTED),
+        (NEITHER, opposed_from() - 0.1, Verdict.PARTLY),
+        (NEITHER, opposed_from(), Verdict.CONTRADICTED),
+    ],
+)
+def test_a_sure_opposition_stops_a_sentence_and_a_likely_one_turns_what_is_not_carried(
+    sentence: str, opposed: float, verdict: Verdict
+) -> None:
+    carried = 6.0 if sentence == CARRIED else -6.0
+    check = verify(
+        sentence,
+        [Span("a:0", 0, len(EVIDENCE), EVIDENCE)],
+        lexicon=Lexicon.load(),
+        similarity=lambda _sentence, parts: [0.6] * len(parts),
+        pair=lambda _sentence, _evidence: Judged(carried, opposed),
+    )
+    assert check.verdict is verdict
 
 
 def test_it_can_be_switched_off(tmp_path: Path) -> None:

@@ -11,7 +11,7 @@ from typing import Protocol
 from citewell.answer.verify_findings import Grade
 from citewell.answer.verify_look import CLEAR_FROM, Pair, Similarity, looks, parts_of, whole
 from citewell.answer.verify_read import without_references
-from citewell.answer.verify_score import Known, opposed_from, supported_from
+from citewell.answer.verify_score import Known, never_from, opposed_from, supported_from
 from citewell.answer.verify_strangers import stranger
 from citewell.answer.verify_weigh import Look, Passage, bearing, support
 from citewell.clinical import Lexicon
@@ -129,7 +129,7 @@ def _flat(text: str) -> str:
 def _judged(found: Sequence[Look]) -> Check:
     """The verdict of the nearest sentence without a veto where it carries the claim, or else of the nearest one."""
     nearest, able, share = found[0], bearer(found), support(found)
-    is_turned = _is_read_as_opposed(nearest.passage)
+    is_turned = _is_read_as_opposed(nearest.passage, never_from())
     if able is not None and not is_turned and share >= supported_from(_known(nearest.passage)):
         return Check(Verdict.SUPPORTED, ("the cited words say so",), able.part, share)
     opposed = _opposed(found, nearest.nearness)
@@ -137,7 +137,7 @@ def _judged(found: Sequence[Look]) -> Check:
         against = [finding.reason for finding in opposed.findings if finding.grade == Grade.AGAINST]
         reasons = tuple(dict.fromkeys(against))
         return Check(Verdict.CONTRADICTED, reasons, opposed.part, share, is_vetoed=True)
-    if is_turned:
+    if _is_read_as_opposed(nearest.passage, opposed_from()):
         return Check(Verdict.CONTRADICTED, ("the cited words, read with it, say otherwise",), nearest.part, share)
     if bearing(found) < PARTLY_FROM:
         return Check(Verdict.NOT_FOUND, ("the cited words do not speak of it",), nearest.part, share)
@@ -147,8 +147,8 @@ def _judged(found: Sequence[Look]) -> Check:
     return Check(Verdict.PARTLY, told, nearest.part, share, is_vetoed)
 
 
-def _is_read_as_opposed(passage: Passage) -> bool:
-    return passage.judged is not None and passage.judged.opposed >= opposed_from()
+def _is_read_as_opposed(passage: Passage, least: float) -> bool:
+    return passage.judged is not None and passage.judged.opposed >= least
 
 
 def _known(passage: Passage) -> Known:

@@ -13,8 +13,9 @@ from citewell.types import Check, Verdict
 BASE = "base"
 SUPPORTED = "supported from"
 """The row of the table that is no weight: the probability from which a sentence is carried."""
-OPPOSED = "opposed from"
-"""Another: the log-odds from which the pair reader's word makes a contradiction."""
+OPPOSED, NEVER = "opposed from", "never from"
+"""Two more: the log-odds from which the pair reader's word makes a contradiction of a sentence that is not carried, and
+from which no sentence is carried."""
 
 Known = Literal["words", "likeness", "pair"]
 """What is known of a claim: its words; cosines too; the word of the pair reader too."""
@@ -49,8 +50,13 @@ def supported_from(known: Known) -> float:
 
 
 def opposed_from() -> float:
-    """The log-odds from which the pair reader's word makes a contradiction."""
+    """The log-odds from which the pair reader's word makes a contradiction of a sentence that is not carried."""
     return weights("pair")[OPPOSED]
+
+
+def never_from() -> float:
+    """The log-odds from which the pair reader's word lets no sentence be called carried."""
+    return weights("pair")[NEVER]
 
 
 def sigmoid(odds: float) -> float:

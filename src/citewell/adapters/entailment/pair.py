@@ -36,7 +36,7 @@ STRENGTH = 2.0
 """How strongly the low-rank changes count, as in training."""
 
 REFERENCE = ("Aspirin lowers the risk of stroke.", "In this trial aspirin reduced the risk of stroke by a fifth.")
-REFERENCE_CARRIED = 2.46
+REFERENCE_CARRIED = 4.26
 """The log-odds that the reference pair gets in fp32; short floats are a little off."""
 REFERENCE_WITHIN = 0.5
 
