@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cache, lru_cache
 from itertools import pairwise
 
@@ -33,7 +33,20 @@ _AGENTS = ("ive", "itor", "itors", "essor", "essors", "ator", "ators", "hancer",
 """Endings of things that act, such as “inhibitor”: they do not say what happens here."""
 
 _REACH = 3
-"""Content words on each side of a sign in which a shared word must stand."""
+"""Content words on each side of a sign in which a shared word must stand; “no difference” reaches its whole clause."""
+
+_DIFFERENCE = frozenset(map(form, ("difference", "differ", "differed")))
+_INSIGNIFICANT = re.compile(r"\b(?:not|non|nor|neither|n't|without|lack\w*|fail\w*)\b.*\bsignifican", re.IGNORECASE)
+_OF_SIGNIFICANCE = frozenset(
+    map(
+        form,
+        """significance significant significantly statistical statistically reach reached attain attained achieve
+        achieved although though but however yet while level levels difference differences this these it that result
+        results trend change changes effect p value values only was were did conventional threshold fail failed
+        lack""".split(),
+    )
+)
+"""Words of a clause that says of the one before it no more than that it was not significant."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -43,6 +56,8 @@ class Course:
     sign: int | None
     words: int
     """How many words speak of it."""
+    is_leaning: bool = False
+    """It has no effect only as the way it leaned was not significant."""
 
 
 @cache
@@ -88,7 +103,7 @@ def course(claim: Reading, text: str, *, named: frozenset[str] = frozenset()) ->
             is_denied = is_denied or said.is_denied
             sign, count = (sign * said.value, count + 1) if said.value else (sign, count)
     if is_denied:
-        return Course(0, count + 1)
+        return Course(0, count + 1, best.is_leaning)
     return Course(sign, count) if count else Course(None, 0)
 
 
@@ -105,6 +120,11 @@ class _Sign:
 class _Clause:
     forms: frozenset[str]
     signs: tuple[_Sign, ...]
+    is_leaning: bool = False
+
+    def not_significant(self) -> _Clause:
+        """The same clause, of which another says that it was not significant."""
+        return replace(self, signs=tuple(replace(sign, is_denied=True) for sign in self.signs), is_leaning=True)
 
 
 @lru_cache(maxsize=256)
@@ -118,7 +138,17 @@ def _clauses(text: str) -> tuple[_Clause, ...]:
     """The clauses of a source sentence with what each says of more and less; read once for all claims."""
     source = read(text)
     edges = [0, *(match.start() for match in _CLAUSE.finditer(source.text)), len(source.text)]
-    return tuple(_clause(source, start, end) for start, end in pairwise(edges))
+    found = [_clause(source, start, end) for start, end in pairwise(edges)]
+    for place, (start, end) in enumerate(pairwise(edges)):
+        if place and _INSIGNIFICANT.search(source.text, start, end) and _tells_no_more(found[place]):
+            found[place - 1] = found[place - 1].not_significant()
+    return tuple(found)
+
+
+def _tells_no_more(clause: _Clause) -> bool:
+    """Whether a clause has no words but those of significance, of direction, and numbers."""
+    others = clause.forms - _OF_SIGNIFICANCE - frozenset(_signs())
+    return all(not word.isalpha() for word in others)
 
 
 def _clause(source: Reading, start: int, end: int) -> _Clause:
@@ -133,7 +163,9 @@ def _clause(source: Reading, start: int, end: int) -> _Clause:
         before = [word.form for word in words if word.start < match.start()][-_REACH:]
         after = [word.form for word in words if word.start > match.start()][:_REACH]
         is_denied = (source.is_clause_denied if value else source.denied)(match.start())
-        found.append(_Sign(value, frozenset((*before, *after)), is_denied))
+        is_wide = is_denied and form(match.group()) in _DIFFERENCE
+        beside = (word.form for word in words) if is_wide else (*before, *after)
+        found.append(_Sign(value, frozenset(beside), is_denied))
     return _Clause(frozenset(word.form for word in words), tuple(found))
 
 

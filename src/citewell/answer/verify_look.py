@@ -216,7 +216,7 @@ def _held_against(claimed: str, said_there: str, lexicon: Lexicon) -> _Held:
     share = coverage(claim, known, there, drugs=drugs, amounts_missing=lost)
     named = frozenset().union(*(name for topic in known for name in topic.names if name <= there.forms))
     ours, theirs = own_course(claim.text), course(claim, source.text, named=named)
-    is_excused = _denials_excused(source, ours, theirs) and share < FIRM_FROM
+    is_excused = _denials_excused(source, ours, theirs) and (share < FIRM_FROM or theirs.is_leaning)
     findings = (
         *amounts,
         *medicines_differ(claim, source),
