@@ -20,8 +20,9 @@ class Adapted(torch.nn.Module):
         self.b = torch.nn.Parameter(torch.zeros(base.out_features, RANK, device=where))
 
     def forward(self, given: torch.Tensor) -> torch.Tensor:
+        plain = self.base(given)
         narrow = torch.nn.functional.linear(given, self.a.to(given.dtype))
-        return self.base(given) + torch.nn.functional.linear(narrow, self.b.to(given.dtype)) * SCALE
+        return plain + torch.nn.functional.linear(narrow, self.b.to(given.dtype)) * SCALE
 
     @torch.no_grad()
     def fused(self) -> torch.nn.Linear:

@@ -12,15 +12,14 @@ def processor() -> str:
     return "cuda" if torch.cuda.is_available() else "cpu"
 
 
-def padded(rows: Sequence[Sequence[int]], pad: int, *, left: bool = False) -> tuple[torch.Tensor, torch.Tensor]:
+def padded(rows: Sequence[Sequence[int]], pad: int) -> tuple[torch.Tensor, torch.Tensor]:
     """Rows of one length, and which of their places hold something."""
     width = max(map(len, rows))
     filled = torch.full((len(rows), width), pad, dtype=torch.long)
     mask = torch.zeros((len(rows), width), dtype=torch.long)
     for number, row in enumerate(rows):
-        place = slice(width - len(row), width) if left else slice(0, len(row))
-        filled[number, place] = torch.tensor(row)
-        mask[number, place] = 1
+        filled[number, : len(row)] = torch.tensor(row)
+        mask[number, : len(row)] = 1
     return filled.to(processor()), mask.to(processor())
 
 

@@ -8,16 +8,26 @@ import random
 from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 from bench.reader.batches import processor
 from bench.reader.minilm import Pieces, Reader, Vectors, embed
 from bench.reader.needs import torch
 
-FOLDS = 4
+FOLDS = 3
 KEPT_SENTENCES = 4
 NEIGHBOURS = 12
 TINY_CLAIMS, TINY_ABSTRACTS = 24, 40
+
+
+def number_of(text: str, count: int) -> int:
+    """A number below the count that is always the same for a text.
+
+    >>> number_of("r24983", 3)
+    0
+    """
+    return int(hashlib.md5(text.encode()).hexdigest(), 16) % count
 
 
 @dataclass(frozen=True, slots=True)
@@ -31,7 +41,7 @@ class Claim:
     @property
     def fold(self) -> int:
         """Claims of one abstract are in one fold."""
-        return int(hashlib.md5(self.abstracts[0].encode()).hexdigest(), 16) % FOLDS
+        return number_of(f"r2{self.abstracts[0]}", FOLDS)
 
 
 @dataclass(frozen=True, slots=True)
@@ -69,13 +79,17 @@ class Material:
         return " ".join(sentences[place] for place in nearest if usable[place])
 
 
+def train_claims(work: Path, *, tiny: bool) -> list[Claim]:
+    """The train claims that bench.reader.data has prepared; a few where it is a trial."""
+    rows = _data(work)["train"]
+    return [Claim(row["claim"], row["docs"], row["label"]) for row in (rows[:TINY_CLAIMS] if tiny else rows)]
+
+
 def load(work: Path, *, tiny: bool) -> Material:
-    """The material that bench.reader.data has prepared; a few claims and abstracts of it where it is a trial."""
-    data = json.loads((work / "data.json").read_text("utf-8"))
-    claims = [Claim(row["claim"], row["docs"], row["label"]) for row in data["train"]]
+    """All that bench.reader.data has prepared; a few claims and abstracts of it where it is a trial."""
+    data, claims = _data(work), train_claims(work, tiny=tiny)
     abstracts: dict[str, list[str]] = data["docs"]
     if tiny:
-        claims = claims[:TINY_CLAIMS]
         kept = {one for claim in claims for one in claim.abstracts} | set(list(abstracts)[:TINY_ABSTRACTS])
         abstracts = {one: sentences for one, sentences in abstracts.items() if one in kept}
     barred = set(data["barred"])
@@ -83,6 +97,10 @@ def load(work: Path, *, tiny: bool) -> Material:
     embedder, pieces = Reader(work).to(processor()).eval(), Pieces(work)
     vectors = _vectors(embedder, pieces, abstracts)
     return Material(claims, abstracts, free, vectors, _near(free, vectors), embedder, pieces)
+
+
+def _data(work: Path) -> Any:
+    return json.loads((work / "data.json").read_text("utf-8"))
 
 
 def _vectors(embedder: Reader, pieces: Pieces, abstracts: dict[str, list[str]]) -> dict[str, Vectors]:

@@ -2,19 +2,16 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
+from collections.abc import Sequence
 from pathlib import Path
 
 import numpy as np
 from bench.reader.batches import padded, processor
-from bench.reader.figures import Scores
 from bench.reader.needs import Tokenizer, torch, transformers
 from numpy.typing import NDArray
 
 BEGIN, END, PAD = 101, 102, 0
 EMBED_PIECES = 254
-CLAIM_PIECES, EVIDENCE_PIECES = 72, 224
 DIMENSIONS = 384
 
 Vectors = NDArray[np.float32]
@@ -78,41 +75,3 @@ def embed(model: Reader, pieces: Pieces, texts: Sequence[str], *, size: int = 51
         mean = (hidden * share).sum(1) / share.sum(1)
         vectors[chosen] = torch.nn.functional.normalize(mean).cpu().numpy()
     return vectors
-
-
-@dataclass(frozen=True, slots=True)
-class Pair:
-    """A claim and its evidence as the model reads them."""
-
-    pieces: list[int]
-    types: list[int]
-
-
-def pairs_of(pieces: Pieces, claims: Sequence[str], evidence: Sequence[str]) -> list[Pair]:
-    """[CLS] claim [SEP] evidence [SEP], both cut to their lengths; 0 up to the first [SEP], 1 after it."""
-    found = []
-    for claim, words in zip(pieces.read(claims), pieces.read(evidence), strict=True):
-        first = [BEGIN, *claim[:CLAIM_PIECES], END]
-        second = [*words[:EVIDENCE_PIECES], END]
-        found.append(Pair(first + second, [0] * len(first) + [1] * len(second)))
-    return found
-
-
-def tensors_of(pairs: Sequence[Pair]) -> tuple[torch.Tensor, torch.Tensor, torch.Tensor]:
-    """Pieces, mask and types of a batch."""
-    filled, mask = padded([pair.pieces for pair in pairs], PAD)
-    types, _ = padded([pair.types for pair in pairs], 0)
-    return filled, mask, types
-
-
-@torch.no_grad()
-def judge(model: Reader, pairs: Sequence[Pair], *, size: int = 256) -> Scores:
-    """The logarithms of the three probabilities of each pair."""
-
-    def parts() -> Iterator[Scores]:
-        for start in range(0, len(pairs), size):
-            with torch.autocast(processor(), torch.bfloat16):
-                found = model(*tensors_of(pairs[start : start + size]))
-            yield torch.log_softmax(found, 1).cpu().numpy()
-
-    return np.concatenate([np.zeros((0, 3), np.float32), *parts()])

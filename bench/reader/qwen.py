@@ -12,7 +12,8 @@ from bench.reader.batches import processor
 from bench.reader.needs import gguf, torch, transformers
 
 LAYERS, TINY_LAYERS = 28, 2
-HEAD_SIZE = 128
+HEADS, KEY_HEADS, HEAD_SIZE = 12, 2, 128
+"""Heads that ask, heads that are looked at (each serves six that ask), and numbers in each."""
 ROPE_BASE = 1e6
 ATTENTION = ("q_proj", "k_proj", "v_proj", "o_proj")
 FEED_FORWARD = ("gate_proj", "up_proj", "down_proj")
@@ -49,11 +50,11 @@ def build(work: Path, *, tiny: bool) -> Any:
 def _shape(tokens: int, layers: int) -> Any:
     return transformers.Qwen2Config(
         vocab_size=tokens,
-        hidden_size=1536,
+        hidden_size=HEADS * HEAD_SIZE,
         intermediate_size=8960,
         num_hidden_layers=layers,
-        num_attention_heads=12,
-        num_key_value_heads=2,
+        num_attention_heads=HEADS,
+        num_key_value_heads=KEY_HEADS,
         rms_norm_eps=1e-6,
         rope_parameters={"rope_type": "default", "rope_theta": ROPE_BASE},
         tie_word_embeddings=True,

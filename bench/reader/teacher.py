@@ -1,13 +1,7 @@
-"""Step 3, a check: the teacher learns three quarters of the train claims and is judged on the rest.
-
-    python -m bench.reader.teacher --work FOLDER [--tiny]
-
-Nothing is written. `write_claims` trains it anew on all train claims.
-"""
+"""The teacher: a language model that learns to judge claims, and to write them."""
 
 from __future__ import annotations
 
-import argparse
 import math
 import random
 from collections.abc import Iterator, Sequence
@@ -18,8 +12,8 @@ from typing import Any
 import numpy as np
 from bench.reader import qwen
 from bench.reader.batches import pace, padded, processor, step_with
-from bench.reader.figures import LABELS, Scores, tell
-from bench.reader.material import Claim, Material, load
+from bench.reader.figures import LABELS, Scores
+from bench.reader.material import Claim, Material
 from bench.reader.needs import torch
 from bench.reader.words import Prompts, Words
 
@@ -29,7 +23,6 @@ BATCH = 16
 WARM_STEPS = 20
 ELSEWHERE_SHARE = 0.35
 """How often a claim that its abstract settles is also shown beside a near abstract, as neither."""
-HELD_FOLD = 0
 TRIAL = "The most common side effect of metformin is"
 
 
@@ -63,36 +56,33 @@ def open_teacher(work: Path, material: Material, *, tiny: bool) -> Teacher:
     return teacher
 
 
-def lessons(
-    teacher: Teacher, material: Material, claims: Sequence[Claim], *, writes: bool, chance: random.Random
-) -> list[Lesson]:
-    """Judge each claim, some also beside a near abstract; where it is to write, write each claim as well."""
+def lessons(teacher: Teacher, material: Material, claims: Sequence[Claim], chance: random.Random) -> list[Lesson]:
+    """Judge each claim, some also beside a near abstract, and write each claim."""
     asked: list[tuple[str, list[str], int, bool]] = []
     for claim in claims:
         label = LABELS[claim.label]
         asked.append((claim.text, claim.abstracts, label, False))
         if label != LABELS["NONE"] and chance.random() < ELSEWHERE_SHARE:
             asked.append((claim.text, [material.another(claim.abstracts[0], chance)], LABELS["NONE"], False))
-        if writes:
-            asked.append((claim.text, claim.abstracts[:1], label, True))
+        asked.append((claim.text, claim.abstracts[:1], label, True))
     prompts, words = teacher.prompts, teacher.words
     questions = prompts.ask([(text, abstracts) for text, abstracts, _, _ in asked])
     texts = words.read([f" {text}\n" for text, _, _, _ in asked])
     found = []
     for (_, abstracts, label, is_written), question, text in zip(asked, questions, texts, strict=True):
         if is_written:
-            found.append(Lesson([*prompts.write(abstracts[0], label), *text, words.end], len(text) + 1))
+            found.append(Lesson([*prompts.body(abstracts), *prompts.write[label], *text, words.end], len(text) + 1))
         else:
             found.append(Lesson([*question, prompts.answers[label]], 1))
     return found
 
 
-def tune(teacher: Teacher, material: Material, claims: Sequence[Claim], *, writes: bool) -> None:
-    """Teach the adapters the labels of claims, and where it is to write, the claims themselves."""
-    chance = random.Random(0)
+def tune(teacher: Teacher, material: Material, claims: Sequence[Claim], *, seed: int) -> None:
+    """Teach the labels of claims and the claims themselves; what is learned goes into the network's own layers."""
+    chance = random.Random(seed)
     learned = qwen.adapt(teacher.model)
     optimizer = torch.optim.AdamW(learned, LEARNING_RATE, weight_decay=0.01, betas=(0.9, 0.98))
-    every = lessons(teacher, material, claims, writes=writes, chance=chance)
+    every = lessons(teacher, material, claims, chance)
     steps = TINY_STEPS if teacher.tiny else EPOCHS * math.ceil(len(every) / BATCH)
     print(f"the teacher learns {len(every)} lessons in {steps} steps", flush=True)
     teacher.model.train()
@@ -100,6 +90,7 @@ def tune(teacher: Teacher, material: Material, claims: Sequence[Claim], *, write
         speed = pace(step, steps, warm_steps=WARM_STEPS, least=0.05)
         step_with(optimizer, _loss(teacher, batch), LEARNING_RATE * speed)
     teacher.model.eval()
+    qwen.fuse(teacher.model)
 
 
 def _shuffled(every: list[Lesson], steps: int, chance: random.Random) -> Iterator[list[Lesson]]:
@@ -145,26 +136,3 @@ def judge(teacher: Teacher, pairs: Sequence[tuple[str, Sequence[str]]], *, size:
         said = teacher.model.lm_head(last).float()[:, teacher.prompts.answers]
         found[chosen] = torch.log_softmax(said, 1).cpu().numpy()
     return found
-
-
-def judge_claims(name: str, teacher: Teacher, claims: Sequence[Claim]) -> None:
-    """Print how well the teacher judges claims."""
-    found = judge(teacher, [(claim.text, claim.abstracts) for claim in claims])
-    tell(name, found, [claim.label for claim in claims])
-
-
-def main() -> None:
-    """Train on three folds, judge the fourth."""
-    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("--work", type=Path, required=True)
-    parser.add_argument("--tiny", action="store_true", help="a trial on a CPU: two layers, two steps, few claims")
-    options = parser.parse_args()
-    material = load(options.work, tiny=options.tiny)
-    teacher = open_teacher(options.work, material, tiny=options.tiny)
-    learned = [claim for claim in material.claims if claim.fold != HELD_FOLD]
-    tune(teacher, material, learned, writes=False)
-    judge_claims("teacher, unseen", teacher, [claim for claim in material.claims if claim.fold == HELD_FOLD])
-
-
-if __name__ == "__main__":
-    main()

@@ -68,7 +68,8 @@ class Prompts:
         self._words = words
         bodies = words.read([ABSTRACT + " ".join(sentences) for sentences in abstracts.values()])
         self._bodies = dict(zip(abstracts, bodies, strict=True))
-        self._write = words.read(WRITE)
+        self.write = words.read(WRITE)
+        """How a claim of each kind is asked for."""
         answers = words.read(ANSWERS)
         if any(len(row) != 1 for row in answers):
             raise SystemExit("Each answer must be one token: run bench.reader.pack again")
@@ -83,11 +84,11 @@ class Prompts:
         joined = [token for one in abstracts[:MOST_ABSTRACTS] for token in self._bodies[one][:each]]
         return joined[:SEVERAL_TOKENS]
 
+    def questions(self, claims: Sequence[str]) -> list[list[int]]:
+        """What is said of each claim? To be read after an abstract."""
+        return self._words.read([ASK.format(claim=claim) for claim in claims])
+
     def ask(self, pairs: Sequence[tuple[str, Sequence[str]]]) -> list[list[int]]:
         """What do these abstracts say of this claim?"""
-        questions = self._words.read([ASK.format(claim=claim) for claim, _ in pairs])
+        questions = self.questions([claim for claim, _ in pairs])
         return [self.body(abstracts) + question for (_, abstracts), question in zip(pairs, questions, strict=True)]
-
-    def write(self, abstract: str, label: int) -> list[int]:
-        """Write a claim of this kind."""
-        return self.body([abstract]) + self._write[label]

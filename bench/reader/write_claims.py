@@ -1,9 +1,10 @@
-"""Step 4: the teacher learns all train claims, writes claims for free abstracts, and labels them.
+"""Step 3: for each fold a teacher, which learns the other folds, writes claims for free abstracts and labels them.
 
-    python -m bench.reader.write_claims --work FOLDER [--tiny]
+    python -m bench.reader.write_claims --work FOLDER [--fold NUMBER ...] [--tiny]
 
-Writes claims.json.gz into the work folder, after each round. The label of a claim is what the teacher says when it
-reads it anew, not what it was asked to write.
+Writes claims0.json.gz to claims2.json.gz into the work folder, one for each fold. The label of a claim is what the
+teacher says when it reads it anew, not what it was asked to write. How it judges the claims of its fold, which it has
+not seen, is printed.
 """
 
 from __future__ import annotations
@@ -16,25 +17,30 @@ from collections import Counter
 from collections.abc import Sequence
 from dataclasses import asdict, dataclass
 from pathlib import Path
-from typing import Any
 
-from bench.reader.batches import padded
-from bench.reader.figures import LABELS
-from bench.reader.material import Material, load
-from bench.reader.needs import torch, transformers
-from bench.reader.qwen import fuse
-from bench.reader.teacher import Teacher, judge, judge_claims, open_teacher, tune
+import numpy as np
+from bench.reader.drawing import write
+from bench.reader.figures import LABELS, Scores, tell
+from bench.reader.material import FOLDS, Claim, Material, load
+from bench.reader.needs import torch
+from bench.reader.shared import judge_shared
+from bench.reader.teacher import Teacher, judge, open_teacher, tune
 
-FILE = "claims.json.gz"
+FILE = "claims{fold}.json.gz"
 TITLE = "title"
 SUPPORTED, CONTRADICTED, UNSETTLED = LABELS["SUPPORT"], LABELS["CONTRADICT"], LABELS["NONE"]
-ROUNDS = ((SUPPORTED, CONTRADICTED), (SUPPORTED, CONTRADICTED), (UNSETTLED, SUPPORTED))
-"""What is written for each abstract, round by round."""
 KINDS = ("supported", "contradicted", "unsettled")
+ASKED = (SUPPORTED,) * 6 + (CONTRADICTED,) * 6 + (UNSETTLED,) * 3
+"""What is written for each abstract."""
+TINY_ASKED = (SUPPORTED, CONTRADICTED, UNSETTLED)
 CLAIM_LETTERS = range(12, 401)
-ELSEWHERE_SHARE, TITLE_ELSEWHERE_SHARE = 0.35, 0.5
+ELSEWHERE_SHARE, TITLE_ELSEWHERE_SHARE = 0.35, 0.4
 """How often a supported claim, or a title, is also labelled beside a near abstract."""
-NEW_TOKENS, TINY_NEW_TOKENS = 44, 4
+TITLE_FOLD = 0
+"""Titles beside their own abstracts are labelled by one teacher alone."""
+SEED = 70
+COMPARED = 64
+"""On so many claims the judging together is held against the plain one."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -47,66 +53,25 @@ class Written:
     log_chances: tuple[float, ...] = ()
 
 
-@torch.no_grad()
-def write(teacher: Teacher, jobs: Sequence[tuple[str, int]], *, size: int = 512) -> list[str]:
-    """A claim of the kind that is asked for from each abstract."""
-    words, prompts = teacher.words, teacher.prompts
-    order = sorted(range(len(jobs)), key=lambda number: len(prompts.body([jobs[number][0]])))
-    said = [""] * len(jobs)
-    settings = _settings(teacher)
-    for start in range(0, len(order), size):
-        chosen = order[start : start + size]
-        filled, mask = padded([prompts.write(*jobs[number]) for number in chosen], words.pad, left=True)
-        tokens = teacher.model.generate(input_ids=filled, attention_mask=mask, generation_config=settings)
-        rows = [_until_end(row, (words.end, words.pad)) for row in tokens[:, filled.shape[1] :].tolist()]
-        for number, text in zip(chosen, words.say(rows), strict=True):
-            said[number] = text.split("\n")[0].strip()
-    return said
-
-
-def _settings(teacher: Teacher) -> Any:
-    words = teacher.words
-    return transformers.GenerationConfig(
-        do_sample=True,
-        temperature=0.9,
-        top_p=0.95,
-        top_k=0,
-        max_new_tokens=TINY_NEW_TOKENS if teacher.tiny else NEW_TOKENS,
-        eos_token_id=[words.end, words.read(["\n"])[0][0]],
-        pad_token_id=words.pad,
-    )
-
-
-def _until_end(row: list[int], ends: Sequence[int]) -> list[int]:
-    """The tokens before the first that ends a text.
-
-    >>> _until_end([5, 6, 0, 7], (0, 1))
-    [5, 6]
-    """
-    return row[: next((place for place, token in enumerate(row) if token in ends), len(row))]
-
-
-def claims_of_round(
-    teacher: Teacher, material: Material, abstracts: Sequence[str], labels: Sequence[int], chance: random.Random
+def claims_for(
+    teacher: Teacher, material: Material, labels: Sequence[int], *, with_titles: bool, chance: random.Random
 ) -> list[Written]:
-    """New claims for each abstract; some of those supported also beside a near one."""
-    jobs = [(abstract, label) for abstract in abstracts for label in labels]
+    """New claims for each free abstract and its title; some also beside a near abstract."""
+    abstracts = list(material.free)
+    chance.shuffle(abstracts)
     found = []
-    for (abstract, label), claim in zip(jobs, write(teacher, jobs), strict=True):
-        if len(claim) not in CLAIM_LETTERS:
-            continue
-        found.append(Written(claim, abstract, KINDS[label]))
-        if label == SUPPORTED and chance.random() < ELSEWHERE_SHARE:
-            found.append(Written(claim, material.another(abstract, chance), "supported elsewhere"))
-    return found
-
-
-def titles(material: Material, abstracts: Sequence[str], chance: random.Random) -> list[Written]:
-    """The titles of abstracts as claims, half of them also beside a near one."""
-    found = []
-    for abstract in abstracts:
+    for abstract, said in zip(abstracts, write(teacher, abstracts, labels), strict=True):
+        known: set[str] = set()
+        for label, claim in zip(labels, said, strict=True):
+            if len(claim) not in CLAIM_LETTERS or claim.lower() in known:
+                continue
+            known.add(claim.lower())
+            found.append(Written(claim, abstract, KINDS[label]))
+            if label == SUPPORTED and chance.random() < ELSEWHERE_SHARE:
+                found.append(Written(claim, material.another(abstract, chance), "supported elsewhere"))
         title = material.abstracts[abstract][0]
-        found.append(Written(title, abstract, TITLE))
+        if with_titles:
+            found.append(Written(title, abstract, TITLE))
         if chance.random() < TITLE_ELSEWHERE_SHARE:
             found.append(Written(title, material.another(abstract, chance), "title elsewhere"))
     return found
@@ -114,9 +79,9 @@ def titles(material: Material, abstracts: Sequence[str], chance: random.Random) 
 
 def labelled(teacher: Teacher, claims: Sequence[Written]) -> list[Written]:
     """The claims with what the teacher says of them."""
-    found = judge(teacher, [(one.claim, [one.abstract]) for one in claims])
+    found = judge_shared(teacher, [(one.claim, one.abstract) for one in claims])
     return [
-        Written(one.claim, one.abstract, one.source, tuple(round(value, 3) for value in row))
+        Written(one.claim, one.abstract, one.source, tuple(round(value, 2) for value in row))
         for one, row in zip(claims, found.tolist(), strict=True)
     ]
 
@@ -134,27 +99,44 @@ def read(path: Path) -> list[Written]:
         return [Written(**{**row, "log_chances": tuple(row["log_chances"])}) for row in json.load(file)]
 
 
+def compare(teacher: Teacher, claims: Sequence[Claim]) -> None:
+    """Print how far the judging together is from the plain one."""
+    pairs = [(claim.text, claim.abstracts[0]) for claim in claims if len(claim.abstracts) == 1][:COMPARED]
+    plain = judge(teacher, [(claim, [abstract]) for claim, abstract in pairs])
+    apart = np.abs(np.exp(plain) - np.exp(judge_shared(teacher, pairs)))
+    print(f"judged together, chances differ by {apart.mean():.4f}, at most {apart.max():.4f}", flush=True)
+
+
+def teach_and_write(work: Path, material: Material, fold: int, *, tiny: bool) -> tuple[Scores, list[str]]:
+    """All that the teacher of a fold does; what it says of the fold's claims, and their labels."""
+    torch.manual_seed(SEED + fold)
+    teacher = open_teacher(work, material, tiny=tiny)
+    tune(teacher, material, [claim for claim in material.claims if claim.fold != fold], seed=fold)
+    held = [claim for claim in material.claims if claim.fold == fold]
+    found, labels = judge(teacher, [(claim.text, claim.abstracts) for claim in held]), [claim.label for claim in held]
+    tell(f"teacher of fold {fold}, unseen", found, labels)
+    compare(teacher, held)
+    asked = TINY_ASKED if tiny else ASKED
+    chance = random.Random(SEED + fold)
+    claims = claims_for(teacher, material, asked, with_titles=fold == TITLE_FOLD, chance=chance)
+    save(work / FILE.format(fold=fold), labelled(teacher, claims))
+    return found, labels
+
+
 def main() -> None:
-    """Train the teacher on all train claims; write and label claims round by round."""
+    """The teachers of all folds, or of those that are named."""
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--work", type=Path, required=True)
-    parser.add_argument("--tiny", action="store_true", help="a trial on a CPU: one round, four tokens a claim")
+    parser.add_argument("--fold", type=int, nargs="+", choices=range(FOLDS), default=list(range(FOLDS)))
+    parser.add_argument(
+        "--tiny", action="store_true", help="a trial on a CPU: two layers, two steps, four tokens a claim"
+    )
     options = parser.parse_args()
     material = load(options.work, tiny=options.tiny)
-    teacher = open_teacher(options.work, material, tiny=options.tiny)
-    tune(teacher, material, material.claims, writes=True)
-    fuse(teacher.model)
-    judge_claims("teacher, on what it has learned", teacher, material.claims)
-    chance = random.Random(7)
-    abstracts = list(material.free)
-    chance.shuffle(abstracts)
-    every: list[Written] = []
-    for number, labels in enumerate(ROUNDS[:1] if options.tiny else ROUNDS):
-        new = claims_of_round(teacher, material, abstracts, labels, chance)
-        if number == 0:
-            new += titles(material, abstracts, chance)
-        every += labelled(teacher, new)
-        save(options.work / FILE, every)
+    told = [teach_and_write(options.work, material, fold, tiny=options.tiny) for fold in options.fold]
+    tell(
+        "teachers, unseen", np.concatenate([found for found, _ in told]), [one for _, labels in told for one in labels]
+    )
 
 
 if __name__ == "__main__":
