@@ -159,10 +159,17 @@ def adapter(model: Reader) -> dict[str, Any]:
 
 
 def table(claims: Sequence[Claim], found: Scores) -> dict[str, list[float]]:
-    """The numbers of each claim under a hash of its text and first abstract: its text is not ours to keep."""
+    """The numbers of each claim under a hash of its text and first abstract: its text is not ours to keep.
+
+    A claim whose text stands in another fold too was learned there, and is left out.
+    """
+    folds: dict[str, set[int]] = {}
+    for claim in claims:
+        folds.setdefault(claim.text, set()).add(claim.fold)
     return {
         sha256(f"{claim.text}\t{claim.abstracts[0]}".encode()).hexdigest()[:16]: [round(value, 3) for value in row]
         for claim, row in zip(claims, found.tolist(), strict=True)
+        if len(folds[claim.text]) == 1
     }
 
 

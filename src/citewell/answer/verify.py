@@ -32,6 +32,9 @@ LEEWAY = 0.05
 ALIGNED_WITHIN = 0.2
 """How much farther than the nearest sentence, or than a silent one, one that speaks against the claim may be."""
 
+WHOLE_FROM, HALF_FROM = 0.8, 0.5
+"""How much of a sentence that speaks against it a claim must say, and how much of the claim that sentence, for no other
+one to carry it."""
 
 MAX_CHARACTERS = 1_500
 """A longer sentence is none; to check it would take too long."""
@@ -156,10 +159,22 @@ def _known(passage: Passage) -> Known:
 
 
 def bearer(found: Sequence[Look]) -> Look | None:
-    """The nearest sentence without a veto that may carry the claim, if no vetoed one is clearly nearer."""
-    vetoed = max((look.nearness for look in found if look.is_opposed), default=0.0)
-    able = [look for look in found if not look.vetoes and look.nearness >= vetoed - LEEWAY]
-    return max(able, key=lambda look: look.nearness, default=None)
+    """The nearest sentence without a veto that may carry the claim, if no vetoed one is clearly nearer.
+
+    None where the claim says more of a sentence that speaks against it than of this one: “adults under 50 kg, no more
+    than 2 g” goes before “adults, 4 g”.
+    """
+    opposed = [look for look in found if look.is_opposed]
+    least = max((look.nearness - LEEWAY for look in opposed), default=0.0)
+    least = max(least, found[0].nearness - ALIGNED_WITHIN)
+    able = [look for look in found if not look.vetoes and look.nearness >= least]
+    able = [look for look in able if look is found[0] or not look.is_against]
+    best = max(able, key=lambda look: look.nearness, default=None)
+    if best is None or any(
+        look.words >= HALF_FROM and look.mirrored > max(WHOLE_FROM, best.mirrored) for look in opposed
+    ):
+        return None
+    return best
 
 
 def _opposed(found: Sequence[Look], nearness: float) -> Look | None:

@@ -11,7 +11,8 @@ from typing import Protocol, TypedDict
 from citewell.answer.quantities import quantities
 from citewell.answer.verify_agreement import Agreement, agreement
 from citewell.answer.verify_amounts import amounts_missing
-from citewell.answer.verify_direction import Course, course, is_aim, own_course, turned
+from citewell.answer.verify_crossed import ORDER, crossed, is_same_order, mixed
+from citewell.answer.verify_direction import Course, by_chance, course, is_aim, own_course, turned
 from citewell.answer.verify_findings import Finding, Grade
 from citewell.answer.verify_opposites import opposites
 from citewell.answer.verify_read import Reading, Word, forms, is_light, read
@@ -97,10 +98,10 @@ def looks(
         rough = tuple(replace(look, cosine=one, passage=passage) for look, one in zip(rough, cosines, strict=True))
     known = topics(claim.text, lexicon)
     nearest = sorted(rough, key=lambda look: -look.nearness)[:NEAREST]
-    first = _close(claim, nearest[0], lexicon)
+    first = _unmixed(claim, _close(claim, nearest[0], lexicon), parts)
     if similarity is None and _settles(first, claim, nearest):
         return [first]
-    close = [first, *(_close(claim, look, lexicon) for look in nearest[1:])]
+    close = [first, *(_unmixed(claim, _close(claim, look, lexicon), parts) for look in nearest[1:])]
     close += _together(claim, known, close, lexicon)
     filled = [_filled(claim, look, close, parts) for look in close]
     return sorted(filled, key=lambda look: -look.nearness)
@@ -196,6 +197,13 @@ def _close(claim: Reading, look: Look, lexicon: Lexicon) -> Look:
     return replace(look, **held)
 
 
+def _unmixed(claim: Reading, look: Look, parts: Sequence[Span]) -> Look:
+    """The same look, told where the claim has in it a word of another of the cited sentences."""
+    others = [part.text for part in parts if part != look.part]
+    found = tuple(mixed(claim.text, look.part.text, others))
+    return replace(look, findings=(*look.findings, *found)) if found else look
+
+
 class _Held(TypedDict):
     coverage: float
     words: float
@@ -222,10 +230,14 @@ def _held_against(claimed: str, said_there: str, lexicon: Lexicon) -> _Held:
         *medicines_differ(claim, source),
         *(() if is_excused else denials_differ(claim, source)),
         *turned(ours, theirs, claim, source),
+        *by_chance(ours, claim, source),
         *opposites(claim, source, coverage=share),
         *rewritten(claim, source),
+        *crossed(claim, source, ours, theirs),
         *topics_differ(claim, source, lexicon=lexicon, coverage=share),
     )
+    if is_same_order(claim, source):
+        findings = tuple(one for one in findings if claim.text[one.start : one.end].casefold() not in ORDER)
     return _Held(
         coverage=share,
         words=coverage(claim, known, there, drugs=drugs),
@@ -261,7 +273,7 @@ def _together(claim: Reading, known: Sequence[Topic], close: Sequence[Look], lex
     found = []
     for other in close[1:]:
         text = f"{first.part.text}\n{other.part.text}"
-        if coverage(claim, known, profile(text)) < alone + PAIR_GAIN:
+        if other.is_opposed or coverage(claim, known, profile(text)) < alone + PAIR_GAIN:
             continue
         cosine = first.cosine if other.cosine is None else max(first.cosine or 0.0, other.cosine)
         both = replace(first, part=replace(first.part, text=text), cosine=cosine)

@@ -20,6 +20,9 @@ _ANATOMICAL = re.compile(
 )
 """After “lower” these make it a place, or a comparison whose order may have been turned."""
 
+_SCALES = ("severity",)
+"""Words with the stem of one end of a scale that name the whole of it."""
+
 _COMMANDS = frozenset(
     """refer offer give start use admit stop prescribe treat measure check repeat review arrange ensure
     monitor advise tell discuss assess carry perform provide ask take do""".split()
@@ -70,6 +73,8 @@ def _found(reading: Reading) -> Iterator[_Said]:
         if any(start <= match.start() < end for start, end in taken):
             continue
         word = match.group()
+        if word.casefold() in _SCALES:
+            continue
         poles = _poles().get(word) or _poles().get(form(word)) or ()
         if word.casefold() in ("lower", "upper") and _ANATOMICAL.match(reading.text, match.end()):
             continue

@@ -24,6 +24,9 @@ _REFERENCE = re.compile(
 )
 """A source mark or date tag in square brackets: no part of what the sentence says."""
 
+_NON = re.compile(r"\bnon-(?=inferior)", re.IGNORECASE)
+"""“Non-inferior” is read as “not inferior”, which is as long."""
+
 _EMPTY = STOP_WORDS | frozenset(
     """than also been being both can could did do does each either every following further having how
     however just many may might more most much must only other over per same should since some still
@@ -122,6 +125,7 @@ def meanings(form_of_word: str) -> frozenset[int]:
 
 
 @lru_cache(maxsize=20_000)
+@lru_cache(maxsize=4096)
 def forms(text: str) -> frozenset[str]:
     """The forms of all words of a text, even empty ones."""
     return frozenset(form(word) for word in _WORD.findall(text))
@@ -139,7 +143,7 @@ def without_references(text: str) -> str:
 @lru_cache(maxsize=4096)
 def read(text: str) -> Reading:
     """Read one sentence; equal sentences are read once."""
-    plain = without_references(text)
+    plain = _NON.sub("not ", without_references(text))
     amounts = quantities(plain)
     denied = denials(plain)
     frames = framed(plain, denied)

@@ -70,8 +70,8 @@ def rewritten(claim: Reading, source: Reading) -> list[Finding]:
     """Where the claim has the opposite of a word of the source in the same surroundings, or two things turned round."""
     if is_reversed(claim, source):  # “men more than women” is “women less than men”: two turns make none
         return []
-    places = _places(claim.text, source.text)
-    found = [*_opposed(claim, source, places), *_exchanged(source, places), *_turned_back(claim.text, source.text)]
+    put = places(claim.text, source.text)
+    found = [*_opposed(claim, source, put), *_exchanged(source, put), *_turned_back(claim.text, source.text)]
     return [*found, *_of_others(claim.text, source.text)]
 
 
@@ -83,9 +83,9 @@ def _of_others(claim: str, source: str) -> Iterator[Finding]:
         yield Finding(Grade.AGAINST, "denial", f"the source says “{theirs[0].group()}”", *ours[0].span())
 
 
-def _opposed(claim: Reading, source: Reading, places: list[_Place]) -> Iterator[Finding]:
+def _opposed(claim: Reading, source: Reading, places: tuple[_Place, ...]) -> Iterator[Finding]:
     for place in places:
-        said, put = _only(place.said), _only(place.put)
+        said, put = only(place.said), only(place.put)
         if said is None or put is None or place.around < LEAST_AROUND or not are_opposed(said.word, put.word):
             continue
         if claim.denied(put.start) == source.denied(said.start):
@@ -93,7 +93,7 @@ def _opposed(claim: Reading, source: Reading, places: list[_Place]) -> Iterator[
             yield Finding(Grade.AGAINST, "opposite", reason, put.start, put.end)
 
 
-def _exchanged(source: Reading, places: list[_Place]) -> Iterator[Finding]:
+def _exchanged(source: Reading, places: tuple[_Place, ...]) -> Iterator[Finding]:
     """Two places, each with what the other had."""
     if not _EVEN.isdisjoint(token.form for token in _tokens(source.text)):
         return
@@ -137,12 +137,13 @@ class _Place:
     around: int
 
 
-def _places(claim: str, source: str) -> list[_Place]:
+@lru_cache(maxsize=1024)
+def places(claim: str, source: str) -> tuple[_Place, ...]:
     """Where a few words of the claim stand for a few of the source."""
     ours, theirs = _unlike(_tokens(claim), _tokens(source))
     forms = {token.form for token in theirs}
     if not forms or sum(token.form in forms for token in ours) < LEAST_SHARED * len(ours):
-        return []
+        return ()
     matcher = SequenceMatcher(None, [token.form for token in theirs], [token.form for token in ours], autojunk=False)
     steps = matcher.get_opcodes()
     found = []
@@ -151,7 +152,7 @@ def _places(claim: str, source: str) -> list[_Place]:
             beside = (*steps[max(number - 1, 0) : number], *steps[number + 1 : number + 2])
             around = sum(after - before for _, before, after, *_ in beside)
             found.append(_Place(theirs[low:high], ours[start:end], around))
-    return found
+    return tuple(found)
 
 
 def _unlike(ours: _Tokens, theirs: _Tokens) -> tuple[_Tokens, _Tokens]:
@@ -165,7 +166,7 @@ def _unlike(ours: _Tokens, theirs: _Tokens) -> tuple[_Tokens, _Tokens]:
     return ours[start : len(ours) - left], theirs[start : len(theirs) - left]
 
 
-def _only(tokens: _Tokens) -> _Token | None:
+def only(tokens: _Tokens) -> _Token | None:
     """The one word with a meaning of its own, if there is just one."""
     full = [token for token in tokens if token.word not in _EMPTY]
     return full[0] if len(full) == 1 else None
