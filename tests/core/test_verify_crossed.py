@@ -20,6 +20,9 @@ KNEES = (
     "Swelling went down in both arms of the trial. Three patients in the brace group had a fall. "
     "Nobody in the exercise group was injured."
 )
+ARMS = "Nausea was seen in 14% of those on iron and in 6% of those on placebo."
+USES = "The dose is 200 mg once a day for back pain and 400 mg twice a day for gout."
+LIMITS = "If potassium is above 5.5 mmol/L, halve the dose of ramipril; if it is above 6 mmol/L, stop ramipril."
 FEVER = "The maximum dose of ibuprofen for adults is 2 g a day. Adults over 70 should take no more than 1 g a day."
 
 
@@ -31,6 +34,9 @@ FEVER = "The maximum dose of ibuprofen for adults is 2 g a day. Adults over 70 s
         ("Rash was more common with valproate than with lamotrigine.", RASH),
         ("Three patients in the exercise group had a fall.", KNEES),
         ("Adults over 70 should take no more than 2 g of ibuprofen a day.", FEVER),
+        ("Nausea was seen in 6% of those on iron.", ARMS),
+        ("For gout, the dose is 200 mg once a day.", USES),
+        ("Stop ramipril if potassium is above 5.5 mmol/L.", LIMITS),
         ("Drug A was superior to drug B for cure.", "Drug A was non-inferior to drug B for cure."),
         ("The screen cut deaths by 20 percentage points.", "The screen cut deaths by 20%."),
         ("All of the children had a headache.", "Half of the children had a headache."),
@@ -57,6 +63,10 @@ def test_what_is_said_of_another_is_not_carried(claim: str, source: str) -> None
         ("Rash was more common with lamotrigine than with valproate.", RASH + " It was rare with valproate."),
         ("Three of the patients in the brace group had a fall.", KNEES),
         ("Adults over 70 should take at most 1 g of ibuprofen a day.", FEVER),
+        ("Nausea was seen in 14% of those on iron.", ARMS),
+        ("Of those given placebo, 6% had nausea.", ARMS),
+        ("For gout, the dose is 400 mg twice a day.", USES),
+        ("Stop ramipril if potassium is above 6 mmol/L.", LIMITS),
         ("Drug A was not inferior to drug B for cure.", "Drug A was non-inferior to drug B for cure."),
         ("The rate rose by 15 percentage points.", "The rate rose from 30% to 45%, that is by 15 percentage points."),
         ("The drug lowered the rate of stroke.", "The rate of stroke was lower with the drug (p = 0.01)."),

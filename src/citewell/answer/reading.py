@@ -6,6 +6,7 @@ import time
 import uuid
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import suppress
 from dataclasses import asdict, dataclass, field, replace
 from importlib.metadata import version
 from typing import Any, ClassVar
@@ -19,6 +20,7 @@ from citewell.answer.retrieve import Search, retrieve
 from citewell.answer.route import route
 from citewell.answer.stream import Done, Event, Working
 from citewell.answer.subjects import subjects
+from citewell.errors import BudgetExceeded
 from citewell.ports import Owners, Writer
 from citewell.prompts import Template
 from citewell.types import Claim, Context, Hit, Message, Scope
@@ -69,14 +71,14 @@ class Reading(ABC):
         yield Working("searching")
         query = rephrase(question, history, lexicon=self.search.lexicon)
         hits = retrieve(query, scope=scope, search=self.search, limit=self.limits.chunks, controls=ANSWERING).hits
-        context = self.shaped(self._context(question, hits, history))
+        written, context = self._fitted(question, query, hits, history)
         asked = replace(asked, context=context, subjects=subjects(query, lexicon=self.search.lexicon))
         judge = self._judge(asked, hits, scope, started)
         if not context.evidence:
             yield Done(abstain(asked, self.nothing(scope), judge=judge))
             return
         yield Working("writing", len(context.evidence))
-        pieces = self.writer.write(query, context, rules=self.rules.text)
+        pieces = self.writer.write(written, context, rules=self.rules.text)
         yield from finish(pieces, asked, verify=self.verify, judge=judge)
 
     def setup(self) -> Mapping[str, Any]:
@@ -106,9 +108,25 @@ class Reading(ABC):
 
     # ----------------------------------------------------------------------------------------------------- inside
 
+    def _fitted(
+        self, question: str, query: str, hits: Sequence[Hit], history: Sequence[Message]
+    ) -> tuple[str, Context]:
+        """The words to be answered, and what fits beside them.
+
+        A rephrasing that leaves no room for evidence gives way to the question as it was typed; the history tells what
+        that leans on.
+        """
+        if query != question:
+            with suppress(BudgetExceeded):
+                context = self._context(query, hits, history)
+                if context.evidence or not hits:
+                    return query, context
+        return question, self._context(question, hits, history)
+
     def _context(self, question: str, hits: Sequence[Hit], history: Sequence[Message]) -> Context:
         budget = Budget(self.writer.window, self.writer.reply, self.limits.evidence_tokens, self.limits.history_tokens)
-        return assemble(question, hits, history, system=self.rules.text, budget=budget, count=self.writer.count)
+        context = assemble(question, hits, history, system=self.rules.text, budget=budget, count=self.writer.count)
+        return self.shaped(context)
 
     def _judge(self, asked: Asked, hits: Sequence[Hit], scope: Scope, started: float) -> Judge:
         return Judge(

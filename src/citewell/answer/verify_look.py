@@ -11,6 +11,7 @@ from typing import Protocol, TypedDict
 from citewell.answer.quantities import quantities
 from citewell.answer.verify_agreement import Agreement, agreement
 from citewell.answer.verify_amounts import amounts_missing
+from citewell.answer.verify_arms import other_arm
 from citewell.answer.verify_crossed import ORDER, crossed, is_same_order, mixed
 from citewell.answer.verify_direction import Course, by_chance, course, is_aim, own_course, turned
 from citewell.answer.verify_findings import Finding, Grade
@@ -234,6 +235,7 @@ def _held_against(claimed: str, said_there: str, lexicon: Lexicon) -> _Held:
         *opposites(claim, source, coverage=share),
         *rewritten(claim, source),
         *crossed(claim, source, ours, theirs),
+        *other_arm(claim, source),
         *topics_differ(claim, source, lexicon=lexicon, coverage=share),
     )
     if is_same_order(claim, source):
