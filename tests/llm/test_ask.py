@@ -9,6 +9,7 @@ from pathlib import Path
 import pytest
 
 from citewell.adapters.llm.remote import RETRY_AFTER_S
+from citewell.answer.stream import Done
 from citewell.bootstrap import App
 from citewell.config import Settings
 from citewell.errors import ModelError, ModelNotAllowed, ModelReply, ModelUnavailable
@@ -129,6 +130,28 @@ def test_generate_token_budget(opening: Opening, server: Server) -> None:
     assert sum(map(app.writer.count, told)) <= 2048 - 256
     assert any("Turn 19." in one for one in told)
     assert not any("Turn 0." in one for one in told)
+
+
+WARDS = " ".join(
+    f"Sentence {number} says that ferrous sulfate {number} mg is given for iron deficiency anaemia on ward {number}."
+    for number in range(150)
+)
+
+
+@pytest.mark.parametrize("wards", [250, 900], ids=["the rephrasing fits", "only the question as typed fits"])
+def test_a_follow_up_to_a_long_question_is_answered(opening: Opening, server: Server, wards: int) -> None:
+    server.script.pieces = (ANSWER,)
+    app = opening(f"{server.url}/v1")
+    app.add_source(Source(f"# Wards\n\n{WARDS}".encode(), "wards.md"), filing=Filing(tags=frozenset({"public"})))
+    first = f"{QUESTION.rstrip('?')} on the wards {' '.join(map(str, range(wards)))}?"
+    history = [Message("user", first), Message("assistant", ANSWER)]
+    *_, last = app.knowledge.ask("and for how long?", scope=app.scope(), history=history)
+    assert isinstance(last, Done)
+    assert last.answer.evidence
+    told = [message["content"] for message in server.chats[0]["messages"]]
+    assert sum(map(app.writer.count, told)) <= 2048 - 256
+    assert told[-1].endswith("and for how long?")
+    assert (f"{wards - 1} — and" in told[-1]) == (wards == 250)
 
 
 def test_model_override(opening: Opening, server: Server) -> None:
