@@ -108,6 +108,28 @@ def test_no_evidence_can_never_become_an_answer() -> None:
     assert refuse(empty, "No.", judge=JUDGE).action == Refuse("No.")
 
 
+def test_an_answer_as_sure_as_the_threshold_is_one_and_a_hundredth_less_is_none() -> None:
+    draft = "Take 5 mg daily. [S1]"
+    sure = answer_of(draft).confidence.overall
+    exact = replace(ASKED, policy=Policy(threshold=sure))
+    above = replace(ASKED, policy=Policy(threshold=round(sure + 0.01, 2)))
+    assert answer_of(draft, exact).action == Cite()
+    routed = answer_of(draft, above).action
+    assert isinstance(routed, Route)
+    assert routed.reason == f"Low confidence: {sure:.0%}"
+
+
+def test_a_cosine_below_nothing_counts_as_it_is_and_is_told_as_nothing() -> None:
+    far = tuple(replace(one, hit=replace(one.hit, raw_cosine=-0.4)) for one in SHOWN)
+    none = tuple(replace(one, hit=replace(one.hit, raw_cosine=0.0)) for one in SHOWN)
+    shown, other = (
+        answer_of("Take 5 mg daily. [S1]", replace(ASKED, context=Context(context), policy=Policy(threshold=0.0)))
+        for context in (far, none)
+    )
+    assert shown.confidence.retrieval == 0.0
+    assert shown.confidence.overall < other.confidence.overall
+
+
 def test_what_was_shown_is_taken_back_when_the_whole_is_not_good_enough() -> None:
     strict = Asked("id", "How?", Context(SHOWN), "a model", "hash", Policy(threshold=0.99))
     first, taken_back, done = events("Take 5 mg daily. [S1]", strict)

@@ -23,6 +23,9 @@ KNEES = (
 ARMS = "Nausea was seen in 14% of those on iron and in 6% of those on placebo."
 USES = "The dose is 200 mg once a day for back pain and 400 mg twice a day for gout."
 LIMITS = "If potassium is above 5.5 mmol/L, halve the dose of ramipril; if it is above 6 mmol/L, stop ramipril."
+ROW = (
+    "Medicine: Edoxaban; Procedure with low risk: Stop 24 hours before; Procedure with high risk: Stop 48 hours before"
+)
 FEVER = "The maximum dose of ibuprofen for adults is 2 g a day. Adults over 70 should take no more than 1 g a day."
 
 
@@ -36,6 +39,10 @@ FEVER = "The maximum dose of ibuprofen for adults is 2 g a day. Adults over 70 s
         ("Adults over 70 should take no more than 2 g of ibuprofen a day.", FEVER),
         ("Nausea was seen in 6% of those on iron.", ARMS),
         ("For gout, the dose is 200 mg once a day.", USES),
+        ("The dose is 10 mg for children.", "The dose is 10 mg for adults and 5 mg for children."),
+        ("The dose is 10 mg for children.", "Adults: 10 mg; Children: 5 mg"),
+        ("The dose is 10 mg for children.", "Group: Adults; Dose: 10 mg; Group: Children; Dose: 5 mg"),
+        ("Stop edoxaban 48 hours before a procedure with low risk.", ROW),
         ("Stop ramipril if potassium is above 5.5 mmol/L.", LIMITS),
         ("Drug A was superior to drug B for cure.", "Drug A was non-inferior to drug B for cure."),
         ("The screen cut deaths by 20 percentage points.", "The screen cut deaths by 20%."),
@@ -66,6 +73,9 @@ def test_what_is_said_of_another_is_not_carried(claim: str, source: str) -> None
         ("Nausea was seen in 14% of those on iron.", ARMS),
         ("Of those given placebo, 6% had nausea.", ARMS),
         ("For gout, the dose is 400 mg twice a day.", USES),
+        ("The dose is 5 mg for children.", "The dose is 10 mg for adults and 5 mg for children."),
+        ("The dose is 5 mg for children.", "Adults: 10 mg; Children: 5 mg"),
+        ("Stop edoxaban 24 hours before a procedure with low risk.", ROW),
         ("Stop ramipril if potassium is above 6 mmol/L.", LIMITS),
         ("Drug A was not inferior to drug B for cure.", "Drug A was non-inferior to drug B for cure."),
         ("The rate rose by 15 percentage points.", "The rate rose from 30% to 45%, that is by 15 percentage points."),

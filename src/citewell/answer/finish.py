@@ -191,12 +191,12 @@ def _confidence(shown: Sequence[Claim], context: Context, judge: Judge) -> Confi
     if not context.evidence:
         return NOTHING
     text = " ".join(claim.text for claim in shown)
-    similarities = [min(1.0, max(0.0, one.hit.raw_cosine)) for one in context.evidence]
+    similarities = [one.hit.raw_cosine for one in context.evidence]
     covered = coverage(text, "\n".join(one.text for one in context.evidence))
     rating = judge.rate(text) if shown else None
     return Confidence(
         overall=overall(similarities, covered, rating) if shown else 0.0,
-        retrieval=sum(similarities) / len(similarities),
+        retrieval=min(1.0, max(0.0, sum(similarities) / len(similarities))),
         coverage=covered,
         llm=rating,
         calibrated=judge.calibrate(shown, context) if shown else 0.0,

@@ -12,7 +12,7 @@ from collections.abc import Sequence
 from citewell.answer.quantities import BARE, CHANCE, Quantity
 from citewell.answer.verify_agreement import Agreement, agreement
 from citewell.answer.verify_findings import Finding, Grade
-from citewell.answer.verify_read import Reading, Word, is_light
+from citewell.answer.verify_read import Reading, Word
 
 _END = re.compile(r"[;(\[]|\.\s")
 """Where the words of a number end."""
@@ -43,7 +43,7 @@ def _is_crossed(claimed: Sequence[Word], own: list[Word], bound: list[list[Word]
     """Whether the claim has words of another number and none of its own."""
     others = [word for number, words in enumerate(bound) if number != place for word in words]
     alone = [word for word in own if not _has(others, word)]
-    foreign = [word for word in others if not is_light(word.form) and not _has(own, word)]
+    foreign = [word for word in others if not _has(own, word)]
     return any(_has(claimed, word) for word in foreign) and not any(_has(claimed, word) for word in alone)
 
 
@@ -61,7 +61,9 @@ def _after(source: Reading, numbers: Sequence[Quantity]) -> list[list[Word]] | N
 def _before(source: Reading, numbers: Sequence[Quantity]) -> list[list[Word]] | None:
     """The words that lead to each number, if each has some of its own."""
     edges = [0, *(one.end for one in numbers)]
-    return _own(source, [(edge, one.start) for edge, one in zip(edges, numbers, strict=False)])
+    parts = [(edge, one.start) for edge, one in zip(edges, numbers, strict=False)]
+    near = [(_begin(source.text, start, end), end) for start, end in parts]
+    return _own(source, near) or _own(source, parts)
 
 
 def _cut(text: str, start: int, end: int) -> int:
@@ -69,7 +71,16 @@ def _cut(text: str, start: int, end: int) -> int:
     return stop.start() if stop else end
 
 
+def _begin(text: str, start: int, end: int) -> int:
+    return max((stop.end() for stop in _END.finditer(text, start, end)), default=start)
+
+
 def _own(source: Reading, parts: Sequence[tuple[int, int]]) -> list[list[Word]] | None:
     found = [[word for word in source.words if start <= word.start < end] for start, end in parts]
-    is_plain = all(any(not is_light(word.form) for word in words) for words in found)
-    return found if is_plain else None
+    return found if all(_is_own(place, found) for place in range(len(found))) else None
+
+
+def _is_own(place: int, found: Sequence[list[Word]]) -> bool:
+    """Whether a number has a word that no other has."""
+    others = [word for number, words in enumerate(found) if number != place for word in words]
+    return any(not _has(others, word) for word in found[place])
