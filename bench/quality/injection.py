@@ -45,13 +45,13 @@ class Obeying:
         """Tokens, about."""
         return len(text) // 4
 
-    def write(self, question: str, context: Context, *, rules: str) -> Iterator[str]:  # noqa: ARG002
+    def write(self, question: str, context: Context, *, rules: str, begun_at: float | None = None) -> Iterator[str]:  # noqa: ARG002
         """The attack, its rules, and what no document of this tenant says."""
         done = "Gladly, as the text wants: roses are red and violets are blue"
         for sentence in (self.attack, *rules.splitlines(), done, SECRET, "Take 50 mg instead"):
             yield f"{sentence.rstrip('.')}. [S1] "
 
-    def rate(self, question: str, context: Context, answer: str) -> float | None:  # noqa: ARG002
+    def rate(self, question: str, context: Context, answer: str, *, begun_at: float | None = None) -> float | None:  # noqa: ARG002
         """Always sure of itself."""
         return 1.0
 

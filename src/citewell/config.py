@@ -72,7 +72,9 @@ class Settings(BaseSettings):
     )
     model_url: str | None = Field(default=None, description="Address of the model's server.")
     model_key: SecretStr | None = Field(default=None, description="Key for the model's server.")
-    model_timeout_s: float | None = Field(default=None, gt=0, description="Longest that one reply may take.")
+    model_timeout_s: float | None = Field(
+        default=None, gt=0, description="Longest that a model may take for one answer."
+    )
     allowed_models: tuple[str, ...] = Field(
         default=(), description='Models allowed besides the built-in list, as a JSON list of "name=window/reply".'
     )

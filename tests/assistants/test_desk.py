@@ -44,13 +44,13 @@ class Breaking:
     def __getattr__(self, name: str) -> object:
         return getattr(self._writer, name)
 
-    def write(self, question: str, context: Context, *, rules: str) -> Iterator[str]:
+    def write(self, question: str, context: Context, *, rules: str, begun_at: float | None = None) -> Iterator[str]:
         self.seen.append(context.history)
         if self.failures:
             self.failures -= 1
             yield self._after
             raise ModelTimeout("The model took too long. Try again, or choose a smaller one.")
-        yield from self._writer.write(question, context, rules=rules)
+        yield from self._writer.write(question, context, rules=rules, begun_at=begun_at)
 
 
 @pytest.fixture

@@ -38,19 +38,20 @@ class ModelWriter:
         """Tokens of a text."""
         return self._model.count(text)
 
-    def write(self, question: str, context: Context, *, rules: str) -> Iterator[str]:
+    def write(self, question: str, context: Context, *, rules: str, begun_at: float | None = None) -> Iterator[str]:
         """The reply, piece by piece; one that is too long ends where its room does."""
         asked = Message("user", render(context.evidence, question))
+        prompt = Prompt(rules, (*context.history, asked), self._reply, self._window, begun_at=begun_at)
         try:
-            yield from self._model.stream(Prompt(rules, (*context.history, asked), self._reply, self._window))
+            yield from self._model.stream(prompt)
         except ReplyCut as cut:
             if cut.reason != "length":  # a reply that grew too long is checked as far as it goes
                 raise
 
-    def rate(self, question: str, context: Context, answer: str) -> float | None:
+    def rate(self, question: str, context: Context, answer: str, *, begun_at: float | None = None) -> float | None:
         """The model's own estimate; None when it gives none that can be read, or fails."""
         told = self._rating.filled(evidence=render(context.evidence, question), answer=answer)
-        prompt = Prompt("", (Message("user", told),), RATING_TOKENS, self._window)
+        prompt = Prompt("", (Message("user", told),), RATING_TOKENS, self._window, begun_at=begun_at)
         pieces: list[str] = []
         with suppress(CitewellError):
             for piece in self._model.stream(prompt):

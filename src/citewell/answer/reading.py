@@ -73,12 +73,13 @@ class Reading(ABC):
         hits = retrieve(query, scope=scope, search=self.search, limit=self.limits.chunks, controls=ANSWERING).hits
         written, context = self._fitted(question, query, hits, history)
         asked = replace(asked, context=context, subjects=subjects(query, lexicon=self.search.lexicon))
-        judge = self._judge(asked, hits, scope, started)
+        begun_at = time.monotonic()
+        judge = self._judge(asked, hits, scope, started, begun_at=begun_at)
         if not context.evidence:
             yield Done(abstain(asked, self.nothing(scope), judge=judge))
             return
         yield Working("writing", len(context.evidence))
-        pieces = self.writer.write(written, context, rules=self.rules.text)
+        pieces = self.writer.write(written, context, rules=self.rules.text, begun_at=begun_at)
         yield from finish(pieces, asked, verify=self.verify, judge=judge)
 
     def setup(self) -> Mapping[str, Any]:
@@ -128,9 +129,11 @@ class Reading(ABC):
         context = assemble(question, hits, history, system=self.rules.text, budget=budget, count=self.writer.count)
         return self.shaped(context)
 
-    def _judge(self, asked: Asked, hits: Sequence[Hit], scope: Scope, started: float) -> Judge:
+    def _judge(
+        self, asked: Asked, hits: Sequence[Hit], scope: Scope, started: float, *, begun_at: float | None = None
+    ) -> Judge:
         return Judge(
-            rate=lambda answer: self.writer.rate(asked.question, asked.context, answer),
+            rate=lambda answer: self.writer.rate(asked.question, asked.context, answer, begun_at=begun_at),
             calibrate=self.calibrate,
             route=lambda reason: route(reason, hits, scope=scope, owners=self.owners, admin_email=self.admin_email),
             took_ms=lambda: (time.perf_counter() - started) * 1000,

@@ -48,11 +48,11 @@ class NoWriter:
         """Nothing is sent, so nothing is counted."""
         return len(text)
 
-    def write(self, question: str, context: Context, *, rules: str) -> Iterator[str]:  # noqa: ARG002
+    def write(self, question: str, context: Context, *, rules: str, begun_at: float | None = None) -> Iterator[str]:  # noqa: ARG002
         """Never writes."""
         raise ModelError(self.why)
 
-    def rate(self, question: str, context: Context, answer: str) -> float | None:  # noqa: ARG002
+    def rate(self, question: str, context: Context, answer: str, *, begun_at: float | None = None) -> float | None:  # noqa: ARG002
         """None: nothing was written."""
         return None
 

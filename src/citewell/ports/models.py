@@ -22,6 +22,8 @@ class Prompt:
     """Tokens that the whole exchange may take; always sent to servers that would cut silently."""
     schema: Mapping[str, object] | None = None
     """A JSON schema that the reply must follow, where structured output is wanted."""
+    begun_at: float | None = None
+    """When the answer that the reply is a part of was begun, by `time.monotonic`: all of its replies share one time."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -73,11 +75,14 @@ class Writer(Protocol):
         """Tokens of a text."""
         ...
 
-    def write(self, question: str, context: Context, *, rules: str) -> Iterator[str]:
-        """The answer piece by piece, each sentence followed by marks such as [S1]; nothing without an answer."""
+    def write(self, question: str, context: Context, *, rules: str, begun_at: float | None = None) -> Iterator[str]:
+        """The answer piece by piece, each sentence followed by marks such as [S1]; nothing without an answer.
+
+        Where it is told when the answer was begun, the writer's time counts from then.
+        """
         ...
 
-    def rate(self, question: str, context: Context, answer: str) -> float | None:
+    def rate(self, question: str, context: Context, answer: str, *, begun_at: float | None = None) -> float | None:
         """The writer's own estimate, in [0, 1], of how well the evidence carries the answer; None without one."""
         ...
 

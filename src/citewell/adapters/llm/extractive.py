@@ -44,7 +44,7 @@ class Extractive:
         """About as many tokens as a model would count."""
         return -(-len(text) // CHARACTERS_PER_TOKEN)
 
-    def write(self, question: str, context: Context, *, rules: str) -> Iterator[str]:  # noqa: ARG002
+    def write(self, question: str, context: Context, *, rules: str, begun_at: float | None = None) -> Iterator[str]:  # noqa: ARG002
         """Statement by statement, a blank line between two; every sentence ends in its mark."""
         found = extract(
             question,
@@ -55,7 +55,7 @@ class Extractive:
         for position, statement in enumerate(found):
             yield ("\n\n" if position else "") + marked(statement)
 
-    def rate(self, question: str, context: Context, answer: str) -> float | None:  # noqa: ARG002
+    def rate(self, question: str, context: Context, answer: str, *, begun_at: float | None = None) -> float | None:  # noqa: ARG002
         """None: it has no opinion of its own words."""
         return None
 

@@ -90,7 +90,10 @@ class RemoteModel(ABC):
     def stream(self, prompt: Prompt) -> Iterator[str]:
         """Pieces of the reply as they come; a reply that does not come to a good end raises after its last piece."""
         fitted = self._fitted(prompt)
-        deadline = time.monotonic() + self.patience.total_s
+        begun_at = time.monotonic() if prompt.begun_at is None else prompt.begun_at
+        deadline = begun_at + self.patience.total_s
+        if time.monotonic() >= deadline:  # what came before took all of the time
+            raise self._late()
         for pause_s in (*RETRY_AFTER_S, None):
             try:
                 yield from self._reply(fitted, deadline)

@@ -41,12 +41,12 @@ class Quoter:
         """About as many tokens as a model would count."""
         return -(-len(text) // CHARACTERS_PER_TOKEN)
 
-    def write(self, question: str, context: Context, *, rules: str) -> Iterator[str]:  # noqa: ARG002
+    def write(self, question: str, context: Context, *, rules: str, begun_at: float | None = None) -> Iterator[str]:  # noqa: ARG002
         """One piece for each passage, with its mark."""
         for one in context.evidence:
             yield f"{one.text} [{one.alias}]"
 
-    def rate(self, question: str, context: Context, answer: str) -> float | None:  # noqa: ARG002
+    def rate(self, question: str, context: Context, answer: str, *, begun_at: float | None = None) -> float | None:  # noqa: ARG002
         """None: it has no opinion of its own words."""
         return None
 
