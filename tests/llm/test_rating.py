@@ -9,6 +9,7 @@ from pathlib import Path
 
 import pytest
 
+from citewell.answer.score import overall
 from citewell.answer.stream import Done
 from citewell.bootstrap import App
 from citewell.config import Settings
@@ -67,6 +68,31 @@ def timed(app: App) -> tuple[Answer, float]:
     *_, last = events
     assert isinstance(last, Done)
     return last.answer, time.monotonic() - begun_at
+
+
+def test_what_the_model_says_of_its_answer_counts_in_the_score(app: App, protocol: type[Rated]) -> None:
+    found = {}
+    for rating in (85, 5):
+        protocol.rating = replace(protocol.rating, pieces=(f"{rating}",))
+        confidence = timed(app)[0].confidence
+        similarities = [confidence.retrieval]
+        assert (confidence.llm, confidence.overall) == (
+            rating / 100,
+            overall(similarities, confidence.coverage, rating / 100),
+        )
+        found[rating] = confidence.overall
+    assert found[85] - found[5] == pytest.approx(0.24, abs=0.011)
+
+
+@pytest.mark.parametrize("pieces", [("8",), ("85", " ")], ids=["in the number", "after it"])
+@pytest.mark.parametrize(("end", "is_torn"), [(None, True), (None, False), ("length", False), ("filter", False)])
+def test_a_rating_that_broke_off_is_none(
+    app: App, protocol: type[Rated], pieces: tuple[str, ...], end: str | None, is_torn: bool
+) -> None:
+    protocol.rating = replace(protocol.rating, pieces=pieces, end=end, is_torn=is_torn)
+    confidence = timed(app)[0].confidence
+    similarities = [confidence.retrieval]
+    assert (confidence.llm, confidence.overall) == (None, overall(similarities, confidence.coverage, None))
 
 
 def test_draft_and_rating_share_one_time(app: App, protocol: type[Rated]) -> None:

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from contextlib import suppress
 
 from citewell.answer.assemble import render
 from citewell.answer.score import self_rating
@@ -49,14 +48,13 @@ class ModelWriter:
                 raise
 
     def rate(self, question: str, context: Context, answer: str, *, begun_at: float | None = None) -> float | None:
-        """The model's own estimate; None when it gives none that can be read, or fails."""
+        """The model's own estimate; None when it gives none that can be read, or its reply does not come whole."""
         told = self._rating.filled(evidence=render(context.evidence, question), answer=answer)
         prompt = Prompt("", (Message("user", told),), RATING_TOKENS, self._window, begun_at=begun_at)
-        pieces: list[str] = []
-        with suppress(CitewellError):
-            for piece in self._model.stream(prompt):
-                pieces.append(piece)
-        return self_rating("".join(pieces))
+        try:
+            return self_rating("".join(self._model.stream(prompt)))
+        except CitewellError:  # the “8” of a reply that broke off may have been an 85
+            return None
 
     def close(self) -> None:
         """Let go of the model's connections."""
