@@ -9,7 +9,7 @@ CitewellError
 │   ├── EmptyFile            no text to read
 │   └── AlreadyThere         a name that something else has
 ├── NotFound                 no such thing in this scope
-├── ScopeRefused             a scope without a tenant, or a tag the caller may not use
+├── ScopeRefused             a scope without a tenant or tags, or a tag the caller may not use
 ├── ChangedMeanwhile         somebody else changed it since it was read
 ├── SignInRefused            a sign-in provider's word was not enough
 ├── EmbedderMismatch         vectors of two embedders would be mixed
@@ -84,7 +84,7 @@ class NotFound(CitewellError):
 
 
 class ScopeRefused(CitewellError):
-    """A scope without a tenant, or with a tag that the caller may not use."""
+    """A scope without a tenant or tags, or with a tag that the caller may not use."""
 
 
 class SignInRefused(CitewellError):

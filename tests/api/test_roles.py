@@ -218,6 +218,47 @@ def test_who_may_change_a_document_is_told_by_all_of_its_tags() -> None:
     assert mine.may_change({"lung"})
     assert mine.may_change({"lung", "heart"})
     assert not any(mine.may_change(tags) for tags in ((), {"public"}, {"lung", "public"}, {"lung", "bone"}))
+
+
+def test_reserved_tags_are_an_administrators_alone_to_file_under(app: App, knock: Knock) -> None:
+    """Also where an editor holds them."""
+    client, admin = knock(Role.EDITOR, "lung", "public", "system"), knock(Role.ADMIN)
+    for tags in ("system", "System", "lung, system", "public"):
+        sent = client.post("/api/v1/documents", data={"tags": tags}, files={"files": ("a.txt", b"a")})
+        assert (sent.status_code, sent.json()["kind"]) == (403, "ScopeRefused")
+        assert "Only an administrator may use" in sent.json()["detail"]
+    assert app.entries(Scope.owner("local")) == []
+    sent = admin.post("/api/v1/documents", data={"tags": "System"}, files={"files": ("a.txt", b"a")})
+    (document,) = sent.json()["documents"]
+    assert document["tags"] == ["system"]
+    path = f"/api/v1/documents/{document['document_id']}"
+    assert client.get(path).status_code == 200
+    assert client.patch(path, json={"tags": ["lung"]}).status_code == 403
+    assert client.delete(path).status_code == 403
+    assert admin.patch(path, json={"tags": ["lung"]}).json()["tags"] == ["lung"]
+    assert client.patch(path, json={"tags": ["lung", "system"]}).status_code == 403
+    assert admin.get(path).json()["tags"] == ["lung"]
+
+
+def test_deleting_twice_is_no_error_for_who_did_it_and_tells_nobody_else(app: App, knock: Knock) -> None:
+    mine, other, admin = knock(Role.EDITOR, "lung"), knock(Role.EDITOR, "heart"), knock(Role.ADMIN)
+    far = knock(Role.ADMIN, tenant="elsewhere")
+    entry = app.add_source(Source(b"Some words.", "a.txt"), filing=Filing(tags=frozenset({"lung"}))).entry
+    path = f"/api/v1/documents/{entry.id}"
+    assert [client.delete(path).status_code for client in (other, far)] == [404, 404]
+    assert mine.delete(path).json() == {"deleted": [entry.id]}
+    for client in (mine, admin):
+        again = client.delete(path)
+        assert (again.status_code, again.json()) == (200, {"deleted": []})
+    never = "/api/v1/documents/00000000-0000-0000-0000-000000000000"
+    for client in (other, far):
+        told = client.delete(path)
+        assert (told.status_code, told.json()["kind"], told.json()["detail"]) == (
+            404,
+            client.delete(never).json()["kind"],
+            client.delete(never).json()["detail"],
+        )
+    assert [client.delete(never).status_code for client in (mine, admin)] == [404, 404]
     assert not Visitor("u", "local", "U", None, Role.MEMBER, frozenset({"lung"}), "key", "").may_change({"lung"})
     assert Visitor.owner("local", way="link", csrf="").may_change({"public"})
 
@@ -312,6 +353,7 @@ def read_all(app: App) -> None:
 def test_no_scope_is_wider_than_its_visitor() -> None:
     mine = editor("lung")
     assert mine.scope(tags=["lung", "heart", EVERY]).tags == {"lung"}
+    assert mine.scope(tags=["LUNG"]).tags == {"lung"}
     assert mine.scope(journey=EVERY).journey is None
     assert mine.whole == Scope("local", frozenset({"lung"}), EVERY, None)
     with pytest.raises(ScopeRefused):

@@ -146,6 +146,41 @@ def test_scope_options_decide_what_is_found(shell: Shell, leaflet: Path) -> None
     assert len(shell.json("search", "iron")["hits"]) == 2
 
 
+def test_tags_are_one_and_the_same_in_whichever_case_they_are_written(shell: Shell, leaflet: Path) -> None:
+    (row,) = shell.json("add", str(leaflet), "--tag", "HR")["added"]
+    assert shell.json("list")["documents"][0]["tags"] == ["hr"]
+    for tag in ("HR", "hr"):
+        assert len(shell.json("search", "iron", "--tag", tag)["hits"]) == 2
+    assert shell.json("ask", "How many tablets are taken with water?", "--tag", "HR")["citations"]
+    assert shell.json("file", row["document_id"], "--tag", "Ward-5")["document"]["tags"] == ["ward-5"]
+
+
+def test_a_malformed_tag_is_refused_at_every_door_and_nothing_is_changed(
+    shell: Shell, leaflet: Path, tmp_path: Path
+) -> None:
+    (row,) = shell.json("add", str(leaflet))["added"]
+    before = shell.json("list")
+    other = tmp_path / "other.txt"
+    other.write_text("Other words.")
+    for words in (
+        ("add", str(other), str(leaflet)),
+        ("add", "--samples"),
+        ("file", row["document_id"]),
+        ("guidelines", "embed", str(tmp_path)),
+    ):
+        status, out, err = shell(*words, "--tag", "ward", "--tag", "no_such tag!")
+        assert (status, out) == (1, "")
+        assert err == "“no_such tag!” is no tag: use up to 64 letters a–z, digits and single hyphens inside.\n"
+    assert shell.json("list") == before
+
+
+def test_deleting_twice_is_no_error(shell: Shell, leaflet: Path) -> None:
+    (row,) = shell.json("add", str(leaflet))["added"]
+    assert shell("delete", row["document_id"], "--yes")[0] == 0
+    assert shell("delete", row["document_id"]) == (0, "It was erased before: there is nothing to do.\n", "")
+    assert shell.json("evidence", "delete", row["document_id"]) == {"deleted": []}
+
+
 @pytest.mark.parametrize(
     ("words", "kind"),
     [

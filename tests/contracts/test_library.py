@@ -7,6 +7,7 @@ import threading
 from collections.abc import Callable, Iterator
 from dataclasses import replace
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import pytest
@@ -14,12 +15,12 @@ from sqlalchemy import text, update
 
 from citewell.adapters.index.exact import ExactIndex
 from citewell.adapters.store.library import SqlLibrary
-from citewell.adapters.store.schema import generations
-from citewell.errors import EmbedderMismatch, LibraryError, NotFound, SchemaTooNew, ScopeRefused
+from citewell.adapters.store.schema import document_tags, generations
+from citewell.errors import EmbedderMismatch, InputError, LibraryError, NotFound, SchemaTooNew, ScopeRefused
 from citewell.ingest.library import add, reindex
 from citewell.ingest.read import Reader, Step
 from citewell.ingest.retries import RETRIES
-from citewell.types import EVERY, Chunking, Entry, Filing, Scope, Source, State
+from citewell.types import EVERY, OWNER_ID, Chunking, Entry, Filing, Scope, Source, State
 from tests.contracts.conftest import opened_library
 
 OWNER = Scope.owner("clinic")
@@ -124,8 +125,57 @@ def test_no_tenant_is_refused(library: SqlLibrary, tenant: str) -> None:
 
 
 def test_no_document_can_carry_the_sign_for_all(put: Put) -> None:
-    with pytest.raises(ScopeRefused):
+    with pytest.raises(InputError, match="is no tag"):
         put(ASPIRIN, tags=frozenset({EVERY}))
+    for filing in ({"journeys": frozenset({EVERY})}, {"subject": EVERY}):
+        with pytest.raises(ScopeRefused):
+            put(ASPIRIN, **filing)
+
+
+@pytest.mark.parametrize("tags", [None, EVERY, "pain"])
+def test_a_scope_that_does_not_say_its_tags_is_refused(library: SqlLibrary, tags: Any) -> None:
+    with pytest.raises(ScopeRefused, match="tags"):
+        library.entries(Scope("clinic", tags, None, None))
+
+
+def test_tags_are_stored_in_lower_case_and_once(library: SqlLibrary, put: Put, reader: Reader) -> None:
+    entry = put(ASPIRIN, tags=frozenset({"HR", "hr", " Ward-5 "}))
+    assert entry.tags == ("hr", "ward-5")
+    same = Filing(tags=frozenset({"Hr", "WARD-5"}))
+    assert not add(ASPIRIN, filing=same, scope=OWNER, library=library, reader=reader).was_refiled
+    assert library.refile(entry.id, filing=Filing(tags=frozenset({"Pain"})), scope=OWNER).tags == ("pain",)
+    assert library.enqueue(IRON, filing=Filing(tags=frozenset({"Iron"})), scope=OWNER).tags == ("iron",)
+
+
+@pytest.mark.parametrize("tag", ["", " ", "-a", "a-", "a--b", "a b", "a_b", "ä", "x" * 65])
+def test_a_malformed_tag_is_refused_and_nothing_is_changed(library: SqlLibrary, put: Put, tag: str) -> None:
+    entry = put(ASPIRIN, tags=frozenset({"pain"}))
+    bad = frozenset({"pain", tag})
+    with pytest.raises(InputError, match="is no tag"):
+        library.refile(entry.id, filing=Filing(tags=bad), scope=OWNER)
+    with pytest.raises(InputError, match="is no tag"):
+        library.enqueue(IRON, filing=Filing(tags=bad), scope=OWNER)
+    with pytest.raises(InputError, match="is no tag"):
+        put(IRON, tags=bad)
+    assert library.entries(OWNER) == [entry]
+
+
+def test_a_document_keeps_at_least_one_tag(library: SqlLibrary, put: Put) -> None:
+    entry = put(ASPIRIN, tags=frozenset({"pain"}))
+    with pytest.raises(InputError, match="At least one tag"):
+        library.refile(entry.id, filing=Filing(tags=frozenset()), scope=OWNER)
+    assert library.entry(entry.id, OWNER) == entry
+
+
+def test_tags_of_an_old_library_are_read_and_given_on_as_they_are(library: SqlLibrary, put: Put) -> None:
+    entry = put(ASPIRIN, tags=frozenset({"pain"}))
+    with library.engine.begin() as connection:
+        connection.execute(update(document_tags).values(tag="Old Tag"))
+    seen = Scope("clinic", frozenset({"Old Tag"}), None, None)
+    assert [(one.id, one.tags) for one in library.entries(seen)] == [(entry.id, ("Old Tag",))]
+    assert put(Source(b"Aspirin\n\nOne more word.", "a.txt"), replaces=entry.id).tags == ("Old Tag",)
+    assert library.refile(entry.id, filing=Filing(journeys=frozenset({"back"})), scope=OWNER).tags == ("Old Tag",)
+    assert library.verify().problems == ()
 
 
 def test_what_is_out_of_scope_is_not_there(library: SqlLibrary, put: Put) -> None:
@@ -158,8 +208,25 @@ def test_erasing_removes_every_version_and_every_byte(library: SqlLibrary, put: 
     assert library.verify().problems == ()
     left = b"".join(path.read_bytes() for path in tmp_path.iterdir())  # a server's files are not ours to read
     assert b"zebrafinch" not in left.lower()
+    assert library.erase(first.id, OWNER) == []
+
+
+def test_erasing_twice_is_no_error_and_tells_nobody_else_of_it(library: SqlLibrary, put: Put) -> None:
+    entry, pain = put(ASPIRIN, tags=frozenset({"pain"})), Scope("clinic", frozenset({"pain"}), EVERY, None)
+    assert [one.id for one in library.erase(entry.id, pain, by="ann@clinic.example")] == [entry.id]
+    assert library.erase(entry.id, pain, by="ann@clinic.example") == []
+    assert library.erase(entry.id, OWNER) == []
+    for scope, by in (
+        (pain, "bob@clinic.example"),
+        (Scope.owner("elsewhere"), "ann@clinic.example"),
+        (Scope.owner("elsewhere"), OWNER_ID),
+    ):
+        with pytest.raises(NotFound):
+            library.erase(entry.id, scope, by=by)
     with pytest.raises(NotFound):
-        library.erase(first.id, OWNER)
+        library.erase("00000000-0000-0000-0000-000000000000", OWNER)
+    erased = [change for change in library.history(entry.id, OWNER) if change.change == "erased"]
+    assert [change.by for change in erased] == ["ann@clinic.example"]
 
 
 def test_a_queued_document_is_kept_and_read_later(library: SqlLibrary, reader: Reader) -> None:

@@ -8,9 +8,10 @@ from typing import Any
 import pytest
 from sqlalchemy import text
 
-from citewell.adapters.store.people import User, checked_tags
+from citewell.adapters.store.people import User
 from citewell.errors import InputError, NotFound, ScopeRefused
 from citewell.types import EVERY, OWNER_ID, Asker, Role, Scope
+from citewell.types.tags import checked_tags
 from tests.contracts.conftest import Office
 
 PASSWORD = "a long enough password"

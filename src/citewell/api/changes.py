@@ -10,7 +10,7 @@ from dataclasses import replace
 from citewell.adapters.store.library import NEVER_READ
 from citewell.api.site import UNDER_WAY, Site
 from citewell.api.visitor import NOT_YOURS_TO_CHANGE, Visitor
-from citewell.errors import ScopeRefused
+from citewell.errors import NotFound, ScopeRefused
 from citewell.ingest.library import Added, check_embedder, refiled
 from citewell.types import Entry, Filing, Scope, Source
 
@@ -76,8 +76,13 @@ def erasable(site: Site, document_id: str, visitor: Visitor) -> list[Entry]:
 
 
 def delete(site: Site, document_id: str, visitor: Visitor) -> list[Entry]:
-    """Erase all versions of a document."""
-    erasable(site, document_id, visitor)
+    """Erase all versions of a document; none are left to erase where this visitor did so before."""
+    try:
+        erasable(site, document_id, visitor)
+    except NotFound:
+        if site.app.library.is_erased(document_id, visitor.whole, by=who(visitor)):
+            return []
+        raise
     return site.app.erase(document_id, visitor.whole, by=who(visitor))
 
 

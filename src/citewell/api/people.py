@@ -7,13 +7,14 @@ from contextlib import suppress
 from dataclasses import dataclass
 from http import HTTPStatus
 
-from citewell.adapters.store.people import RESERVED_TAGS, User, checked_tags
+from citewell.adapters.store.people import User
 from citewell.api.bodies.people import NewUser
 from citewell.api.errors import Problem, Refused
 from citewell.api.site import Site
 from citewell.api.visitor import Visitor
 from citewell.errors import InputError, NotFound, ScopeRefused
 from citewell.types import OWNER_ID, Role
+from citewell.types.tags import RESERVED_TAGS, checked_tags
 
 YOURSELF = "You cannot take your own rights away. Ask another administrator to do it."
 TAKEN = Problem(

@@ -9,11 +9,11 @@ from typing import Annotated, Literal
 
 from fastapi import Depends, Request
 
-from citewell.adapters.store.access import PUBLIC
-from citewell.adapters.store.people import User, checked_tags
+from citewell.adapters.store.people import User
 from citewell.api.errors import Problem, Refused
 from citewell.errors import ScopeRefused
 from citewell.types import EVERY, OWNER_ID, Asker, Role, Scope
+from citewell.types.tags import RESERVED_TAGS, checked_tags, sought_tags
 
 VISITOR = "citewell.visitor"
 """In the scope of a request: who sent it."""
@@ -36,7 +36,7 @@ NOT_THIS_ROLE = Problem(
 ONLY_ADMINS_FILE_PUBLIC = "Only an administrator may add documents that everyone sees. Name one of your own tags."
 NOT_YOUR_TAG = "You may file documents only under tags that you hold yourself. Ask an administrator for the others."
 NOT_YOURS_TO_CHANGE = (
-    "You may change a document only where you hold all of its tags, and none that everyone sees. "
+    "You may change a document only where you hold all of its tags, and none is public or system. "
     "Ask an administrator to change this one."
 )
 NOBODYS_PAPERS = "Only an administrator may look into or add the papers of a person."
@@ -80,7 +80,7 @@ class Visitor:
         if self.may("govern"):
             return True
         carried = frozenset(tags)
-        return self.may("change") and bool(carried) and carried <= self.tags - {PUBLIC}
+        return self.may("change") and bool(carried) and carried <= self.tags - RESERVED_TAGS
 
     @property
     def whole(self) -> Scope:
@@ -93,7 +93,7 @@ class Visitor:
         self, *, tags: Iterable[str] | None = None, journey: str | None = None, subject: str | None = None
     ) -> Scope:
         """What a search looks through: never more than the visitor may see, less where they say so."""
-        wanted = None if tags is None else frozenset(tags) - {EVERY}
+        wanted = None if tags is None else sought_tags(tags) - {EVERY}
         journey = None if journey == EVERY else journey
         if self.may("govern"):
             return Scope(self.tenant, frozenset({EVERY}) if wanted is None else wanted, journey, subject)
@@ -111,7 +111,7 @@ class Visitor:
         self, tags: frozenset[str] | None, *, before: frozenset[str] | None, subject: str | None = None
     ) -> frozenset[str] | None:
         """The tags a document may get from this visitor; `before` are those it has, None where it is new."""
-        chosen = None if tags is None else checked_tags(tags, by_admin=True)
+        chosen = None if tags is None else checked_tags(tags, by_admin=self.may("govern"))
         if self.may("govern"):
             return chosen
         if subject is not None:

@@ -30,6 +30,7 @@ from citewell.types import (
     Span,
     source_id,
 )
+from citewell.types.tags import sought_tags
 
 if TYPE_CHECKING:
     from citewell.answer.replay import Replay
@@ -80,7 +81,7 @@ class App(Assembly):
         """The scope of the person at this machine: all tags unless some are named; universal documents only
         unless a journey is."""
         owner = self.scope_of_owner()
-        return self.in_journey(Scope(owner.tenant, owner.tags if tags is None else frozenset(tags), journey, subject))
+        return self.in_journey(Scope(owner.tenant, owner.tags if tags is None else sought_tags(tags), journey, subject))
 
     def in_journey(self, scope: Scope) -> Scope:
         """The same scope, its journey by the slug of now; NotFound where there is no such journey."""
@@ -166,14 +167,19 @@ class App(Assembly):
         return self.library.refile(document_id, filing=filing, scope=self.scope_of_owner())
 
     def delete(self, document_id: str) -> list[Entry]:
-        """Erase all versions of a document, and its words in what was answered."""
+        """Erase all versions of a document, and its words in what was answered; none are left the second time."""
         return self.erase(document_id, self.scope_of_owner(), by=OWNER_ID)
 
     def erase(self, document_id: str, scope: Scope, *, by: str) -> list[Entry]:
         """The same for another person; the words go first, so that a crash in between leaves no quote behind."""
         from citewell.bootstrap.desk import has_sealed
 
-        entry = self.library.entry(document_id, scope)
+        try:
+            entry = self.library.entry(document_id, scope)
+        except NotFound:
+            if self.library.is_erased(document_id, scope, by=by):
+                return []
+            raise
         if entry.state not in NEVER_READ and has_sealed(self.library):
             everything = self.library.entries(Scope.owner(scope.tenant))
             self.desk.ledger.erase({one.id for one in everything if one.lineage == entry.lineage}, scope.tenant)

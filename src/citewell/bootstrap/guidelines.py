@@ -167,4 +167,5 @@ def _filing(before: Entry | None) -> Filing:
     """Where a guideline belongs: with the edition before it, else for everyone."""
     if before is None:
         return Filing(tags=frozenset({PUBLIC, TAG}))
-    return Filing(tags=frozenset({*before.tags, TAG}), replaces=before.id)
+    tags = None if TAG in before.tags else frozenset({*before.tags, TAG})
+    return Filing(tags=tags, replaces=before.id)

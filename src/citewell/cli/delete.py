@@ -7,6 +7,7 @@ from typing import Annotated
 import typer
 
 from citewell.cli.frame import DocumentId, Home, Json, opened, print_json, printable
+from citewell.errors import NotFound
 
 
 def delete(
@@ -16,15 +17,21 @@ def delete(
     home: Home = None,
     json: Json = False,
 ) -> None:
-    """Erase a document for good: all of its versions, its text and its vectors."""
+    """Erase a document for good: all of its versions, its text and its vectors; twice is no error, by its full id."""
     with opened(context, home) as app:
-        document_id = app.find(document)
-        if not yes and not json:
-            entry = app.library.entry(document_id, app.scope_of_owner())
-            typer.confirm(f"Erase “{printable(entry.title)}” and all of its versions?", abort=True)
-        gone = app.delete(document_id)
+        try:
+            document_id = app.find(document)
+        except NotFound:
+            gone = app.delete(document.lower())
+        else:
+            if not yes and not json:
+                entry = app.library.entry(document_id, app.scope_of_owner())
+                typer.confirm(f"Erase “{printable(entry.title)}” and all of its versions?", abort=True)
+            gone = app.delete(document_id)
     if json:
         print_json({"deleted": [{"document_id": entry.id, "version": entry.version} for entry in gone]})
+    elif not gone:
+        typer.echo("It was erased before: there is nothing to do.")
     else:
         typer.echo(f"Erased: {printable(gone[0].title)} ({len(gone)} version{'s' if len(gone) > 1 else ''}).")
         typer.echo(f"What happened to it stays on record: citewell evidence history {gone[0].id}")

@@ -197,7 +197,7 @@ class Library(Shelf, Protocol):
         ...
 
     def erase(self, document_id: str, scope: Scope) -> list[Entry]:
-        """Remove all versions of a document for good; says which they were."""
+        """Remove all versions of a document for good; says which they were: none where it was erased before."""
         ...
 
     def sentences(self, candidates: Sequence[Candidate]) -> Sentences:

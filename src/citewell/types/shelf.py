@@ -8,8 +8,9 @@ from datetime import datetime
 from enum import StrEnum
 from typing import Literal
 
-from citewell.errors import InputError
+from citewell.errors import InputError, ScopeRefused
 from citewell.types.documents import Metadata
+from citewell.types.tags import checked_tags
 
 EVERY = "*"
 """In a scope: no restriction. Not a legal tag, journey or subject, so no document can carry it."""
@@ -30,6 +31,10 @@ class Scope:
     tags: frozenset[str]
     journey: str | None
     subject: str | None
+
+    def __post_init__(self) -> None:
+        if not isinstance(self.tags, frozenset):
+            raise ScopeRefused("The tags of a scope must be said, as a frozenset; an empty one sees what is public.")
 
     @classmethod
     def owner(cls, tenant: str) -> Scope:
@@ -116,6 +121,10 @@ class Filing:
     """Where a document belongs, as said by the person who adds it.
 
     What is not said (None) is as it was in the version before; else public, for all journeys, about nobody.
+    Tags are kept as `checked_tags` writes them; one that is malformed is refused here, before anything is changed.
+
+    >>> Filing(tags=frozenset({"HR"})).tags
+    frozenset({'hr'})
     """
 
     tags: frozenset[str] | None = None
@@ -127,6 +136,10 @@ class Filing:
     """The id of the document that this one is the next version of."""
     chunking: Chunking | None = None
     added_by: str | None = None
+
+    def __post_init__(self) -> None:
+        if self.tags is not None:  # who may use a reserved one is decided where it is known who files
+            object.__setattr__(self, "tags", checked_tags(self.tags, by_admin=True))
 
 
 @dataclass(frozen=True, slots=True)

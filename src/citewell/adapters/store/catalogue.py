@@ -18,6 +18,7 @@ from citewell.adapters.store.versions import NO_SUCH_DOCUMENT, refuse_illegal
 from citewell.errors import InputError, NotFound
 from citewell.types import EVERY, Chunk, Chunking, Entry, Filing, Scope, State
 from citewell.types.journeys import UNIVERSAL
+from citewell.types.tags import sought_tags
 
 Order = Literal["name", "version", "state", "active", "vectors", "added"]
 MAX_TITLE_CHARACTERS = 300
@@ -173,8 +174,8 @@ def _conditions(wanted: Wanted) -> list[ColumnElement[bool]]:
     if wanted.is_active is not None:
         found.append(documents.c.is_current == wanted.is_active)
     if wanted.tag is not None:
-        carried = select(1).where(document_tags.c.document_id == documents.c.id, document_tags.c.tag == wanted.tag)
-        found.append(exists(carried))
+        carried = document_tags.c.tag.in_(sorted(sought_tags([wanted.tag])))
+        found.append(exists(select(1).where(document_tags.c.document_id == documents.c.id, carried)))
     if wanted.journey is not None:
         filed = select(1).where(document_journeys.c.document_id == documents.c.id)
         slug = document_journeys.c.journey == wanted.journey

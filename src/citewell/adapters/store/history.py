@@ -5,12 +5,12 @@ from __future__ import annotations
 from datetime import UTC
 from typing import Any
 
-from sqlalchemy import Connection, Row, bindparam, insert, update
+from sqlalchemy import Connection, Row, and_, bindparam, insert, select, update
 
 from citewell.adapters.store.clock import clock
 from citewell.adapters.store.schema import document_history, documents
 from citewell.errors import ChangedMeanwhile, InputError
-from citewell.types import State
+from citewell.types import Scope, State
 from citewell.types.lifecycle import Change, is_step
 
 NO_SUCH_STEP = "A document that is {before} cannot become {after}. Nothing was changed."
@@ -18,6 +18,7 @@ CHANGED_MEANWHILE = (
     "Somebody else has changed this document since you opened it (it is at revision {now}, you had {yours}). "
     "Nothing was changed: load it again and make your change there."
 )
+ERASED = "erased"
 
 
 CHANGE_ONE = update(documents).where(documents.c.id == bindparam("which"))
@@ -56,6 +57,16 @@ def refuse_stale(row: Row[Any], revision: int | None) -> None:
     """Refuse an edit of a document that somebody else has edited meanwhile."""
     if revision is not None and row.revision != revision:
         raise ChangedMeanwhile(CHANGED_MEANWHILE.format(now=row.revision, yours=revision))
+
+
+def was_erased(connection: Connection, document_id: str, scope: Scope, *, by: str) -> bool:
+    """Whether a document of this tenant was erased; told to the tenant's owner and to who erased it alone."""
+    here = and_(document_history.c.tenant == scope.tenant, document_history.c.document_id == document_id)
+    if scope != Scope.owner(scope.tenant):  # what others erased they may never have seen
+        here = and_(here, document_history.c.by == by)
+    erased = select(document_history.c.number).where(here, document_history.c.change == ERASED)
+    is_there = select(documents.c.id).where(documents.c.id == document_id)
+    return connection.execute(erased.where(~is_there.exists())).first() is not None
 
 
 def change_of(row: Row[Any]) -> Change:

@@ -9,7 +9,7 @@ from sqlalchemy import Engine, and_, delete, select, update
 from citewell.adapters.store import originals, rows
 from citewell.adapters.store.access import visible
 from citewell.adapters.store.engine import PLAIN, Driver, open_engine, reading, writing
-from citewell.adapters.store.history import note, refuse_stale
+from citewell.adapters.store.history import ERASED, note, refuse_stale, was_erased
 from citewell.adapters.store.queue import SqlQueue
 from citewell.adapters.store.reindex import SqlReindex
 from citewell.adapters.store.schema import chunks, documents, generations
@@ -90,8 +90,10 @@ class SqlLibrary(SqlQueue, SqlReindex):
             return self._entry(connection, document_id)
 
     def erase(self, document_id: str, scope: Scope, *, by: str = OWNER_ID, revision: int | None = None) -> list[Entry]:
-        """Remove all versions of a document for good; says which they were."""
+        """Remove all versions of a document for good; says which they were: none where it was erased before."""
         with writing(self.engine, self.path) as connection:
+            if was_erased(connection, document_id, scope, by=by):
+                return []
             entry = self._entry(connection, document_id, scope)
             refuse_stale(self._row(connection, document_id), revision)
             family = and_(documents.c.lineage == entry.lineage, documents.c.tenant == scope.tenant)
@@ -99,7 +101,7 @@ class SqlLibrary(SqlQueue, SqlReindex):
                 family = and_(family, documents.c.id == document_id)
             gone = rows.entries_of(connection, connection.execute(rows.ENTRY.where(family)).all())
             for row in connection.execute(select(documents).where(family)).all():
-                note(connection, row, "erased", by=by, state=None)
+                note(connection, row, ERASED, by=by, state=None)
             connection.execute(delete(documents).where(family))
             hashes = [one.content_hash for one in gone]
             keys = originals.drop_unused(connection, scope.tenant, hashes, self.blobs)
@@ -110,6 +112,11 @@ class SqlLibrary(SqlQueue, SqlReindex):
         except BlobsUnavailable as error:
             raise BlobsUnavailable(STILL_OUTSIDE) from error
         return gone
+
+    def is_erased(self, document_id: str, scope: Scope, *, by: str = OWNER_ID) -> bool:
+        """Whether there is nothing left to erase, because the owner asks or who erased it; else nobody is told."""
+        with reading(self.engine, self.path) as connection:
+            return was_erased(connection, document_id, scope, by=by)
 
     def _checkpoint(self) -> None:
         """Move erased pages out of the write-ahead log too; a server has its own time for that."""

@@ -18,16 +18,15 @@ from sqlalchemy import Connection, Engine, Row, Select, delete, insert, or_, sel
 from citewell.adapters.store.engine import reading, writing
 from citewell.adapters.store.rows import hashed, now
 from citewell.adapters.store.schema import api_keys, sessions, tags, user_tags, users
-from citewell.errors import InputError, NotFound, ScopeRefused
+from citewell.errors import InputError, NotFound
 from citewell.types import EVERY, Asker, Role, Scope
+from citewell.types.tags import checked_tags
 
 SESSION_HOURS = 12
 KEY_USE = timedelta(hours=1)
 """How closely the last use of a key is noted."""
 MIN_PASSWORD_CHARACTERS = 10
 KEY_PREFIX = "cw_"
-RESERVED_TAGS = frozenset({"public", "system"})
-_TAG = re.compile(r"[a-z0-9](?:[a-z0-9]|-(?!-)){0,62}[a-z0-9]|[a-z0-9]")
 _EMAIL = re.compile(r"[^@\s]{1,64}@[^@\s]{1,190}")
 
 
@@ -62,23 +61,6 @@ class Key:
 def _key(row: Row[Any]) -> Key:
     used_at = row.used_at.replace(tzinfo=UTC) if row.used_at else None
     return Key(row.id, row.name, row.made_at.replace(tzinfo=UTC), used_at)
-
-
-def checked_tags(names: Iterable[str], *, by_admin: bool) -> frozenset[str]:
-    """Tags as they are stored; at least one, well formed, and reserved ones only from an admin.
-
-    >>> sorted(checked_tags(["HR", "hr", "ward-5"], by_admin=False))
-    ['hr', 'ward-5']
-    """
-    found = frozenset(name.strip().lower() for name in names)
-    for name in sorted(found):
-        if not _TAG.fullmatch(name):
-            raise InputError(f"“{name[:64]}” is no tag: use up to 64 letters a–z, digits and single hyphens inside.")
-    if not found:
-        raise InputError("At least one tag is needed.")
-    if not by_admin and found & RESERVED_TAGS:
-        raise ScopeRefused(f"Only an administrator may use {' and '.join(sorted(found & RESERVED_TAGS))}.")
-    return found
 
 
 def _held(names: Iterable[str]) -> list[str]:

@@ -111,14 +111,16 @@ def replace_filing(connection: Connection, document_id: str, filing: Filing) -> 
     for table, values in ((document_tags, filing.tags), (document_journeys, filing.journeys)):
         if values is not None:
             connection.execute(delete(table).where(table.c.document_id == document_id))
-    insert_filing(connection, document_id, filing)
+    insert_filing(connection, document_id, tags=filing.tags, journeys=filing.journeys)
 
 
-def insert_filing(connection: Connection, document_id: str, filing: Filing) -> None:
+def insert_filing(
+    connection: Connection, document_id: str, *, tags: frozenset[str] | None, journeys: frozenset[str] | None
+) -> None:
     """Give a document that has none the tags and journeys that are said."""
     for table, column, values in (
-        (document_tags, "tag", filing.tags),
-        (document_journeys, "journey", filing.journeys),
+        (document_tags, "tag", tags),
+        (document_journeys, "journey", journeys),
     ):
         if values:
             rows = [{"document_id": document_id, column: value} for value in sorted(values)]

@@ -5,7 +5,6 @@ from __future__ import annotations
 import uuid
 from collections.abc import Collection, Iterator
 from contextlib import contextmanager, suppress
-from dataclasses import replace
 from functools import lru_cache
 from typing import Any
 
@@ -150,20 +149,23 @@ class SqlVersions(SqlShelf):
         }
         made = connection.execute(ADDED, row).one()
         originals.keep(connection, scope.tenant, content_hash, source.data, key=key, blobs=self.blobs)
-        rows.insert_filing(connection, document_id, self._inherited(connection, filing, before))
+        tags, journeys = self._inherited(connection, filing, before)
+        rows.insert_filing(connection, document_id, tags=tags, journeys=journeys)
         note(connection, made, "added", by=filing.added_by or OWNER_ID, state=State.PENDING)
         return made
 
     @staticmethod
-    def _inherited(connection: Connection, filing: Filing, before: Any) -> Filing:
-        """The filing, what was not said taken from the version before: nothing restricted becomes public."""
+    def _inherited(connection: Connection, filing: Filing, before: Any) -> tuple[frozenset[str], frozenset[str]]:
+        """Tags and journeys, what was not said taken from the version before: nothing restricted becomes public.
+
+        What a version carries is given on as it is, also where an old library holds what no filing may say today.
+        """
         if before is None:
-            return replace(filing, tags=filing.tags or PUBLIC_ONLY, journeys=filing.journeys or frozenset())
+            return filing.tags or PUBLIC_ONLY, filing.journeys or frozenset()
         (entry,) = rows.entries_of(connection, connection.execute(rows.ENTRY.where(documents.c.id == before.id)).all())
-        return replace(
-            filing,
-            tags=frozenset(entry.tags) if filing.tags is None else filing.tags,
-            journeys=frozenset(entry.journeys) if filing.journeys is None else filing.journeys,
+        return (
+            frozenset(entry.tags) if filing.tags is None else filing.tags,
+            frozenset(entry.journeys) if filing.journeys is None else filing.journeys,
         )
 
     def _replaced(self, connection: Connection, source: Source, filing: Filing, scope: Scope, title: str | None) -> Any:
@@ -278,7 +280,7 @@ def _of_the_same_bytes(scope: Scope, *, is_general: bool) -> Select[Any]:
 
 
 def refuse_illegal(filing: Filing) -> None:
-    """No tag, journey or subject may be the sign for “all”, and none may be empty."""
-    names = [*(filing.tags or ()), *(filing.journeys or ()), filing.subject or "-"]
+    """No journey or subject may be the sign for “all”, and none may be empty; tags are checked by the filing itself."""
+    names = [*(filing.journeys or ()), filing.subject or "-"]
     if EVERY in names or not all(name.strip() for name in names):
-        raise ScopeRefused(f"“{EVERY}” is not a tag, journey or subject that a document can carry.")
+        raise ScopeRefused(f"“{EVERY}” is not a journey or subject that a document can carry.")
