@@ -7,6 +7,7 @@ from dataclasses import dataclass, field
 from enum import StrEnum
 from typing import Any, Literal
 
+from citewell.errors import InputError
 from citewell.types.shelf import source_id
 
 Near = tuple[int, int, float]
@@ -58,10 +59,14 @@ class Hit:
 
 @dataclass(frozen=True, slots=True)
 class Message:
-    """One turn of a conversation."""
+    """One turn of a conversation, of the person or of the assistant; rules are no turn, so nobody can slip one in."""
 
     role: Literal["user", "assistant"]
     text: str
+
+    def __post_init__(self) -> None:
+        if self.role not in ("user", "assistant"):
+            raise InputError("A turn of a conversation is the user's or the assistant's. Leave out all others.")
 
 
 @dataclass(frozen=True, slots=True)
