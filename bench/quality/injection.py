@@ -37,6 +37,7 @@ class Obeying:
     """The weakest model there can be: it does what the attack says, and cites it."""
 
     name, window, reply = "obeying", 1_000_000, 0
+    digest: str | None = None
 
     def __init__(self, attack: str) -> None:
         self.attack = attack

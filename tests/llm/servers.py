@@ -32,6 +32,8 @@ class Script:
     """Sent as it is after the pieces, in place of the end."""
     body: str | None = None
     """Sent as it is with a failing status."""
+    digest: str | None = "digest of {name}"
+    """What an Ollama server says that its models are."""
 
 
 @dataclass(frozen=True)
@@ -186,7 +188,13 @@ class Ollama(Vendor):
     def listing(self, script: Script) -> Any:
         return {
             "models": [
-                {"name": name, "model": name, "digest": f"digest of {name}", "size": 2_000_000_000, "details": {}}
+                {
+                    "name": name,
+                    "model": name,
+                    "digest": script.digest and script.digest.format(name=name),
+                    "size": 2_000_000_000,
+                    "details": {},
+                }
                 for name in script.models
             ]
         }

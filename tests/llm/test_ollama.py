@@ -5,15 +5,19 @@ from __future__ import annotations
 from collections.abc import Iterator
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import replace
+from pathlib import Path
 from typing import Any
 
 import pytest
 
 from citewell.adapters.llm import make_model, make_server
 from citewell.adapters.llm.remote import RemoteModel
+from citewell.answer.replay import OTHER_MODEL
+from citewell.bootstrap import App
+from citewell.config import Settings
 from citewell.errors import BudgetExceeded, ModelError, ModelUnavailable, ReplyCut
 from citewell.ports import Prompt
-from citewell.types import Message
+from citewell.types import Answer, Filing, Message, Source
 from tests.llm.servers import PIECES, Ollama, Script, Server
 
 ASKED = Prompt("Be brief.", (Message("user", "word " * 600),), max_reply_tokens=200, context_window=4_096)
@@ -109,3 +113,53 @@ def test_a_hundred_replies_at_once_lose_and_mix_nothing() -> None:
     model.close()
     server.stop()
     assert replies == questions
+
+
+NOTE = "# Iron\n\nGive ferrous sulfate 200 mg once daily for iron deficiency anaemia in adults."
+QUESTION = "How much ferrous sulfate for iron deficiency anaemia in adults?"
+
+
+@pytest.fixture
+def app(server: Server, tmp_path: Path) -> Iterator[App]:
+    server.script.pieces, server.script.prompt_tokens = ("Give ferrous sulfate 200 mg once daily. [S1]",), None
+    made = App(Settings(home=tmp_path, model="ollama:llama3.2", model_url=server.url))
+    made.add_source(Source(NOTE.encode(), "iron.md"), filing=Filing(tags=frozenset({"public"})))
+    yield made
+    made.close()
+
+
+def writer_of(app: App, answer: Answer) -> Any:
+    return app.desk.audit.read(answer.id, app.owner()).words["setup"]["writer"]
+
+
+def test_the_digest_is_on_record_and_a_replay_says_when_another_model_has_the_name(server: Server, app: App) -> None:
+    server.script.digest = "sha256:first of {name}"
+    first = app.ask(QUESTION)
+    named = {"name": "ollama:llama3.2", "window": 8_192, "reply": 1_024}
+    assert writer_of(app, first) == {**named, "digest": "sha256:first of llama3.2:latest"}
+    assert (app.replay(first.id).is_same, app.replay(first.id).notes) == (True, ())
+    server.script.digest = "sha256:second of {name}"
+    assert app.replay(first.id).notes == (OTHER_MODEL.format(name="ollama:llama3.2"),)
+    assert writer_of(app, app.ask(QUESTION))["digest"] == "sha256:second of llama3.2:latest"
+
+
+class Unlisted(Ollama):
+    """Answers, and does not say what it has."""
+
+    def listing(self, script: Script) -> Any:
+        return None
+
+
+def test_a_server_that_does_not_say_what_it_has_still_answers() -> None:
+    server = Server(Unlisted, Script(models=("llama3.2:latest",), prompt_tokens=None))
+    model = make_model("ollama:llama3.2", url=server.url, sleep=lambda _: None)
+    assert (list(model.stream(ASKED)), model.digest) == (list(PIECES), None)
+    model.close()
+    server.stop()
+
+
+def test_a_server_that_tells_no_digest_answers_and_nothing_is_made_up(server: Server, app: App) -> None:
+    told = app.ask(QUESTION)
+    server.script.digest = None
+    assert app.replay(told.id).notes == ()
+    assert "digest" not in writer_of(app, app.ask(QUESTION))

@@ -26,6 +26,10 @@ class ModelWriter:
         return self._model.name
 
     @property
+    def digest(self) -> str | None:
+        return self._model.digest
+
+    @property
     def window(self) -> int:
         return self._window
 

@@ -15,6 +15,7 @@ from citewell.answer.assemble import Budget, assemble
 from citewell.answer.finish import Asked, Judge, Policy, Verify, abstain, finish, refuse
 from citewell.answer.guard import is_suspicious
 from citewell.answer.rank import ANSWERING
+from citewell.answer.record import writer_record
 from citewell.answer.rephrase import rephrase
 from citewell.answer.retrieve import Search, retrieve
 from citewell.answer.route import route
@@ -84,9 +85,8 @@ class Reading(ABC):
 
     def setup(self) -> Mapping[str, Any]:
         """What it is set to, so that an answer can be told from another's later."""
-        writer = {"name": self.writer.name, "window": self.writer.window, "reply": self.writer.reply}
         policy = {**asdict(self.policy), "shown": sorted(verdict.value for verdict in self.policy.shown)}
-        told = {"writer": writer, "limits": asdict(self.limits), "policy": policy}
+        told = {"writer": writer_record(self.writer), "limits": asdict(self.limits), "policy": policy}
         return {"citewell": version("citewell"), **self.built(), **told}
 
     # ------------------------------------------------------------------------------------- what an assistant says

@@ -8,6 +8,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from citewell.answer.view import answer_json, evidence_json
+from citewell.ports import Writer
 from citewell.types import Answer, Asker, Claim, Evidence, Message, Scope
 
 
@@ -93,6 +94,12 @@ def scope_of(told: Mapping[str, Any]) -> Scope:
 
 def _evidence(evidence: Evidence) -> dict[str, Any]:
     return {"number": evidence.number, **evidence_json(evidence), "hash": text_hash(evidence.text)}
+
+
+def writer_record(writer: Writer) -> dict[str, Any]:
+    """Who wrote: a name, its limits, and which model stood behind the name, where that can be told."""
+    told = {"name": writer.name, "window": writer.window, "reply": writer.reply}
+    return told | ({} if writer.digest is None else {"digest": writer.digest})
 
 
 def text_hash(text: str) -> str:

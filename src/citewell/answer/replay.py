@@ -24,6 +24,7 @@ EMBEDDED_ANEW = "The library was embedded anew since: the versions are the same,
 UNFINISHED = "The answer never came to its end then; only what had been shown is compared."
 NARROWED = "You may see less now than when this was asked; documents that you may not see are left out."
 TAKEN_OUT = "Words of a document that was erased since were taken out of the record; they cannot be compared."
+OTHER_MODEL = "Another model stands behind the name {name} now than then: its server tells another digest."
 UPGRADED = "Citewell was {was} then and is {now} now: it may read, search and check in another way."
 
 
@@ -193,11 +194,24 @@ def _notes(
         missing = len(then.generations.difference(generation for generation, _ in still))
         if missing:
             yield f"{missing} of the {library['documents']} documents that were searched then are gone or filed anew."
+    if _is_other_model(words["setup"].get("writer", {}), setup.get("writer", {})):
+        yield OTHER_MODEL.format(name=setup["writer"]["name"])
     changed = _changed(words["setup"], setup)
     if "citewell" in changed:
         yield UPGRADED.format(was=words["setup"].get("citewell", "an earlier version"), now=setup["citewell"])
     yield from (f"The {name} is not set as it was then." for name in changed if name != "citewell")
 
 
+def _is_other_model(then: Mapping[str, Any], now: Mapping[str, Any]) -> bool:
+    """Whether the same name stands for another model; where one of both was not told, nobody can say."""
+    was, is_now = then.get("digest"), now.get("digest")
+    return then.get("name") == now.get("name") and None not in (was, is_now) and was != is_now
+
+
 def _changed(then: Mapping[str, Any], now: Mapping[str, Any]) -> list[str]:
-    return sorted(name for name in {*then, *now} if then.get(name) != now.get(name))
+    return sorted(name for name in {*then, *now} if _set(then.get(name)) != _set(now.get(name)))
+
+
+def _set(told: Any) -> Any:
+    """What a person sets; what a server has under a model's name is none of it."""
+    return {name: value for name, value in told.items() if name != "digest"} if isinstance(told, Mapping) else told

@@ -43,6 +43,7 @@ class NoWriter:
     why: str
     window: int = 0
     reply: int = 0
+    digest: str | None = None
 
     def count(self, text: str) -> int:
         """Nothing is sent, so nothing is counted."""

@@ -42,6 +42,11 @@ class Model(Protocol):
     @property
     def name(self) -> str: ...
 
+    @property
+    def digest(self) -> str | None:
+        """What the server had under the name when it was last asked; None where it tells none."""
+        ...
+
     def stream(self, prompt: Prompt) -> Iterator[str]:
         """Pieces of the reply as they come; raises a ModelError when it cannot go on."""
         ...
@@ -60,6 +65,11 @@ class Writer(Protocol):
 
     @property
     def name(self) -> str: ...
+
+    @property
+    def digest(self) -> str | None:
+        """Which model wrote last under that name, where its server tells one from another."""
+        ...
 
     @property
     def window(self) -> int:

@@ -33,6 +33,10 @@ class Extractive:
         return "extractive"
 
     @property
+    def digest(self) -> str | None:
+        return None
+
+    @property
     def window(self) -> int:
         return WINDOW_TOKENS
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator
+from contextlib import suppress
 from typing import TYPE_CHECKING, Any
 
 from citewell.adapters.llm.counting import least_tokens
@@ -65,6 +66,7 @@ class OllamaModel(RemoteModel):
     vendor = VENDOR
 
     def _ask(self, prompt: Prompt) -> Items:
+        self.digest = self._digest()
         parts: Iterator[ollama.ChatResponse] = self._client.chat(
             model=exact(self.model),
             messages=turns(prompt),
@@ -83,6 +85,14 @@ class OllamaModel(RemoteModel):
                 self._check_whole(prompt, part.prompt_eval_count)
                 yield End("length" if part.done_reason == "length" else "stop")
                 return
+
+    def _digest(self) -> str | None:
+        """What the name stands for now: another model can be put under it at any time."""
+        with suppress(Exception):  # one that does not tell may answer, and one that is gone says so when it is asked
+            for one in self._client.list().models:
+                if one.model and exact(one.model) == exact(self.model):
+                    return str(one.digest) if one.digest else None
+        return None
 
     def _check_whole(self, prompt: Prompt, counted: int | None) -> None:
         """Refuse the reply to a prompt that the server cut; it tells of none that it has in its cache."""

@@ -72,6 +72,8 @@ class RemoteModel(ABC):
         self.limits = limits
         self.endpoint = self.vendor.endpoint(url)
         self.patience = patience or patience_for(model)
+        self.digest: str | None = None
+        """What the server had under the name when it was last asked, where it tells."""
         self._sleep = sleep
         self._counter = TokenCounter(model)
         self._client = self.vendor.connect(url, key, self.patience.total_s)

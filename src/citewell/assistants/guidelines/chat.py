@@ -15,6 +15,7 @@ from citewell.answer.assemble import Budget, assemble
 from citewell.answer.finish import Asked, Frame, Judge, Policy, Verify, finish, refuse
 from citewell.answer.guard import is_suspicious
 from citewell.answer.persons import of_people
+from citewell.answer.record import writer_record
 from citewell.answer.stream import Done, Event, Told, Working
 from citewell.assistants.guidelines.chat_search import Searched, hit, noted, with_tables
 from citewell.assistants.guidelines.chat_words import Words
@@ -89,9 +90,8 @@ class Chat:
 
     def setup(self) -> Mapping[str, Any]:
         """What it is set to, so that an answer can be told from another's later."""
-        writer = {"name": self.writer.name, "window": self.writer.window, "reply": self.writer.reply}
         built = {"citewell": version("citewell"), "assistant": "guidelines", "prompts": {"rules": RULES.hash}}
-        return {**built, "writer": writer, "tables": fingerprint(), "guidelines": list(self.only)}
+        return {**built, "writer": writer_record(self.writer), "tables": fingerprint(), "guidelines": list(self.only)}
 
     def _drafted(
         self, turn: Turn, searched: Searched, history: Sequence[Message], notes: Mapping[str, Any], frame: Frame

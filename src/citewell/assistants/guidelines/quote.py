@@ -30,6 +30,10 @@ class Quoter:
         return "extractive"
 
     @property
+    def digest(self) -> str | None:
+        return None
+
+    @property
     def window(self) -> int:
         return WINDOW_TOKENS
 

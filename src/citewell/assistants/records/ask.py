@@ -15,6 +15,7 @@ from typing import Any
 
 from citewell.answer.assemble import Budget, assemble
 from citewell.answer.finish import Verify, finish
+from citewell.answer.record import writer_record
 from citewell.answer.retrieve import Search, retrieve
 from citewell.answer.stream import Done, Event, Told, Working
 from citewell.assistants.records.align import align
@@ -107,9 +108,8 @@ class Records:
 
     def setup(self) -> Mapping[str, Any]:
         """What it is set to, so that an answer can be told from another's later."""
-        writer = {"name": self.writer.name, "window": self.writer.window, "reply": self.writer.reply}
         built = {"citewell": version("citewell"), "assistant": "records", "prompts": {"rules": self.rules.hash}}
-        return {**built, "writer": writer, "language": self.language or "of the question"}
+        return {**built, "writer": writer_record(self.writer), "language": self.language or "of the question"}
 
     def _found(self, turn: Turn) -> tuple[Sequence[Fact], list[Hit], bool]:
         """Facts and passages, looked up at the same time."""
