@@ -17,6 +17,8 @@ ABBREVIATIONS = frozenset(
     i.m s.c resp viz suppl tab spp sp subsp var incl excl max""".split()
 )
 """Words after which a full stop does not end a sentence."""
+_ENDING = frozenset("no nos hr hrs min mins wk wks yr yrs etc".split())
+"""Of these, the ones that close a sentence where the next word has a capital: “80 mL/min. Stop it.”, but “No. 5”."""
 
 _END = re.compile(
     r"""(?<![.!?])[.!?]++["'”’)\]]*+(?:\s?\[[^\]\n]{1,40}\])*(?=\s|$)"""
@@ -39,6 +41,9 @@ def sentences(text: str, start: int = 0, end: int | None = None) -> list[tuple[i
     >>> text = "Refer within 2 weeks. [2015, amended 2025] Do not wait.[3] Act."
     >>> [text[a:b] for a, b in sentences(text)]
     ['Refer within 2 weeks. [2015, amended 2025]', 'Do not wait.[3]', 'Act.']
+    >>> text = "It fell to 30 mL/min. Stop it. See no. 5. Wait 10 min. before that."
+    >>> [text[a:b] for a, b in sentences(text)]
+    ['It fell to 30 mL/min.', 'Stop it.', 'See no. 5.', 'Wait 10 min. before that.']
     """
     end = len(text) if end is None else end
     found: list[tuple[int, int]] = []
@@ -63,6 +68,8 @@ def _ends_sentence(text: str, dot: int, after: int, begin: int, end: int) -> boo
     if word is None:
         return True
     name = word.group(1)
+    if name.lower() in _ENDING and opening and opening.group(1).isupper():
+        return True
     single_initial = len(name) == 1 and name.isupper() and name not in ("I", "A", "C", "D", "K", "E", "B")
     return not single_initial and name.lower() not in ABBREVIATIONS
 

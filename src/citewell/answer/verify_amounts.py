@@ -94,6 +94,8 @@ def _finding(
             ),
         )
         reason = f"“{ours.text}” is not in the source, which says “{nearest.text}”"
+        if ours.text == nearest.text:
+            reason = f"“{ours.text}” is said of something else in the source"
         return Finding(Grade.AGAINST, "amount", reason, ours.start, ours.end)
     if ours.is_word:
         return None
