@@ -10,7 +10,7 @@ from pathlib import Path
 import httpx
 import pytest
 from fastapi.routing import APIRoute
-from sqlalchemy import event, insert
+from sqlalchemy import event, insert, update
 from starlette.testclient import TestClient
 
 from citewell.adapters.store.rows import now
@@ -274,6 +274,19 @@ def test_of_two_who_edit_a_document_the_second_is_told_and_nothing_is_lost(app: 
     assert (unknown.status_code, "no such journey" in unknown.json()["detail"]) == (404, True)
     cut = {"chunking": {"strategy": "characters", "size": 500, "overlap": 50}}
     assert admin.patch(path, json=cut).json()["chunking"]["size"] == 500
+
+
+def test_a_tag_is_found_in_whichever_case_and_as_an_old_library_holds_it(app: App, knock: Knock) -> None:
+    new, old = put(app, BACK, "back.txt", tags=frozenset({"HR"})), put(app, GENERAL, "all.txt", tags=frozenset({"x"}))
+    with app.library.engine.begin() as connection:
+        connection.execute(update(document_tags).where(document_tags.c.tag == "x").values(tag="Old Tag"))
+    admin = knock(Role.ADMIN)
+    for tag, document_id in (("HR", new), ("hr", new), ("Old Tag", old)):
+        page = admin.get("/admin/documents", params={"tag": tag}).text
+        assert [one for one in (new, old) if one in page] == [document_id]
+        found = admin.get("/api/v1/search", params={"q": "pain", "tag": tag}).json()["hits"]
+        assert {hit["document_id"] for hit in found} == {document_id}
+        assert {hit.document_id for hit in app.search("pain", scope=app.scope(tags=[tag])).hits} == {document_id}
 
 
 def test_a_selection_is_withdrawn_restored_read_again_and_erased_after_a_word(app: App, knock: Knock) -> None:

@@ -7,7 +7,9 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from sqlalchemy import update
 
+from citewell.adapters.store.schema import document_tags
 from citewell.answer.kept_view import record_json, replay_json
 from citewell.assistants.guidelines.assess import assessment_json
 from citewell.assistants.guidelines.diff import diff_json
@@ -51,6 +53,13 @@ def test_a_newer_edition_takes_the_place_of_the_older_under_another_file_name(
     assert [one.id for one in app.guidelines.entries(OWNER.scope)] == [new.id]
     assert app.library.entry(old.id, OWNER.scope).state is State.SUPERSEDED
     assert app.guidelines.assess(_weight_loss(45), scope=OWNER.scope).matched == ()
+
+
+def test_a_newer_edition_keeps_the_tags_of_an_old_library(app: App, first: Path, second: Path) -> None:
+    app.guidelines.add(first)
+    with app.library.engine.begin() as connection:
+        connection.execute(update(document_tags).where(document_tags.c.tag == "public").values(tag="Old Tag"))
+    assert app.guidelines.add(second).entry.tags == ("Old Tag", "guideline")
 
 
 def test_a_file_that_is_here_is_compared_as_it_is_here_also_once_it_is_superseded(
