@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import logging
 import socket
+import time
 from collections.abc import Iterator
 from dataclasses import replace
 from datetime import timedelta
@@ -24,10 +25,11 @@ from citewell.assistants.guidelines.chat_view import chat_json
 from citewell.assistants.guidelines.chat_words import template
 from citewell.assistants.guidelines.match import broader, units
 from citewell.assistants.guidelines.patient import patient_from
+from citewell.assistants.guidelines.queries import rewriting
 from citewell.bootstrap import App, build
 from citewell.config import Settings
 from citewell.errors import NotFound
-from citewell.types import Cite, Qualify, Refuse, Source, Verdict
+from citewell.types import Cite, Message, Qualify, Refuse, Source, Verdict
 from tests.assistants.test_desk import user
 from tests.llm.servers import OpenAI, Script, Server
 
@@ -196,6 +198,42 @@ def test_a_model_rewrites_what_leans_on_nothing_that_was_cited(with_model: tuple
     server.script = replace(server.script, pieces=("unexplained jaundice aged 40 referral",))
     notes = said(app, "what about that?", session=session).answer.notes
     assert (notes["query_strategy"], notes["search_query"]) == ("llm_rewrite", "unexplained jaundice aged 40 referral")
+
+
+def test_what_a_model_cannot_read_whole_is_searched_as_it_stands(with_model: tuple[App, Server]) -> None:
+    app, server = with_model
+    rewrite = rewriting(app.writer, time.monotonic())
+    assert rewrite("what about that?", [Message("user", "unexplained jaundice " * 2_000)]) is None
+    assert server.chats == []
+
+
+class Slow(OpenAI):
+    """Takes its time to rewrite, and then falls silent in the answer."""
+
+    def chat(self, script: Script) -> Iterator[str]:
+        if len(self.server.chats) > 1:
+            yield from super().chat(replace(script, pieces=("", "Refer. [S1]"), stalls_at=1))
+            return
+        for number, line in enumerate(super().chat(script)):
+            if number == 1:
+                time.sleep(2)
+            yield line
+
+
+def test_rewriting_and_answering_share_one_time(tmp_path: Path, embedder: MiniLM) -> None:
+    server = Server(Slow, Script(models=("small",), pieces=("unexplained ", "jaundice aged 40 referral")))
+    chosen = {"home": tmp_path, "model": "openai:small", "model_url": f"{server.url}/v1", "model_timeout_s": 3}
+    with build(Settings.model_validate({**chosen, "allowed_models": ("small=4096/256",)})) as app:
+        app.__dict__["embedder"] = embedder
+        app.guidelines.add_source(Source(SPOTS.encode(), "spots.md"))
+        session = said(app, "hello").conversation_id
+        begun_at = time.monotonic()
+        answer = said(app, "what about that?", session=session).answer
+        took_s = time.monotonic() - begun_at
+    server.stop()
+    assert (answer.notes["query_strategy"], len(server.chats)) == ("llm_rewrite", 2)
+    assert answer.text.startswith(template("no_model").text)
+    assert 2 <= took_s < 4.5
 
 
 def test_a_failing_model_changes_no_byte_of_an_assessment(with_model: tuple[App, Server]) -> None:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Collection, Iterator, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, replace
-from functools import cached_property
+from functools import cached_property, partial
 from typing import TYPE_CHECKING
 
 from citewell.answer.stream import Done, Event
@@ -99,7 +99,7 @@ class ChatRoom:
             writer=writer,
             verify=self.app.verify_sentence,
             calibrate=lambda claims, _context: calibrated([claim.check for claim in claims]),
-            rewrite=None if is_quoting else rewriting(writer),
+            rewriting=None if is_quoting else partial(rewriting, writer),
             only=only,
         )
 

@@ -58,14 +58,14 @@ class Chat:
     writer: Writer
     verify: Verify
     calibrate: Callable[[Sequence[Claim], Context], float]
-    rewrite: Rewrite | None = None
-    """A model's way to make a follow-up stand on its own; None where there is no model."""
+    rewriting: Callable[[float], Rewrite] | None = None
+    """A model's way to make a follow-up stand on its own, for an answer begun then; None where there is no model."""
     only: tuple[str, ...] = ()
     """Guidelines that were named, by name or document; all that may be seen where none is."""
 
     def ask(self, question: str, *, scope: Scope, history: Sequence[Message] = ()) -> Iterator[Event]:
         """Answer one message; the last event holds the answer."""
-        started = time.perf_counter()
+        started = time.monotonic()
         books = tuple(self.shelf(scope, self.only))
         turn = Turn(self, question, books, Words(books), started)
         yield Working("searching")
@@ -74,7 +74,7 @@ class Chat:
         if (told := self._canned(turn, sorted_)) is not None:
             yield Done(refuse(turn.asked(Context(()), noted(sorted_)), told, judge=turn.judge()))
             return
-        searched = self._searched(question, _speaking(books, sorted_), history)
+        searched = self._searched(turn, _speaking(books, sorted_), history)
         notes = noted(sorted_, searched)
         if (told := _unanswered(turn, sorted_, searched)) is not None:
             yield Done(refuse(turn.asked(Context(()), notes), told, judge=turn.judge()))
@@ -101,7 +101,7 @@ class Chat:
         context = _context(turn.question, searched.found, history, budget=budget, writer=self.writer)
         yield Working("writing", len(context.evidence))
         asked = turn.asked(context, notes, frame)
-        pieces = self.writer.write(turn.question, context, rules=RULES.text)
+        pieces = self.writer.write(turn.question, context, rules=RULES.text, begun_at=turn.started)
         try:
             for event in finish(pieces, asked, verify=of_people(self.verify), judge=turn.judge()):
                 if isinstance(event, Done) and isinstance(event.answer.action, Refuse):
@@ -141,11 +141,12 @@ class Chat:
                 is_unsafe = is_bare or is_suspicious(turn.question)
                 return f"{words.text('safety')}\n\n{words.text('safety_asks')}" if is_unsafe else None
 
-    def _searched(self, question: str, books: Sequence[Book], history: Sequence[Message]) -> Searched:
+    def _searched(self, turn: Turn, books: Sequence[Book], history: Sequence[Message]) -> Searched:
         """Search once, and once more with other words where nothing was found."""
-        query = build_query(question, topic(history, books), history, self.rewrite)
+        question, rewrite = turn.question, self.rewriting and self.rewriting(turn.started)
+        query = build_query(question, topic(history, books), history, rewrite)
         first = self._found(query, books)
-        if first.quality == "none" and (other := rewritten(query, question, history, self.rewrite)) is not None:
+        if first.quality == "none" and (other := rewritten(query, question, history, rewrite)) is not None:
             again = self._found(other, books)
             return again if again.quality != "none" else first
         return first
@@ -187,7 +188,7 @@ class Turn:
             rate=lambda _answer: None,
             calibrate=self.chat.calibrate,
             route=lambda _reason: Refuse(self.words.text("refuse")),
-            took_ms=lambda: (time.perf_counter() - self.started) * 1000,
+            took_ms=lambda: (time.monotonic() - self.started) * 1000,
         )
 
 

@@ -15,7 +15,7 @@ from citewell.assistants.guidelines.match import mentions
 from citewell.assistants.guidelines.retrieve import RULE_ID
 from citewell.assistants.guidelines.tables import rows
 from citewell.assistants.guidelines.words_shared import put_together
-from citewell.errors import ModelError
+from citewell.errors import BudgetExceeded, ModelError
 from citewell.ports import Writer
 from citewell.prompts import Template
 from citewell.types import Context, Message
@@ -103,13 +103,17 @@ def _asked_before(message: str, history: Sequence[Message]) -> str:
 MAX_QUERY_WORDS = 20
 
 
-def rewriting(writer: Writer) -> Rewrite:
-    """Has a model make a message stand on its own; a reply that is none, or reads like an order, is not used."""
+def rewriting(writer: Writer, begun_at: float) -> Rewrite:
+    """Has a model make a message stand on its own, in the time of the answer that was begun then.
+
+    A reply that is none, or reads like an order, is not used.
+    """
 
     def rewrite(message: str, history: Sequence[Message]) -> str | None:
         try:
-            told = "".join(writer.write(message, Context((), tuple(history)), rules=REWRITE.text))
-        except ModelError:  # the question can be searched as it stands
+            asked = Context((), tuple(history))
+            told = "".join(writer.write(message, asked, rules=REWRITE.text, begun_at=begun_at))
+        except (ModelError, BudgetExceeded):  # the question can be searched as it stands
             return None
         reply = next((line.strip() for line in told.splitlines() if line.strip()), "")
         text = " ".join(cite(reply, ()).text.strip("\"'“”").split()[:MAX_QUERY_WORDS])
