@@ -14,6 +14,7 @@ from citewell.assistants.records.release import Tally, release
 from citewell.assistants.records.safety import Passed, check_sentence, counted, template
 from citewell.assistants.records.sources import Sources
 from citewell.assistants.records.tables import rows
+from citewell.errors import ModelTimeout
 
 HERE = Path(__file__).parent
 RECORD = Sources.of(["The dose of warfarin is 5 mg.", "Diagnosis: type 2 diabetes."])
@@ -49,6 +50,27 @@ def test_the_first_sentence_is_out_before_the_last_is_written() -> None:
 
     first = next(release(write, RECORD, Tally(), language="en"))
     assert (first, len(seen) < 5) == (DOSE, True)
+
+
+def slow(*replies: str) -> tuple[list[str], Tally]:
+    """What is released of these replies, the last of which takes too long."""
+    waiting, tally = list(replies), Tally()
+
+    def write() -> Iterator[str]:
+        yield waiting.pop(0)
+        if not waiting:
+            raise ModelTimeout("It took too long. Ask again.")
+
+    return list(release(write, RECORD, tally, language="en")), tally
+
+
+def test_calm_words_are_told_where_no_time_is_left_to_write_again() -> None:
+    out = f"BOUNDARY_CHECK: diagnosis\n{DOSE}"
+    for last in ("", HEAD):
+        assert slow(out, last) == ([], Tally(replies=2, calm=template("boundary", "en")))
+    for replies in ([HEAD], [out, f"{HEAD}{DOSE} {ASK} And"]):
+        with pytest.raises(ModelTimeout):
+            slow(*replies)
 
 
 def test_a_reply_out_of_bounds_is_written_again_silently_at_most_twice() -> None:

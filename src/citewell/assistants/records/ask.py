@@ -245,8 +245,9 @@ class Records:
 
     def _released(self, turn: Turn, context: Context) -> Iterator[str]:
         """What a model writes, as far as a patient may see it; a sentence without a mark gets that of its passage."""
+        begun_at = time.monotonic()  # a reply that is written again has what the one before it left of the time
         sentences = release(
-            lambda: self.writer.write(turn.screened.block, context, rules=self.rules.text),
+            lambda: self.writer.write(turn.screened.block, context, rules=self.rules.text, begun_at=begun_at),
             Sources.of(one.text for one in context.evidence),
             turn.tally,
             language=turn.language,

@@ -23,6 +23,7 @@ from citewell.assistants.records.cues import Language
 from citewell.assistants.records.phrases import Finding
 from citewell.assistants.records.safety import Blocked, Rephrased, check_sentence, template
 from citewell.assistants.records.sources import Sources
+from citewell.errors import ModelTimeout
 
 HEAD = 200
 """How many characters of a reply are waited for until it says what it does."""
@@ -54,13 +55,18 @@ def release(write: Write, sources: Sources, tally: Tally, *, language: Language)
     """The sentences of a reply that a patient may see, each as soon as it is whole.
 
     A reply that leaves its bounds before anything of it was shown is written again, silently; calm words take its
-    place in the end. Once something was shown, what may not be said ends the reply.
+    place in the end, or when no time is left. Once something was shown, what may not be said ends the reply.
     """
     calm: str | None = None
     for _ in range(REGENERATIONS + 1):
         tally.replies += 1
-        with closing(_begun(write)) as pieces:
-            calm = yield from _released(pieces, sources, tally, language)
+        try:
+            with closing(_begun(write)) as pieces:
+                calm = yield from _released(pieces, sources, tally, language)
+        except ModelTimeout:
+            if calm is None or tally.released:
+                raise
+            break
         if calm is None or tally.released:
             break
     tally.calm = calm or ""
