@@ -50,6 +50,9 @@ from typing import Literal
 class CitewellError(Exception):
     """Anything that Citewell reports to a person."""
 
+    conversation_id: str | None = None
+    """Where the question that failed was kept, to be asked again."""
+
 
 class InputError(CitewellError):
     """What was given cannot be used."""

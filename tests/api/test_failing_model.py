@@ -38,6 +38,7 @@ def test_the_question_is_kept_and_can_be_asked_again_once_the_model_is_back(samp
         conversation_id = told[0][1]["conversation_id"]
         whole = client.post("/api/v1/ask", json={"question": QUESTION, "conversation_id": conversation_id})
         assert (whole.status_code, whole.json()["kind"]) == (503, "ModelConnection")
+        assert whole.json()["conversation_id"] == conversation_id
         turns = client.get(f"/api/v1/conversations/{conversation_id}").json()["turns"]
         assert [(turn["role"], turn["text"], turn["answer_id"]) for turn in turns] == [("user", QUESTION, None)]
         page = client.get(f"/conversations/{conversation_id}").text

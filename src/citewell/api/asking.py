@@ -11,10 +11,11 @@ from typing import TypeVar
 
 from starlette.concurrency import run_in_threadpool
 
-from citewell.answer.stream import Done, Event, Failed
+from citewell.answer.stream import Done, Event, Failed, Started
 from citewell.answer.view import action_name
 from citewell.api import stream
 from citewell.api.site import Site
+from citewell.errors import CitewellError
 from citewell.types import Asker
 
 log = logging.getLogger(__name__)
@@ -37,12 +38,20 @@ async def in_turn(site: Site, work: Callable[[], T]) -> T:
 
 
 async def answered(site: Site, events: Iterator[Event]) -> Done:
-    """A whole answer, on record."""
+    """A whole answer, on record; a failure tells in which conversation the question was kept."""
 
     def read() -> Done:
-        *_, last = events
-        assert isinstance(last, Done)
-        return last
+        kept: str | None = None
+        try:
+            for event in events:
+                if isinstance(event, Started):
+                    kept = event.conversation_id
+                if isinstance(event, Done):
+                    return event
+        except CitewellError as error:
+            error.conversation_id = kept
+            raise
+        raise AssertionError("an answer ends with Done or an error")
 
     try:
         done = await in_turn(site, read)

@@ -83,6 +83,8 @@ class Problem:
     kind: str
     detail: str
     retry_after_s: int | None = None
+    conversation_id: str | None = None
+    """Where the question was kept, to be asked again."""
 
     @property
     def title(self) -> str:
@@ -127,7 +129,7 @@ def problem_of(error: Exception) -> Problem:
     if isinstance(error, errors.CitewellError):
         status = next(STATUS[kind] for kind in type(error).__mro__ if kind in STATUS)
         wait_s = error.wait_s if isinstance(error, errors.VaultWaits) else None
-        return Problem(status, type(error).__name__, str(error), wait_s)
+        return Problem(status, type(error).__name__, str(error), wait_s, error.conversation_id)
     if isinstance(error, Refused):
         return error.problem
     if isinstance(error, RequestValidationError):
@@ -178,6 +180,7 @@ def problem_json(problem: Problem) -> dict[str, Any]:
         "status": problem.status.value,
         "detail": problem.detail,
         "kind": problem.kind,
+        **({"conversation_id": problem.conversation_id} if problem.conversation_id else {}),
     }
 
 

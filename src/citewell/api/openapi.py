@@ -22,6 +22,7 @@ PROBLEM_SCHEMA = {
         "status": {"type": "integer"},
         "detail": {"type": "string"},
         "kind": {"type": "string", "description": "The name of the error, for programs."},
+        "conversation_id": {"type": "string", "description": "Where a question that failed was kept."},
     },
 }
 SECURITY = {
