@@ -9,11 +9,14 @@ from pydantic import BaseModel, ConfigDict, Field
 
 from citewell.api.bodies.sent import Sent, Tags
 
+AnyCaseTag = Annotated[str, Field(min_length=1, max_length=64, pattern=r"^[A-Za-z0-9]([A-Za-z0-9]|-[A-Za-z0-9])*$")]
+"""A tag as it may be sent; it is stored in lower case."""
+
 
 class Refiling(Sent):
     """Where a document belongs now; what is left out stays as it is."""
 
-    tags: Tags = None
+    tags: Annotated[list[AnyCaseTag] | None, Field(min_length=1, max_length=64)] = None
     journeys: Tags = None
     revision: Annotated[int | None, Field(ge=0)] = None
     """The document's revision when it was opened; where it has another by now, nothing is changed."""
