@@ -38,7 +38,6 @@ _LATER = re.compile(r"\b(?:after|following|preceded\s+by)\b", re.IGNORECASE)
 _SUPERIOR = re.compile(r"\bsuperior(?:ity)?\b", re.IGNORECASE)
 _NOT_INFERIOR = re.compile(r"\bnon-?\s?inferior(?:ity)?\b|\bnot\s+(?:\w+\s+)?inferior\b", re.IGNORECASE)
 
-
 ORDER = frozenset("before after prior following preceding".split())
 """Words of order, of which two say the same where what they stand between is turned round too."""
 
@@ -104,7 +103,7 @@ def _of_the_other(claim: Reading, source: Reading, ours: Course, theirs: Course)
     if compared is None or sides(source) is not None or not ours.sign or ours.sign != theirs.sign:
         return
     there = names_of(source.medicines)
-    one, other = ({drug.name for drug in claim.medicines if drug.name in side} for side in _named(claim, compared))
+    one, other = _named(claim, compared)
     if other & there and one and not one & there:
         reason = "the source says this of the one that it is compared with"
         yield Finding(Grade.AGAINST, "opposite", reason, 0, len(claim.text))
