@@ -8,15 +8,14 @@ from dataclasses import replace
 from functools import lru_cache
 from typing import Protocol, TypedDict
 
-from citewell.answer.quantities import quantities
-from citewell.answer.verify_agreement import Agreement, agreement
 from citewell.answer.verify_amounts import amounts_missing
 from citewell.answer.verify_arms import other_arm
 from citewell.answer.verify_crossed import ORDER, crossed, is_same_order, mixed
 from citewell.answer.verify_direction import Course, by_chance, course, is_aim, own_course, turned
-from citewell.answer.verify_findings import Finding, Grade
+from citewell.answer.verify_fill import filled
+from citewell.answer.verify_findings import Finding
 from citewell.answer.verify_opposites import opposites
-from citewell.answer.verify_read import Reading, Word, forms, is_light, read
+from citewell.answer.verify_read import Reading, Word, is_light, read
 from citewell.answer.verify_rewritten import rewritten
 from citewell.answer.verify_subjects import Topic, medicines_differ, topics, topics_differ
 from citewell.answer.verify_support import Profile, coverage, names_of, profile
@@ -104,8 +103,8 @@ def looks(
         return [first]
     close = [first, *(_unmixed(claim, _close(claim, look, lexicon), parts) for look in nearest[1:])]
     close += _together(claim, known, close, lexicon)
-    filled = [_filled(claim, look, close, parts) for look in close]
-    return sorted(filled, key=lambda look: -look.nearness)
+    read_closely = [filled(claim, look, close, parts) for look in close]
+    return sorted(read_closely, key=lambda look: -look.nearness)
 
 
 def likeness(cosines: Sequence[float]) -> float:
@@ -283,44 +282,3 @@ def _together(claim: Reading, known: Sequence[Topic], close: Sequence[Look], lex
         if not pair.findings:
             found.append(replace(pair, part=first.part))
     return found
-
-
-# ------------------------------------------------------------------------------- what other cited sentences fill in
-
-
-def _filled(claim: Reading, look: Look, close: Sequence[Look], parts: Sequence[Span]) -> Look:
-    """Without the gaps that other cited sentences fill."""
-    if all(finding.grade != Grade.MISSING for finding in look.findings):
-        return look
-    kept = tuple(finding for finding in look.findings if not _is_filled(claim, finding, look, close, parts))
-    return replace(look, findings=kept)
-
-
-def _is_filled(claim: Reading, finding: Finding, look: Look, close: Sequence[Look], parts: Sequence[Span]) -> bool:
-    """Whether another sentence says what this one leaves out, beside the same words or as the passage's subject."""
-    if finding.grade != Grade.MISSING:
-        return False
-    if finding.kind == "medicine" and not read(look.part.text).medicines:
-        wanted = {drug.name for drug in claim.medicines if drug.start == finding.start}
-        passage = [part for part in parts if part.source_id == look.part.source_id]
-        return any(wanted & names_of(read(part.text).medicines) for part in passage)
-    context = claim.near(finding.start, finding.end)
-    least = max(1, len(context & forms(look.part.text)))
-    if finding.kind == "amount":
-        return any(
-            len(context & forms(part.text)) >= least and _says(claim, finding, part.text)
-            for part in parts
-            if part != look.part
-        )
-    return any(
-        len(context & forms(other.part.text)) >= least
-        and not any(lack.start == finding.start for lack in other.findings)
-        for other in close
-        if other.part != look.part
-    )
-
-
-def _says(claim: Reading, finding: Finding, text: str) -> bool:
-    """Whether a text holds the quantity of the claim that was found missing."""
-    ours = next(amount for amount in claim.quantities if amount.start == finding.start)
-    return any(agreement(ours, theirs) == Agreement.SAME for theirs in quantities(text))

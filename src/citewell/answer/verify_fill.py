@@ -1,0 +1,52 @@
+"""What one source sentence leaves out of a claim, and another of the cited ones says."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import replace
+
+from citewell.answer.quantities import quantities
+from citewell.answer.verify_agreement import Agreement, agreement
+from citewell.answer.verify_findings import Finding, Grade
+from citewell.answer.verify_read import Reading, forms, read
+from citewell.answer.verify_support import names_of
+from citewell.answer.verify_weigh import Look
+from citewell.types import Span
+
+
+def filled(claim: Reading, look: Look, close: Sequence[Look], parts: Sequence[Span]) -> Look:
+    """Without the gaps that other cited sentences fill."""
+    if all(finding.grade != Grade.MISSING for finding in look.findings):
+        return look
+    kept = tuple(finding for finding in look.findings if not _is_filled(claim, finding, look, close, parts))
+    return replace(look, findings=kept)
+
+
+def _is_filled(claim: Reading, finding: Finding, look: Look, close: Sequence[Look], parts: Sequence[Span]) -> bool:
+    """Whether another sentence says what this one leaves out, beside the same words or as the passage's subject."""
+    if finding.grade != Grade.MISSING:
+        return False
+    if finding.kind == "medicine" and not read(look.part.text).medicines:
+        wanted = {drug.name for drug in claim.medicines if drug.start == finding.start}
+        passage = [part for part in parts if part.source_id == look.part.source_id]
+        return any(wanted & names_of(read(part.text).medicines) for part in passage)
+    context = claim.near(finding.start, finding.end)
+    least = max(1, len(context & forms(look.part.text)))
+    if finding.kind == "amount":
+        return any(
+            len(context & forms(part.text)) >= least and _says(claim, finding, part.text)
+            for part in parts
+            if part != look.part
+        )
+    return any(
+        len(context & forms(other.part.text)) >= least
+        and not any(lack.start == finding.start for lack in other.findings)
+        for other in close
+        if other.part != look.part
+    )
+
+
+def _says(claim: Reading, finding: Finding, text: str) -> bool:
+    """Whether a text holds the quantity of the claim that was found missing."""
+    ours = next(amount for amount in claim.quantities if amount.start == finding.start)
+    return any(agreement(ours, theirs) == Agreement.SAME for theirs in quantities(text))
