@@ -61,16 +61,11 @@ def test_an_uploaded_file_is_read_and_found(writer: httpx.Client) -> None:
 
 
 def test_a_file_that_cannot_be_read_says_why_and_the_others_go_on(writer: httpx.Client) -> None:
-    sent = [
-        ("files", ("broken.pdf", b"%PDF-1.7 nonsense")),
-        ("files", ("empty.txt", b"")),
-        ("files", ("gout.md", NOTE)),
-    ]
+    sent = [("files", ("broken.pdf", b"%PDF-1.7 nonsense")), ("files", ("gout.md", NOTE))]
     queued = writer.post("/api/v1/documents", files=sent).json()["documents"]
-    broken, empty, good = [settled(writer, entry["document_id"]) for entry in queued]
-    assert [one["state"] for one in (broken, empty, good)] == ["failed", "failed", "completed"]
+    broken, good = [settled(writer, entry["document_id"]) for entry in queued]
+    assert [one["state"] for one in (broken, good)] == ["failed", "completed"]
     assert "damaged" in broken["error"]
-    assert "empty" in empty["error"]
     page = writer.get(f"/documents/{broken['document_id']}").text
     assert "It could not be read" in page
     assert "Try again" in page
@@ -79,6 +74,21 @@ def test_a_file_that_cannot_be_read_says_why_and_the_others_go_on(writer: httpx.
     history = writer.get(f"/api/v1/documents/{broken['document_id']}/history").json()["history"]
     assert [one["change"] for one in history] == ["added", *["queued", "processing", "failed"] * 2]
     assert writer.post(f"/documents/{good['document_id']}/retry").status_code == 422
+
+
+def test_a_file_that_is_no_document_is_refused_at_the_door_and_the_others_are_taken_in(writer: httpx.Client) -> None:
+    before = writer.get("/api/v1/documents").json()["documents"]
+    wrong = [("empty.txt", b" \n"), ("tool.pdf", b"MZ\x90\x00" * 50), ("old.doc", b"\xd0\xcf\x11\xe0\xa1\xb1\x1a\xe1")]
+    alone = writer.post("/api/v1/documents", files=[("files", wrong[0])])
+    assert (alone.status_code, alone.json()["kind"]) == (422, "EmptyFile")
+    answer = writer.post("/api/v1/documents", files=[("files", one) for one in (*wrong, ("gout.md", NOTE))]).json()
+    assert [(one["name"], one["kind"]) for one in answer["refused"]] == [
+        ("empty.txt", "EmptyFile"),
+        ("tool.pdf", "UnsupportedFile"),
+        ("old.doc", "UnsupportedFile"),
+    ]
+    assert [one["name"] for one in answer["documents"]] == ["gout.md"]
+    assert len(writer.get("/api/v1/documents").json()["documents"]) <= len(before) + 1
 
 
 def test_a_newer_version_takes_the_place_of_the_old_one(writer: httpx.Client) -> None:

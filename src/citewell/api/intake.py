@@ -13,6 +13,7 @@ from citewell.api.upload import Form, Received, received
 from citewell.api.visitor import Visitor
 from citewell.errors import CitewellError, InputError
 from citewell.ingest.library import Added
+from citewell.ingest.parse import kind_of
 from citewell.types import Filing, Source
 
 ADDED_BY = "web"
@@ -55,8 +56,10 @@ async def take_in(request: Request, site: Site, visitor: Visitor, *, replaces: s
 def _queued(file: Received, site: Site, filing: Filing, visitor: Visitor) -> Added | Turned:
     if file.file is None or file.error is not None:
         return Turned(file.name, file.error or InputError("The file did not arrive. Send it again."))
+    source = Source(file.file.file.read(), file.name)
     try:
-        return changes.queue(site, Source(file.file.file.read(), file.name), filing, visitor)
+        kind_of(source, limits=site.app.settings.limits)
+        return changes.queue(site, source, filing, visitor)
     except CitewellError as error:  # a full store too: what came before it has been taken in
         return Turned(file.name, error)
 

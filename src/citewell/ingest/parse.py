@@ -14,7 +14,7 @@ from citewell.ingest.sniff import sniff
 from citewell.ports import Parser
 from citewell.types import Document, Limits, Source
 
-__all__ = ["parse", "safe_name", "sniff"]
+__all__ = ["kind_of", "parse", "safe_name", "sniff"]
 
 MAX_NAME_CHARACTERS = 120
 MAX_TITLE_CHARACTERS = 300
@@ -24,15 +24,8 @@ _SURROGATES_AND_NUL = re.compile("[\0\ud800-\udfff]")
 
 def parse(source: Source, *, parsers: Mapping[str, Parser], limits: Limits) -> Document:
     """One file, one checked Document; anything that goes wrong is an InputError that says what to do."""
-    if not source.data.strip(b"\0 \t\r\n\f\v"):
-        raise EmptyFile("The file is empty. Check that it was saved or downloaded completely, then add it again.")
-    if len(source.data) > limits.max_bytes:
-        raise TooLarge(
-            f"The file has {_megabytes(len(source.data))} MB and the limit is {_megabytes(limits.max_bytes)} MB. "
-            "Split it, or raise max_bytes in the settings."
-        )
     source = Source(source.data, safe_name(source.name))
-    media_type = sniff(source)
+    media_type = kind_of(source, limits=limits)
     if media_type not in parsers:
         raise UnsupportedFile(f"No parser for {media_type} is installed. Save the file as PDF or DOCX and add that.")
     try:
@@ -46,6 +39,18 @@ def parse(source: Source, *, parsers: Mapping[str, Parser], limits: Limits) -> D
             "The file could not be read: it is damaged or unusually built. Open it, save it again, and add that copy."
         ) from error
     return checked(document, source.name, limits)
+
+
+def kind_of(source: Source, *, limits: Limits) -> str:
+    """The media type of a file that can be read; what shows at a glance to be none is refused."""
+    if not source.data.strip(b"\0 \t\r\n\f\v"):
+        raise EmptyFile("The file is empty. Check that it was saved or downloaded completely, then add it again.")
+    if len(source.data) > limits.max_bytes:
+        raise TooLarge(
+            f"The file has {_megabytes(len(source.data))} MB and the limit is {_megabytes(limits.max_bytes)} MB. "
+            "Split it, or raise max_bytes in the settings."
+        )
+    return sniff(source)
 
 
 def safe_name(name: str) -> str:
