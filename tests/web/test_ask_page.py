@@ -99,7 +99,9 @@ def test_a_follow_up_stands_in_the_same_conversation_which_can_be_opened_and_del
 def test_a_question_that_nothing_answers_says_whom_it_went_to_and_why(served: Any, visit: Any) -> None:
     page = visit(served)
     turn = ask(page, NOTHING)
-    expect(turn.locator(".routed")).to_contain_text("Handed to an administrator")
+    expect(turn.locator(".routed")).to_contain_text(
+        "The documents do not answer this well enough. Handed to an administrator."
+    )
     turn.locator(".routed summary").click()
     expect(turn.locator(".routed .why p")).to_be_visible()
     assert turn.locator(".sentence").count() == 0

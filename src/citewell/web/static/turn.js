@@ -150,7 +150,7 @@ export class Turn {
   #routed(answer) {
     const { route } = answer;
     const support = this.confidence[answer.action];
-    const words = make("p");
+    const words = make("p", {}, "The documents do not answer this well enough. ");
     if (route.owner_email) {
       words.append("Handed to ", make("b", { text: route.owner_email }));
       words.append(["system", "public"].includes(route.tag) ? "." : `, who looks after “${route.tag}”.`);
