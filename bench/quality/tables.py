@@ -70,7 +70,9 @@ def main() -> None:
             (_, check), *_ = app.check(claim.text)
             counts.setdefault((claim.group, claim.is_true), Counter())[check.verdict.value] += 1
             if options.misses and is_wrong(claim, check):
-                print(f"{check.verdict.value}: {claim.text}\n    {check.reasons}\n    {check.span and check.span.text!r}")
+                print(
+                    f"{check.verdict.value}: {claim.text}\n    {check.reasons}\n    {check.span and check.span.text!r}"
+                )
     shown = [verdict.value for verdict in Verdict]
     print(f"{'':14}" + "".join(f"{verdict:>14}" for verdict in shown))
     for (group, is_true), found in counts.items():

@@ -9,7 +9,8 @@ from functools import lru_cache
 from typing import Protocol
 
 from citewell.answer.verify_findings import Grade
-from citewell.answer.verify_look import CLEAR_FROM, Pair, Similarity, looks, parts_of, whole
+from citewell.answer.verify_look import CLEAR_FROM, Pair, Similarity, looks, whole
+from citewell.answer.verify_parts import parts_of
 from citewell.answer.verify_read import without_references
 from citewell.answer.verify_score import Known, never_from, opposed_from, supported_from
 from citewell.answer.verify_strangers import stranger
@@ -140,7 +141,8 @@ def _judged(found: Sequence[Look]) -> Check:
         against = [finding.reason for finding in opposed.findings if finding.grade == Grade.AGAINST]
         reasons = tuple(dict.fromkeys(against))
         return Check(Verdict.CONTRADICTED, reasons, opposed.part, share, is_vetoed=True)
-    if _is_read_as_opposed(nearest.passage, opposed_from()):
+    # The pair reader has learned from prose: what it reads out of a row is no contradiction.
+    if nearest.row is None and _is_read_as_opposed(nearest.passage, opposed_from()):
         return Check(Verdict.CONTRADICTED, ("the cited words, read with it, say otherwise",), nearest.part, share)
     if bearing(found) < PARTLY_FROM:
         return Check(Verdict.NOT_FOUND, ("the cited words do not speak of it",), nearest.part, share)
@@ -178,9 +180,14 @@ def bearer(found: Sequence[Look]) -> Look | None:
 
 
 def _opposed(found: Sequence[Look], nearness: float) -> Look | None:
-    """The nearest sentence that speaks against the claim, if it is about as near as another."""
+    """The nearest sentence that speaks against the claim, if it is about as near as another.
+
+    A row of the very case that the claim is about goes before all others, the one with the least against it first.
+    """
     aligned = [look for look in found if look.nearness >= nearness - ALIGNED_WITHIN]
-    return next((look for look in aligned if look.is_against and look.words >= AGAINST_FROM), None)
+    against = [look for look in aligned if look.is_against and look.words >= AGAINST_FROM]
+    of_the_case = [look for look in against if look.is_same_case]
+    return min(of_the_case, key=lambda look: len(look.findings), default=next(iter(against), None))
 
 
 def _heard(check: Check, sentence: str, entailment: Entailment, *, is_open: bool) -> Check:

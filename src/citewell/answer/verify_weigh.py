@@ -7,6 +7,7 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from typing import NamedTuple
 
+from citewell.answer.rows import Row
 from citewell.answer.verify_direction import is_aim
 from citewell.answer.verify_findings import Finding, Grade
 from citewell.answer.verify_score import carried
@@ -86,6 +87,18 @@ class Look:
     """The claim says which way, the source does not."""
     agrees: bool | None = None
     """Whether both say the same way; None where one of them says none."""
+    row: Row | None = None
+    """The row of a table that it is."""
+    said: str = ""
+    """What a row says of the matter of the claim, as a sentence."""
+
+    is_same_case: bool = False
+    """It is a row, and the claim names what the row is about."""
+
+    @property
+    def text(self) -> str:
+        """The words that are read."""
+        return self.said or self.part.text
 
     @property
     def nearness(self) -> float:
