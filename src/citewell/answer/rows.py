@@ -213,7 +213,7 @@ def _titles(lines: Sequence[_Line], start: int, headers: frozenset[str]) -> list
         line = lines[place]
         if len(found) == MAX_TITLES or lines[place + 1].breaks > 2:
             break
-        if not (_is_title(line.span.text) or _is_rest(line, headers)):
+        if not (is_title(line.span.text) or _is_rest(line, headers)):
             break
         found.insert(0, line)
     return found
@@ -225,7 +225,7 @@ def _is_rest(line: _Line, headers: frozenset[str]) -> bool:
     return line.is_first and (text.startswith(": ") or any(f"{header}: " in text for header in headers))
 
 
-def _is_title(text: str) -> bool:
+def is_title(text: str) -> bool:
     """Whether a line is a heading or a caption."""
     return len(text.split()) <= MAX_TITLE_WORDS and not _SENTENCE.search(text) and not _MARK.match(text)
 

@@ -8,6 +8,7 @@ from dataclasses import replace
 from functools import lru_cache
 from typing import Protocol
 
+from citewell.answer.rows import is_title
 from citewell.answer.verify_findings import Grade
 from citewell.answer.verify_look import CLEAR_FROM, Pair, Similarity, looks, whole
 from citewell.answer.verify_parts import parts_of
@@ -164,13 +165,15 @@ def bearer(found: Sequence[Look]) -> Look | None:
     """The nearest sentence without a veto that may carry the claim, if no vetoed one is clearly nearer.
 
     None where the claim says more of a sentence that speaks against it than of this one: “adults under 50 kg, no more
-    than 2 g” goes before “adults, 4 g”.
+    than 2 g” goes before “adults, 4 g”. A heading carries nothing that a row speaks against.
     """
     opposed = [look for look in found if look.is_opposed]
     least = max((look.nearness - LEEWAY for look in opposed), default=0.0)
     least = max(least, found[0].nearness - ALIGNED_WITHIN)
     able = [look for look in found if not look.vetoes and look.nearness >= least]
     able = [look for look in able if look is found[0] or not look.is_against]
+    if any(look.row is not None and look.words >= HALF_FROM for look in opposed):
+        able = [look for look in able if look.row is not None or not is_title(look.part.text)]
     best = max(able, key=lambda look: look.nearness, default=None)
     if best is None or any(
         look.words >= HALF_FROM and look.mirrored > max(WHOLE_FROM, best.mirrored) for look in opposed

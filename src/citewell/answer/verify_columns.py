@@ -34,7 +34,12 @@ def yes_or_no(value: str) -> bool | None:
     [True, False, None]
     """
     plain = value.strip(" .").casefold()
-    return True if plain in words_for("yes") else False if plain in words_for("no") else None
+    return True if plain in words_for("yes") else False if plain in words_for("no") or is_none(value) else None
+
+
+def is_none(value: str) -> bool:
+    """Whether a cell says that there is nothing of what its header names."""
+    return value.strip(" .").casefold() in words_for("none")
 
 
 @lru_cache(maxsize=4096)
@@ -70,12 +75,16 @@ def with_unit(value: str, unit: str) -> str:
     return _LAST_NUMBER.sub(lambda found: f"{found.group()} {unit}", value, count=1)
 
 
-def with_units(cells: Sequence[Cell]) -> tuple[Cell, ...]:
-    """The cells of a row, each number with the unit that its header or a column of units gives."""
+def with_units(cells: Sequence[Cell], caption: str) -> tuple[Cell, ...]:
+    """The cells of a row, each number with the unit that its header, a column of units or the caption gives."""
     units = {cell.header: cell.value for cell in cells if cell.header.casefold() in words_for("unit")}
-    whole = next(iter(units.values()), "")
+    whole = next(iter(units.values()), unit_of(caption)[1])
     told = [(cell, *unit_of(cell.header)) for cell in cells if cell.header not in units]
-    return tuple(Cell(header, with_unit(cell.value, unit or whole)) for cell, header, unit in told)
+    # What a row is about, its first cell says: a day, a weight, a name; the unit of the values is not its own.
+    return tuple(
+        Cell(header, with_unit(cell.value, unit or (whole if place else "")))
+        for place, (cell, header, unit) in enumerate(told)
+    )
 
 
 # ------------------------------------------------------------------------------------------- columns side by side
@@ -84,7 +93,7 @@ def with_units(cells: Sequence[Cell]) -> tuple[Cell, ...]:
 @lru_cache(maxsize=512)
 def parallel(table: Table) -> tuple[frozenset[str], ...]:
     """Groups of headers whose columns stand for each other, as those of two groups of people or of three doses do."""
-    rows = [with_units(row) for row in table.rows]
+    rows = [with_units(row, table.caption) for row in table.rows]
     keys = {row[0].header for row in rows if row}
     headers = [header for header in dict.fromkeys(cell.header for row in rows for cell in row) if header not in keys]
     kinds = [{cell.header: _kinds(cell.value) for cell in row} for row in rows]
@@ -123,7 +132,7 @@ def _dimensions(header: str) -> frozenset[str]:
 
 def chosen(row: Row, claim: Reading) -> tuple[tuple[Cell, ...], tuple[Cell, ...]]:
     """The cells of a row that a claim may speak of, and those of the columns beside them that it does not name."""
-    cells = with_units(row.cells)
+    cells = with_units(row.cells, row.table.caption)
     said = forms(claim.text)
     dropped: set[str] = set()
     for group in parallel(row.table):
@@ -146,7 +155,8 @@ def _score(header: str, group: frozenset[str], said: frozenset[str], claim: Read
     senses = frozenset(sense for word in free for sense in meanings(word))
     named = sum(word in said or not senses.isdisjoint(meanings(word)) for word in own)
     amounts = sum(max((_match(ours, theirs) for ours in claim.quantities), default=0) for theirs in quantities(header))
-    return named + 2 * amounts
+    # Of two headers of which as many words are said, the one that is said whole goes before.
+    return named + 2 * amounts + 0.5 * named / max(1, len(own))
 
 
 @lru_cache(maxsize=4096)
@@ -177,6 +187,8 @@ def is_within(ours: Quantity, band: Quantity) -> bool:
     is_band = band.shape == "range" or band.sign != "="
     if not is_band or band.shape == "pair" or ours.shape == "pair" or not comparable(ours, band):
         return False
+    if ours.written == band.written and ours.unit != band.unit:
+        return False  # the same number in another unit is a slip and not another case
     is_bare = BARE in (ours.dimension, band.dimension) and ours.dimension != band.dimension
     low, high = _ends(ours, is_bare=is_bare)
     least, most = _ends(band, is_bare=is_bare)

@@ -19,11 +19,10 @@ from citewell.answer.verify_opposites import opposites
 from citewell.answer.verify_parts import parts_of
 from citewell.answer.verify_read import Reading, Word, is_light, read
 from citewell.answer.verify_rewritten import rewritten
-from citewell.answer.verify_rows import is_same_case, said, swapped
-from citewell.answer.verify_subjects import Topic, medicines_differ, topics, topics_differ
+from citewell.answer.verify_rows import Said, apart, denied, is_same_case, other_topics, said, swapped
+from citewell.answer.verify_subjects import Topic, medicines_differ, topics
 from citewell.answer.verify_support import Profile, coverage, names_of, profile
 from citewell.answer.verify_weigh import FIRM_FROM, Judged, Look, Passage, support
-from citewell.answer.verify_words import denials_differ
 from citewell.clinical import Lexicon
 from citewell.types import Span
 
@@ -128,9 +127,9 @@ def _weighed(claim: Reading, known: Sequence[Topic], look: Look) -> Look:
     """A source sentence with the share of the claim that it says; rows differ in their numbers, so these count too."""
     if look.row is None:
         return replace(look, coverage=coverage(claim, known, profile(look.part.text)))
-    text = said(look.row, claim.text)
-    lost = len({finding.start for finding in amounts_missing(claim, read(text), is_row=True)})
-    return replace(look, coverage=coverage(claim, known, profile(text), amounts_missing=lost), said=text)
+    row = said(look.row, claim.text)
+    lost = len({finding.start for finding in amounts_missing(claim, read(row.text), is_row=True)})
+    return replace(look, coverage=coverage(claim, known, profile(row.text), amounts_missing=lost), said=row)
 
 
 def _unknown(claim: Reading, known: Sequence[Topic], source: Profile) -> list[Word]:
@@ -181,12 +180,12 @@ def whole(spans: tuple[Span, ...]) -> Profile:
 
 def _close(claim: Reading, look: Look, lexicon: Lexicon) -> Look:
     """The same look with its findings, and coverage that counts amounts and brands."""
-    # What belongs to a number of a row, its header says; where no other row shows what is a header, the words must.
-    is_row = look.row is not None and len(look.row.table.rows) > 1
-    close = replace(look, **_held_against(claim.text, look.text, lexicon, is_row=is_row))
+    # Where no other row shows what is a header, a row is read as prose.
+    row = look.said if look.row is not None and len(look.row.table.rows) > 1 else None
+    close = replace(look, **_held_against(claim.text, look.text, lexicon, row))
     if look.row is None:
         return close
-    findings = (*close.findings, *swapped(claim, look.row))
+    findings = (*close.findings, *swapped(claim, look.row), *apart(claim, look.row))
     return replace(close, findings=findings, is_same_case=is_same_case(claim, look.row))
 
 
@@ -226,11 +225,11 @@ class _Held(TypedDict):
 
 
 @lru_cache(maxsize=512)
-def _held_against(claimed: str, said_there: str, lexicon: Lexicon, *, is_row: bool) -> _Held:
+def _held_against(claimed: str, said_there: str, lexicon: Lexicon, row: Said | None) -> _Held:
     """A claim held against one source text; both rounds of a check ask for the same pairs."""
     claim, source = read(claimed), read(said_there)
     known, there = topics(claim.text, lexicon), profile(source.text)
-    amounts = amounts_missing(claim, source, is_row=is_row)
+    amounts = amounts_missing(claim, source, is_row=row is not None)
     lost = len({finding.start for finding in amounts})
     drugs = names_of(source.medicines)
     share = coverage(claim, known, there, drugs=drugs, amounts_missing=lost)
@@ -240,14 +239,14 @@ def _held_against(claimed: str, said_there: str, lexicon: Lexicon, *, is_row: bo
     findings = (
         *amounts,
         *medicines_differ(claim, source),
-        *(() if is_excused else denials_differ(claim, source)),
+        *(() if is_excused else denied(claim, source, row)),
         *turned(ours, theirs, claim, source),
         *by_chance(ours, claim, source),
         *opposites(claim, source, coverage=share),
         *rewritten(claim, source),
         *crossed(claim, source, ours, theirs),
-        *(() if is_row else other_arm(claim, source)),
-        *topics_differ(claim, source, lexicon=lexicon, coverage=share),
+        *(() if row else other_arm(claim, source)),  # what belongs to a number of a row, its header says
+        *other_topics(claim, source, row, lexicon=lexicon, coverage=share),
     )
     if is_same_order(claim, source):
         findings = tuple(one for one in findings if claim.text[one.start : one.end].casefold() not in ORDER)
@@ -291,7 +290,7 @@ def _together(claim: Reading, known: Sequence[Topic], close: Sequence[Look], lex
         if other.is_opposed or coverage(claim, known, profile(text)) < alone + PAIR_GAIN:
             continue
         cosine = first.cosine if other.cosine is None else max(first.cosine or 0.0, other.cosine)
-        both = replace(first, part=replace(first.part, text=text), cosine=cosine, row=None, said="")
+        both = replace(first, part=replace(first.part, text=text), cosine=cosine, row=None, said=None)
         pair = _close(claim, both, lexicon)
         if not pair.findings:
             found.append(replace(pair, part=first.part, row=first.row, said=first.said))

@@ -10,6 +10,7 @@ from typing import NamedTuple
 from citewell.answer.rows import Row
 from citewell.answer.verify_direction import is_aim
 from citewell.answer.verify_findings import Finding, Grade
+from citewell.answer.verify_rows import Said
 from citewell.answer.verify_score import carried
 from citewell.types import Span
 
@@ -89,8 +90,8 @@ class Look:
     """Whether both say the same way; None where one of them says none."""
     row: Row | None = None
     """The row of a table that it is."""
-    said: str = ""
-    """What a row says of the matter of the claim, as a sentence."""
+    said: Said | None = None
+    """What a row says of the matter of the claim."""
 
     is_same_case: bool = False
     """It is a row, and the claim names what the row is about."""
@@ -98,7 +99,7 @@ class Look:
     @property
     def text(self) -> str:
         """The words that are read."""
-        return self.said or self.part.text
+        return self.said.text if self.said is not None else self.part.text
 
     @property
     def nearness(self) -> float:
