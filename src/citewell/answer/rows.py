@@ -114,10 +114,14 @@ def _table(lines: Sequence[_Line], start: int, end: int) -> tuple[list[Row], lis
     if not found:
         return [], []
     above = _titles(lines, start, headers)
-    told = [line.span.text for line in above if not _is_rest(line, headers)]
-    caption = "; ".join(_NUMBERED.sub("", text, count=1) for text in told)
     beside += [line.span for line in above]
-    return [replace(row, table=replace(row.table, caption=caption)) for row in found], beside
+    told = [_NUMBERED.sub("", line.span.text, count=1) for line in above if not _is_rest(line, headers)]
+    # A line right above the first row, with no line left blank, is of the table: it heads the rows as far as the next.
+    heading = told.pop() if told and lines[start].breaks == 1 else ""
+    caption = "; ".join(told)
+    return [
+        replace(row, table=replace(row.table, caption=caption), heading=row.heading or heading) for row in found
+    ], beside
 
 
 def _lines(spans: Iterable[Span]) -> Iterator[_Line]:

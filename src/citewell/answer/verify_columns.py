@@ -94,12 +94,11 @@ def with_units(cells: Sequence[Cell], caption: str) -> tuple[Cell, ...]:
 def parallel(table: Table) -> tuple[frozenset[str], ...]:
     """Groups of headers whose columns stand for each other, as those of two groups of people or of three doses do."""
     rows = [with_units(row, table.caption) for row in table.rows]
-    keys = {row[0].header for row in rows if row}
-    headers = [header for header in dict.fromkeys(cell.header for row in rows for cell in row) if header not in keys]
+    keys = frozenset(row[0].header for row in rows if row)
     kinds = [{cell.header: _kinds(cell.value) for cell in row} for row in rows]
     groups: list[set[str]] = []
-    for header in headers:
-        near = [group for group in groups if any(_stand_for(header, other, kinds) for other in group)]
+    for header in dict.fromkeys(cell.header for row in rows for cell in row):
+        near = [group for group in groups if any(_stand_for(header, other, kinds, keys) for other in group)]
         groups = [group for group in groups if group not in near] + [{header}.union(*near)]
     return tuple(frozenset(group) for group in groups if len(group) > 1)
 
@@ -108,15 +107,21 @@ def _kinds(value: str) -> frozenset[str]:
     """What a cell holds: amounts by their dimension, or yes and no."""
     if yes_or_no(value) is not None:
         return frozenset(("yes or no",))
-    return frozenset(one.dimension for one in quantities(value) if one.dimension != "period")
+    held = frozenset(one.dimension for one in quantities(value))
+    return held - {"period"} or held
 
 
-def _stand_for(one: str, other: str, kinds: Sequence[dict[str, frozenset[str]]]) -> bool:
-    """Whether two columns share a word of their headers, or mostly hold the same kind of thing."""
-    if _named(one) & _named(other) or _dimensions(one) & _dimensions(other):
-        return True
-    both = [row for row in kinds if one in row and other in row]
-    return sum(bool(row[one] & row[other]) for row in both) > MOSTLY * len(both)
+def _stand_for(one: str, other: str, kinds: Sequence[dict[str, frozenset[str]]], keys: frozenset[str]) -> bool:
+    """Whether two columns share a word of their headers, or mostly hold the same kind of thing.
+
+    What the rows are about must do both, as the upper and the lower number of a blood pressure do.
+    """
+    is_named = bool(_named(one) & _named(other) or _dimensions(one) & _dimensions(other))
+    if keys & {one, other}:
+        is_named = bool(_words(one) & _words(other))
+    both = [row for row in kinds if row.get(one) and row.get(other)]
+    is_alike = sum(bool(row[one] & row[other]) for row in both) > MOSTLY * len(both)
+    return is_named and is_alike if keys & {one, other} else is_named or is_alike
 
 
 @lru_cache(maxsize=4096)
@@ -148,6 +153,8 @@ def chosen(row: Row, claim: Reading) -> tuple[tuple[Cell, ...], tuple[Cell, ...]
 
 def _score(header: str, group: frozenset[str], said: frozenset[str], claim: Reading) -> float:
     """How much of what tells a header from those beside it a claim says."""
+    if re.search(rf"\bafter\s+(?:the\s+|that\s+)?{re.escape(header)}\b", claim.text, re.IGNORECASE):
+        return 0.0  # “after the first year” is what comes later
     words = {other: _words(other) for other in group}
     own = words[header] - frozenset.intersection(*words.values())
     # A word that is a header itself is no other word for the header beside it, as “women” would be for “men”.

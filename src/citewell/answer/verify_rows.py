@@ -8,7 +8,7 @@ from functools import lru_cache
 from itertools import pairwise
 
 from citewell.answer.negation import denials
-from citewell.answer.quantities import Quantity, quantities
+from citewell.answer.quantities import BARE, Quantity, quantities
 from citewell.answer.rows import Cell, Row
 from citewell.answer.verify_agreement import Agreement, agreement, comparable
 from citewell.answer.verify_columns import chosen, is_band_header, is_none, is_within, parallel, with_units, yes_or_no
@@ -50,14 +50,19 @@ def said(row: Row, claimed: str) -> Said:
     key, *rest = chosen(row, claim)[0]
     values = {cell: _told(cell, claim, is_key=False) for cell in rest if _is_spoken_of(cell, claim)}
     answers = [cell.value if yes_or_no(cell.value) is None and denials(cell.value) else values[cell] for cell in values]
-    above = "; ".join(part for part in (row.table.caption, row.heading) if part)
+    above = "; ".join(part for part in (row.table.caption, _narrowed(row.heading, claim)) if part)
     return Said(above, _told(key, claim, is_key=True), "; ".join(values.values()), "; ".join(answers))
 
 
 def denied(claim: Reading, source: Reading, row: Said | None) -> list[Finding]:
-    """Where one of the two denies what the other says; a claim denies the value of a row, not its case."""
+    """Where one of the two denies what the other says; a claim denies the value of a row, not its case.
+
+    Under a caption that denies (“Hours without food”) a plain cell denies too, and no more can be told.
+    """
     if row is None:
         return denials_differ(claim, source)
+    if read(row.above).denials:
+        return []
     case = read(row.case)
     return [*denials_differ(claim, read(row.answers)), *(denials_differ(claim, case) if case.denials else ())]
 
@@ -108,12 +113,17 @@ def _numbered(header: str, value: str) -> str:
 
 
 def _narrowed(text: str, claim: Reading) -> str:
-    """A text with each range in which a quantity of the claim lies replaced by that quantity."""
+    """A text with each range that a quantity of the claim lies in, or gives without its unit, as the claim has it."""
     for band in reversed(quantities(text)):
-        ours = next((one for one in claim.quantities if is_within(one, band)), None)
+        ours = next((one for one in claim.quantities if is_within(one, band) or _is_unitless(one, band)), None)
         if ours is not None:
             text = text[: band.start] + ours.text + text[band.end :]
     return text
+
+
+def _is_unitless(ours: Quantity, theirs: Quantity) -> bool:
+    """Whether a claim gives the same number and leaves out the unit, which the header has."""
+    return ours.dimension == BARE and (ours.written, ours.sign) == (theirs.written, theirs.sign)
 
 
 def is_same_case(claim: Reading, row: Row) -> bool:

@@ -111,7 +111,7 @@ class Look:
     @property
     def vetoes(self) -> tuple[Finding, ...]:
         """The findings that no score outweighs, the gravest first."""
-        is_aligned = self.coverage >= FIRM_FROM or min(self.words, self.mirrored) >= MIRRORED_FROM
+        is_aligned = self.coverage >= FIRM_FROM or min(self.words, self.mirrored) >= MIRRORED_FROM or self.is_same_case
         firm = [finding for finding in self.findings if finding.kind not in _SOFT or is_aligned]
         return tuple(sorted(firm, key=lambda finding: -finding.grade))
 
