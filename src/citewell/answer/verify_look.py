@@ -8,7 +8,7 @@ from dataclasses import replace
 from functools import lru_cache
 from typing import Protocol, TypedDict
 
-from citewell.answer.rows import tabled
+from citewell.answer.rows import Row, tabled
 from citewell.answer.verify_amounts import amounts_missing
 from citewell.answer.verify_arms import other_arm
 from citewell.answer.verify_crossed import ORDER, crossed, is_same_order, mixed
@@ -119,17 +119,21 @@ def _rough(
     strange = sum(not is_light(word.form) for word in unknown)
     passage = Passage(coverage(claim, known, everything), strange, _letters(claim, unknown, spans))
     rows = tabled(spans).rows
-    found = (_weighed(claim, known, Look(part, 0.0, None, passage, row=rows.get(part))) for part in parts)
+    found = (
+        _weighed(claim, known, part, passage, rows[part])
+        if rows and part in rows
+        else Look(part, coverage(claim, known, profile(part.text)), None, passage)
+        for part in parts
+    )
     return claim, parts, tuple(found)
 
 
-def _weighed(claim: Reading, known: Sequence[Topic], look: Look) -> Look:
-    """A source sentence with the share of the claim that it says; rows differ in their numbers, so these count too."""
-    if look.row is None:
-        return replace(look, coverage=coverage(claim, known, profile(look.part.text)))
-    row = said(look.row, claim.text)
-    lost = len({finding.start for finding in amounts_missing(claim, read(row.text), is_row=True)})
-    return replace(look, coverage=coverage(claim, known, profile(row.text), amounts_missing=lost), said=row)
+def _weighed(claim: Reading, known: Sequence[Topic], part: Span, passage: Passage, row: Row) -> Look:
+    """A row with the share of the claim that it says; rows differ in their numbers, so these count too."""
+    told = said(row, claim.text)
+    lost = len({finding.start for finding in amounts_missing(claim, read(told.text), is_row=True)})
+    share = coverage(claim, known, profile(told.text), amounts_missing=lost)
+    return Look(part, share, None, passage, row=row, said=told)
 
 
 def _unknown(claim: Reading, known: Sequence[Topic], source: Profile) -> list[Word]:
