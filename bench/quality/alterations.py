@@ -27,7 +27,8 @@ from citewell.adapters.embedding.tokenizer import WordPiece
 from citewell.adapters.entailment.pair import PairReader
 from citewell.adapters.parsers import all_parsers
 from citewell.answer.verify import verify
-from citewell.answer.verify_look import Similarity, parts_of
+from citewell.answer.verify_look import Similarity
+from citewell.answer.verify_parts import parts_of
 from citewell.clinical import Lexicon
 from citewell.ingest.chunk import chunk, default_chunking
 from citewell.ingest.parse import parse

@@ -27,7 +27,8 @@ from numpy.typing import NDArray
 from citewell.adapters.embedding.minilm import MiniLM
 from citewell.adapters.entailment.pair import PairReader
 from citewell.answer.verify import verify
-from citewell.answer.verify_look import Pair, Similarity, parts_of
+from citewell.answer.verify_look import Pair, Similarity
+from citewell.answer.verify_parts import parts_of
 from citewell.answer.verify_score import calibrated
 from citewell.answer.verify_weigh import Judged
 from citewell.clinical import Lexicon

@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 
 from citewell.adapters.embedding.remembered import Likeness, Passage
-from citewell.answer.verify_look import parts_of
+from citewell.answer.verify_parts import parts_of
 from citewell.bootstrap import App
 from citewell.ports import Progress, Vector, Vectors
 from citewell.types import Source, Span

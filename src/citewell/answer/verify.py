@@ -8,8 +8,10 @@ from dataclasses import replace
 from functools import lru_cache
 from typing import Protocol
 
+from citewell.answer.rows import is_title
 from citewell.answer.verify_findings import Grade
-from citewell.answer.verify_look import CLEAR_FROM, Pair, Similarity, looks, parts_of, whole
+from citewell.answer.verify_look import CLEAR_FROM, Pair, Similarity, looks, whole
+from citewell.answer.verify_parts import parts_of
 from citewell.answer.verify_read import without_references
 from citewell.answer.verify_score import Known, never_from, opposed_from, supported_from
 from citewell.answer.verify_strangers import stranger
@@ -140,7 +142,8 @@ def _judged(found: Sequence[Look]) -> Check:
         against = [finding.reason for finding in opposed.findings if finding.grade == Grade.AGAINST]
         reasons = tuple(dict.fromkeys(against))
         return Check(Verdict.CONTRADICTED, reasons, opposed.part, share, is_vetoed=True)
-    if _is_read_as_opposed(nearest.passage, opposed_from()):
+    # The pair reader has learned from prose: what it reads out of a row is no contradiction.
+    if nearest.row is None and _is_read_as_opposed(nearest.passage, opposed_from()):
         return Check(Verdict.CONTRADICTED, ("the cited words, read with it, say otherwise",), nearest.part, share)
     if bearing(found) < PARTLY_FROM:
         return Check(Verdict.NOT_FOUND, ("the cited words do not speak of it",), nearest.part, share)
@@ -162,13 +165,15 @@ def bearer(found: Sequence[Look]) -> Look | None:
     """The nearest sentence without a veto that may carry the claim, if no vetoed one is clearly nearer.
 
     None where the claim says more of a sentence that speaks against it than of this one: “adults under 50 kg, no more
-    than 2 g” goes before “adults, 4 g”.
+    than 2 g” goes before “adults, 4 g”. A heading carries nothing that a row speaks against.
     """
     opposed = [look for look in found if look.is_opposed]
     least = max((look.nearness - LEEWAY for look in opposed), default=0.0)
     least = max(least, found[0].nearness - ALIGNED_WITHIN)
     able = [look for look in found if not look.vetoes and look.nearness >= least]
     able = [look for look in able if look is found[0] or not look.is_against]
+    if any(look.row is not None and look.words >= HALF_FROM for look in opposed):
+        able = [look for look in able if look.row is not None or not is_title(look.part.text)]
     best = max(able, key=lambda look: look.nearness, default=None)
     if best is None or any(
         look.words >= HALF_FROM and look.mirrored > max(WHOLE_FROM, best.mirrored) for look in opposed
@@ -178,9 +183,14 @@ def bearer(found: Sequence[Look]) -> Look | None:
 
 
 def _opposed(found: Sequence[Look], nearness: float) -> Look | None:
-    """The nearest sentence that speaks against the claim, if it is about as near as another."""
+    """The nearest sentence that speaks against the claim, if it is about as near as another.
+
+    A row of the very case that the claim is about goes before all others, the one with the least against it first.
+    """
     aligned = [look for look in found if look.nearness >= nearness - ALIGNED_WITHIN]
-    return next((look for look in aligned if look.is_against and look.words >= AGAINST_FROM), None)
+    against = [look for look in aligned if look.is_against and look.words >= AGAINST_FROM]
+    of_the_case = [look for look in against if look.is_same_case]
+    return min(of_the_case, key=lambda look: len(look.findings), default=next(iter(against), None))
 
 
 def _heard(check: Check, sentence: str, entailment: Entailment, *, is_open: bool) -> Check:

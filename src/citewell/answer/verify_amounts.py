@@ -17,11 +17,14 @@ _BINDS_AHEAD = 12
 _BINDS_BACK = 80
 
 
-def amounts_missing(claim: Reading, source: Reading) -> list[Finding]:
-    """Each quantity of the claim that the source sentence lacks, changes or gives to something else."""
+def amounts_missing(claim: Reading, source: Reading, *, is_row: bool = False) -> list[Finding]:
+    """Each quantity of the claim that the source sentence lacks, changes or gives to something else.
+
+    What a row of a table says, it says of all the medicines that it names.
+    """
     if not claim.quantities:
         return []
-    matched = _matched(claim, source)
+    matched = _matched(claim, source, is_row=is_row)
     used = {theirs for theirs, _ in matched.values()}
     unused = [theirs for theirs in source.quantities if theirs not in used]
     found = [_finding(ours, matched.get(ours), unused, claim, source) for ours in claim.quantities]
@@ -32,14 +35,14 @@ Matched = dict[Quantity, tuple[Quantity, Agreement]]
 """For each quantity of the claim the one of the source that comes nearest to it."""
 
 
-def _matched(claim: Reading, source: Reading) -> Matched:
+def _matched(claim: Reading, source: Reading, *, is_row: bool) -> Matched:
     found: Matched = {}
     for ours in claim.quantities:
         context = claim.near(ours.start, ours.end)
         fits = [
             (level, len(context & source.near(theirs.start, theirs.end)), -number, theirs)
             for number, theirs in enumerate(source.quantities)
-            if (level := agreement(ours, theirs)) and _same_drug(ours, theirs, claim, source)
+            if (level := agreement(ours, theirs)) and (is_row or _same_drug(ours, theirs, claim, source))
         ]
         if fits:
             level, _, _, theirs = max(fits, key=lambda fit: fit[:3])

@@ -6,6 +6,7 @@ from collections.abc import Sequence
 from dataclasses import replace
 
 from citewell.answer.quantities import quantities
+from citewell.answer.rows import tabled
 from citewell.answer.verify_agreement import Agreement, agreement
 from citewell.answer.verify_findings import Finding, Grade
 from citewell.answer.verify_read import Reading, forms, read
@@ -15,7 +16,7 @@ from citewell.types import Span
 
 
 def filled(claim: Reading, look: Look, close: Sequence[Look], parts: Sequence[Span]) -> Look:
-    """Without the gaps that other cited sentences fill."""
+    """Without the gaps that other cited sentences fill; a row of a table speaks of its own case alone."""
     if all(finding.grade != Grade.MISSING for finding in look.findings):
         return look
     kept = tuple(finding for finding in look.findings if not _is_filled(claim, finding, look, close, parts))
@@ -26,23 +27,23 @@ def _is_filled(claim: Reading, finding: Finding, look: Look, close: Sequence[Loo
     """Whether another sentence says what this one leaves out, beside the same words or as the passage's subject."""
     if finding.grade != Grade.MISSING:
         return False
-    if finding.kind == "medicine" and not read(look.part.text).medicines:
+    if finding.kind == "medicine" and not read(look.text).medicines:
         wanted = {drug.name for drug in claim.medicines if drug.start == finding.start}
         passage = [part for part in parts if part.source_id == look.part.source_id]
         return any(wanted & names_of(read(part.text).medicines) for part in passage)
+    rows = tabled(tuple(parts)).rows
     context = claim.near(finding.start, finding.end)
-    least = max(1, len(context & forms(look.part.text)))
+    least = max(1, len(context & forms(look.text)))
     if finding.kind == "amount":
         return any(
             len(context & forms(part.text)) >= least and _says(claim, finding, part.text)
             for part in parts
-            if part != look.part
+            if part != look.part and part not in rows
         )
     return any(
-        len(context & forms(other.part.text)) >= least
-        and not any(lack.start == finding.start for lack in other.findings)
+        len(context & forms(other.text)) >= least and not any(lack.start == finding.start for lack in other.findings)
         for other in close
-        if other.part != look.part
+        if other.part != look.part and other.row is None
     )
 
 

@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable, Sequence
+from collections.abc import Sequence
 from dataclasses import replace
 from functools import lru_cache
 from typing import Protocol, TypedDict
 
+from citewell.answer.rows import Row, tabled
 from citewell.answer.verify_amounts import amounts_missing
 from citewell.answer.verify_arms import other_arm
 from citewell.answer.verify_crossed import ORDER, crossed, is_same_order, mixed
@@ -15,18 +16,15 @@ from citewell.answer.verify_direction import Course, by_chance, course, is_aim, 
 from citewell.answer.verify_fill import filled
 from citewell.answer.verify_findings import Finding
 from citewell.answer.verify_opposites import opposites
+from citewell.answer.verify_parts import parts_of
 from citewell.answer.verify_read import Reading, Word, is_light, read
 from citewell.answer.verify_rewritten import rewritten
-from citewell.answer.verify_subjects import Topic, medicines_differ, topics, topics_differ
+from citewell.answer.verify_rows import Said, apart, denied, is_same_case, other_topics, said, swapped
+from citewell.answer.verify_subjects import Topic, medicines_differ, topics
 from citewell.answer.verify_support import Profile, coverage, names_of, profile
 from citewell.answer.verify_weigh import FIRM_FROM, Judged, Look, Passage, support
-from citewell.answer.verify_words import denials_differ
 from citewell.clinical import Lexicon
 from citewell.types import Span
-from citewell.words import sentences
-
-MAX_PART = 1_500
-"""A source sentence of more characters is read in pieces."""
 
 NEAREST = 4
 """Source sentences that are read closely; the others are only weighed."""
@@ -58,27 +56,6 @@ class Pair(Protocol):
     def __call__(self, sentence: str, evidence: str) -> Judged: ...
 
 
-@lru_cache(maxsize=1024)
-def _cut(span: Span) -> tuple[Span, ...]:
-    return tuple(
-        Span(
-            span.source_id, span.start + first, span.start + min(first + MAX_PART, end), span.text[first:end][:MAX_PART]
-        )
-        for start, end in sentences(span.text)
-        for first in range(start, end, MAX_PART)
-    )
-
-
-def parts_of(spans: Iterable[Span]) -> list[Span]:
-    """The sentences of spans, each with its exact place; what was cited twice comes once.
-
-    >>> [(part.start, part.text) for part in parts_of([Span("a:0", 100, 115, "Rest. Drink up.")])]
-    [(100, 'Rest.'), (106, 'Drink up.')]
-    """
-    found = {(part.source_id, part.start, part.end): part for span in spans for part in _cut(span)}
-    return list(found.values())
-
-
 def looks(
     sentence: str,
     spans: Sequence[Span],
@@ -93,7 +70,7 @@ def looks(
         return []
     if similarity is not None:
         cosines = similarity(sentence, parts)
-        judged = None if pair is None else pair(claim.text, evidence(parts, cosines))
+        judged = None if pair is None else pair(claim.text, evidence([look.text for look in rough], cosines))
         passage = replace(rough[0].passage, likeness=likeness(cosines), judged=judged)
         rough = tuple(replace(look, cosine=one, passage=passage) for look, one in zip(rough, cosines, strict=True))
     known = topics(claim.text, lexicon)
@@ -102,6 +79,7 @@ def looks(
     if similarity is None and _settles(first, claim, nearest):
         return [first]
     close = [first, *(_unmixed(claim, _close(claim, look, lexicon), parts) for look in nearest[1:])]
+    close = _without_other_cases(claim, close)
     close += _together(claim, known, close, lexicon)
     read_closely = [filled(claim, look, close, parts) for look in close]
     return sorted(read_closely, key=lambda look: -look.nearness)
@@ -117,15 +95,14 @@ def likeness(cosines: Sequence[float]) -> float:
     return round(0.5 * best[-1] + 0.5 * sum(best) / len(best), 6)
 
 
-def evidence(parts: Sequence[Span], cosines: Sequence[float]) -> str:
+def evidence(texts: Sequence[str], cosines: Sequence[float]) -> str:
     """The source sentences most like a claim, in the order in which they stand.
 
-    >>> parts = [Span("a:0", 0, 5, "Rest."), Span("a:0", 6, 15, "Drink up."), Span("a:0", 16, 22, "Sleep.")]
-    >>> evidence(parts, [0.2, 0.1, 0.9])
+    >>> evidence(["Rest.", "Drink up.", "Sleep."], [0.2, 0.1, 0.9])
     'Rest. Drink up. Sleep.'
     """
-    likest = sorted(range(len(parts)), key=lambda place: -cosines[place])[:NEAREST]
-    return " ".join(parts[place].text for place in sorted(likest))
+    likest = sorted(range(len(texts)), key=lambda place: -cosines[place])[:NEAREST]
+    return " ".join(texts[place] for place in sorted(likest))
 
 
 @lru_cache(maxsize=64)
@@ -141,8 +118,22 @@ def _rough(
     unknown = _unknown(claim, known, everything)
     strange = sum(not is_light(word.form) for word in unknown)
     passage = Passage(coverage(claim, known, everything), strange, _letters(claim, unknown, spans))
-    found = (Look(part, coverage(claim, known, profile(part.text)), None, passage) for part in parts)
+    rows = tabled(spans).rows
+    found = (
+        _weighed(claim, known, part, passage, rows[part])
+        if rows and part in rows
+        else Look(part, coverage(claim, known, profile(part.text)), None, passage)
+        for part in parts
+    )
     return claim, parts, tuple(found)
+
+
+def _weighed(claim: Reading, known: Sequence[Topic], part: Span, passage: Passage, row: Row) -> Look:
+    """A row with the share of the claim that it says; rows differ in their numbers, so these count too."""
+    told = said(row, claim.text)
+    lost = len({finding.start for finding in amounts_missing(claim, read(told.text), is_row=True)})
+    share = coverage(claim, known, profile(told.text), amounts_missing=lost)
+    return Look(part, share, None, passage, row=row, said=told)
 
 
 def _unknown(claim: Reading, known: Sequence[Topic], source: Profile) -> list[Word]:
@@ -185,7 +176,7 @@ def _runs(text: str) -> frozenset[str]:
 @lru_cache(maxsize=256)
 def whole(spans: tuple[Span, ...]) -> Profile:
     """All the cited words as one."""
-    profiles = [profile(part.text) for part in parts_of(spans)]
+    profiles = [profile(part.text) for part in (*parts_of(spans), *tabled(spans).others)]
     return Profile(
         frozenset().union(*(one.forms for one in profiles)), frozenset().union(*(one.meanings for one in profiles))
     )
@@ -193,12 +184,36 @@ def whole(spans: tuple[Span, ...]) -> Profile:
 
 def _close(claim: Reading, look: Look, lexicon: Lexicon) -> Look:
     """The same look with its findings, and coverage that counts amounts and brands."""
-    held = _held_against(claim.text, look.part.text, lexicon)
-    return replace(look, **held)
+    # Where no other row shows what is a header, a row is read as prose.
+    row = look.said if look.row is not None and len(look.row.table.rows) > 1 else None
+    close = replace(look, **_held_against(claim.text, look.text, lexicon, row))
+    if look.row is None:
+        return close
+    findings = (*close.findings, *swapped(claim, look.row), *apart(claim, look.row))
+    return replace(close, findings=findings, is_same_case=is_same_case(claim, look.row))
+
+
+def _without_other_cases(claim: Reading, close: Sequence[Look]) -> list[Look]:
+    """Without what says otherwise of other cases, where one row carries the claim: the other rows of its table.
+
+    A row that has two numbers of a claim, that of the case and that of the matter, is not outvoted by prose either.
+    """
+    carrying = [look for look in close if look.row is not None and not look.findings]
+    if not carrying:
+        return list(close)
+    tables = [look.row.table for look in carrying if look.row is not None]
+    is_sure = len(claim.quantities) > 1
+    return [
+        look
+        for look in close
+        if not (look.is_against and (is_sure or (look.row is not None and look.row.table in tables)))
+    ]
 
 
 def _unmixed(claim: Reading, look: Look, parts: Sequence[Span]) -> Look:
     """The same look, told where the claim has in it a word of another of the cited sentences."""
+    if look.row is not None:
+        return look
     others = [part.text for part in parts if part != look.part]
     found = tuple(mixed(claim.text, look.part.text, others))
     return replace(look, findings=(*look.findings, *found)) if found else look
@@ -214,11 +229,11 @@ class _Held(TypedDict):
 
 
 @lru_cache(maxsize=512)
-def _held_against(claimed: str, said_there: str, lexicon: Lexicon) -> _Held:
+def _held_against(claimed: str, said_there: str, lexicon: Lexicon, row: Said | None) -> _Held:
     """A claim held against one source text; both rounds of a check ask for the same pairs."""
     claim, source = read(claimed), read(said_there)
     known, there = topics(claim.text, lexicon), profile(source.text)
-    amounts = amounts_missing(claim, source)
+    amounts = amounts_missing(claim, source, is_row=row is not None)
     lost = len({finding.start for finding in amounts})
     drugs = names_of(source.medicines)
     share = coverage(claim, known, there, drugs=drugs, amounts_missing=lost)
@@ -228,14 +243,14 @@ def _held_against(claimed: str, said_there: str, lexicon: Lexicon) -> _Held:
     findings = (
         *amounts,
         *medicines_differ(claim, source),
-        *(() if is_excused else denials_differ(claim, source)),
+        *(() if is_excused else denied(claim, source, row)),
         *turned(ours, theirs, claim, source),
         *by_chance(ours, claim, source),
         *opposites(claim, source, coverage=share),
         *rewritten(claim, source),
         *crossed(claim, source, ours, theirs),
-        *other_arm(claim, source),
-        *topics_differ(claim, source, lexicon=lexicon, coverage=share),
+        *(() if row else other_arm(claim, source)),  # what belongs to a number of a row, its header says
+        *other_topics(claim, source, row, lexicon=lexicon, coverage=share),
     )
     if is_same_order(claim, source):
         findings = tuple(one for one in findings if claim.text[one.start : one.end].casefold() not in ORDER)
@@ -270,15 +285,17 @@ def _together(claim: Reading, known: Sequence[Topic], close: Sequence[Look], lex
     first = close[0]
     if first.is_against:
         return []
-    alone = coverage(claim, known, profile(first.part.text))
+    alone = coverage(claim, known, profile(first.text))
     found = []
     for other in close[1:]:
-        text = f"{first.part.text}\n{other.part.text}"
+        text = f"{first.text}\n{other.text}"
+        if first.row is not None and other.row is not None:
+            continue
         if other.is_opposed or coverage(claim, known, profile(text)) < alone + PAIR_GAIN:
             continue
         cosine = first.cosine if other.cosine is None else max(first.cosine or 0.0, other.cosine)
-        both = replace(first, part=replace(first.part, text=text), cosine=cosine)
+        both = replace(first, part=replace(first.part, text=text), cosine=cosine, row=None, said=None)
         pair = _close(claim, both, lexicon)
         if not pair.findings:
-            found.append(replace(pair, part=first.part))
+            found.append(replace(pair, part=first.part, row=first.row, said=first.said))
     return found

@@ -7,8 +7,10 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from typing import NamedTuple
 
+from citewell.answer.rows import Row
 from citewell.answer.verify_direction import is_aim
 from citewell.answer.verify_findings import Finding, Grade
+from citewell.answer.verify_rows import Said
 from citewell.answer.verify_score import carried
 from citewell.types import Span
 
@@ -86,6 +88,18 @@ class Look:
     """The claim says which way, the source does not."""
     agrees: bool | None = None
     """Whether both say the same way; None where one of them says none."""
+    row: Row | None = None
+    """The row of a table that it is."""
+    said: Said | None = None
+    """What a row says of the matter of the claim."""
+
+    is_same_case: bool = False
+    """It is a row, and the claim names what the row is about."""
+
+    @property
+    def text(self) -> str:
+        """The words that are read."""
+        return self.said.text if self.said is not None else self.part.text
 
     @property
     def nearness(self) -> float:
@@ -97,7 +111,7 @@ class Look:
     @property
     def vetoes(self) -> tuple[Finding, ...]:
         """The findings that no score outweighs, the gravest first."""
-        is_aligned = self.coverage >= FIRM_FROM or min(self.words, self.mirrored) >= MIRRORED_FROM
+        is_aligned = self.coverage >= FIRM_FROM or min(self.words, self.mirrored) >= MIRRORED_FROM or self.is_same_case
         firm = [finding for finding in self.findings if finding.kind not in _SOFT or is_aligned]
         return tuple(sorted(firm, key=lambda finding: -finding.grade))
 

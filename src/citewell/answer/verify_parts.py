@@ -1,0 +1,49 @@
+"""The source sentences that a claim is held against: sentences of prose, and rows of tables."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator
+from functools import lru_cache
+
+from citewell.answer.rows import Tabled, tabled
+from citewell.types import Span
+from citewell.words import sentences
+
+MAX_PART = 1_500
+"""A source sentence of more characters is read in pieces."""
+
+
+@lru_cache(maxsize=1024)
+def _cut(span: Span, low: int = 0, high: int | None = None) -> tuple[Span, ...]:
+    return tuple(
+        Span(
+            span.source_id, span.start + first, span.start + min(first + MAX_PART, end), span.text[first:end][:MAX_PART]
+        )
+        for start, end in sentences(span.text, low, high)
+        for first in range(start, end, MAX_PART)
+    )
+
+
+def parts_of(spans: Iterable[Span]) -> list[Span]:
+    """The sentences of spans, each with its exact place; a row of a table is one, and what was cited twice comes once.
+
+    >>> [(part.start, part.text) for part in parts_of([Span("a:0", 100, 115, "Rest. Drink up.")])]
+    [(100, 'Rest.'), (106, 'Drink up.')]
+    """
+    spans = tuple(spans)
+    tables = tabled(spans)
+    cut = (part for span in spans for part in (_beside(span, tables) if tables.rows else _cut(span)))
+    return list({(part.source_id, part.start, part.end): part for part in cut}.values())
+
+
+def _beside(span: Span, tables: Tabled) -> Iterator[Span]:
+    """The rows in a span, and the sentences between tables; a caption is read with the rows below it."""
+    lines = [line for line in (*tables.rows, *tables.others) if line.source_id == span.source_id]
+    low = 0
+    for line in sorted(lines, key=lambda line: line.start):
+        if span.start <= line.start and line.end <= span.end:
+            yield from _cut(span, low, line.start - span.start)
+            low = line.end - span.start
+            if line in tables.rows:
+                yield line
+    yield from _cut(span, low)

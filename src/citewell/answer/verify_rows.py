@@ -1,0 +1,200 @@
+"""A row of a table as a sentence, its cells under their headers, and what it says otherwise than a claim."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from functools import lru_cache
+from itertools import pairwise
+
+from citewell.answer.negation import denials
+from citewell.answer.quantities import BARE, Quantity, quantities
+from citewell.answer.rows import Cell, Row
+from citewell.answer.verify_agreement import Agreement, agreement, comparable
+from citewell.answer.verify_columns import chosen, is_band_header, is_none, is_within, parallel, with_units, yes_or_no
+from citewell.answer.verify_findings import Finding, Grade
+from citewell.answer.verify_read import Reading, Word, forms, is_light, meanings, read
+from citewell.answer.verify_subjects import topics_differ
+from citewell.answer.verify_words import denials_differ
+from citewell.clinical import Lexicon
+
+MAX_NAME_WORDS = 8
+"""Words of a cell that a claim can be expected to say whole."""
+
+
+@dataclass(frozen=True, slots=True)
+class Said:
+    """What a row says of the matter of a claim, as a sentence and in its parts."""
+
+    above: str
+    """The caption, and the heading inside the table."""
+    case: str
+    """What the row is about: its first cell."""
+    values: str
+    """The cells under the headers that the claim names."""
+    answers: str
+    """The same; of a cell that denies something, without its header."""
+
+    @property
+    def text(self) -> str:
+        return "; ".join(part for part in (self.above, self.case, self.values) if part)
+
+
+@lru_cache(maxsize=2048)
+def said(row: Row, claimed: str) -> Said:
+    """What a row says of the matter of a claim: the columns that it names, under the caption.
+
+    A range that stands for every value in it is read as the value that the claim gives.
+    """
+    claim = read(claimed)
+    key, *rest = chosen(row, claim)[0]
+    values = {cell: _told(cell, claim, is_key=False) for cell in rest if _is_spoken_of(cell, claim)}
+    answers = [cell.value if yes_or_no(cell.value) is None and denials(cell.value) else values[cell] for cell in values]
+    above = "; ".join(part for part in (row.table.caption, _narrowed(row.heading, claim)) if part)
+    return Said(above, _told(key, claim, is_key=True), "; ".join(values.values()), "; ".join(answers))
+
+
+def denied(claim: Reading, source: Reading, row: Said | None) -> list[Finding]:
+    """Where one of the two denies what the other says; a claim denies the value of a row, not its case.
+
+    Under a caption that denies (“Hours without food”) a plain cell denies too, and no more can be told.
+    """
+    if row is None:
+        return denials_differ(claim, source)
+    if read(row.above).denials:
+        return []
+    case = read(row.case)
+    return [*denials_differ(claim, read(row.answers)), *(denials_differ(claim, case) if case.denials else ())]
+
+
+def other_topics(
+    claim: Reading, source: Reading, row: Said | None, *, lexicon: Lexicon, coverage: float
+) -> list[Finding]:
+    """Another condition where the claim has its own; the caption of a table is no rival, but may name the claim's."""
+    found = topics_differ(claim, source, lexicon=lexicon, coverage=coverage)
+    if row is None or not found:
+        return found
+    cells = read(f"{row.case}; {row.values}")
+    rivals = {one.start for one in topics_differ(claim, cells, lexicon=lexicon, coverage=coverage)}
+    return [one for one in found if one.start in rivals]
+
+
+def _is_spoken_of(cell: Cell, claim: Reading) -> bool:
+    """Whether a claim says a word of a cell or of its header, or gives a quantity of the same kind."""
+    words = {word.form for word in claim.words if word.weight == 1.0}
+    senses = {sense for word in claim.words for sense in word.meanings if word.weight == 1.0}
+    held = forms(f"{cell.header} {cell.value}")
+    if words & held or any(meanings(word) & senses for word in held):
+        return True
+    amounts = [*quantities(cell.value), *quantities(cell.header)]
+    return any(comparable(ours, theirs) for ours in claim.quantities for theirs in amounts)
+
+
+def _told(cell: Cell, claim: Reading, *, is_key: bool) -> str:
+    header, value = _narrowed(cell.header.replace(" / ", " "), claim), cell.value
+    if is_key or is_band_header(cell.header):
+        value = _narrowed(value, claim)
+    applies = yes_or_no(value)
+    if applies is not None and header:
+        return header if applies else f"{'no' if is_none(value) else 'not'} {header}"
+    if not header:
+        return value
+    if is_key and value.isdigit():
+        header = _numbered(header, value)
+    is_number = value[:1].isdigit() and len(value.split()) == 1
+    return f"{header} {value}" if is_number or is_key else f"{header}: {value}"
+
+
+def _numbered(header: str, value: str) -> str:
+    """A header that ends in what is numbered: under “Day of life”, 3 is day 3."""
+    what = header.split(maxsplit=1)[0]
+    is_label = any(one.dimension.startswith("label") for one in quantities(f"{what} {value}"))
+    return f"{header} {what}" if is_label and what != header else header
+
+
+def _narrowed(text: str, claim: Reading) -> str:
+    """A text with each range that a quantity of the claim lies in, or gives without its unit, as the claim has it."""
+    for band in reversed(quantities(text)):
+        ours = next((one for one in claim.quantities if is_within(one, band) or _is_unitless(one, band)), None)
+        if ours is not None:
+            text = text[: band.start] + ours.text + text[band.end :]
+    return text
+
+
+def _is_unitless(ours: Quantity, theirs: Quantity) -> bool:
+    """Whether a claim gives the same number and leaves out the unit, which the header has."""
+    return ours.dimension == BARE and (ours.written, ours.sign) == (theirs.written, theirs.sign)
+
+
+def is_same_case(claim: Reading, row: Row) -> bool:
+    """Whether a claim names what the row is about: its first cell, by a word or a quantity that is only there."""
+    key = with_units(row.cells, row.table.caption)[0]
+    told = _narrowed(key.value, claim)
+    if any(agreement(ours, theirs) == Agreement.SAME for ours in claim.quantities for theirs in quantities(told)):
+        return True
+    words = {word.form for word in claim.words}
+    others = frozenset().union(*(forms(cells[0].value) for cells in row.table.rows if cells[0] != row.cells[0]))
+    return not words.isdisjoint(forms(key.value) - others)
+
+
+def swapped(claim: Reading, row: Row) -> Iterator[Finding]:
+    """Where a claim has the words of another row, or of a column that it does not name, in place of this row's."""
+    kept, dropped = chosen(row, claim)
+    there = forms(said(row, claim.text).text)
+    titles = forms(" ".join((row.table.caption, row.heading, *(cell.header for cell in row.cells))))
+    columns = {cell.header: cell for cell in kept}
+    others = [
+        (columns[cell.header], cell)
+        for cells in row.table.rows
+        for cell in with_units(cells, row.table.caption)
+        if cell.header in columns
+    ]
+    groups = parallel(row.table)
+    others += [
+        (own, other) for other in dropped for own in kept if any({own.header, other.header} <= g for g in groups)
+    ]
+    for own, other in others:
+        word = _put(claim, own.value, other.value, there, titles)
+        if word is not None:
+            reason = f"the table says “{own.value}” there, not “{other.value}”"
+            yield Finding(Grade.AGAINST, "cell", reason, *word)
+            return
+
+
+def apart(claim: Reading, row: Row) -> Iterator[Finding]:
+    """Where a claim says how often an amount is given, and the row says that in another cell than the amount."""
+    cells = [quantities(cell.value) for cell in chosen(row, claim)[0][1:]]
+    for before, after in pairwise(claim.quantities):
+        if before.dimension == "period" or after.dimension != "period":
+            continue
+        given, often = _holding(before, cells), _holding(after, cells)
+        said_there = [one.text for place in given for one in cells[place] if one.dimension == "period"]
+        if given and often and said_there and given.isdisjoint(often):
+            reason = f"“{after.text}” is not what the table says of “{before.text}”: “{said_there[0]}”"
+            yield Finding(Grade.AGAINST, "cell", reason, after.start, after.end)
+
+
+def _holding(wanted: Quantity, cells: Sequence[Sequence[Quantity]]) -> frozenset[int]:
+    """The places of the cells that hold a quantity."""
+    return frozenset(
+        place for place, held in enumerate(cells) if any(agreement(wanted, one) == Agreement.SAME for one in held)
+    )
+
+
+def _put(claim: Reading, own: str, other: str, there: frozenset[str], titles: frozenset[str]) -> tuple[int, int] | None:
+    """Where the claim says another cell and nothing that is only in this one."""
+    theirs, ours = forms(other) - forms(own), forms(own) - forms(other)
+    words = {word.form: word for word in claim.words if word.form not in titles}
+    if not theirs or _is_said(ours, [word for word in words.values() if word.form not in theirs]):
+        return None
+    stranger = next((word for word in words if word in theirs and word not in there and not is_light(word)), None)
+    if stranger is None and len(theirs) <= MAX_NAME_WORDS and theirs <= forms(claim.text):
+        stranger = next((word for word in words if word in theirs), None)
+    return None if stranger is None else (words[stranger].start, words[stranger].end)
+
+
+def _is_said(cell: frozenset[str], claimed: Sequence[Word]) -> bool:
+    """Whether one of the words of a cell is claimed, or another word for it."""
+    senses = {sense for word in claimed for sense in word.meanings}
+    said_so = {word.form for word in claimed}
+    return any(word in said_so or not senses.isdisjoint(meanings(word)) for word in cell if not word.isdigit())
