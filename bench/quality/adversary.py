@@ -72,9 +72,7 @@ def main() -> None:
     parser.add_argument("--json", type=Path)
     options = parser.parse_args()
     with tempfile.TemporaryDirectory() as cache:
-        result = measure(
-            options.set, Path(cache), with_models=not options.without_models, show_misses=options.misses
-        )
+        result = measure(options.set, Path(cache), with_models=not options.without_models, show_misses=options.misses)
     for kind, row in result.items():
         print(f"{kind:8}", *(f"{verdict} {count}" for verdict, count in row.items()), sep="  ", file=sys.stdout)
     if options.json:

@@ -86,6 +86,8 @@ class Look:
     """The claim says which way, the source does not."""
     agrees: bool | None = None
     """Whether both say the same way; None where one of them says none."""
+    is_null: bool = False
+    """Both say that there is no effect."""
 
     @property
     def nearness(self) -> float:
