@@ -121,12 +121,13 @@ def _spans(evidence: Evidence) -> list[Span]:
     """The sentences of a passage as its document is cut, where a row of a table is one; else all of it."""
     hit, text = evidence.hit, evidence.text
     cuts = [(max(start, evidence.start), min(end, evidence.end)) for start, end, _ in hit.why.near]
+    titles = (hit.document, *hit.section)
     found = [
-        Span(hit.source_id, start, end, text[start - evidence.start : end - evidence.start])
+        Span(hit.source_id, start, end, text[start - evidence.start : end - evidence.start], titles)
         for start, end in cuts
         if start < end
     ]
-    return found or [Span(hit.source_id, evidence.start, evidence.end, text)]
+    return found or [Span(hit.source_id, evidence.start, evidence.end, text, titles)]
 
 
 def _place(span: Span) -> tuple[str, int, int]:

@@ -134,7 +134,7 @@ def _lines(spans: Iterable[Span]) -> Iterator[_Line]:
         for match in _LINE.finditer(span.text):
             text = match.group().strip()
             start = match.start() + match.group().index(text)
-            place = Span(span.source_id, span.start + start, span.start + start + len(text), text)
+            place = Span(span.source_id, span.start + start, span.start + start + len(text), text, span.titles)
             yield _Line(place, span.text.count("\n", last, start) if last else breaks, is_first=not last)
             last = match.end()
         before = span

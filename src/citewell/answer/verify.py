@@ -38,6 +38,9 @@ WHOLE_FROM, HALF_FROM = 0.8, 0.5
 """How much of a sentence that speaks against it a claim must say, and how much of the claim that sentence, for no other
 one to carry it."""
 
+LEAST_NUMBERS = 2
+"""Numbers in which a sentence must differ to be about another thing, where one that has them all is cited too."""
+
 MAX_CHARACTERS = 1_500
 """A longer sentence is none; to check it would take too long."""
 
@@ -142,8 +145,9 @@ def _judged(found: Sequence[Look]) -> Check:
         against = [finding.reason for finding in opposed.findings if finding.grade == Grade.AGAINST]
         reasons = tuple(dict.fromkeys(against))
         return Check(Verdict.CONTRADICTED, reasons, opposed.part, share, is_vetoed=True)
-    # The pair reader has learned from prose: what it reads out of a row is no contradiction.
-    if nearest.row is None and _is_read_as_opposed(nearest.passage, opposed_from()):
+    # The pair reader has learned from prose: what it reads out of a row or a heading is no contradiction.
+    is_prose = nearest.row is None and all(finding.kind != "heading" for finding in nearest.findings)
+    if is_prose and not nearest.is_null and _is_read_as_opposed(nearest.passage, opposed_from()):
         return Check(Verdict.CONTRADICTED, ("the cited words, read with it, say otherwise",), nearest.part, share)
     if bearing(found) < PARTLY_FROM:
         return Check(Verdict.NOT_FOUND, ("the cited words do not speak of it",), nearest.part, share)
@@ -167,7 +171,7 @@ def bearer(found: Sequence[Look]) -> Look | None:
     None where the claim says more of a sentence that speaks against it than of this one: “adults under 50 kg, no more
     than 2 g” goes before “adults, 4 g”. A heading carries nothing that a row speaks against.
     """
-    opposed = [look for look in found if look.is_opposed]
+    opposed = [look for look in found if look.is_opposed and not _is_answered(look, found)]
     least = max((look.nearness - LEEWAY for look in opposed), default=0.0)
     least = max(least, found[0].nearness - ALIGNED_WITHIN)
     able = [look for look in found if not look.vetoes and look.nearness >= least]
@@ -180,6 +184,14 @@ def bearer(found: Sequence[Look]) -> Look | None:
     ):
         return None
     return best
+
+
+def _is_answered(opposed: Look, found: Sequence[Look]) -> bool:
+    """Whether only the numbers of a sentence speak against the claim, and another one has them all, and no veto."""
+    amounts = {one.start for one in opposed.findings if one.kind == "amount"}
+    if len(amounts) < LEAST_NUMBERS or any(one.kind != "amount" for one in opposed.vetoes):
+        return False
+    return any(not look.vetoes and look.coverage >= HALF_FROM for look in found)
 
 
 def _opposed(found: Sequence[Look], nearness: float) -> Look | None:

@@ -35,6 +35,9 @@ _ANY = frozenset(
 
 _EARLIER = re.compile(r"\b(?:before|prior\s+to|followed\s+by|preced(?:es|ed|ing))\b", re.IGNORECASE)
 _LATER = re.compile(r"\b(?:after|following|preceded\s+by)\b", re.IGNORECASE)
+_NOT_UNTIL = re.compile(
+    r"\b(?:not|nothing|no|never|nobody|none)\b[^.;]*?\b(?P<until>until|till|unless)\b", re.IGNORECASE
+)
 _SUPERIOR = re.compile(r"\bsuperior(?:ity)?\b", re.IGNORECASE)
 _NOT_INFERIOR = re.compile(r"\bnon-?\s?inferior(?:ity)?\b|\bnot\s+(?:\w+\s+)?inferior\b", re.IGNORECASE)
 
@@ -82,15 +85,25 @@ def is_same_order(claim: Reading, source: Reading) -> bool:
     return bool(ours[0] & theirs[0] and ours[1] & theirs[1])
 
 
+def is_until(claim: Reading, source: Reading) -> bool:
+    """Whether one says “nothing until” where the other says “before”: both deny the same, with and without “not”."""
+    is_ours, is_theirs = (_NOT_UNTIL.search(one.text) is not None for one in (claim, source))
+    if is_ours == is_theirs:
+        return False
+    ours, theirs = _steps(claim.text), _steps(source.text)
+    return bool(ours and theirs and ours[0] & theirs[0]) and not next(_order(claim, source), None)
+
+
 @lru_cache(maxsize=4096)
 def _steps(text: str) -> tuple[frozenset[str], frozenset[str]] | None:
     """The words of what comes first and of what comes next; those of both, and light ones, left out."""
     reading = read(text)
-    for pattern, is_forward in ((_EARLIER, True), (_LATER, False)):
+    for pattern, is_forward in ((_EARLIER, True), (_LATER, False), (_NOT_UNTIL, False)):
         found = list(pattern.finditer(reading.text))
         if len(found) == 1:
+            cut = found[0].start("until") if pattern is _NOT_UNTIL else found[0].start()
             words = [word for word in reading.words if not is_light(word.form)]
-            left = frozenset(word.form for word in words if word.start < found[0].start())
+            left = frozenset(word.form for word in words if word.start < cut)
             right = frozenset(word.form for word in words if word.start >= found[0].end())
             first, second = (left, right) if is_forward else (right, left)
             return first - second, second - first

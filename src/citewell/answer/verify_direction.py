@@ -170,7 +170,7 @@ def _clause(source: Reading, start: int, end: int) -> _Clause:
 
 
 _THAN = re.compile(
-    r"\b(?:than|compared\s+(?:with|to)|versus|vs\.?|preferred\s+(?:to|over)|(?:superior|inferior|preferable)\s+to)(?=\s)",
+    r"\b(?:than|compared\s+(?:with|to)|versus|vs\.?|preferred\s+(?:to|over)|in\s+preference\s+to|(?:superior|inferior|preferable)\s+to)(?=\s)",
     re.IGNORECASE,
 )
 

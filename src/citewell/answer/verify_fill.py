@@ -9,8 +9,8 @@ from citewell.answer.quantities import quantities
 from citewell.answer.rows import tabled
 from citewell.answer.verify_agreement import Agreement, agreement
 from citewell.answer.verify_findings import Finding, Grade
+from citewell.answer.verify_illnesses import are_related, illnesses, names_illness
 from citewell.answer.verify_read import Reading, forms, read
-from citewell.answer.verify_support import names_of
 from citewell.answer.verify_weigh import Look
 from citewell.types import Span
 
@@ -25,12 +25,19 @@ def filled(claim: Reading, look: Look, close: Sequence[Look], parts: Sequence[Sp
 
 def _is_filled(claim: Reading, finding: Finding, look: Look, close: Sequence[Look], parts: Sequence[Span]) -> bool:
     """Whether another sentence says what this one leaves out, beside the same words or as the passage's subject."""
-    if finding.grade != Grade.MISSING:
+    if finding.grade != Grade.MISSING or finding.kind == "heading":
         return False
     if finding.kind == "medicine" and not read(look.text).medicines:
         wanted = {drug.name for drug in claim.medicines if drug.start == finding.start}
-        passage = [part for part in parts if part.source_id == look.part.source_id]
-        return any(wanted & names_of(read(part.text).medicines) for part in passage)
+        passage = [read(part.text) for part in parts if part.source_id == look.part.source_id]
+        is_denied = claim.is_clause_denied(finding.start)
+        return any(
+            drug.name in wanted and one.is_clause_denied(drug.start) == is_denied
+            for one in passage
+            for drug in one.medicines
+        )
+    if finding.kind == "illness":
+        return _is_of_illness(claim, finding, look, parts)
     rows = tabled(tuple(parts)).rows
     context = claim.near(finding.start, finding.end)
     least = max(1, len(context & forms(look.text)))
@@ -45,6 +52,17 @@ def _is_filled(claim: Reading, finding: Finding, look: Look, close: Sequence[Loo
         for other in close
         if other.part != look.part and other.row is None
     )
+
+
+def _is_of_illness(claim: Reading, finding: Finding, look: Look, parts: Sequence[Span]) -> bool:
+    """Whether the titles above a sentence name the claim's illness, or its passage does and it names no other."""
+    name = next(one.name for one in illnesses(claim.text) if one.start == finding.start)
+    if any(names_illness(title, name) for title in look.part.titles):
+        return True
+    ours = [one.name for one in illnesses(claim.text)]
+    foreign = [one for one in illnesses(look.text) if not any(are_related(one.name, its) for its in ours)]
+    passage = (part.text for part in parts if part.source_id == look.part.source_id)
+    return not foreign and any(names_illness(text, name) for text in passage)
 
 
 def _says(claim: Reading, finding: Finding, text: str) -> bool:

@@ -6,23 +6,23 @@ import re
 from collections.abc import Sequence
 from dataclasses import replace
 from functools import lru_cache
-from typing import Protocol, TypedDict
+from typing import Protocol
 
 from citewell.answer.rows import Row, tabled
 from citewell.answer.verify_amounts import amounts_missing
-from citewell.answer.verify_arms import other_arm
-from citewell.answer.verify_crossed import ORDER, crossed, is_same_order, mixed
-from citewell.answer.verify_direction import Course, by_chance, course, is_aim, own_course, turned
+from citewell.answer.verify_borrowed import borrowed
+from citewell.answer.verify_crossed import mixed
 from citewell.answer.verify_fill import filled
-from citewell.answer.verify_findings import Finding
-from citewell.answer.verify_opposites import opposites
+from citewell.answer.verify_findings import Finding, Grade
+from citewell.answer.verify_headings import is_heading, only_names_it
+from citewell.answer.verify_held import held_against, known_of
 from citewell.answer.verify_parts import parts_of
+from citewell.answer.verify_populations import of_others
 from citewell.answer.verify_read import Reading, Word, is_light, read
-from citewell.answer.verify_rewritten import rewritten
-from citewell.answer.verify_rows import Said, apart, denied, is_same_case, other_topics, said, swapped
-from citewell.answer.verify_subjects import Topic, medicines_differ, topics
-from citewell.answer.verify_support import Profile, coverage, names_of, profile
-from citewell.answer.verify_weigh import FIRM_FROM, Judged, Look, Passage, support
+from citewell.answer.verify_rows import apart, is_same_case, said, swapped
+from citewell.answer.verify_subjects import Topic
+from citewell.answer.verify_support import Profile, coverage, profile
+from citewell.answer.verify_weigh import Judged, Look, Passage, support
 from citewell.clinical import Lexicon
 from citewell.types import Span
 
@@ -34,6 +34,9 @@ PAIR_GAIN = 0.1
 
 CLEAR_FROM = 0.8
 """Support by words alone from which no similarity is asked for: on the train claims it never changed such a verdict."""
+
+HEADED_FROM = 0.8
+"""Share of a claim that a heading must say to carry it."""
 
 LIKEST = 3
 """How many of the source sentences most like the claim count together."""
@@ -73,7 +76,7 @@ def looks(
         judged = None if pair is None else pair(claim.text, evidence([look.text for look in rough], cosines))
         passage = replace(rough[0].passage, likeness=likeness(cosines), judged=judged)
         rough = tuple(replace(look, cosine=one, passage=passage) for look, one in zip(rough, cosines, strict=True))
-    known = topics(claim.text, lexicon)
+    known = known_of(claim.text, lexicon)
     nearest = sorted(rough, key=lambda look: -look.nearness)[:NEAREST]
     first = _unmixed(claim, _close(claim, nearest[0], lexicon), parts)
     if similarity is None and _settles(first, claim, nearest):
@@ -81,7 +84,7 @@ def looks(
     close = [first, *(_unmixed(claim, _close(claim, look, lexicon), parts) for look in nearest[1:])]
     close = _without_other_cases(claim, close)
     close += _together(claim, known, close, lexicon)
-    read_closely = [filled(claim, look, close, parts) for look in close]
+    read_closely = [_own(claim, filled(claim, look, close, parts), close, parts) for look in close]
     return sorted(read_closely, key=lambda look: -look.nearness)
 
 
@@ -113,7 +116,7 @@ def _rough(
     claim, parts = read(sentence), tuple(parts_of(spans))
     if not parts or not (claim.words or claim.quantities):
         return claim, parts, ()
-    known = topics(claim.text, lexicon)
+    known = known_of(claim.text, lexicon)
     everything = whole(spans)
     unknown = _unknown(claim, known, everything)
     strange = sum(not is_light(word.form) for word in unknown)
@@ -186,9 +189,9 @@ def _close(claim: Reading, look: Look, lexicon: Lexicon) -> Look:
     """The same look with its findings, and coverage that counts amounts and brands."""
     # Where no other row shows what is a header, a row is read as prose.
     row = look.said if look.row is not None and len(look.row.table.rows) > 1 else None
-    close = replace(look, **_held_against(claim.text, look.text, lexicon, row))
+    close = replace(look, **held_against(claim.text, look.text, lexicon, row))
     if look.row is None:
-        return close
+        return _unheaded(close) if is_heading(look.part.text) else close
     findings = (*close.findings, *swapped(claim, look.row), *apart(claim, look.row))
     return replace(close, findings=findings, is_same_case=is_same_case(claim, look.row))
 
@@ -210,58 +213,27 @@ def _without_other_cases(claim: Reading, close: Sequence[Look]) -> list[Look]:
     ]
 
 
+def _unheaded(look: Look) -> Look:
+    """The same look at a heading, which can neither deny a claim nor, unless it says nearly all of it, carry it."""
+    findings = [replace(one, grade=Grade.MISSING) for one in look.findings if one.kind != "denial"]
+    if only_names_it(look.part.text) or look.coverage < HEADED_FROM:
+        findings.append(Finding(Grade.MISSING, "heading", "the source only names it, in a heading", 0, 0))
+    return replace(look, findings=tuple(findings))
+
+
 def _unmixed(claim: Reading, look: Look, parts: Sequence[Span]) -> Look:
-    """The same look, told where the claim has in it a word of another of the cited sentences."""
-    if look.row is not None:
-        return look
-    others = [part.text for part in parts if part != look.part]
-    found = tuple(mixed(claim.text, look.part.text, others))
+    """The same look, told where the claim has in it a word of another cited sentence, or other people than it."""
+    others = [part.text for part in parts if part != look.part] if look.row is None else []
+    found = (*mixed(claim.text, look.part.text, others), *of_others(claim.text, look.part, parts))
     return replace(look, findings=(*look.findings, *found)) if found else look
 
 
-class _Held(TypedDict):
-    coverage: float
-    words: float
-    mirrored: float
-    findings: tuple[Finding, ...]
-    is_unsaid: bool
-    agrees: bool | None
-
-
-@lru_cache(maxsize=512)
-def _held_against(claimed: str, said_there: str, lexicon: Lexicon, row: Said | None) -> _Held:
-    """A claim held against one source text; both rounds of a check ask for the same pairs."""
-    claim, source = read(claimed), read(said_there)
-    known, there = topics(claim.text, lexicon), profile(source.text)
-    amounts = amounts_missing(claim, source, is_row=row is not None)
-    lost = len({finding.start for finding in amounts})
-    drugs = names_of(source.medicines)
-    share = coverage(claim, known, there, drugs=drugs, amounts_missing=lost)
-    named = frozenset().union(*(name for topic in known for name in topic.names if name <= there.forms))
-    ours, theirs = own_course(claim.text), course(claim, source.text, named=named)
-    is_excused = _denials_excused(source, ours, theirs) and (share < FIRM_FROM or theirs.is_leaning)
-    findings = (
-        *amounts,
-        *medicines_differ(claim, source),
-        *(() if is_excused else denied(claim, source, row)),
-        *turned(ours, theirs, claim, source),
-        *by_chance(ours, claim, source),
-        *opposites(claim, source, coverage=share),
-        *rewritten(claim, source),
-        *crossed(claim, source, ours, theirs),
-        *(() if row else other_arm(claim, source)),  # what belongs to a number of a row, its header says
-        *other_topics(claim, source, row, lexicon=lexicon, coverage=share),
-    )
-    if is_same_order(claim, source):
-        findings = tuple(one for one in findings if claim.text[one.start : one.end].casefold() not in ORDER)
-    return _Held(
-        coverage=share,
-        words=coverage(claim, known, there, drugs=drugs),
-        mirrored=coverage(source, (), profile(claim.text)),
-        findings=findings,
-        is_unsaid=ours.sign is not None and theirs.sign is None,
-        agrees=None if ours.sign is None or theirs.sign is None else ours.sign == theirs.sign,
-    )
+def _own(claim: Reading, look: Look, close: Sequence[Look], parts: Sequence[Span]) -> Look:
+    """The same look, told where what it lacks of the claim is said of something else; a row has its own case."""
+    if look.row is not None:
+        return look
+    found = tuple(borrowed(claim, look, close, parts))
+    return replace(look, findings=(*look.findings, *found)) if found else look
 
 
 def _settles(first: Look, claim: Reading, rough: Sequence[Look]) -> bool:
@@ -273,11 +245,6 @@ def _settles(first: Look, claim: Reading, rough: Sequence[Look]) -> bool:
     branded = sum(word.weight for word in claim.words if any(start <= word.start < end for start, end in drugs))
     more, total = branded + len(claim.quantities), claim.weight + len(claim.quantities)
     return all((other.coverage * claim.weight + more) / total <= first.coverage for other in others)
-
-
-def _denials_excused(source: Reading, ours: Course, theirs: Course) -> bool:
-    """Whether the words of denial need no comparing: the source only asks, or both say “no effect”."""
-    return is_aim(source.text) or ours.sign == theirs.sign == 0
 
 
 def _together(claim: Reading, known: Sequence[Topic], close: Sequence[Look], lexicon: Lexicon) -> list[Look]:

@@ -6,6 +6,7 @@ import re
 from collections.abc import Iterator
 from dataclasses import dataclass
 from functools import cache, lru_cache
+from itertools import pairwise
 
 from citewell import vocabulary
 from citewell.answer.verify_findings import Finding, Grade
@@ -19,6 +20,8 @@ _ANATOMICAL = re.compile(
     re.IGNORECASE,
 )
 """After “lower” these make it a place, or a comparison whose order may have been turned."""
+
+_CLAUSE = re.compile(r";|,?\s+(?:and|but)\s+(?=(?:consider|offer|give|do|may|should|must)\b)", re.IGNORECASE)
 
 _SCALES = ("severity",)
 """Words with the stem of one end of a scale that name the whole of it."""
@@ -67,6 +70,16 @@ def _said(text: str) -> tuple[_Said, ...]:
     return tuple(_found(read(text)))
 
 
+@lru_cache(maxsize=4096)
+def values_of(text: str, axis: str) -> frozenset[str]:
+    """The values of an axis of the table that a text names.
+
+    >>> sorted(values_of("Adults and children over 12", "age group"))
+    ['adult', 'child']
+    """
+    return frozenset(said.pole.value for said in _said(text) if said.pole.axis == axis)
+
+
 def _found(reading: Reading) -> Iterator[_Said]:
     taken = [(amount.start, amount.end) for amount in reading.quantities]
     for match in _WORD.finditer(reading.text):
@@ -94,7 +107,7 @@ def opposites(claim: Reading, source: Reading, *, coverage: float) -> list[Findi
     for axis, ours in ours_by_axis.items():
         theirs = theirs_by_axis.get(axis, [])
         finding = (
-            _strength(ours, theirs, source)
+            _strength(ours, _in_clause(claim, source, theirs), source)
             if axis == "strength"
             else _opposed(ours, theirs, claim=claim, source=source, coverage=coverage)
         )
@@ -125,6 +138,20 @@ def _opposed(
             grade = Grade.AGAINST if said.pole.is_firm else Grade.WEAKER
             return Finding(grade, "opposite", reason, said.start, said.end)
     return None
+
+
+def _in_clause(claim: Reading, source: Reading, theirs: list[_Said]) -> list[_Said]:
+    """What is said in the clause of the source that alone holds all that it shares with the claim."""
+    ours = frozenset(word.form for word in claim.words)
+    edges = [0, *(match.start() for match in _CLAUSE.finditer(source.text)), len(source.text)]
+    held = [
+        (start, end, frozenset(word.form for word in source.words if start <= word.start < end) & ours)
+        for start, end in pairwise(edges)
+    ]
+    start, end, most = max(held, key=lambda clause: len(clause[2]))
+    if any(not others <= most for _, _, others in held):
+        return theirs
+    return [said for said in theirs if start <= said.start < end]
 
 
 def _strength(ours: list[_Said], theirs: list[_Said], source: Reading) -> Finding | None:

@@ -17,7 +17,11 @@ MAX_PART = 1_500
 def _cut(span: Span, low: int = 0, high: int | None = None) -> tuple[Span, ...]:
     return tuple(
         Span(
-            span.source_id, span.start + first, span.start + min(first + MAX_PART, end), span.text[first:end][:MAX_PART]
+            span.source_id,
+            span.start + first,
+            span.start + min(first + MAX_PART, end),
+            span.text[first:end][:MAX_PART],
+            span.titles,
         )
         for start, end in sentences(span.text, low, high)
         for first in range(start, end, MAX_PART)

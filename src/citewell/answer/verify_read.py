@@ -24,7 +24,7 @@ _REFERENCE = re.compile(
 )
 """A source mark or date tag in square brackets: no part of what the sentence says."""
 
-_NON = re.compile(r"\bnon-(?=inferior)", re.IGNORECASE)
+_NON = re.compile(r"\bnon-(?=inferior\b)", re.IGNORECASE)
 """“Non-inferior” is read as “not inferior”, which is as long."""
 
 _EMPTY = STOP_WORDS | frozenset(

@@ -33,6 +33,9 @@ _PREFIXES = {"un": 5, "in": 5, "im": 5, "ir": 5, "il": 5, "non": 5, "dis": 5, "a
 
 _PREFIX_PAIRS = (("pre", "post"), ("hyper", "hypo"), ("over", "under"), ("intra", "extra"), ("up", "down"))
 _EMPTY = frozenset("a an the of in to by with for on at and or is are was were be been its their his her this".split())
+_BE = frozenset("is are was were been being".split())
+"""Forms of one verb, which tell no place from another."""
+
 _EVEN = frozenset(
     form(word)
     for word in """associated association correlated correlation related relation linked link similar equal equals
@@ -61,8 +64,9 @@ _Tokens = tuple[_Token, ...]
 @lru_cache(maxsize=4096)
 def _tokens(text: str) -> _Tokens:
     return tuple(
-        _Token(match.start(), match.end(), match.group().casefold(), form(match.group()))
+        _Token(match.start(), match.end(), word, "be" if word in _BE else form(match.group()))
         for match in _WORD.finditer(text)
+        for word in (match.group().casefold(),)
     )
 
 
@@ -147,7 +151,8 @@ def places(claim: str, source: str) -> tuple[_Place, ...]:
     matcher = SequenceMatcher(None, [token.form for token in theirs], [token.form for token in ours], autojunk=False)
     steps = matcher.get_opcodes()
     found = []
-    for number, (kind, low, high, start, end) in enumerate(steps):
+    for number, (kind, first, high, start, end) in enumerate(steps):
+        low = max(first, high - end) if start == 0 else first  # a claim may leave out how the sentence opens
         if kind == "replace" and max(high - low, end - start) <= LONGEST_PUT:
             beside = (*steps[max(number - 1, 0) : number], *steps[number + 1 : number + 2])
             around = sum(after - before for _, before, after, *_ in beside)

@@ -14,6 +14,11 @@ from citewell.clinical import Concept, Lexicon, Mention
 
 # -------------------------------------------------------------------------------------------------------- medicines
 
+_GIVEN = re.compile(
+    r"\b(?:recommended|indicated|advised|offer|give|use|prescribe|given|used|offered|taken)\b", re.IGNORECASE
+)
+"""In a claim: a medicine is to be given."""
+
 
 def medicines_differ(claim: Reading, source: Reading) -> list[Finding]:
     """Each medicine of the claim that the source sentence does not name."""
@@ -23,9 +28,20 @@ def medicines_differ(claim: Reading, source: Reading) -> list[Finding]:
     found = []
     for drug in claim.medicines:
         if drug.name in held or forms(claim.text[drug.start : drug.end]) <= words:
+            found += _refused(drug, claim, source)
             continue
         found.append(_medicine_finding(drug, claim, [other for other in source.medicines if other.name not in named]))
     return found
+
+
+def _refused(drug: Medicine, claim: Reading, source: Reading) -> list[Finding]:
+    """A medicine that is to be given as the claim has it, of which the source only says when it is not to be."""
+    there = [other for other in source.medicines if other.name == drug.name]
+    is_given = _GIVEN.search(claim.text) is not None and not claim.denials
+    if not there or not is_given or not all(source.is_clause_denied(other.start) for other in there):
+        return []
+    reason = f"the source only says when {claim.text[drug.start : drug.end]} is not given"
+    return [Finding(Grade.WEAKER, "medicine", reason, drug.start, drug.end)]
 
 
 def _medicine_finding(drug: Medicine, claim: Reading, others: list[Medicine]) -> Finding:

@@ -88,6 +88,8 @@ class Look:
     """The claim says which way, the source does not."""
     agrees: bool | None = None
     """Whether both say the same way; None where one of them says none."""
+    is_null: bool = False
+    """Both say that there is no effect."""
     row: Row | None = None
     """The row of a table that it is."""
     said: Said | None = None

@@ -15,6 +15,7 @@ _WANT = re.compile(
     re.I,
 )
 
+_IT = re.compile(r"\b(?:it|they|them|this|these|both)\b", re.IGNORECASE)
 _AVOID = re.compile(r"\bavoid\w*\b", re.IGNORECASE)
 _PREVENT = re.compile(r"\bprevent\w*\b", re.IGNORECASE)
 _ANSWERED = ((_LACK, _WANT), (_AVOID, _PREVENT))
@@ -92,12 +93,23 @@ def denials_differ(claim: Reading, source: Reading) -> list[Finding]:
     for denial in source.denials:
         if _is_want(source, denial, claim) or any(denial.reaches(theirs.start) for _, theirs in answered):
             continue
+        if _is_said_of_it(claim, pairs):
+            continue
         held = [theirs for _, theirs in pairs if denial.reaches(theirs.start)]
         lost = [(ours, theirs) for ours, theirs in differs if denial.reaches(theirs.start)]
         if lost and _weight([theirs for _, theirs in lost]) > 0.5 * _weight(held):
             reason = f"the source denies it: “{source.text[denial.start : denial.end]}”"
             return [Finding(Grade.AGAINST, "denial", reason, lost[0][0].start, lost[0][0].end)]
     return []
+
+
+def _is_said_of_it(claim: Reading, pairs: list[tuple[Word, Word]]) -> bool:
+    """Whether the claim denies with no more than a word for what it named before: “…, so it is best avoided”."""
+    for denial in claim.denials:
+        reached = claim.text[denial.reach_start : denial.reach_end]
+        if _IT.search(reached) and not any(denial.reaches(ours.start) for ours, _ in pairs):
+            return True
+    return False
 
 
 def _unframed(reading: Reading, other: Reading) -> Reading:

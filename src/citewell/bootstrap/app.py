@@ -241,13 +241,13 @@ class App(Assembly):
             spans = [Span("given", 0, len(evidence), evidence)]
         elif against is not None:
             chunks = self.show(against, scope)[2]
-            spans = [Span(source_id(against, one.index), one.start, one.end, one.text) for one in chunks]
+            spans = [Span(source_id(against, one.index), one.start, one.end, one.text, one.section) for one in chunks]
 
         def find(sentence: str) -> list[Span]:
             if spans is not None:
                 return spans
             hits = self.search(sentence, scope=scope, limit=self.settings.context_chunks).hits
-            return [Span(hit.source_id, hit.start, hit.end, hit.text) for hit in hits]
+            return [Span(hit.source_id, hit.start, hit.end, hit.text, (hit.document, *hit.section)) for hit in hits]
 
         return check(text, find=find, verify=self.verify_sentence)
 

@@ -118,6 +118,8 @@ class Span:
     end: int
     text: str
     """Exactly the document's words from `start` to `end`."""
+    titles: tuple[str, ...] = ()
+    """Of the document and of the sections round it: what the words speak of where they do not say so themselves."""
 
 
 @dataclass(frozen=True, slots=True)

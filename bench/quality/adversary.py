@@ -1,0 +1,84 @@
+"""The check on sentences as a language model might write them: `bench/quality/adversary.py [--set NAME] [--json FILE]`.
+
+Reads `tests/data/adversary.tsv`: false sentences, close and free paraphrases about invented passages. Every sentence is
+held against its whole passage, with similarity and the pair reader as in an answer, or without both.
+"""
+
+from __future__ import annotations
+
+import argparse
+import json
+import sys
+import tempfile
+from collections import Counter
+from collections.abc import Sequence
+from pathlib import Path
+
+from citewell.adapters.embedding.minilm import MiniLM
+from citewell.adapters.entailment.pair import PairReader
+from citewell.answer.verify import verify
+from citewell.answer.verify_look import Similarity
+from citewell.clinical import Lexicon
+from citewell.types import Span, Verdict
+
+ROWS = Path(__file__).parents[2] / "tests" / "data" / "adversary.tsv"
+KINDS = ("false", "close", "free")
+
+
+def cases(of_set: str) -> list[tuple[str, str, Span]]:
+    """Kind, sentence and passage of every row of a set."""
+    lines = ROWS.read_text("utf-8").splitlines()
+    rows = [line.split("\t") for line in lines if not line.startswith("#")]
+    texts = {name: text for kind, _, name, text in rows if kind == "passage"}
+    return [
+        (kind, text, Span(name, 0, len(texts[name]), texts[name]))
+        for kind, its_set, name, text in rows
+        if kind in KINDS and its_set == of_set
+    ]
+
+
+def cosines(cache: Path) -> Similarity:
+    """Cosines by the embedder of the product."""
+    embedder = MiniLM(cache)
+
+    def similarity(sentence: str, parts: Sequence[Span]) -> Sequence[float]:
+        first, *rows = embedder.embed([sentence, *(part.text for part in parts)])
+        return [float(row @ first) for row in rows]
+
+    return similarity
+
+
+def measure(of_set: str, cache: Path, *, with_models: bool, show_misses: bool) -> dict[str, dict[str, int]]:
+    """How many of each kind get each verdict."""
+    similarity = cosines(cache) if with_models else None
+    reader = PairReader(cache) if with_models else None
+    lexicon = Lexicon.load()
+    counts: dict[str, Counter[str]] = {kind: Counter() for kind in KINDS}
+    for kind, sentence, span in cases(of_set):
+        found = verify(sentence, [span], lexicon=lexicon, similarity=similarity, pair=reader)
+        counts[kind][found.verdict.value] += 1
+        if show_misses and (kind == "false") == (found.verdict is Verdict.SUPPORTED):
+            words = found.span.text if found.span else ""
+            print(f"{kind} {found.verdict.value} {found.support:.2f}", sentence, words, *found.reasons, sep="\n   ")
+    return {kind: {verdict.value: counts[kind][verdict.value] for verdict in Verdict} for kind in KINDS}
+
+
+def main() -> None:
+    """Measure, print one table, write JSON."""
+    parser = argparse.ArgumentParser(description=__doc__)
+    parser.add_argument("--set", default="first")
+    parser.add_argument("--without-models", action="store_true", help="by the words alone")
+    parser.add_argument("--misses", action="store_true")
+    parser.add_argument("--json", type=Path)
+    options = parser.parse_args()
+    with tempfile.TemporaryDirectory() as cache:
+        result = measure(options.set, Path(cache), with_models=not options.without_models, show_misses=options.misses)
+    for kind, row in result.items():
+        print(f"{kind:8}", *(f"{verdict} {count}" for verdict, count in row.items()), sep="  ", file=sys.stdout)
+    if options.json:
+        options.json.parent.mkdir(parents=True, exist_ok=True)
+        options.json.write_text(json.dumps(result, indent=2) + "\n")
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,200 @@
+"""Whether a claim speaks of the same illness as a source sentence: malaria is not dengue, flu is influenza."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import dataclass
+from functools import cache, lru_cache
+
+from citewell import vocabulary
+from citewell.answer.verify_findings import Finding, Grade
+from citewell.answer.verify_read import Reading, form, meanings
+from citewell.answer.verify_subjects import Topic
+from citewell.answer.verify_support import profile
+from citewell.clinical import fold
+
+CLOSE_FROM = 0.5
+"""Share of the claim's words that a source sentence must say for another illness in it to be a swap."""
+
+NONE = "-"
+"""The row of phrases that look like an illness and are none."""
+
+_WORD = re.compile(r"[^\W_]+")
+_SMALL = frozenset(("of", "the", "in", "s"))
+_PLACE = re.compile(
+    r"\b(?P<of>in|with|of|for|from|against|to|has|have|had|having|as|treats?|treating|diagnosed)"
+    r"(?:\s+(?!in\b|with\b|of\b|for\b|from\b|to\b|and\b|or\b)[\w-]+){0,4}?\s+\Z",
+    re.IGNORECASE,
+)
+_RELATED = re.compile(r"[-‐‑–](?:related|associated|like|specific)\b", re.IGNORECASE)
+"""After an illness: what is spoken of is another thing, be it of that illness."""
+
+_SAME_PLACE = ({"in", "with", "has", "have", "had", "having", "of", "for", "treat", "treats", "treating"}, {"against"})
+"""Words after which an illness is that of the patient: “fever in malaria”, “children with dengue”."""
+
+
+@dataclass(frozen=True, slots=True)
+class Illness:
+    """Where a text names an illness."""
+
+    start: int
+    end: int
+    name: str
+    """The name of the row, so that “flu” and “influenza” are one."""
+    is_sure: bool
+    """Whether the name means nothing else."""
+
+
+@dataclass(frozen=True, slots=True)
+class _Table:
+    names: dict[tuple[str, ...], tuple[str, bool]]
+    longest: dict[str, int]
+    broader: dict[str, frozenset[str]]
+
+
+@cache
+def _table() -> _Table:
+    table = _Table({}, {}, {})
+    for row in vocabulary.rows("illnesses.tsv"):
+        name, broader, others = [*row, "", ""][:3]
+        table.broader[name] = frozenset(filter(None, broader.split("|")))
+        for written in (*((name,) if name != NONE else ()), *filter(None, others.split("|"))):
+            words = _folded(written.rstrip("?"))
+            table.names.setdefault(words, (name, not written.endswith("?")))
+            table.longest[words[0]] = max(table.longest.get(words[0], 0), len(words))
+    return table
+
+
+def _folded(text: str) -> tuple[str, ...]:
+    return tuple(_as_read(word) for word in _WORD.findall(text))
+
+
+@lru_cache(maxsize=50_000)
+def _as_read(word: str) -> str:
+    """A word as it is looked up; short capitals keep their letters, for they are read as written."""
+    if len(word) > 1 and word[:2].isupper():
+        return word.rstrip("s")
+    return fold(word)
+
+
+@lru_cache(maxsize=4096)
+def illnesses(text: str) -> tuple[Illness, ...]:
+    """Every illness that a text names, in order, the longest name first.
+
+    >>> [found.name for found in illnesses("Heart attacks in people with type 2 diabetes, not respiratory depression")]
+    ['myocardial infarction', 'type 2 diabetes']
+    """
+    table = _table()
+    spans = [match.span() for match in _WORD.finditer(text)]
+    words = [_as_read(text[start:end]) for start, end in spans]
+    found: list[Illness] = []
+    at = 0
+    while at < len(words):
+        size = min(table.longest.get(words[at], 0), len(words) - at)
+        known = None
+        while size and known is None:
+            known = table.names.get(tuple(words[at : at + size]))
+            size -= known is None
+        if known is not None and known[0] != NONE:
+            found.append(Illness(spans[at][0], spans[at + size - 1][1], *known))
+        at += max(size, 1)
+    return tuple(found)
+
+
+@cache
+def _wider(name: str) -> frozenset[str]:
+    """An illness and all that it is a kind of."""
+    above = _table().broader.get(name, frozenset())
+    return frozenset((name,)).union(*(_wider(one) for one in above))
+
+
+def are_related(one: str, other: str) -> bool:
+    """Whether two names mean the same, or one is a kind of the other.
+
+    >>> are_related("pneumonia", "community-acquired pneumonia"), are_related("type 1 diabetes", "type 2 diabetes")
+    (True, False)
+    """
+    return one in _wider(other) or other in _wider(one)
+
+
+@cache
+def _forms_of(name: str) -> tuple[frozenset[str], ...]:
+    """The word forms of each of the names of an illness."""
+    rows = (row for row in vocabulary.rows("illnesses.tsv") if row[0] == name)
+    others = next(([*row, "", ""][2] for row in rows), "")
+    written = (name, *filter(None, others.split("|")))
+    return tuple(frozenset(form(word) for word in _WORD.findall(one) if word not in _SMALL) for one in written)
+
+
+@lru_cache(maxsize=4096)
+def illness_topics(text: str) -> tuple[Topic, ...]:
+    """The illnesses of a text as topics, so that “flu” is said by a source that has “influenza”."""
+    return tuple(Topic(one.start, one.end, frozenset(), _forms_of(one.name)) for one in illnesses(text))
+
+
+def names_illness(text: str, illness: str) -> bool:
+    """Whether a text names an illness, or a broader or narrower one."""
+    return any(are_related(found.name, illness) for found in illnesses(text))
+
+
+def illnesses_differ(claim: Reading, source: Reading, *, coverage: float) -> list[Finding]:
+    """Each illness of the claim that the source sentence does not name, and whether it names another in its place."""
+    ours = [one for one in illnesses(claim.text) if one.is_sure and not _RELATED.match(claim.text, one.end)]
+    if not ours:
+        return []
+    theirs = illnesses(source.text)
+    others = [one for one in theirs if one.is_sure and not _is_among(one, ours)]
+    return list(_findings([one for one in ours if not _is_among(one, theirs)], others, claim, source, coverage))
+
+
+def _findings(
+    absent: Iterable[Illness], others: Sequence[Illness], claim: Reading, source: Reading, coverage: float
+) -> Iterator[Finding]:
+    for illness in absent:
+        written = claim.text[illness.start : illness.end]
+        may_swap = coverage >= CLOSE_FROM and not _is_listed(written, source.text)
+        rival = _rival(illness, others, claim, source) if may_swap else None
+        if rival is not None:
+            reason = f"{written} is not in the source, which speaks of {source.text[rival.start : rival.end]}"
+            yield Finding(Grade.AGAINST, "illness", reason, illness.start, illness.end)
+        elif not _is_said(written, source.text):
+            yield Finding(Grade.MISSING, "illness", f"{written} is not in the source", illness.start, illness.end)
+
+
+def _is_among(illness: Illness, others: Iterable[Illness]) -> bool:
+    return any(are_related(illness.name, other.name) for other in others)
+
+
+def _is_said(written: str, text: str) -> bool:
+    """Whether a text has each word of a name in one of its wordings: “disease of the kidneys” for “renal disease”."""
+    there = profile(text)
+    shapes = [form(word) for word in _WORD.findall(written)]
+    return all(shape in there.forms or not meanings(shape).isdisjoint(there.meanings) for shape in shapes)
+
+
+def _is_listed(written: str, text: str) -> bool:
+    """Whether a name of several words is in a list that says the last once: “cancers of the breast and kidney”."""
+    *first, last = (form(word) for word in _WORD.findall(written))
+    words = [form(word) for word in _WORD.findall(text)]
+    if not first or not {*first, last} <= set(words):
+        return False
+    head = words.index(last)
+    return words.index(first[0]) < head or words[head + 1 : head + 2] == ["of"]
+
+
+def _rival(illness: Illness, others: Sequence[Illness], claim: Reading, source: Reading) -> Illness | None:
+    """The illness that stands in the source where the claim has its own: after the same words, or beside them."""
+    place = _place(claim.text, illness)
+    context = claim.near(illness.start, illness.end, words=3)
+    for other in others:
+        there = _place(source.text, other)
+        is_same = bool(place) and any({place, there} <= words for words in _SAME_PLACE)
+        if is_same or len(context & source.near(other.start, other.end, words=3)) >= 2:
+            return other
+    return None
+
+
+def _place(text: str, illness: Illness) -> str:
+    found = _PLACE.search(text[max(0, illness.start - 80) : illness.start])
+    return found["of"].casefold() if found else ""

@@ -1,0 +1,112 @@
+"""A claim that names an illness, a population or a subject that its source speaks of otherwise, or only names."""
+
+from __future__ import annotations
+
+import pytest
+
+from citewell import vocabulary
+from citewell.answer.verify import verify
+from citewell.answer.verify_illnesses import are_related, illnesses
+from citewell.clinical import Lexicon
+from citewell.types import Check, Span, Verdict
+
+
+def _check(sentence: str, source: str, *titles: str) -> Check:
+    span = Span("d:0", 0, len(source), source, titles)
+    return verify(sentence, [span], lexicon=Lexicon.load(), similarity=None)
+
+
+FEVER = "Give paracetamol for fever in malaria."
+SECTIONS = "Adults\n\nThe dose is 10 mg once a day.\n\nChildren\n\nThe dose is 5 mg once a day."
+LISTS = "Adults:\n- 10 mg once a day\n\nChildren:\n- 5 mg once a day"
+LEAFLET = "Warfarin\n\nTaking ibuprofen with warfarin\n\nSpeak to a pharmacist first."
+
+
+@pytest.mark.parametrize(
+    ("claim", "source"),
+    [
+        (FEVER, "Give paracetamol for fever and pain in adults and children with dengue."),
+        (
+            "Artesunate is given in severe dengue.",
+            "Artesunate is given in severe malaria. Dengue is treated with fluids.",
+        ),
+        ("Metformin is given in type 1 diabetes.", "Metformin is given in type 2 diabetes."),
+        ("Alteplase is given in haemorrhagic stroke.", "Alteplase is given in ischaemic stroke without haemorrhage."),
+        ("Prednisolone is used for psoriasis.", "Prednisolone is used for eczema."),
+    ],
+)
+def test_another_illness_in_the_same_place_contradicts(claim: str, source: str) -> None:
+    assert _check(claim, source).verdict is Verdict.CONTRADICTED
+
+
+@pytest.mark.parametrize(
+    ("source", "titles"),
+    [("Give paracetamol for fever.", ()), ("Give paracetamol for fever.", ("Dengue",)), ("Paracetamol.", ())],
+)
+def test_an_illness_that_neither_words_nor_titles_name_is_not_carried(source: str, titles: tuple[str, ...]) -> None:
+    assert _check(FEVER, source, *titles).verdict in (Verdict.PARTLY, Verdict.NOT_FOUND)
+
+
+@pytest.mark.parametrize(
+    ("claim", "source"),
+    [
+        ("Give oseltamivir for flu.", "Give oseltamivir in influenza."),
+        ("Aspirin is given after a heart attack.", "Aspirin is given after myocardial infarction."),
+        ("Reduce the dose in kidney failure.", "Reduce the dose in renal failure."),
+        ("Amoxicillin is given for pneumonia.", "Amoxicillin is given for community-acquired pneumonia."),
+        ("Iron is given in anaemia.", "Iron is given to anemic patients."),
+        (
+            "Weight raises the risk of kidney cancer.",
+            "Weight raises the risk of cancers of the colon, breast and kidney.",
+        ),
+        ("Insulin is needed in diabetes.", "Insulin is needed in T1DM."),
+        ("Give fluids in dengue.", "Dengue spreads by mosquitoes. Give fluids by mouth."),
+    ],
+)
+def test_one_illness_under_two_names_or_a_kind_of_it_is_carried(claim: str, source: str) -> None:
+    assert _check(claim, source).verdict is Verdict.SUPPORTED
+
+
+def test_the_titles_above_the_words_say_of_which_illness_they_speak() -> None:
+    assert _check(FEVER, "Give paracetamol for fever.", "Guideline", "Malaria").verdict is Verdict.SUPPORTED
+
+
+@pytest.mark.parametrize("claim", ["Do not take ibuprofen with warfarin.", "Take ibuprofen with warfarin."])
+def test_a_heading_neither_contradicts_nor_carries(claim: str) -> None:
+    assert _check(claim, LEAFLET).verdict is Verdict.PARTLY
+
+
+def test_a_question_carries_no_answer() -> None:
+    found = _check("You can take ibuprofen with warfarin.", "Can I take ibuprofen with warfarin? Ask a pharmacist.")
+    assert found.verdict is not Verdict.SUPPORTED
+
+
+@pytest.mark.parametrize("source", [SECTIONS, LISTS, "Adults take 10 mg once a day.", "Adults: 10 mg; Children: 5 mg"])
+def test_an_adult_dose_for_a_child_is_not_carried(source: str) -> None:
+    assert _check("Children should take 10 mg once a day.", source).verdict is not Verdict.SUPPORTED
+    assert _check("The dose is 10 mg for children.", source).verdict is not Verdict.SUPPORTED
+
+
+def test_the_title_of_a_section_says_of_whom_it_speaks() -> None:
+    claim, source = "Children should take 10 mg once a day.", "Take 10 mg once a day."
+    assert _check(claim, source, "Dosage", "Adults").verdict is not Verdict.SUPPORTED
+    assert _check(claim, source, "Dosage", "Children").verdict is Verdict.SUPPORTED
+
+
+@pytest.mark.parametrize("source", [SECTIONS, LISTS])
+def test_the_dose_under_its_own_heading_is_carried(source: str) -> None:
+    assert _check("Children should take 5 mg once a day.", source).verdict is Verdict.SUPPORTED
+
+
+def test_every_broader_name_has_a_row_and_no_name_stands_in_two() -> None:
+    rows = [[*row, "", ""][:3] for row in vocabulary.rows("illnesses.tsv")]
+    names = {name for name, _, _ in rows}
+    assert len(rows) > 200
+    assert {one for _, broader, _ in rows for one in broader.split("|") if one} <= names
+    assert [name for name in names - {"-"} if [one.name for one in illnesses(name)] != [name]] == []
+
+
+def test_kinds_of_one_illness_are_not_each_other() -> None:
+    assert are_related("cancer", "breast cancer")
+    assert not are_related("breast cancer", "lung cancer")
+    assert not are_related("dengue", "malaria")
