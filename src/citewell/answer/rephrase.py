@@ -83,7 +83,8 @@ def _about(topic: str, lexicon: Lexicon) -> list[str]:
     >>> _about("How do I treat severe dehydration after diarrhoea?", Lexicon.load())
     ['severe dehydration', 'diarrhoea']
     """
-    named = dict.fromkeys(re.escape(subject.text) for subject in subjects(topic, lexicon=lexicon))
+    asked = (subject for subject in subjects(topic, lexicon=lexicon) if not subject.people)
+    named = dict.fromkeys(re.escape(subject.text) for subject in asked)
     found = [re.search(rf"(?:\b(?:{GRADES})\s+)?{name}", topic, re.IGNORECASE) for name in named]
     return [one.group() for one in found if one]
 

@@ -6,6 +6,7 @@ import re
 from collections.abc import Sequence
 from dataclasses import dataclass
 
+from citewell.answer.age_groups import Group, age_groups, asked_for
 from citewell.answer.statements import statements
 from citewell.answer.verify_names import Medicine, medicines
 from citewell.answer.verify_read import form, forms, meanings
@@ -32,6 +33,8 @@ class Subject:
     names: tuple[frozenset[str], ...] = ()
     """The word forms of each of its names."""
     medicine: Medicine | None = None
+    people: frozenset[Group] = frozenset()
+    """The children that it asks for; a text that names nobody is one on adults."""
 
     def is_named_in(self, text: str) -> bool:
         """Whether one sentence or title names it, under any name; a medicine also by its class or a member of it.
@@ -45,6 +48,8 @@ class Subject:
         )  # “post-menopausal” is one word too
         if any(_is_written(name, one) for one in written for name in self.names):
             return True
+        if self.people:
+            return not self.people.isdisjoint(age_groups(text))
         ours = self.medicine
         return ours is not None and any(_is_kin(ours, theirs) for theirs in medicines(text))
 
@@ -90,7 +95,17 @@ def subjects(question: str, *, lexicon: Lexicon) -> tuple[Subject, ...]:
             found[inside[0]] = start, end, Subject(kept.text, names, kept.medicine)
         else:
             found.append((topic.start, topic.end, Subject(written, names)))
-    return tuple(subject for _, _, subject in sorted(found, key=lambda one: one[0]))
+    return (*(subject for _, _, subject in sorted(found, key=lambda one: one[0])), *_children(question))
+
+
+def _children(question: str) -> tuple[Subject, ...]:
+    """The children that a question asks for.
+
+    >>> [one.text for one in _children("Which dose for my 5 year old?")], _children("Which dose for a woman?")
+    (['children'], ())
+    """
+    people = asked_for(question)
+    return (Subject("children", people=people),) if "child" in people else ()
 
 
 @dataclass(frozen=True, slots=True)

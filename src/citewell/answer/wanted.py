@@ -9,6 +9,7 @@ from dataclasses import dataclass, replace
 from citewell.answer.amounts import Amount, admits, amounts, states
 from citewell.answer.cues import (
     ASKING,
+    ASKS_BY,
     ASKS_MEDICINE,
     ASKS_WHAT,
     ASKS_WHICH,
@@ -40,7 +41,9 @@ LIGHT_WEIGHT = 0.5
 ABOUT_WEIGHT = 0.5
 """The same for what stands in the title of every document at hand: it tells none of their statements from another."""
 
-NAMES = frozenset(f"label {what}" for what in "step stage type grade phase class category group tier".split())
+NUMBERED = frozenset({"dose", "number"})
+"""Kinds of questions that ask for a number."""
+NAMES = frozenset(f"label {what}" for what in "step stage type grade phase class category group tier plan".split())
 """Things that are told apart by a number; the number after “level” or “day” is an amount."""
 FIRST_STEP = next(iter(labels("step 1")))
 """What a document that goes by steps calls its first-line treatment."""
@@ -82,11 +85,18 @@ class Wanted:
     """It asks for the name of a medicine."""
     weights: Mapping[str, float]
     """What each word and amount counts."""
+    asks_by: str = ""
+    """The word that it asks by, such as “who”."""
 
     @property
     def asks_to_do(self) -> bool:
         """Whether it asks what should be done, and not why."""
         return _asks_to_do(self.cues)
+
+    @property
+    def asks_number(self) -> bool:
+        """Whether it asks for a number of something, in so many words."""
+        return self.is_question and any(cue.name in ("number", "target") for cue in self.cues)
 
     @property
     def asks_advice(self) -> bool:
@@ -125,6 +135,13 @@ class Wanted:
     def by_members(self, found: frozenset[str]) -> Held:
         """The classes of medicines that a text speaks of by one of their members: of painkillers, by paracetamol."""
         return frozenset(ALIKE + word for word, names in self.members.items() if any(name <= found for name in names))
+
+    def admitted(self, text: str, said: Held) -> Held:
+        """The amounts that lie in a range of a text which holds a word of weight too: results are looked up in it."""
+        if all(is_light(word) for word in said):
+            return frozenset()
+        lines = text.splitlines()
+        return frozenset(one.text for one in self.amounts if any(admits(line, one) for line in lines))
 
     def also(self, names: Iterable[tuple[str, str]]) -> Wanted:
         """The same, where other words stand for some of its own, such as an abbreviation that a document explains."""
@@ -204,6 +221,16 @@ def beyond(held: Held, *others: Held) -> Held:
     return frozenset(one for one in held if one.removeprefix(ALIKE) not in known)
 
 
+def asked_by(text: str) -> str:
+    """The word by which a question or a heading asks; none where it opens with no such word.
+
+    >>> asked_by("When is it safe?"), asked_by("7.6.1 When it is safe"), asked_by("What is it?"), asked_by("Fluids")
+    ('when', 'when', '', '')
+    """
+    found = ASKS_BY.match(text)
+    return found["word"].casefold() if found else ""
+
+
 def _empty(question: str, cues: Iterable[Cue]) -> frozenset[str]:
     """The words of a question that no answer needs; a claim needs more of its own."""
     if not IS_QUESTION.search(question):
@@ -249,4 +276,4 @@ def wanted(question: str, expansions: Iterable[Expansion] = ()) -> Wanted:
         for pattern in (ASKS_WHAT, ASKS_WHICH, OF_ONESELF, IS_QUESTION, ASKS_MEDICINE)
     )
     kind = (asks_what, asks_which, is_of_oneself, is_question, asks_medicine)
-    return Wanted(words, synonyms, phrases, classes, kin, given, named, cues, *kind, weights)
+    return Wanted(words, synonyms, phrases, classes, kin, given, named, cues, *kind, weights, asked_by(question))

@@ -28,6 +28,8 @@ class Weights:
     cue: float = 0.6
     no_number: float = -0.6
     """For a statement without a number where one is asked for."""
+    told: float = 0.6
+    """For what tells the one thing that is asked for, such as a target."""
     recommends: float = 0.8
     """For what tells what to do, where that is asked for."""
     deliberates: float = -0.8
@@ -43,6 +45,10 @@ class Weights:
     """For an entry of a glossary where none is."""
     before: float = 1.8
     """For what the sentences before it in its paragraph hold, and neither it nor its heading."""
+    asked_alike: float = 0.8
+    """For a heading that asks by the word of the question, “Who needs …”; as much less for one that asks by another."""
+    example: float = -1.5
+    """For what is told of one person as an example."""
     to_reader: float = 0.5
     """For words to the reader where a person asks for themselves."""
 
