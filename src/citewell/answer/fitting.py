@@ -1,4 +1,4 @@
-"""Whether a statement may answer a question at all: for its people, of its medicine, and no mere introduction."""
+"""Whether a statement may answer a question at all: its people, medicine and illness, and no mere introduction."""
 
 from __future__ import annotations
 
@@ -18,6 +18,7 @@ from citewell.answer.cues import (
     OF_DOCUMENT,
     OTHER_MEDICINE,
 )
+from citewell.answer.illnesses import is_of_another_illness, named_illnesses
 from citewell.answer.of_medicines import is_of_another
 from citewell.answer.opposed import is_opposed
 from citewell.answer.statements import Statement
@@ -41,6 +42,7 @@ class Asker:
     dosed: Medicine | None
     """The medicine whose dose it asks for."""
     people: frozenset[Group]
+    illnesses: frozenset[str]
     asks_amount: bool
     """It asks for a dose, or for another number of something."""
     is_question: bool
@@ -57,6 +59,7 @@ class Asker:
         return not (
             is_opposed(self.question, statement.text)
             or is_for_others(self.people, statement.text, titles, is_amount=self.asks_amount)
+            or is_of_another_illness(self.illnesses, statement.text, titles)
             or (introduces(statement) and not self.is_of_document)
             or (self.dosed is not None and not gives_dose(statement, self.dosed, titles))
         )
@@ -71,6 +74,7 @@ def asker(question: str) -> Asker:
         named,
         _dosed(question, named),
         asked_for(question),
+        named_illnesses(question),
         any(cue.name in AMOUNTS and cue.asks.search(question) for cue in CUES),
         is_question,
         OF_DOCUMENT.search(question) is not None,
@@ -88,7 +92,7 @@ def introduces(statement: Statement) -> bool:
 def _dosed(question: str, named: Sequence[Medicine]) -> Medicine | None:
     """The medicine whose dose is asked for.
 
-    >>> questions = "What is the dose of codeine on warfarin?", "How much iron on warfarin?", "How much beer on warfarin?"
+    >>> questions = "The dose of codeine on warfarin?", "How much iron on warfarin?", "How much beer?"
     >>> [found.name if (found := _dosed(one, medicines(one))) else None for one in questions]
     ['codeine', None, None]
     """

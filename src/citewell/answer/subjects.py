@@ -7,6 +7,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 from citewell.answer.age_groups import Group, age_groups, asked_for
+from citewell.answer.illnesses import illnesses, named_illnesses
 from citewell.answer.statements import statements
 from citewell.answer.verify_names import Medicine, medicines
 from citewell.answer.verify_read import form, forms, meanings
@@ -33,6 +34,8 @@ class Subject:
     names: tuple[frozenset[str], ...] = ()
     """The word forms of each of its names."""
     medicine: Medicine | None = None
+    illness: str = ""
+    """The usual name of an illness that the lexicon does not know."""
     people: frozenset[Group] = frozenset()
     """The children that it asks for; a text that names nobody is one on adults."""
 
@@ -50,6 +53,8 @@ class Subject:
             return True
         if self.people:
             return not self.people.isdisjoint(age_groups(text))
+        if self.illness:
+            return self.illness in named_illnesses(text)
         ours = self.medicine
         return ours is not None and any(_is_kin(ours, theirs) for theirs in medicines(text))
 
@@ -95,6 +100,13 @@ def subjects(question: str, *, lexicon: Lexicon) -> tuple[Subject, ...]:
             found[inside[0]] = start, end, Subject(kept.text, names, kept.medicine)
         else:
             found.append((topic.start, topic.end, Subject(written, names)))
+    for one in illnesses(question):
+        within = [other for other in found if one.start <= other[0] and other[1] <= one.end]
+        if any(other[0] < one.end and one.start < other[1] for other in found if other not in within):
+            continue
+        if all(other[1] - other[0] < one.end - one.start for other in within):
+            found = [other for other in found if other not in within]
+            found.append((one.start, one.end, Subject(question[one.start : one.end], illness=one.name)))
     return (*(subject for _, _, subject in sorted(found, key=lambda one: one[0])), *_children(question))
 
 
