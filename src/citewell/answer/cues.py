@@ -123,7 +123,8 @@ EXAMPLE = re.compile(r"\b(?:worked example|case (?:study|report|example|history)
 """Titles of sections on one person, whose amounts are no one else's."""
 
 ASKING = re.compile(
-    r"^\s*(?:(?:what|who|whom|when|where|which|why|how)(?:['’]s)?(?:\s+(?:much|many|long|often|soon|quickly|happens))?"
+    r"(?:^|—)\s*(?:and\s+)?(?:for\s+)?(?:(?:what|how)\s+about\b|(?:what|who|whom|when|where|which|why|how)(?:['’]s)?"
+    r"(?:\s+(?:much|many|long|often|soon|quickly|happens))?"
     r"|define|explain|definition of|meaning of|tell me|please)\b|\bwith or without\b"
     r"|\b(?:all right|alright|ok|okay|fine) to\b"
     r"|\b(?:mean|happens?)\s*\??\s*$|\b[a-z]+n['’]t\b|['’](?:s|m|re|ve|ll|d)\b",

@@ -43,7 +43,7 @@ def extract(
 
 def _telling(found: Sequence[Seen], asked: Wanted) -> Sequence[Seen]:
     """What tells the one thing that is asked for, where anything does: a target, or whom to send to hospital."""
-    for cue in asked.cues if asked.is_question else ():
+    for cue in asked.cues:
         telling = [one for one in found if cue.name in TOLD and cue.answers.search(one.statement.text)]
         if any(any(one.parts) or one.before for one in telling):
             return telling
@@ -61,7 +61,9 @@ def _chosen(ranked: Sequence[Scored], asked: Wanted, documents: Mapping[int, str
     for one in ranked:
         if one.odds < measure.min_odds or len(chosen) == measure.max_statements:
             break
-        margin = measure.margin + measure.margin_for_more * asked.part(beyond(one.held, held))
+        is_defined = asked.asks_what and ranked[0].defines
+        margin = measure.margin_defined if is_defined else measure.margin
+        margin += measure.margin_for_more * asked.part(beyond(one.held, held))
         length = len(one.statement.text)
         if chosen and (one.odds < ranked[0].odds - margin or used + length > measure.max_characters):
             continue
@@ -69,7 +71,7 @@ def _chosen(ranked: Sequence[Scored], asked: Wanted, documents: Mapping[int, str
             continue
         if not any(_repeats(one, other, documents, measure.overlap) for other in chosen):
             chosen.append(one)
-            held |= one.held
+            held |= one.held | one.heading if is_defined else one.held
             used += length
     return chosen
 

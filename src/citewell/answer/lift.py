@@ -50,7 +50,7 @@ def lift(hits: Sequence[Hit], question: str, expansions: Iterable[Expansion]) ->
     plain = [asked.said(passage) for passage in passages]
     asked = asked.weighed(plain)
     meant = [
-        asked.also(same[hit.document_id]).said(passage) | asked.by_members(passage) | asked.admitted(hit.text, held)
+        asked.also(same[hit.document_id]).said(passage) | asked.by_kin(passage) | asked.admitted(hit.text, held)
         for hit, passage, held in zip(hits, passages, plain, strict=True)
     ]
     return [_lifted(*one, asked, same[one[0].document_id]) for one in zip(hits, plain, meant, strict=True)]
@@ -63,7 +63,7 @@ def _lifted(hit: Hit, held: Held, meant: Held, asked: Wanted, names: tuple[Same,
     if asked.asks_medicine and share > 1.0 and names_any(hit.text):
         share *= LIFT.naming_share
     share *= _numbered(hit, asked)
-    if asked.is_question and any(cue.name == "referral" and cue.answers.search(hit.text) for cue in asked.cues):
+    if any(cue.name == "referral" and cue.answers.search(hit.text) for cue in asked.cues):
         share *= LIFT.referring_share
     score = (hit.rank_score + LIFT.meant * more + LIFT.titled * titled) * share
     return replace(hit, rank_score=score, relevance=with_more(hit.relevance, more), why=replace(hit.why, same=names))

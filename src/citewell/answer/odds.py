@@ -70,8 +70,7 @@ def scored(one: Seen, asked: Wanted, named: Sequence[Medicine]) -> Scored:
         + WEIGHTS.finding * (not asked.asks_advice and bool(FINDS.search(text)))
         + WEIGHTS.purpose * bool(PURPOSE.search(text))
         + WEIGHTS.cue * any(cue.answers.search(best) for cue in asked.cues)
-        + WEIGHTS.told
-        * (asked.is_question and any(cue.name in TOLD and cue.answers.search(text) for cue in asked.cues))
+        + WEIGHTS.told * any(cue.name in TOLD and cue.answers.search(text) for cue in asked.cues)
         + WEIGHTS.no_number * any(cue.name in NUMBERED and not cue.answers.search(best) for cue in asked.cues)
         + WEIGHTS.deliberates * (asked.asks_to_do and _deliberates(text, asked))
         + WEIGHTS.explains * (asked.asks_advice and _explains(one.statement))
@@ -84,8 +83,9 @@ def scored(one: Seen, asked: Wanted, named: Sequence[Medicine]) -> Scored:
         + WEIGHTS.glossary * (one.statement.kind == "term" and not asked.asks_what)
         + (WEIGHTS.definition if defines else WEIGHTS.no_definition * asked.asks_what)
     )
+    above = one.heading | one.titles | (one.before if asked.is_question else frozenset())
     gain = WEIGHTS.recommends * (asked.asks_to_do and _recommends(one.statement))
-    return Scored(one.statement, odds + gain, odds, held, one.heading | one.titles | one.before, one.heading, defines)
+    return Scored(one.statement, odds + gain, odds, held, above, one.heading, defines)
 
 
 def _asks_alike(one: Seen, asked: Wanted) -> int:
@@ -124,7 +124,7 @@ def _defines(statement: Statement, asked: Wanted) -> bool:
 
 def _is_headed(one: Seen, asked: Wanted) -> bool:
     """Whether a statement is the first below a heading that is what is asked for: “Plan B: some dehydration”."""
-    if not (one.opens and asked.asks_what):
+    if not (one.opens and asked.asks_what) or one.statement.kind == "row":
         return False
     head = HEADING_NUMBER.sub("", one.statement.titles[-1]).split(":")[0]
     others = frozenset(terms(head)) - frozenset(asked.words) - frozenset(terms(" ".join(asked.labels)))

@@ -2,12 +2,10 @@
 
 from __future__ import annotations
 
-import re
 from collections.abc import Sequence
-from functools import cache, lru_cache
 
-from citewell import vocabulary
 from citewell.answer.statements import Statement, is_dose
+from citewell.answer.subclasses import subclasses
 from citewell.answer.verify_names import Medicine, medicines, members
 from citewell.words import terms
 
@@ -54,28 +52,6 @@ def _in_cells(statement: Statement) -> tuple[Medicine, ...]:
     if statement.kind != "row":
         return found
     return tuple(one for one in found if not (one.is_class and text[one.end :].startswith(":")))
-
-
-@cache
-def _subclasses() -> tuple[tuple[re.Pattern[str], frozenset[str]], ...]:
-    rows = vocabulary.rows("subclasses.tsv")
-    return tuple(
-        (
-            re.compile(rf"\b(?:{'|'.join(map(re.escape, names.split('|')))})s?\b", re.IGNORECASE),
-            frozenset(of.split("|")),
-        )
-        for names, of in rows
-    )
-
-
-@lru_cache(maxsize=4096)
-def subclasses(text: str) -> tuple[frozenset[str], ...]:
-    """The members of each group of medicines that a text names.
-
-    >>> [sorted(one)[:2] for one in subclasses("Do not bridge patients who take a DOAC.")]
-    [['apixaban', 'dabigatran']]
-    """
-    return tuple(members_of for pattern, members_of in _subclasses() if pattern.search(text))
 
 
 def names_one(statement: Statement, document: str, named: Sequence[Medicine]) -> bool:

@@ -23,6 +23,7 @@ from citewell.answer.cues import (
     OF_ONESELF,
     SAYS_FIRST,
     TALK,
+    TOLD,
     Cue,
 )
 from citewell.answer.expand import Expansion
@@ -129,16 +130,16 @@ class Wanted:
         """The words that only others of the same meaning say; what stands for itself stands for no other."""
         said = frozenset().union(*map(meanings, found)) - frozenset().union(*map(meanings, words))
         alike = {word for word in self.words if not is_light(word) and meanings(word) & said}
-        alike |= {word for word, names in self.classes.items() if any(name <= found for name in names)}
-        return {ALIKE + word for word in alike - words} | self.by_members(found) - {ALIKE + word for word in words}
+        return {ALIKE + word for word in alike - words} | self.by_kin(found) - {ALIKE + word for word in words}
 
-    def by_members(self, found: frozenset[str]) -> Held:
-        """The classes of medicines that a text speaks of by one of their members: of painkillers, by paracetamol."""
-        return frozenset(ALIKE + word for word, names in self.members.items() if any(name <= found for name in names))
+    def by_kin(self, found: frozenset[str]) -> Held:
+        """The medicines that a text speaks of by their class, or by a member: of painkillers, by paracetamol."""
+        kin = (*self.classes.items(), *self.members.items())
+        return frozenset(ALIKE + word for word, names in kin if any(name <= found for name in names))
 
     def admitted(self, text: str, said: Held) -> Held:
         """The amounts that lie in a range of a text which holds a word of weight too: results are looked up in it."""
-        if all(is_light(word) for word in said):
+        if not self.is_question or all(is_light(word) for word in said):
             return frozenset()
         lines = text.splitlines()
         return frozenset(one.text for one in self.amounts if any(admits(line, one) for line in lines))
@@ -254,7 +255,8 @@ def wanted(question: str, expansions: Iterable[Expansion] = ()) -> Wanted:
     given = amounts(rest)
     for amount in given:
         rest = rest.replace(amount.text, " ")
-    cues = tuple(cue for cue in CUES if cue.asks.search(question))
+    is_asked = IS_QUESTION.search(question) is not None
+    cues = tuple(cue for cue in CUES if cue.asks.search(question) and (is_asked or cue.name not in TOLD))
     empty = _empty(question, cues)
     words = tuple(dict.fromkeys(word for word in terms(rest) if word not in empty))
     if not words and not given and not named:
@@ -276,4 +278,16 @@ def wanted(question: str, expansions: Iterable[Expansion] = ()) -> Wanted:
         for pattern in (ASKS_WHAT, ASKS_WHICH, OF_ONESELF, IS_QUESTION, ASKS_MEDICINE)
     )
     kind = (asks_what, asks_which, is_of_oneself, is_question, asks_medicine)
-    return Wanted(words, synonyms, phrases, classes, kin, given, named, cues, *kind, weights, asked_by(question))
+    return Wanted(
+        words,
+        synonyms,
+        phrases,
+        classes,
+        kin,
+        given,
+        named,
+        cues,
+        *kind,
+        weights,
+        asked_by(question) if is_asked else "",
+    )

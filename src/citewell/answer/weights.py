@@ -70,6 +70,8 @@ class Measure:
     """How far behind the best one, in log-odds, a further statement may be."""
     margin_for_more: float = 0.7
     """How much farther, if it holds all of the question that those shown do not."""
+    margin_defined: float = 0.4
+    """The same where the best one says what the thing is that is asked for: little need be added."""
     headed_from: float = 0.35
     """The section of the best statement, if short, is shown whole where its heading holds this part of the question."""
     overlap: float = 0.85
