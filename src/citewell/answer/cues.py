@@ -148,7 +148,9 @@ TALK = frozenset(
 """Words of a person's tale that no answer needs, where it is a question and not a claim."""
 
 DOING = frozenset(
-    terms("take taken give given use used receive offer offered recommend recommended allow allowed permit")
+    terms(
+        "take taken give given use used receive offer offered recommend recommended allow allowed permit avoid avoided"
+    )
 )
 """Words that no answer needs where it is asked what to do: what is taken counts, and not that it is."""
 

@@ -6,7 +6,7 @@ import math
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 
-from citewell.answer.amounts import Amount, admits, amounts, states
+from citewell.answer.amounts import AGES, Amount, admits, amounts, states
 from citewell.answer.cues import (
     ASKING,
     ASKS_BY,
@@ -114,7 +114,10 @@ class Wanted:
         found = frozenset(said)
         words = {word for word in self.words if self._stands(word, said, found) or self._is_said(word, found)}
         given = {
-            amount.text for amount in self.amounts if states(text, amount) or (is_looked_up and admits(text, amount))
+            amount.text
+            for amount in self.amounts
+            if states(text, amount)
+            or ((is_looked_up or (self.is_question and amount.unit in AGES)) and admits(text, amount))
         }
         named = {text_of for text_of, label in self.labels.items() if _names(text, label)}
         alike = self._alike(found, words)
