@@ -5,8 +5,8 @@ from __future__ import annotations
 import pytest
 
 from citewell import vocabulary
+from citewell.answer.illnesses import are_related, illnesses
 from citewell.answer.verify import verify
-from citewell.answer.verify_illnesses import are_related, illnesses
 from citewell.clinical import Lexicon
 from citewell.types import Check, Span, Verdict
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from citewell.answer.verify_units import unit_named
 from citewell.words import stem
@@ -41,6 +41,9 @@ _AGE = re.compile(
 )
 _AGES = range(18, 111)
 """After “at” or “a man of” a number like these, without a unit, is an age."""
+_MONTHS = {YEAR: 12.0, stem("month"): 1.0, stem("week"): 12 / 52}
+"""Months in each unit of age."""
+AGES = frozenset(_MONTHS)
 _OF_AGE = re.compile(
     r"\b(?:aged?|ages|old|older|younger|adults?|people|patients?|child(?:ren)?|men|women|over|under)\b", re.I
 )
@@ -111,6 +114,8 @@ def admits(text: str, amount: Amount) -> bool:
     [True, False]
     >>> [admits(text, Amount(50.0, "year", "")) for text in ("aged 40 and over", "more than 40 mL")]
     [True, False]
+    >>> [admits(f"20 mg for a child of {age} or more", Amount(2.0, "year", "")) for age in ("6 months", "3 years")]
+    [True, False]
     >>> [admits(f"{limit} mmHg or higher", Amount(190.0, "", "190/125")) for limit in ("180/120", "200/130", "20")]
     [True, False, False]
     """
@@ -124,6 +129,8 @@ def admits(text: str, amount: Amount) -> bool:
 def _holds(found: re.Match[str], amount: Amount) -> bool:
     limits = found.groupdict()
     unit = _unit(found)
+    if unit in AGES and amount.unit in AGES:
+        amount = replace(amount, value=amount.value * _MONTHS[amount.unit] / _MONTHS[unit], unit=unit)
     if unit and amount.unit and unit != amount.unit:
         return False
     if amount.unit == YEAR and not unit and not _OF_AGE.search(found.string, max(0, found.start() - 40), found.end()):

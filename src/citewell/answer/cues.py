@@ -41,6 +41,20 @@ CUES = (
         r"\d",
     ),
     _cue(
+        "target",
+        r"\b(?:targets?|goal)\b",
+        r"\b(?:targets?|aim(?:s|ing)?|goals?|range|keep|maintain|reach)\b[^.;]{0,60}\d"
+        r"|\d[^.;]{0,30}\b(?:target|in range)\b",
+    ),
+    _cue(
+        "referral",
+        r"\b(?:go(?:es)?|come|brought|taken|take|sent|send|admit\w*|seek|see|call|need)\b.{0,30}"
+        r"\b(?:(?:to|in) (?:the )?(?:hospital|emergency \w+)|a (?:doctor|gp)|an ambulance|(?:medical |urgent )?help)\b"
+        r"|\bwhen\b.{0,60}\b(?:worr\w+|refer\w*)\b|\b(?:come|bring\b.{0,20}) back\b(?! to\b)",
+        r"\b(?:refer|admit|transfer|come back|return|seek|go|call|send)\b[^.;]{0,60}"
+        r"\b(?:hospital|same day|immediately|urgently|emergency|ambulance|at once)\b",
+    ),
+    _cue(
         "who",
         r"^\s*(?:who|whom)\b|\b(?:which|what) (?:people|patients|adults|children|women|men|groups?)\b",
         r"\b(?:patients?|people|persons?|adults?|children|infants?|women|men|nurse|doctor|surgeon|pharmacist|clinician)\b",
@@ -76,6 +90,9 @@ CUES = (
 )
 """Reviewed as a table: a question may sound like several."""
 
+TOLD = frozenset({"target", "referral"})
+"""Kinds of questions for one thing, which an answer says in so many words."""
+
 ASKS_WHICH = re.compile(
     r"^\s*what(?:['’]s| is| are| was| were)\b"
     r"(?:(?=.{0,20}\b(?:dose|target|risk)\b)"
@@ -99,8 +116,15 @@ DEFINES = re.compile(
 )
 """A sentence that says what its subject is, what a thing is called, or an entry of a glossary."""
 
+ASKS_BY = re.compile(r"\s*(?:\d[\d.]*\s+)?(?P<word>who|when|how|why|where)\b", re.IGNORECASE)
+"""The word by which a question asks, or a heading: “Who needs bridging” answers no “when”."""
+HEADING_NUMBER = re.compile(r"^\s*(?:[A-Z]?\d[\d.]*)\s+")
+EXAMPLE = re.compile(r"\b(?:worked example|case (?:study|report|example|history)|vignette)\b", re.IGNORECASE)
+"""Titles of sections on one person, whose amounts are no one else's."""
+
 ASKING = re.compile(
-    r"^\s*(?:(?:what|who|whom|when|where|which|why|how)(?:['’]s)?(?:\s+(?:much|many|long|often|soon|quickly|happens))?"
+    r"(?:^|—)\s*(?:and\s+)?(?:for\s+)?(?:(?:what|how)\s+about\b|(?:what|who|whom|when|where|which|why|how)(?:['’]s)?"
+    r"(?:\s+(?:much|many|long|often|soon|quickly|happens))?"
     r"|define|explain|definition of|meaning of|tell me|please)\b|\bwith or without\b"
     r"|\b(?:all right|alright|ok|okay|fine) to\b"
     r"|\b(?:mean|happens?)\s*\??\s*$|\b[a-z]+n['’]t\b|['’](?:s|m|re|ve|ll|d)\b",
@@ -124,7 +148,9 @@ TALK = frozenset(
 """Words of a person's tale that no answer needs, where it is a question and not a claim."""
 
 DOING = frozenset(
-    terms("take taken give given use used receive offer offered recommend recommended allow allowed permit")
+    terms(
+        "take taken give given use used receive offer offered recommend recommended allow allowed permit avoid avoided"
+    )
 )
 """Words that no answer needs where it is asked what to do: what is taken counts, and not that it is."""
 
@@ -171,6 +197,48 @@ OTHER_MEDICINE = re.compile(
     re.IGNORECASE,
 )
 """A question that names a medicine and may want another one."""
+
+INTRODUCES = re.compile(
+    r"""\b(?:this|the\ present)\ (?:chapter|guideline|guidance|policy|document|section|leaflet|review|handbook|manual)
+        \ (?:explains|covers|says|describes|helps|aims|sets\ out|gives|provides|outlines|summari[sz]es|contains|presents
+        |is\ (?:about|for))\b
+    | ^(?:table|figure|box|chapter|section|annex|appendix)\ [\w.]{1,6}
+        \ (?:gives|shows|lists|summari[sz]es|describes|sets\ out)\b
+    | ^(?:two|three|four|five|several)\ [\w ]{3,40}\ (?:is|are)\ (?:given|listed|shown|described)\W*$""",
+    re.IGNORECASE | re.VERBOSE,
+)
+"""A sentence that says what a text is for, and nothing of its matter."""
+INTRODUCES_MORE = re.compile(r"It (?:also )?(?:says|covers|aims|describes|explains|gives|sets out|is for)\b")
+"""A sentence that goes on with one that does."""
+OF_DOCUMENT = re.compile(
+    r"\b(?:guidelines?|guidance|policy|leaflet|chapter|document|handbook|manual|covers?|covered|scope|appl(?:y|ies))\b",
+    re.IGNORECASE,
+)
+"""A question on what a document is for."""
+
+ASKS_DOSE = re.compile(
+    r"(?!.*\b(?:miss\w*|forg[eo]t\w*|skip\w*|double|extra|too many)\b.{0,30}\bdos)"
+    r"(?!.*\bdos(?:e|age|ing) (?:adjust|chang|reduc|increas|interval|titrat|form))"
+    r"(?:^|.*?\b)(?:(?:what|which)(?:['’]s| is| are| was)?(?: [\w-]+){0,4}? (?:dose|doses|dosage|dosing)\b"
+    r"|^\s*(?:[\w-]+ ){0,3}(?:dose|dosage|dosing) (?:of|for)\b"
+    r"|(?P<much>\bhow (?:much|many (?:mg|tablets|puffs|units|ml)(?: of)?)\b))",
+    re.IGNORECASE,
+)
+"""A question for the dose of a medicine, and not for what to do about one that was missed."""
+GIVEN_DOSE = re.compile(
+    r"\d\s?(?:mg|g|kg|micrograms?|mcg|µg|nanograms?|ml|units?|iu|mmol|tablets?|capsules?|puffs?|drops?|sachets?)"
+    r"(?![a-z]|\s?/\s?(?:min|d?l|ml)\b)"
+    r"|\((?:mg|g|micrograms?|ml|units?)\): \d",
+    re.IGNORECASE,
+)
+"""An amount that can be given; “30 mL/min” and “500 ng/mL” are none."""
+DOSE_RULES = re.compile(
+    r"\b(?:do not (?:use|give|offer|take|start|exceed)|not (?:be )?(?:recommended|given|used)|contraindicated"
+    r"|(?:reduc|halv|doubl|adjust|lower|increas)\w*\b.{0,40}\bdos|half (?:the|of the) (?:usual )?dose"
+    r"|no (?:dose|dosage) (?:adjustment|change))",
+    re.IGNORECASE,
+)
+"""What a sentence says of a dose without an amount."""
 
 NEGATIONS = frozenset(terms("no not nor never none without cannot neither avoid stop unless contraindicated"))
 """Words that turn a statement round."""

@@ -7,6 +7,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import Literal
 
+from citewell.answer.subclasses import subclass_names
 from citewell.answer.verify_names import class_names, medicines, members
 from citewell.clinical import Lexicon, Mention, Tag, fold
 from citewell.vocabulary.spelling import other_spelling
@@ -115,7 +116,7 @@ def _classes(question: str) -> Iterator[Expansion]:
     """
     named = medicines(question)
     if len({one.name for one in named}) == 1 and not named[0].is_class:
-        for name in class_names(named[0].family):
+        for name in (*class_names(named[0].family), *subclass_names(named[0].name)):
             yield Expansion(name, "class", (named[0].start, named[0].end))
 
 

@@ -32,6 +32,8 @@ class Lift:
     """One under the heading of the step or stage that is asked for counts this much."""
     misnumbered_share: float = 0.5
     """One under the heading of another step counts this part: nothing of it will be quoted."""
+    referring_share: float = 1.25
+    """One that says whom to send to hospital, or when to call for help, counts this much where that is asked."""
     weighing_share: float = 0.85
     """One that tells what studies found counts this part."""
     min_weighings: int = 2
@@ -48,8 +50,8 @@ def lift(hits: Sequence[Hit], question: str, expansions: Iterable[Expansion]) ->
     plain = [asked.said(passage) for passage in passages]
     asked = asked.weighed(plain)
     meant = [
-        asked.also(same[hit.document_id]).said(passage) | asked.by_members(passage)
-        for hit, passage in zip(hits, passages, strict=True)
+        asked.also(same[hit.document_id]).said(passage) | asked.by_kin(passage) | asked.admitted(hit.text, held)
+        for hit, passage, held in zip(hits, passages, plain, strict=True)
     ]
     return [_lifted(*one, asked, same[one[0].document_id]) for one in zip(hits, plain, meant, strict=True)]
 
@@ -61,6 +63,8 @@ def _lifted(hit: Hit, held: Held, meant: Held, asked: Wanted, names: tuple[Same,
     if asked.asks_medicine and share > 1.0 and names_any(hit.text):
         share *= LIFT.naming_share
     share *= _numbered(hit, asked)
+    if any(cue.name == "referral" and cue.answers.search(hit.text) for cue in asked.cues):
+        share *= LIFT.referring_share
     score = (hit.rank_score + LIFT.meant * more + LIFT.titled * titled) * share
     return replace(hit, rank_score=score, relevance=with_more(hit.relevance, more), why=replace(hit.why, same=names))
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from citewell.answer.statements import Statement, is_dose
+from citewell.answer.subclasses import subclasses
 from citewell.answer.verify_names import Medicine, medicines, members
 from citewell.words import terms
 
@@ -22,15 +23,35 @@ def is_of_another(statement: Statement, document: str, named: Sequence[Medicine]
     above = medicines("\n".join((document, *statement.titles)))
     if not is_dose(statement.text) and names & {one.name for one in medicines("\n".join(statement.titles))}:
         return False
-    found: tuple[Medicine, ...] = ()
-    leant: Statement | None = statement
-    while not found and leant is not None:
-        found = medicines(leant.text)
-        leant = leant.previous
-    if not found or names & {one.name for one in found} or any(_is_member(one, named) for one in found):
+    found, groups = _told(statement)
+    if names & {one.name for one in found} or any(_is_member(one, named) for one in found):
+        return False
+    if groups and not any(one.is_class for one in named):
+        return not any(names & group for group in groups)
+    if not found:
         return False
     rivals = (one for one in (*found, *above) if one.family in families and not one.is_class)
     return not families & {one.name for one in found} or any(rivals)
+
+
+def _told(statement: Statement) -> tuple[tuple[Medicine, ...], tuple[frozenset[str], ...]]:
+    """The medicines that a statement or the one that it leans on names, and the members of each group it names."""
+    leant: Statement | None = statement
+    while leant is not None:
+        found, groups = _in_cells(leant), subclasses(leant.text)
+        if found or groups:
+            return found, groups
+        leant = leant.previous
+    return (), ()
+
+
+def _in_cells(statement: Statement) -> tuple[Medicine, ...]:
+    """The medicines of a statement; a class at the head of a column says nothing of what stands in it."""
+    text = statement.text
+    found = medicines(text)
+    if statement.kind != "row":
+        return found
+    return tuple(one for one in found if not (one.is_class and text[one.end :].startswith(":")))
 
 
 def names_one(statement: Statement, document: str, named: Sequence[Medicine]) -> bool:

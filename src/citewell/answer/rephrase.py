@@ -5,9 +5,12 @@ from __future__ import annotations
 import re
 from collections.abc import Sequence
 
+from citewell.answer.age_groups import age_groups, asked_for
+from citewell.answer.cues import ASKING, DOING, EMPTY, TALK
 from citewell.answer.retrieve import MAX_QUESTION_CHARACTERS
 from citewell.answer.subjects import subjects
 from citewell.answer.verify_names import medicines
+from citewell.answer.verify_periods import labels
 from citewell.clinical import Lexicon
 from citewell.types import Message
 from citewell.words import terms
@@ -39,6 +42,13 @@ POINTERS = re.compile(
 )
 """Words that point at something said before."""
 
+PERSONS = re.compile(r"\b(?:an?\s+|my\s+)?(?:adults?|child(?:ren)?|bab(?:y|ies)|infants?|toddlers?)\b", re.IGNORECASE)
+PERSON = re.compile(rf"(?:(?:for|in)\s+)?(?P<who>{PERSONS.pattern})\s*[?.]?", re.IGNORECASE)
+"""One who is asked for, and nothing else: “for an adult?”."""
+
+THING = re.compile(r"\b(?:it|this|that)\b(?!\s+[a-z]+s?\s+(?:is|are|was|were)\b)", re.IGNORECASE)
+"""A pointer at an illness; “they” and “these” are then people or signs."""
+
 THINGS = re.compile(r"\b(?:it|they|them|this|that|these|those)\b(?!\s+[a-z]+s?\s+(?:is|are|was|were)\b)", re.IGNORECASE)
 """Pointers in whose place a name can stand."""
 
@@ -47,6 +57,8 @@ MAX_OWN_TERMS = 3
 
 
 JOINED = " — "
+NO_MATTER = EMPTY | TALK | DOING
+_WORD = re.compile(r"[^\W\d_]{3,}")
 
 
 def rephrase(question: str, history: Sequence[Message], *, lexicon: Lexicon) -> str:
@@ -56,7 +68,7 @@ def rephrase(question: str, history: Sequence[Message], *, lexicon: Lexicon) -> 
 
     >>> said = [Message("user", "dose of ibuprofen for adults"), Message("assistant", "400 mg.")]
     >>> rephrase("and for children?", said, lexicon=Lexicon.load())
-    'dose of ibuprofen for adults — and for children?'
+    'dose of ibuprofen for children'
     >>> rephrase("And when is it harmful?", said, lexicon=Lexicon.load())
     'when is ibuprofen harmful?'
     >>> rephrase("haematuria aged 60", said, lexicon=Lexicon.load())
@@ -65,14 +77,15 @@ def rephrase(question: str, history: Sequence[Message], *, lexicon: Lexicon) -> 
     before = [message.text for message in history if message.role == "user"]
     if not before or not is_follow_up(question, lexicon=lexicon):
         return question
-    topic = next((text for text in reversed(before) if not is_follow_up(text, lexicon=lexicon)), before[0])
+    topic = _topic(before, lexicon)
     own = JOINERS.sub("", question).strip()
     about = _about(topic, lexicon)
     if about and WHOLE.match(own):
-        named, count = THINGS.subn(about[0], own, count=1)
-        rest = " ".join(about[count:])
+        things = THINGS if medicines(about[0]) else THING
+        named, count = things.subn(about[0], own, count=1)
+        rest = " ".join((*about[count:], *_for_whom(topic, own)))
         return _within(f"{named}{JOINED}{rest}" if rest else named, question)
-    if (other := _with_other_medicine(topic, own)) is not None:
+    if (other := _with_other(topic, own)) is not None:
         return other
     return _within(f"{topic.strip().rstrip('?')}{JOINED}{question.strip()}", question)
 
@@ -83,19 +96,80 @@ def _about(topic: str, lexicon: Lexicon) -> list[str]:
     >>> _about("How do I treat severe dehydration after diarrhoea?", Lexicon.load())
     ['severe dehydration', 'diarrhoea']
     """
-    named = dict.fromkeys(re.escape(subject.text) for subject in subjects(topic, lexicon=lexicon))
+    asked = (subject for subject in subjects(topic, lexicon=lexicon) if not subject.people)
+    named = dict.fromkeys(re.escape(subject.text) for subject in asked)
     found = [re.search(rf"(?:\b(?:{GRADES})\s+)?{name}", topic, re.IGNORECASE) for name in named]
-    return [one.group() for one in found if one]
+    return [one.group() for one in found if one] or _matter(topic)
+
+
+def _matter(topic: str) -> list[str]:
+    """The one word that a short question is about, where no table knows it.
+
+    >>> _matter("Who needs bridging?"), _matter("Who may open the door?")
+    (['bridging'], [])
+    """
+    words = [word for word in _WORD.findall(ASKING.sub(" ", topic)) if terms(word) and terms(word)[0] not in NO_MATTER]
+    return words if len(words) == 1 else []
+
+
+def _topic(before: Sequence[str], lexicon: Lexicon) -> str:
+    """The last question that stands on its own, with what later ones put in the place of a part of it."""
+    at = next((at for at in reversed(range(len(before))) if not is_follow_up(before[at], lexicon=lexicon)), 0)
+    topic = before[at]
+    for text in before[at + 1 :]:
+        topic = _with_other(topic, JOINERS.sub("", text).strip()) or topic
+    return topic
+
+
+def _for_whom(topic: str, own: str) -> tuple[str, ...]:
+    """The children that the last question was on, where this one names nobody.
+
+    >>> _for_whom("How much zinc for my toddler?", "How long should it be given?")
+    ('child',)
+    """
+    is_of_child = "child" in asked_for(topic) and not age_groups(own)
+    return ("child",) if is_of_child else ()
+
+
+def _with_other(topic: str, own: str) -> str | None:
+    """The last question of another thing, where nothing but its name is asked: “and for apixaban?”, “and plan C?”."""
+    own = ABOUT.sub("", own).strip()
+    if (other := _with_other_medicine(topic, own)) is not None:
+        return other
+    return _with_other_label(topic, own) or _with_other_people(topic, own)
 
 
 def _with_other_medicine(topic: str, own: str) -> str | None:
-    """The last question of another medicine, where nothing but its name is asked: “and for apixaban?”."""
-    own = ABOUT.sub("", own)
     ours, theirs = medicines(own), medicines(topic)
     if len(ours) != 1 or len(theirs) != 1 or len(terms(own)) > 1:
         return None
     named, place = own[ours[0].start : ours[0].end], theirs[0]
     return f"{topic[: place.start]}{named}{topic[place.end :]}"
+
+
+def _with_other_label(topic: str, own: str) -> str | None:
+    """The last question of another numbered thing.
+
+    >>> _with_other_label("What is plan B?", "Plan C?")
+    'What is Plan C?'
+    """
+    ours, theirs = list(labels(own)), list(labels(topic))
+    if len(ours) != 1 or len(theirs) != 1 or ours[0].dimension != theirs[0].dimension:
+        return None
+    place, named = theirs[0], own[ours[0].start : ours[0].end]
+    return f"{topic[: place.start]}{named}{topic[place.end :]}" if own.strip(" ?.") == named else None
+
+
+def _with_other_people(topic: str, own: str) -> str | None:
+    """The last question for other people.
+
+    >>> _with_other_people("How much iron can a child have?", "for an adult?")
+    'How much iron can an adult have?'
+    """
+    ours, theirs = PERSON.fullmatch(own), list(PERSONS.finditer(topic))
+    if ours is None or len(theirs) != 1 or age_groups(own) == age_groups(topic):
+        return None
+    return f"{topic[: theirs[0].start()]}{ours['who']}{topic[theirs[0].end() :]}"
 
 
 def _within(text: str, question: str) -> str:

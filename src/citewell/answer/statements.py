@@ -45,6 +45,7 @@ _ENDS_IN_NUMBER = re.compile(r";.*: \d{1,2}[a-h]?\.\Z")
 _CAPTION = re.compile(r"(?:table|figure|fig\.|box|panel|chart)\s+[\w.-]{1,8}\s*[:.]\s", re.IGNORECASE)
 _LEANS = re.compile(
     r"(?:It|They|He|She|Its|Their|Otherwise|Instead|Then|Afterwards)\b|If (?:it|they|so|not|this|these)\b"
+    r"|(?:Send|Give|Offer|Take|Use|Repeat|Stop|Consider|Measure) (?:it|them|one|this)\b"
     r"|(?:In|For) (?:this|that|these|those|such) (?:cases?|people|patients|children|situations?)\b"
     r"|(?:This|That|These|Those) (?:is|are|was|were|can|could|may|might|should|must|will|means?|includes?|suggests?"
     r"|does|do|has|have|applies|apply|makes?|helps?)\b"

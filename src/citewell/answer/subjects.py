@@ -6,6 +6,8 @@ import re
 from collections.abc import Sequence
 from dataclasses import dataclass
 
+from citewell.answer.age_groups import Group, age_groups, asked_for
+from citewell.answer.illnesses import illnesses, speaks_of
 from citewell.answer.statements import statements
 from citewell.answer.verify_names import Medicine, medicines
 from citewell.answer.verify_read import form, forms, meanings
@@ -32,6 +34,10 @@ class Subject:
     names: tuple[frozenset[str], ...] = ()
     """The word forms of each of its names."""
     medicine: Medicine | None = None
+    illness: str = ""
+    """The usual name of an illness that the lexicon does not know."""
+    people: frozenset[Group] = frozenset()
+    """The children that it asks for; a text that names nobody is one on adults."""
 
     def is_named_in(self, text: str) -> bool:
         """Whether one sentence or title names it, under any name; a medicine also by its class or a member of it.
@@ -45,6 +51,10 @@ class Subject:
         )  # “post-menopausal” is one word too
         if any(_is_written(name, one) for one in written for name in self.names):
             return True
+        if self.people:
+            return not self.people.isdisjoint(age_groups(text))
+        if self.illness:
+            return speaks_of(text, self.illness)
         ours = self.medicine
         return ours is not None and any(_is_kin(ours, theirs) for theirs in medicines(text))
 
@@ -90,7 +100,24 @@ def subjects(question: str, *, lexicon: Lexicon) -> tuple[Subject, ...]:
             found[inside[0]] = start, end, Subject(kept.text, names, kept.medicine)
         else:
             found.append((topic.start, topic.end, Subject(written, names)))
-    return tuple(subject for _, _, subject in sorted(found, key=lambda one: one[0]))
+    for one in illnesses(question):
+        within = [other for other in found if one.start <= other[0] and other[1] <= one.end]
+        if any(other[0] < one.end and one.start < other[1] for other in found if other not in within):
+            continue
+        if all(other[1] - other[0] < one.end - one.start for other in within):
+            found = [other for other in found if other not in within]
+            found.append((one.start, one.end, Subject(question[one.start : one.end], illness=one.name)))
+    return (*(subject for _, _, subject in sorted(found, key=lambda one: one[0])), *_children(question))
+
+
+def _children(question: str) -> tuple[Subject, ...]:
+    """The children that a question asks for.
+
+    >>> [one.text for one in _children("Which dose for my 5 year old?")], _children("Which dose for a woman?")
+    (['children'], ())
+    """
+    people = asked_for(question)
+    return (Subject("children", people=people),) if "child" in people else ()
 
 
 @dataclass(frozen=True, slots=True)

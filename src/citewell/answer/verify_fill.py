@@ -5,11 +5,11 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import replace
 
+from citewell.answer.illnesses import are_related, illnesses, names_illness
 from citewell.answer.quantities import quantities
 from citewell.answer.rows import tabled
 from citewell.answer.verify_agreement import Agreement, agreement
 from citewell.answer.verify_findings import Finding, Grade
-from citewell.answer.verify_illnesses import are_related, illnesses, names_illness
 from citewell.answer.verify_read import Reading, forms, read
 from citewell.answer.verify_weigh import Look
 from citewell.types import Span

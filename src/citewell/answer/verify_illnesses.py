@@ -4,21 +4,16 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterable, Iterator, Sequence
-from dataclasses import dataclass
 from functools import cache, lru_cache
 
-from citewell import vocabulary
+from citewell.answer.illnesses import Illness, are_related, illnesses, other_names
 from citewell.answer.verify_findings import Finding, Grade
 from citewell.answer.verify_read import Reading, form, meanings
 from citewell.answer.verify_subjects import Topic
 from citewell.answer.verify_support import profile
-from citewell.clinical import fold
 
 CLOSE_FROM = 0.5
 """Share of the claim's words that a source sentence must say for another illness in it to be a swap."""
-
-NONE = "-"
-"""The row of phrases that look like an illness and are none."""
 
 _WORD = re.compile(r"[^\W_]+")
 _SMALL = frozenset(("of", "the", "in", "s"))
@@ -34,96 +29,10 @@ _SAME_PLACE = ({"in", "with", "has", "have", "had", "having", "of", "for", "trea
 """Words after which an illness is that of the patient: “fever in malaria”, “children with dengue”."""
 
 
-@dataclass(frozen=True, slots=True)
-class Illness:
-    """Where a text names an illness."""
-
-    start: int
-    end: int
-    name: str
-    """The name of the row, so that “flu” and “influenza” are one."""
-    is_sure: bool
-    """Whether the name means nothing else."""
-
-
-@dataclass(frozen=True, slots=True)
-class _Table:
-    names: dict[tuple[str, ...], tuple[str, bool]]
-    longest: dict[str, int]
-    broader: dict[str, frozenset[str]]
-
-
-@cache
-def _table() -> _Table:
-    table = _Table({}, {}, {})
-    for row in vocabulary.rows("illnesses.tsv"):
-        name, broader, others = [*row, "", ""][:3]
-        table.broader[name] = frozenset(filter(None, broader.split("|")))
-        for written in (*((name,) if name != NONE else ()), *filter(None, others.split("|"))):
-            words = _folded(written.rstrip("?"))
-            table.names.setdefault(words, (name, not written.endswith("?")))
-            table.longest[words[0]] = max(table.longest.get(words[0], 0), len(words))
-    return table
-
-
-def _folded(text: str) -> tuple[str, ...]:
-    return tuple(_as_read(word) for word in _WORD.findall(text))
-
-
-@lru_cache(maxsize=50_000)
-def _as_read(word: str) -> str:
-    """A word as it is looked up; short capitals keep their letters, for they are read as written."""
-    if len(word) > 1 and word[:2].isupper():
-        return word.rstrip("s")
-    return fold(word)
-
-
-@lru_cache(maxsize=4096)
-def illnesses(text: str) -> tuple[Illness, ...]:
-    """Every illness that a text names, in order, the longest name first.
-
-    >>> [found.name for found in illnesses("Heart attacks in people with type 2 diabetes, not respiratory depression")]
-    ['myocardial infarction', 'type 2 diabetes']
-    """
-    table = _table()
-    spans = [match.span() for match in _WORD.finditer(text)]
-    words = [_as_read(text[start:end]) for start, end in spans]
-    found: list[Illness] = []
-    at = 0
-    while at < len(words):
-        size = min(table.longest.get(words[at], 0), len(words) - at)
-        known = None
-        while size and known is None:
-            known = table.names.get(tuple(words[at : at + size]))
-            size -= known is None
-        if known is not None and known[0] != NONE:
-            found.append(Illness(spans[at][0], spans[at + size - 1][1], *known))
-        at += max(size, 1)
-    return tuple(found)
-
-
-@cache
-def _wider(name: str) -> frozenset[str]:
-    """An illness and all that it is a kind of."""
-    above = _table().broader.get(name, frozenset())
-    return frozenset((name,)).union(*(_wider(one) for one in above))
-
-
-def are_related(one: str, other: str) -> bool:
-    """Whether two names mean the same, or one is a kind of the other.
-
-    >>> are_related("pneumonia", "community-acquired pneumonia"), are_related("type 1 diabetes", "type 2 diabetes")
-    (True, False)
-    """
-    return one in _wider(other) or other in _wider(one)
-
-
 @cache
 def _forms_of(name: str) -> tuple[frozenset[str], ...]:
     """The word forms of each of the names of an illness."""
-    rows = (row for row in vocabulary.rows("illnesses.tsv") if row[0] == name)
-    others = next(([*row, "", ""][2] for row in rows), "")
-    written = (name, *filter(None, others.split("|")))
+    written = (name, *other_names(name))
     return tuple(frozenset(form(word) for word in _WORD.findall(one) if word not in _SMALL) for one in written)
 
 
@@ -131,11 +40,6 @@ def _forms_of(name: str) -> tuple[frozenset[str], ...]:
 def illness_topics(text: str) -> tuple[Topic, ...]:
     """The illnesses of a text as topics, so that “flu” is said by a source that has “influenza”."""
     return tuple(Topic(one.start, one.end, frozenset(), _forms_of(one.name)) for one in illnesses(text))
-
-
-def names_illness(text: str, illness: str) -> bool:
-    """Whether a text names an illness, or a broader or narrower one."""
-    return any(are_related(found.name, illness) for found in illnesses(text))
 
 
 def illnesses_differ(claim: Reading, source: Reading, *, coverage: float) -> list[Finding]:

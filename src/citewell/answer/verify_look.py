@@ -216,7 +216,7 @@ def _without_other_cases(claim: Reading, close: Sequence[Look]) -> list[Look]:
 def _unheaded(look: Look) -> Look:
     """The same look at a heading, which can neither deny a claim nor, unless it says nearly all of it, carry it."""
     findings = [replace(one, grade=Grade.MISSING) for one in look.findings if one.kind != "denial"]
-    if only_names_it(look.part.text) or look.coverage < HEADED_FROM:
+    if only_names_it(look.part.text) or min(look.coverage, look.mirrored) < HEADED_FROM:
         findings.append(Finding(Grade.MISSING, "heading", "the source only names it, in a heading", 0, 0))
     return replace(look, findings=tuple(findings))
 

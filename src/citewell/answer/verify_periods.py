@@ -178,7 +178,7 @@ _LABEL = re.compile(
 
 
 _LETTERED = re.compile(
-    r"\b(?P<what>[Hh]epatitis|[Ii]nfluenza|[Gg]roup|[Tt]ype|[Ff]actor|[Aa]rm|[Cc]lass|[Cc]ohort|[Ss]train|[Dd]rug)s?\s+(?P<letter>[A-K])\b"
+    r"\b(?P<what>[Hh]epatitis|[Ii]nfluenza|[Gg]roup|[Tt]ype|[Ff]actor|[Aa]rm|[Cc]lass|[Cc]ohort|[Ss]train|[Dd]rug|[Pp]lan)s?\s+(?P<letter>[A-K])\b"
 )
 
 

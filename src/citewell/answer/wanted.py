@@ -6,9 +6,10 @@ import math
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 
-from citewell.answer.amounts import Amount, admits, amounts, states
+from citewell.answer.amounts import AGES, Amount, admits, amounts, states
 from citewell.answer.cues import (
     ASKING,
+    ASKS_BY,
     ASKS_MEDICINE,
     ASKS_WHAT,
     ASKS_WHICH,
@@ -22,6 +23,7 @@ from citewell.answer.cues import (
     OF_ONESELF,
     SAYS_FIRST,
     TALK,
+    TOLD,
     Cue,
 )
 from citewell.answer.expand import Expansion
@@ -40,7 +42,9 @@ LIGHT_WEIGHT = 0.5
 ABOUT_WEIGHT = 0.5
 """The same for what stands in the title of every document at hand: it tells none of their statements from another."""
 
-NAMES = frozenset(f"label {what}" for what in "step stage type grade phase class category group tier".split())
+NUMBERED = frozenset({"dose", "number"})
+"""Kinds of questions that ask for a number."""
+NAMES = frozenset(f"label {what}" for what in "step stage type grade phase class category group tier plan".split())
 """Things that are told apart by a number; the number after “level” or “day” is an amount."""
 FIRST_STEP = next(iter(labels("step 1")))
 """What a document that goes by steps calls its first-line treatment."""
@@ -82,11 +86,18 @@ class Wanted:
     """It asks for the name of a medicine."""
     weights: Mapping[str, float]
     """What each word and amount counts."""
+    asks_by: str = ""
+    """The word that it asks by, such as “who”."""
 
     @property
     def asks_to_do(self) -> bool:
         """Whether it asks what should be done, and not why."""
         return _asks_to_do(self.cues)
+
+    @property
+    def asks_number(self) -> bool:
+        """Whether it asks for a number of something, in so many words."""
+        return self.is_question and any(cue.name in ("number", "target") for cue in self.cues)
 
     @property
     def asks_advice(self) -> bool:
@@ -103,7 +114,10 @@ class Wanted:
         found = frozenset(said)
         words = {word for word in self.words if self._stands(word, said, found) or self._is_said(word, found)}
         given = {
-            amount.text for amount in self.amounts if states(text, amount) or (is_looked_up and admits(text, amount))
+            amount.text
+            for amount in self.amounts
+            if states(text, amount)
+            or ((is_looked_up or (self.is_question and amount.unit in AGES)) and admits(text, amount))
         }
         named = {text_of for text_of, label in self.labels.items() if _names(text, label)}
         alike = self._alike(found, words)
@@ -119,12 +133,19 @@ class Wanted:
         """The words that only others of the same meaning say; what stands for itself stands for no other."""
         said = frozenset().union(*map(meanings, found)) - frozenset().union(*map(meanings, words))
         alike = {word for word in self.words if not is_light(word) and meanings(word) & said}
-        alike |= {word for word, names in self.classes.items() if any(name <= found for name in names)}
-        return {ALIKE + word for word in alike - words} | self.by_members(found) - {ALIKE + word for word in words}
+        return {ALIKE + word for word in alike - words} | self.by_kin(found) - {ALIKE + word for word in words}
 
-    def by_members(self, found: frozenset[str]) -> Held:
-        """The classes of medicines that a text speaks of by one of their members: of painkillers, by paracetamol."""
-        return frozenset(ALIKE + word for word, names in self.members.items() if any(name <= found for name in names))
+    def by_kin(self, found: frozenset[str]) -> Held:
+        """The medicines that a text speaks of by their class, or by a member: of painkillers, by paracetamol."""
+        kin = (*self.classes.items(), *self.members.items())
+        return frozenset(ALIKE + word for word, names in kin if any(name <= found for name in names))
+
+    def admitted(self, text: str, said: Held) -> Held:
+        """The amounts that lie in a range of a text which holds a word of weight too: results are looked up in it."""
+        if not self.is_question or all(is_light(word) for word in said):
+            return frozenset()
+        lines = text.splitlines()
+        return frozenset(one.text for one in self.amounts if any(admits(line, one) for line in lines))
 
     def also(self, names: Iterable[tuple[str, str]]) -> Wanted:
         """The same, where other words stand for some of its own, such as an abbreviation that a document explains."""
@@ -204,6 +225,16 @@ def beyond(held: Held, *others: Held) -> Held:
     return frozenset(one for one in held if one.removeprefix(ALIKE) not in known)
 
 
+def asked_by(text: str) -> str:
+    """The word by which a question or a heading asks; none where it opens with no such word.
+
+    >>> asked_by("When is it safe?"), asked_by("7.6.1 When it is safe"), asked_by("What is it?"), asked_by("Fluids")
+    ('when', 'when', '', '')
+    """
+    found = ASKS_BY.match(text)
+    return found["word"].casefold() if found else ""
+
+
 def _empty(question: str, cues: Iterable[Cue]) -> frozenset[str]:
     """The words of a question that no answer needs; a claim needs more of its own."""
     if not IS_QUESTION.search(question):
@@ -227,7 +258,8 @@ def wanted(question: str, expansions: Iterable[Expansion] = ()) -> Wanted:
     given = amounts(rest)
     for amount in given:
         rest = rest.replace(amount.text, " ")
-    cues = tuple(cue for cue in CUES if cue.asks.search(question))
+    is_asked = IS_QUESTION.search(question) is not None
+    cues = tuple(cue for cue in CUES if cue.asks.search(question) and (is_asked or cue.name not in TOLD))
     empty = _empty(question, cues)
     words = tuple(dict.fromkeys(word for word in terms(rest) if word not in empty))
     if not words and not given and not named:
@@ -249,4 +281,16 @@ def wanted(question: str, expansions: Iterable[Expansion] = ()) -> Wanted:
         for pattern in (ASKS_WHAT, ASKS_WHICH, OF_ONESELF, IS_QUESTION, ASKS_MEDICINE)
     )
     kind = (asks_what, asks_which, is_of_oneself, is_question, asks_medicine)
-    return Wanted(words, synonyms, phrases, classes, kin, given, named, cues, *kind, weights)
+    return Wanted(
+        words,
+        synonyms,
+        phrases,
+        classes,
+        kin,
+        given,
+        named,
+        cues,
+        *kind,
+        weights,
+        asked_by(question) if is_asked else "",
+    )

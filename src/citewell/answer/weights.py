@@ -28,6 +28,8 @@ class Weights:
     cue: float = 0.6
     no_number: float = -0.6
     """For a statement without a number where one is asked for."""
+    told: float = 0.6
+    """For what tells the one thing that is asked for, such as a target."""
     recommends: float = 0.8
     """For what tells what to do, where that is asked for."""
     deliberates: float = -0.8
@@ -43,6 +45,10 @@ class Weights:
     """For an entry of a glossary where none is."""
     before: float = 1.8
     """For what the sentences before it in its paragraph hold, and neither it nor its heading."""
+    asked_alike: float = 0.8
+    """For a heading that asks by the word of the question, “Who needs …”; as much less for one that asks by another."""
+    example: float = -1.5
+    """For what is told of one person as an example."""
     to_reader: float = 0.5
     """For words to the reader where a person asks for themselves."""
 
@@ -64,6 +70,8 @@ class Measure:
     """How far behind the best one, in log-odds, a further statement may be."""
     margin_for_more: float = 0.7
     """How much farther, if it holds all of the question that those shown do not."""
+    margin_defined: float = 0.4
+    """The same where the best one says what the thing is that is asked for: little need be added."""
     headed_from: float = 0.35
     """The section of the best statement, if short, is shown whole where its heading holds this part of the question."""
     overlap: float = 0.85

@@ -1,0 +1,121 @@
+"""Whether a statement may answer a question at all: its people, medicine and illness, and no mere introduction."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
+
+from citewell.answer.age_groups import Group, asked_for, is_for_others
+from citewell.answer.cues import (
+    ASKS_DOSE,
+    CUES,
+    DOSE_RULES,
+    GIVEN_DOSE,
+    INTRODUCES,
+    INTRODUCES_MORE,
+    IS_QUESTION,
+    OF_DOCUMENT,
+    OTHER_MEDICINE,
+)
+from citewell.answer.illnesses import is_of_another_illness, named_illnesses
+from citewell.answer.of_medicines import is_of_another
+from citewell.answer.opposed import is_opposed
+from citewell.answer.statements import Statement
+from citewell.answer.verify_names import Medicine, medicines
+
+AMOUNTS = frozenset({"dose", "number", "target"})
+"""Kinds of questions that ask for an amount."""
+MAX_WORDS_TO_DOSED = 1
+"""How many words may stand between “how much” or “dose of” and the medicine whose dose is asked for."""
+_WORD = re.compile(r"\w+")
+_OF = re.compile(r"\s+(?:of|for)\b")
+
+
+@dataclass(frozen=True, slots=True)
+class Asker:
+    """What a question holds a statement to, before any of its words are weighed."""
+
+    question: str
+    named: tuple[Medicine, ...]
+    """The medicines that it is about; none where it may want another one."""
+    dosed: Medicine | None
+    """The medicine whose dose it asks for."""
+    people: frozenset[Group]
+    illnesses: frozenset[str]
+    asks_amount: bool
+    """It asks for a dose, or for another number of something."""
+    is_question: bool
+    is_of_document: bool
+    """It asks what a document is for."""
+
+    def admits(self, statement: Statement, document: str) -> bool:
+        """Whether a statement may answer it."""
+        if is_of_another(statement, document, self.named):
+            return False
+        if not self.is_question:
+            return True
+        titles = (document, *statement.titles)
+        return not (
+            is_opposed(self.question, statement.text)
+            or is_for_others(self.people, statement.text, titles, is_amount=self.asks_amount)
+            or is_of_another_illness(self.illnesses, statement.text, titles)
+            or (introduces(statement) and not self.is_of_document)
+            or (self.dosed is not None and not gives_dose(statement, self.dosed, titles))
+        )
+
+
+def asker(question: str) -> Asker:
+    """What a question holds statements to."""
+    named = () if OTHER_MEDICINE.search(question) else medicines(question)
+    is_question = IS_QUESTION.search(question) is not None
+    return Asker(
+        question,
+        named,
+        _dosed(question, named),
+        asked_for(question),
+        named_illnesses(question),
+        any(cue.name in AMOUNTS and cue.asks.search(question) for cue in CUES),
+        is_question,
+        OF_DOCUMENT.search(question) is not None,
+    )
+
+
+def introduces(statement: Statement) -> bool:
+    """Whether a statement only says what a document or a part of it is for, or goes on with one that does."""
+    if INTRODUCES.search(statement.text):
+        return True
+    before = statement.previous
+    return before is not None and INTRODUCES_MORE.match(statement.text) is not None and introduces(before)
+
+
+def _dosed(question: str, named: Sequence[Medicine]) -> Medicine | None:
+    """The medicine whose dose is asked for.
+
+    >>> questions = "The dose of codeine on warfarin?", "How much iron on warfarin?", "How much beer?"
+    >>> [found.name if (found := _dosed(one, medicines(one))) else None for one in questions]
+    ['codeine', None, None]
+    """
+    asks = ASKS_DOSE.search(question)
+    if asks is None or not named:
+        return None
+    inside = [one for one in named if asks.start() <= one.start < asks.end()]
+    after = [one for one in named if one.start >= asks.end()]
+    opens = _OF.match(question, asks.end())
+    if asks["much"] or opens:
+        begin = opens.end() if opens else asks.end()
+        after = [one for one in after if len(_WORD.findall(question, begin, one.start)) <= MAX_WORDS_TO_DOSED]
+    return next(iter((*inside, *after)), None)
+
+
+def gives_dose(statement: Statement, dosed: Medicine, titles: Iterable[str]) -> bool:
+    """Whether a statement gives an amount of the medicine, or says that it is not to be given or its dose changed."""
+    if not (GIVEN_DOSE.search(statement.text) or DOSE_RULES.search(statement.text)):
+        return False
+    leant: Statement | None = statement
+    said = list(titles)
+    while leant is not None:
+        said.append(leant.text)
+        leant = leant.previous
+    told = medicines("\n".join(said))
+    return any(one.name == dosed.name or (dosed.is_class and one.family == dosed.family) for one in told)

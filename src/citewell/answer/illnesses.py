@@ -1,0 +1,146 @@
+"""Illnesses that a text names, by any of their names, and how they are related: flu is influenza, and an infection."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable
+from dataclasses import dataclass
+from functools import cache, lru_cache
+
+from citewell import vocabulary
+from citewell.clinical import fold
+
+NONE = "-"
+"""The row of phrases that look like an illness and are none."""
+
+_WORD = re.compile(r"[^\W_]+")
+
+
+@dataclass(frozen=True, slots=True)
+class Illness:
+    """Where a text names an illness."""
+
+    start: int
+    end: int
+    name: str
+    """The name of the row, so that “flu” and “influenza” are one."""
+    is_sure: bool
+    """Whether the name means nothing else."""
+
+
+@dataclass(frozen=True, slots=True)
+class _Table:
+    names: dict[tuple[str, ...], tuple[str, bool]]
+    longest: dict[str, int]
+    broader: dict[str, frozenset[str]]
+
+
+@cache
+def _table() -> _Table:
+    table = _Table({}, {}, {})
+    for row in vocabulary.rows("illnesses.tsv"):
+        name, broader, others = [*row, "", ""][:3]
+        table.broader[name] = frozenset(filter(None, broader.split("|")))
+        for written in (*((name,) if name != NONE else ()), *filter(None, others.split("|"))):
+            words = _folded(written.rstrip("?"))
+            table.names.setdefault(words, (name, not written.endswith("?")))
+            table.longest[words[0]] = max(table.longest.get(words[0], 0), len(words))
+    return table
+
+
+def _folded(text: str) -> tuple[str, ...]:
+    return tuple(_as_read(word) for word in _WORD.findall(text))
+
+
+@lru_cache(maxsize=50_000)
+def _as_read(word: str) -> str:
+    """A word as it is looked up; short capitals keep their letters, for they are read as written."""
+    if len(word) > 1 and word[:2].isupper():
+        return word.rstrip("s")
+    return fold(word)
+
+
+@lru_cache(maxsize=4096)
+def illnesses(text: str) -> tuple[Illness, ...]:
+    """Every illness that a text names, in order, the longest name first.
+
+    >>> [found.name for found in illnesses("Heart attacks in people with type 2 diabetes, not respiratory depression")]
+    ['myocardial infarction', 'type 2 diabetes']
+    """
+    table = _table()
+    spans = [match.span() for match in _WORD.finditer(text)]
+    words = [_as_read(text[start:end]) for start, end in spans]
+    found: list[Illness] = []
+    at = 0
+    while at < len(words):
+        size = min(table.longest.get(words[at], 0), len(words) - at)
+        known = None
+        while size and known is None:
+            known = table.names.get(tuple(words[at : at + size]))
+            size -= known is None
+        if known is not None and known[0] != NONE:
+            found.append(Illness(spans[at][0], spans[at + size - 1][1], *known))
+        at += max(size, 1)
+    return tuple(found)
+
+
+@cache
+def _wider(name: str) -> frozenset[str]:
+    """An illness and all that it is a kind of."""
+    above = _table().broader.get(name, frozenset())
+    return frozenset((name,)).union(*(_wider(one) for one in above))
+
+
+def are_related(one: str, other: str) -> bool:
+    """Whether two names mean the same, or one is a kind of the other.
+
+    >>> are_related("pneumonia", "community-acquired pneumonia"), are_related("type 1 diabetes", "type 2 diabetes")
+    (True, False)
+    """
+    return one in _wider(other) or other in _wider(one)
+
+
+@cache
+def other_names(name: str) -> tuple[str, ...]:
+    """What else an illness is called."""
+    rows = (row for row in vocabulary.rows("illnesses.tsv") if row[0] == name)
+    others = next(([*row, "", ""][2] for row in rows), "")
+    return tuple(filter(None, others.split("|")))
+
+
+def names_illness(text: str, illness: str) -> bool:
+    """Whether a text names an illness, or a broader or narrower one."""
+    return any(are_related(found.name, illness) for found in illnesses(text))
+
+
+def named_illnesses(text: str) -> frozenset[str]:
+    """The usual names of the illnesses in a text."""
+    return frozenset(one.name for one in illnesses(text))
+
+
+def speaks_of(text: str, illness: str) -> bool:
+    """Whether a text names an illness, a kind of it, or what it is called with fewer words.
+
+    >>> [speaks_of("Type 2 diabetes", name) for name in ("diabetes", "type 2 diabetes", "type 1 diabetes")]
+    [True, True, False]
+    >>> speaks_of("In diabetes", "type 2 diabetes"), speaks_of("In infections", "malaria")
+    (True, False)
+    """
+    return any(illness in _wider(name) or _is_shorter(name, illness) for name in named_illnesses(text))
+
+
+def _is_shorter(name: str, illness: str) -> bool:
+    return name in _wider(illness) and set(name.split()) <= set(re.split(r"[ -]", illness))
+
+
+def is_of_another_illness(asked: frozenset[str], text: str, titles: Iterable[str]) -> bool:
+    """Whether a text names none of the illnesses asked about, and stands under titles that name others alone.
+
+    >>> dengue = named_illnesses("Pain relief in dengue?")
+    >>> [is_of_another_illness(dengue, "Offer paracetamol.", [title]) for title in ("Dengue", "Malaria", "Pain")]
+    [False, True, False]
+    """
+    if not asked or any(speaks_of(text, name) for name in asked):
+        return False
+    above = frozenset[str]().union(*map(named_illnesses, titles))
+    return bool(above) and not any(are_related(one, name) for one in above for name in asked)

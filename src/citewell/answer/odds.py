@@ -1,0 +1,131 @@
+"""How likely a statement is to answer a question: a sum of log-odds, and what it takes them from."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+from citewell.answer.cues import (
+    DEFINES,
+    DELIBERATES,
+    ENLARGES,
+    EXAMPLE,
+    EXPLAINS,
+    FINDS,
+    HEADING_NUMBER,
+    PURPOSE,
+    RECOMMENDED_IN,
+    RECOMMENDS,
+    TO_THE_READER,
+    TOLD,
+    weighings,
+)
+from citewell.answer.of_medicines import names_any, names_one, says_one
+from citewell.answer.seen import Seen, part_texts
+from citewell.answer.statements import Statement
+from citewell.answer.verify_names import Medicine
+from citewell.answer.wanted import NUMBERED, Held, Wanted, asked_by, beyond
+from citewell.answer.weights import WEIGHTS
+from citewell.words import terms
+
+MAX_OTHER_WORDS = 2
+"""Words of a defined subject that the question does not have."""
+MIN_HEADED = 0.9
+"""The part of a question for what a thing is that a heading must hold to be its name."""
+MAX_OTHER_NAMES = 5
+"""The same where several names are given: “is called the international normalised ratio, or INR”."""
+
+
+@dataclass(frozen=True, slots=True)
+class Scored:
+    """A statement, the log-odds that it answers, what it holds of the question, and whether it defines its subject."""
+
+    statement: Statement
+    odds: float
+    plain_odds: float
+    """The same without what it gains as a recommendation: what does not answer is not shown because it recommends."""
+    held: Held
+    above: Held
+    """What the titles above it hold, and the sentences before it."""
+    heading: Held
+    """What the heading next above it holds."""
+    defines: bool
+
+
+def scored(one: Seen, asked: Wanted, named: Sequence[Medicine]) -> Scored:
+    """A statement with the log-odds that it answers."""
+    text = one.statement.text
+    number = max(range(len(one.parts)), key=lambda at: asked.part(one.parts[at]))
+    held, best = one.parts[number], part_texts(one.statement)[number]
+    defines = (asked.asks_what or asked.asks_which) and (_defines(one.statement, asked) or _is_headed(one, asked))
+    odds = (
+        WEIGHTS.bias
+        + WEIGHTS.nearness * one.nearness
+        + WEIGHTS.near_heading * max(0.0, one.heading_nearness - one.nearness)
+        + WEIGHTS.coverage * asked.part(held)
+        + WEIGHTS.heading * asked.part(beyond(one.heading, held))
+        + WEIGHTS.titles * asked.part(beyond(one.titles, held, one.heading))
+        + WEIGHTS.before * asked.part(beyond(one.before, held, one.heading, one.titles))
+        + WEIGHTS.relevance * one.hit.relevance
+        + WEIGHTS.finding * (not asked.asks_advice and bool(FINDS.search(text)))
+        + WEIGHTS.purpose * bool(PURPOSE.search(text))
+        + WEIGHTS.cue * any(cue.answers.search(best) for cue in asked.cues)
+        + WEIGHTS.told * any(cue.name in TOLD and cue.answers.search(text) for cue in asked.cues)
+        + WEIGHTS.no_number * any(cue.name in NUMBERED and not cue.answers.search(best) for cue in asked.cues)
+        + WEIGHTS.deliberates * (asked.asks_to_do and _deliberates(text, asked))
+        + WEIGHTS.explains * (asked.asks_advice and _explains(one.statement))
+        + WEIGHTS.unnamed * (not names_one(one.statement, one.hit.document, named) and not says_one(held, named))
+        + WEIGHTS.cue * (asked.asks_medicine and names_any(best))
+        + WEIGHTS.no_number * (asked.asks_medicine and not names_any(best))
+        + WEIGHTS.asked_alike * _asks_alike(one, asked)
+        + WEIGHTS.example * (asked.is_question and any(EXAMPLE.search(title) for title in one.statement.titles))
+        + WEIGHTS.to_reader * (asked.is_of_oneself and bool(TO_THE_READER.search(text)))
+        + WEIGHTS.glossary * (one.statement.kind == "term" and not asked.asks_what)
+        + (WEIGHTS.definition if defines else WEIGHTS.no_definition * asked.asks_what)
+    )
+    above = one.heading | one.titles | (one.before if asked.is_question else frozenset())
+    gain = WEIGHTS.recommends * (asked.asks_to_do and _recommends(one.statement))
+    return Scored(one.statement, odds + gain, odds, held, above, one.heading, defines)
+
+
+def _asks_alike(one: Seen, asked: Wanted) -> int:
+    """Whether the heading that speaks of the question asks by the same word (1), by another (-1), or by none (0)."""
+    theirs = asked_by(one.statement.titles[-1]) if one.heading and one.statement.titles else ""
+    return 0 if not theirs or not asked.asks_by else 1 if theirs == asked.asks_by else -1
+
+
+def _recommends(statement: Statement) -> bool:
+    """Whether it tells what to do, or stands under a heading that says so."""
+    return bool(
+        RECOMMENDS.search(statement.text) or RECOMMENDED_IN.match(statement.titles[-1] if statement.titles else "")
+    )
+
+
+def _explains(statement: Statement) -> bool:
+    """Whether it stands in a section that gives reasons or says more of a matter."""
+    return any(EXPLAINS.match(title) or ENLARGES.match(title) for title in statement.titles)
+
+
+def _deliberates(text: str, asked: Wanted) -> bool:
+    """Whether it tells how a recommendation came about, or what studies found where advice is asked for."""
+    return bool(DELIBERATES.search(text)) or (asked.asks_advice and weighings(text) > 0)
+
+
+def _defines(statement: Statement, asked: Wanted) -> bool:
+    """Whether the statement opens with the thing that is asked for, and says what it is."""
+    found = DEFINES.match(statement.lines[0])
+    if found is None or statement.kind == "row" or (found["lists"] and asked.asks_what):
+        return False
+    subject = found["subject"] or found["name"] or found["head"]
+    others = frozenset(terms(subject)) - frozenset(asked.words)
+    most = MAX_OTHER_NAMES if found["name"] else MAX_OTHER_WORDS
+    return asked.part(asked.held(subject)) >= 0.5 and len(others) <= most
+
+
+def _is_headed(one: Seen, asked: Wanted) -> bool:
+    """Whether a statement is the first below a heading that is what is asked for: “Plan B: some dehydration”."""
+    if not (one.opens and asked.asks_what) or one.statement.kind == "row":
+        return False
+    head = HEADING_NUMBER.sub("", one.statement.titles[-1]).split(":")[0]
+    others = frozenset(terms(head)) - frozenset(asked.words) - frozenset(terms(" ".join(asked.labels)))
+    return asked.part(asked.held(head)) >= MIN_HEADED and len(others) <= 1
