@@ -7,6 +7,7 @@ import re
 from collections import Counter
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
+from datetime import date
 
 from citewell.answer.cues import EXPLAINS
 from citewell.types import Hit
@@ -103,7 +104,7 @@ def _number(value: float) -> float:
 
 
 def without_copies(hits: Sequence[Hit], controls: Controls) -> list[Hit]:
-    """Each near-duplicate once: the newer version of the same document, else the first in order."""
+    """Each near-duplicate once, in the place of the best: which copy is kept is not a matter of its score."""
     if controls.duplicate_jaccard >= 1:
         return list(hits)
     kept: list[Hit] = []
@@ -117,13 +118,33 @@ def without_copies(hits: Sequence[Hit], controls: Controls) -> list[Hit]:
         if twin == len(kept):
             kept.append(hit)
             words.append(mine)
-        elif hit.document == kept[twin].document and hit.version > kept[twin].version:
-            kept[twin], words[twin] = hit, mine
+        elif _is_preferred(hit, kept[twin]):
+            kept[twin], words[twin] = _in_place_of(kept[twin], hit), mine
         else:
             continue
         for mark in marks:
             marked.setdefault(mark, []).append(twin)
     return kept
+
+
+def _is_preferred(hit: Hit, other: Hit) -> bool:
+    """Whether a copy is to be cited rather than one with a better score: current, then with authority, then newer.
+
+    Only current versions are searched; that one document replaced another which is still there is known by its title
+    and version. Of authority documents say no more than who published them: a named publisher counts more than none.
+    """
+    if hit.document == other.document and hit.version != other.version:
+        return hit.version > other.version
+    return _standing(hit) > _standing(other)
+
+
+def _standing(hit: Hit) -> tuple[bool, date]:
+    return bool(hit.publisher and hit.publisher.strip()), hit.published or date.min
+
+
+def _in_place_of(best: Hit, hit: Hit) -> Hit:
+    """A copy with the place of one that says the same: being the better source must not cost it its rank."""
+    return replace(hit, rank_score=best.rank_score, relevance=max(hit.relevance, best.relevance, key=_number))
 
 
 def _marks(words: frozenset[str], jaccard: float) -> list[str]:

@@ -203,10 +203,11 @@ IN_A_LIST = re.compile(r"\s*[•◦▪●○‣·]\s")
 def _distinct(passages: Sequence[Passage]) -> Sequence[Passage]:
     """A few more than are shown, without copies; only where there are any is further looked for others."""
     for count in (SHOWN + SPARE, LOOKED_AT):
-        own = {hit.source_id for hit in without_copies([one.hit for one in passages[:count]], CONTROLS)}
+        own = without_copies([one.hit for one in passages[:count]], CONTROLS)
         if len(own) >= min(SHOWN + SPARE, len(passages)):
             break
-    return [one for one in passages[:count] if one.hit.source_id in own]
+    of_hit = {one.hit.source_id: one for one in passages[:count]}
+    return [of_hit[hit.source_id] for hit in own]  # a copy that is kept for its source stands where the best one stood
 
 
 def _tells(hit: Hit) -> bool:
