@@ -9,7 +9,9 @@ from datetime import date
 from hypothesis import given
 from hypothesis import strategies as some
 
-from citewell.answer.rank import Controls, rank
+from citewell.answer import rank as ranking
+from citewell.answer.calibration import built_in
+from citewell.answer.rank import Controls
 from citewell.types import Hit, Why
 
 LEAFLET = "Take one tablet of 5 mg each morning with water before any food or drink is taken by mouth on that day"
@@ -42,6 +44,11 @@ def hit(
         relevance=score if relevance is None else relevance,
         why=Why(dense_rank=None, lexical_rank=None, matched_terms=(), best_sentence=None),
     )
+
+
+def rank(hits: list[Hit], *, limit: int, controls: Controls = ranking.CONTROLS) -> list[Hit]:
+    """The order of hits that the built-in model found."""
+    return ranking.rank(hits, limit=limit, calibration=built_in(), controls=controls)
 
 
 def names(hits: list[Hit]) -> list[str]:

@@ -54,6 +54,8 @@ class Hit:
     why: Why
     publisher: str | None = None
     published: date | None = None
+    is_calibrated: bool = True
+    """Whether the relevance was calibrated for the embedder that found it; if not, it tells of shared words alone."""
 
     @property
     def source_id(self) -> str:

@@ -60,7 +60,7 @@ MOSTLY = 0.5
 """The share of the passages found in a document that name the condition, where its title names another one."""
 MAX_FINDINGS, MAX_MEDICINES = 8, 3
 WIDE = Controls(
-    min_cosine=0.2,
+    reach="wide",
     duplicate_jaccard=1.0,
     per_document=FETCHED,
     candidates_per_hit=1,
@@ -109,7 +109,8 @@ def gather(
         asked, scope=public, search=search, limit=FETCHED, controls=WIDE, with_terms=False, choose=_within_documents
     )
     wide = [[hit for hit in one.hits if may_advise(hit.section)] for one in every]
-    found = [[hit for hit in several if is_near(hit, CONTROLS)] for several in wide]
+    calibration = search.calibration
+    found = [[hit for hit in several if is_near(hit, CONTROLS, calibration)] for several in wide]
     alone = wide[-1] if told else []
     gathered = [
         _fused(
