@@ -83,7 +83,7 @@ def test_judged_hits_give_the_curve_that_they_were_drawn_from() -> None:
         pytest.approx(8.0, abs=1.0),
         pytest.approx(4.5, abs=0.5),
     )
-    assert (made.near, made.wide) == (pytest.approx(0.78), pytest.approx(0.74))
+    assert (made.near, made.wide) == (pytest.approx(0.78), pytest.approx(0.72))  # 5 % and 20 % of the pairs lie above
     assert found.error is not None
     assert found.error < 0.03
 
