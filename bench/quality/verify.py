@@ -1,4 +1,4 @@
-"""The claim check on SciFact: F1 of supported and of contradicted, beside a plain coverage formula; calibration.
+"""The claim check on SciFact: F1 of supported and of contradicted, each beside a plain baseline; calibration.
 
     python bench/quality/verify.py --data FOLDER [--json FILE] [--vectors FILE] [--without-reader]
 
@@ -18,7 +18,7 @@ import json
 import re
 import tempfile
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import asdict, dataclass
 from pathlib import Path
 
 import numpy as np
@@ -47,6 +47,11 @@ SEED_STOP_WORDS = frozenset(
     yours he him his she her hers it its they them""".split()
 )
 """Of the coverage formula that is the baseline."""
+
+DENIALS = frozenset(
+    "no not nor never none neither without cannot fail fails failed lack lacks lacking absence absent unlikely".split()
+)
+"""What makes a denial of a sentence for the baseline of contradicted."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -135,19 +140,58 @@ def term_share(claim: Claim) -> float:
     return len(terms & key_terms(" ".join(span.text for span in claim.spans))) / len(terms) if terms else 0.0
 
 
+def is_turned(claim: Claim) -> bool:
+    """Whether the claim denies something and its abstracts nothing, or the other way round.
+
+    The coverage formula knows no contradiction; this is the least that can be added to it ("coverage and not"). Held
+    against the sentence with most of the claim's terms instead, it does worse: 0.320 on train and 0.243 on validation.
+    """
+    return _denies(claim.text) != _denies(" ".join(span.text for span in claim.spans))
+
+
+def _denies(text: str) -> bool:
+    return not DENIALS.isdisjoint(re.findall(r"[a-z]+", text.lower().replace("n't", " not")))
+
+
 def best_threshold(scores: Sequence[float], true: Sequence[bool]) -> float:
     """The threshold with the best F1."""
     return max(sorted(set(scores)), key=lambda least: f1([score >= least for score in scores], true))
 
 
-def figures(every: Sequence[Claim], checks: Sequence[Check], baseline_from: float) -> dict[str, float]:
+@dataclass(frozen=True, slots=True)
+class Baseline:
+    """From which share of its terms a claim counts as covered; each chosen for the best F1 on the train claims."""
+
+    supported_from: float
+    contradicted_from: float
+
+    @classmethod
+    def on(cls, every: Sequence[Claim]) -> Baseline:
+        """The baseline at its best on these claims."""
+        shares = [term_share(claim) for claim in every]
+        turned = [share if is_turned(claim) else -1.0 for claim, share in zip(every, shares, strict=True)]
+        return cls(
+            best_threshold(shares, [claim.label == "SUPPORT" for claim in every]),
+            best_threshold(turned, [claim.label == "CONTRADICT" for claim in every]),
+        )
+
+    def is_supported(self, claim: Claim) -> bool:
+        """The coverage formula."""
+        return term_share(claim) >= self.supported_from
+
+    def is_contradicted(self, claim: Claim) -> bool:
+        """Covered, and denied on one side only."""
+        return term_share(claim) >= self.contradicted_from and is_turned(claim)
+
+
+def figures(every: Sequence[Claim], checks: Sequence[Check], baseline: Baseline) -> dict[str, float]:
     """All figures of one set of claims."""
     supported = [claim.label == "SUPPORT" for claim in every]
     contradicted = [claim.label == "CONTRADICT" for claim in every]
     said = [check.verdict is Verdict.SUPPORTED for check in checks]
     against = [check.verdict is Verdict.CONTRADICTED for check in checks]
-    shares = [term_share(claim) for claim in every]
-    plain = [share >= baseline_from for share in shares]
+    plain = [baseline.is_supported(claim) for claim in every]
+    plain_against = [baseline.is_contradicted(claim) for claim in every]
     return {
         "claims": len(every),
         "f1_supported": f1(said, supported),
@@ -159,24 +203,38 @@ def figures(every: Sequence[Claim], checks: Sequence[Check], baseline_from: floa
         "contradicted_called_supported": _share(said, contradicted),
         "baseline_f1_supported": f1(plain, supported),
         "baseline_precision_supported": _precision(plain, supported),
-        "baseline_auc_supported": area(shares, supported),
+        "baseline_f1_contradicted": f1(plain_against, contradicted),
+        "baseline_precision_contradicted": _precision(plain_against, contradicted),
+        "baseline_auc_supported": area([term_share(claim) for claim in every], supported),
         "baseline_no_evidence_called_supported": _share(plain, [claim.label == "NONE" for claim in every]),
         "baseline_contradicted_called_supported": _share(plain, contradicted),
         "always_f1_supported": f1([True] * len(every), supported),
+        "always_f1_contradicted": f1([True] * len(every), contradicted),
     }
 
 
-def gain(every: Sequence[Claim], checks: Sequence[Check], baseline_from: float) -> dict[str, float]:
-    """How much the F1 of supported is over the baseline's, and within what 95 of 100 draws of the claims lie."""
-    table = np.array(
-        [
-            (claim.label == "SUPPORT", check.verdict is Verdict.SUPPORTED, term_share(claim) >= baseline_from)
-            for claim, check in zip(every, checks, strict=True)
-        ]
-    )
+def gain(true: Sequence[bool], said: Sequence[bool], plain: Sequence[bool]) -> dict[str, float]:
+    """How much the F1 is over the baseline's, and within what 95 of 100 draws of the claims lie."""
+    table = np.array([true, said, plain]).T
     draws = np.random.default_rng(0).integers(0, len(table), (DRAWS, len(table)))
     gains = [_gain(table[drawn]) for drawn in draws]
     return {"f1": _gain(table), "low": float(np.quantile(gains, 0.025)), "high": float(np.quantile(gains, 0.975))}
+
+
+def gains(every: Sequence[Claim], checks: Sequence[Check], baseline: Baseline) -> dict[str, dict[str, float]]:
+    """The same of supported and of contradicted."""
+    return {
+        "supported": gain(
+            [claim.label == "SUPPORT" for claim in every],
+            [check.verdict is Verdict.SUPPORTED for check in checks],
+            [baseline.is_supported(claim) for claim in every],
+        ),
+        "contradicted": gain(
+            [claim.label == "CONTRADICT" for claim in every],
+            [check.verdict is Verdict.CONTRADICTED for check in checks],
+            [baseline.is_contradicted(claim) for claim in every],
+        ),
+    }
 
 
 def _gain(table: NDArray[np.bool_]) -> float:
@@ -247,7 +305,7 @@ def main() -> None:
     options = parser.parse_args()
     train, held = claims(options.data, "claims_train.csv"), claims(options.data, "claims_validation.csv")
     similarity = cosines([*train, *held], options.vectors)
-    least = best_threshold([term_share(claim) for claim in train], [claim.label == "SUPPORT" for claim in train])
+    least = Baseline.on(train)
     if options.without_reader:
         on_train, on_held = checked(train, similarity), checked(held, similarity)
     else:
@@ -262,16 +320,18 @@ def main() -> None:
         "validation": figures(held, on_held, least),
     }
     curve = reliability(held, on_held)
-    over = {"train": gain(train, on_train, least), "validation": gain(held, on_held, least)}
+    over = {"train": gains(train, on_train, least), "validation": gains(held, on_held, least)}
     print(f"{'':40} {'train':>8} {'validation':>11}")
     for key, value in result["train"].items():
         print(f"{key:40} {value:8.3f} {result['validation'][key]:11.3f}")
     print(f"{'expected_calibration_error':40} {'':8} {curve['expected_calibration_error']:11.3f}")
-    for name, one in over.items():
-        print(f"F1 over the baseline's, {name}: {one['f1']:.3f}, 95 of 100 draws {one['low']:.3f} to {one['high']:.3f}")
+    for name, of_set in over.items():
+        for verdict, one in of_set.items():
+            drawn = f"95 of 100 draws {one['low']:.3f} to {one['high']:.3f}"
+            print(f"F1 of {verdict} over the baseline's, {name}: {one['f1']:.3f}, {drawn}")
     if options.json:
         options.json.parent.mkdir(parents=True, exist_ok=True)
-        told = {**result, "gain": over, "baseline_from": least, "reliability": curve}
+        told = {**result, "gain": over, "baseline_from": asdict(least), "reliability": curve}
         options.json.write_text(json.dumps(told, indent=2) + "\n")
 
 

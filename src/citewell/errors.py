@@ -25,6 +25,7 @@ CitewellError
 │   ├── VaultWaits           too many wrong ones: wait before the next
 │   └── VaultLocked          it was locked, by hand or after idle time
 ├── Unavailable              a part that should answer does not
+│   ├── CalibrationUnusable  the calibration file of an embedder is damaged, or another embedder's
 │   ├── ModelFilesMissing    the embedding model is not installed or not the one expected
 │   ├── EmbedderUnavailable  a remote embedder failed
 │   │   └── EmbedderRefused  it answers, and does not take these texts
@@ -158,6 +159,10 @@ class VaultLocked(VaultError):
 
 class Unavailable(CitewellError):
     """A part that should answer does not."""
+
+
+class CalibrationUnusable(Unavailable):
+    """The calibration file of an embedder is damaged, or another embedder's."""
 
 
 class ModelFilesMissing(Unavailable):

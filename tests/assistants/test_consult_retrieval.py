@@ -7,11 +7,13 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import replace
+from types import SimpleNamespace
 from typing import Any
 
 import numpy as np
 import pytest
 
+from citewell.answer.calibration import built_in
 from citewell.answer.fuse import relevance
 from citewell.answer.retrieve import Found, Search
 from citewell.assistants.consult import gather as gathering
@@ -44,7 +46,7 @@ class Asked:
 
 
 def search() -> Search:
-    return Search(None, None, None, LEXICON)  # type: ignore[arg-type]
+    return Search(None, None, SimpleNamespace(fingerprint=built_in().embedder), LEXICON)  # type: ignore[arg-type]
 
 
 def asking(monkeypatch: pytest.MonkeyPatch, *answers: Sequence[Hit]) -> Asked:
@@ -167,7 +169,7 @@ def test_the_bar_is_on_what_the_name_alone_reaches_before_anything_is_added(
 
 def test_relevance_lies_between_none_and_all_whatever_the_cosine() -> None:
     cosines = np.linspace(-1.0, 1.0, 41)
-    told = np.asarray(relevance(cosines, cosines, np.ones(41)), dtype=float)
+    told = np.asarray(relevance(cosines, cosines, np.ones(41), calibration=built_in()), dtype=float)
     assert told.min() >= 0.0
     assert told.max() <= 1.0
     assert (np.diff(told) >= 0).all(), "nearer is never less relevant"

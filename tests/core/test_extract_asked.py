@@ -5,6 +5,7 @@ from __future__ import annotations
 import pytest
 
 from citewell.answer.amounts import admits, amounts
+from citewell.answer.calibration import built_in
 from citewell.answer.cues import CUES
 from citewell.answer.expand import expand
 from citewell.answer.lift import lift
@@ -32,7 +33,9 @@ def test_who_asks_for_a_kind_of_medicine_is_answered_by_a_member_of_it() -> None
 def test_a_member_says_the_class_in_a_passage_too() -> None:
     hits = [passage(text, number=at).hit for at, text in enumerate(("Rest in river fever.", FEVER), 1)]
     question = "Which painkiller in river fever?"
-    plain, naming = lift(hits, question, expand(question, lexicon=Lexicon.load(), to_answer=True))
+    plain, naming = lift(
+        hits, question, expand(question, lexicon=Lexicon.load(), to_answer=True), calibration=built_in()
+    )
     assert naming.rank_score > plain.rank_score
     assert naming.relevance > plain.relevance
 
@@ -128,7 +131,7 @@ def test_the_first_line_is_step_one_of_a_document_that_goes_by_steps() -> None:
     ]
     assert answer("Which drug first for tide fever?", *evidence) == [STEPS[0][1]]
     assert answer("What is the first-line treatment of tide fever?", *evidence) == [STEPS[0][1]]
-    first, second = lift([one.hit for one in evidence], "Which drug first for tide fever?", ())
+    first, second = lift([one.hit for one in evidence], "Which drug first for tide fever?", (), calibration=built_in())
     assert first.rank_score > 2 * second.rank_score
 
 

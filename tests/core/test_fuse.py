@@ -6,6 +6,7 @@ import math
 
 import numpy as np
 
+from citewell.answer.calibration import built_in
 from citewell.answer.fuse import fuse, relevance
 
 
@@ -49,27 +50,27 @@ def test_without_centroids_no_candidate_supports_another() -> None:
 
 def test_no_candidates_give_no_scores() -> None:
     none = np.zeros((0, 2), dtype=np.float32)
-    assert (fuse([], [], [], [], none).tolist(), relevance([], [], []).tolist()) == ([], [])
+    assert (fuse([], [], [], [], none).tolist(), relevance([], [], [], calibration=built_in()).tolist()) == ([], [])
 
 
 def test_a_score_that_is_not_a_number_counts_as_nothing() -> None:
     nothing = [0.0, math.nan, math.inf]
     assert np.isfinite(fuse(nothing, nothing, nothing, nothing, np.full((3, 2), math.nan, np.float32))).all()
     assert len(set(fuse(nothing, nothing, nothing, nothing).tolist())) == 1
-    assert len(set(relevance(nothing, nothing, nothing).tolist())) == 1
+    assert len(set(relevance(nothing, nothing, nothing, calibration=built_in()).tolist())) == 1
 
 
 def test_relevance_is_a_probability_that_grows_with_each_of_its_parts() -> None:
-    rising = relevance([0.1, 0.5, 0.5, 0.5], [0.0, 0.0, 0.7, 0.7], [0.0, 0.0, 0.0, 1.0])
+    rising = relevance([0.1, 0.5, 0.5, 0.5], [0.0, 0.0, 0.7, 0.7], [0.0, 0.0, 0.0, 1.0], calibration=built_in())
     assert np.all(np.diff(rising) > 0)
     assert np.all((rising > 0) & (rising < 1))
 
 
 def test_relevance_of_a_hit_does_not_depend_on_the_others() -> None:
-    alone = relevance([0.5], [0.6], [0.4])
-    among = relevance([0.9, 0.5, 0.1], [0.9, 0.6, 0.1], [0.9, 0.4, 0.0])
+    alone = relevance([0.5], [0.6], [0.4], calibration=built_in())
+    among = relevance([0.9, 0.5, 0.1], [0.9, 0.6, 0.1], [0.9, 0.4, 0.0], calibration=built_in())
     assert alone[0] == among[1]
 
 
 def test_a_code_found_word_for_word_is_relevant_although_its_meaning_is_unknown() -> None:
-    assert relevance([0.05], [0.1], [1.0])[0] > 0.3
+    assert relevance([0.05], [0.1], [1.0], calibration=built_in())[0] > 0.3

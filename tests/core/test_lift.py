@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from dataclasses import replace
 
+from citewell.answer.calibration import built_in
 from citewell.answer.lift import LIFT, lift
 from citewell.answer.rank import ANSWERING
 from citewell.answer.retrieve import retrieve
@@ -20,13 +21,13 @@ def hit(document: str, chunk: int, text: str, *, title: str = "Guideline", secti
 
 
 def scores(question: str, *hits: Hit) -> list[float]:
-    return [round(one.rank_score, 3) for one in lift(hits, question, ())]
+    return [round(one.rank_score, 3) for one in lift(hits, question, (), calibration=built_in())]
 
 
 def test_an_abbreviation_counts_as_what_it_stands_for_in_the_document_that_explains_it() -> None:
     question = "iron in sickle cell disease"
     hits = [hit("a", 0, SCD), hit("a", 1, "Iron in SCD."), hit("a", 2, "Iron in gout."), hit("b", 0, "Iron in SCD.")]
-    explained, meant, other, elsewhere = lift(hits, question, ())
+    explained, meant, other, elsewhere = lift(hits, question, (), calibration=built_in())
     assert meant.why.same == (("Sickle-cell disease", "SCD"),)
     assert meant.rank_score > 0.5
     assert meant.relevance > 0.2
@@ -38,7 +39,7 @@ def test_the_title_of_a_document_says_of_what_a_passage_is_but_not_that_it_is_a_
     question = "dengue management with fluids"
     titled = hit("a", 0, "Give fluids.", title="Management of dengue")
     assert scores(question, titled, hit("b", 0, "Give fluids.", title="Management of gout"))[1] == 0.5
-    lifted = lift([titled], question, ())[0]
+    lifted = lift([titled], question, (), calibration=built_in())[0]
     assert lifted.rank_score > 0.5
     assert lifted.relevance == titled.relevance
 

@@ -4,11 +4,14 @@ from __future__ import annotations
 
 import math
 from dataclasses import replace
+from datetime import date
 
 from hypothesis import given
 from hypothesis import strategies as some
 
-from citewell.answer.rank import Controls, rank
+from citewell.answer import rank as ranking
+from citewell.answer.calibration import built_in
+from citewell.answer.rank import Controls
 from citewell.types import Hit, Why
 
 LEAFLET = "Take one tablet of 5 mg each morning with water before any food or drink is taken by mouth on that day"
@@ -41,6 +44,11 @@ def hit(
         relevance=score if relevance is None else relevance,
         why=Why(dense_rank=None, lexical_rank=None, matched_terms=(), best_sentence=None),
     )
+
+
+def rank(hits: list[Hit], *, limit: int, controls: Controls = ranking.CONTROLS) -> list[Hit]:
+    """The order of hits that the built-in model found."""
+    return ranking.rank(hits, limit=limit, calibration=built_in(), controls=controls)
 
 
 def names(hits: list[Hit]) -> list[str]:
@@ -79,6 +87,35 @@ def test_deduplicate_respects_cap() -> None:
 def test_the_newer_version_of_a_copy_wins_over_the_higher_score() -> None:
     hits = [hit("a", 0, 0.9, text=LEAFLET, version=1), hit("a", 0, 0.8, text=LEAFLET, version=2)]
     assert names(rank(hits, limit=10)) == ["a-v2:0"]
+
+
+def test_of_copies_in_two_documents_the_newer_is_kept_in_the_place_of_the_better_ranked() -> None:
+    old = replace(hit("a", 0, 0.9, text=LEAFLET), published=date(2015, 3, 1))
+    new = replace(hit("b", 0, 0.6, text=LEAFLET), published=date(2024, 3, 1))
+    undated = hit("c", 0, 0.7, text=LEAFLET)
+    shown = rank([old, undated, hit("d", 0, 0.8), new], limit=10)
+    assert [(one.source_id, one.rank_score, one.relevance) for one in shown] == [
+        ("b-v1:0", 0.9, 0.9),
+        ("d-v1:0", 0.8, 0.8),
+    ]
+    assert shown[0].raw_cosine == new.raw_cosine
+
+
+def test_of_copies_the_current_version_comes_before_authority_and_authority_before_the_date() -> None:
+    plain = replace(hit("a", 0, 0.9, text=LEAFLET), published=date(2024, 1, 1))
+    named = replace(hit("b", 0, 0.8, text=LEAFLET), published=date(2020, 1, 1), publisher="A college")
+    blank = replace(hit("c", 0, 0.7, text=LEAFLET), published=date(2025, 1, 1), publisher=" ")
+    assert names(rank([plain, named, blank], limit=10)) == ["b-v1:0"]
+    replaced = replace(named, published=date(2026, 1, 1))
+    current = hit("b", 0, 0.7, text=LEAFLET, version=2)
+    assert names(rank([replaced, current], limit=10)) == ["b-v2:0"]
+    assert names(rank([current, replace(replaced, rank_score=0.5)], limit=10)) == ["b-v2:0"]
+
+
+def test_copies_of_the_same_standing_are_told_apart_by_their_score() -> None:
+    same = {"published": date(2024, 1, 1), "publisher": "A college"}
+    hits = [replace(hit(name, 0, score, text=LEAFLET), **same) for name, score in (("a", 0.7), ("b", 0.9), ("c", 0.9))]
+    assert names(rank(hits, limit=10)) == ["b-v1:0"]
 
 
 def test_passages_that_differ_in_a_dose_or_a_negation_are_not_copies() -> None:

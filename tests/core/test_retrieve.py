@@ -99,6 +99,22 @@ def test_questions_asked_together_find_what_each_finds_alone_and_read_the_librar
     ]
 
 
+def _edition(title: str, published: str, text: str) -> bytes:
+    head = f'<title>{title}</title><meta name="dc.date.issued" content="{published}">'
+    return f"<!doctype html><html><head>{head}</head><body><h1>{title}</h1><p>{text}</p></body></html>".encode()
+
+
+def test_of_the_same_words_in_two_documents_the_newer_is_found_where_the_older_stood(app: App) -> None:
+    words = "Give ferrous sulfate 200 mg once daily for iron deficiency anaemia until the blood count is normal again."
+    old = app.add_source(Source(_edition("Iron deficiency anaemia", "2014-05-01", words), "old.html")).entry.id
+    best = app.search("iron deficiency anaemia dose").hits[0]
+    new = app.add_source(Source(_edition("Leaflets", "2024-05-01", words), "new.html")).entry.id
+    found = app.search("iron deficiency anaemia dose").hits
+    assert [hit.document_id for hit in found] == [new]
+    assert best.document_id == old
+    assert found[0].raw_cosine < best.raw_cosine, "the older one is nearer to the question"
+
+
 def test_nothing_near_finds_nothing(notes: App) -> None:
     assert notes.search("zxqv wvut").hits == ()
 

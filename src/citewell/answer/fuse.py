@@ -8,6 +8,7 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
+from citewell.answer.calibration import Calibration
 from citewell.ports import Vectors
 
 Scores = NDArray[np.float64]
@@ -36,21 +37,7 @@ class Weights:
     """How fast a seed's say falls with its distance from the first: at 0.1 behind, to a twelfth."""
 
 
-@dataclass(frozen=True, slots=True)
-class Calibration:
-    """A logistic curve on two numbers that mean the same in every search.
-
-    Fitted on the first hit of the same claims, each asked twice: of all abstracts, and of those that it does not cite,
-    where no hit is right. Cross-validated: expected calibration error 0.026, area under the curve 0.80.
-    """
-
-    bias: float = -5.57
-    cosine: float = 2.84
-    coverage: float = 4.87
-
-
 WEIGHTS = Weights()
-CALIBRATION = Calibration()
 
 
 def fuse(
@@ -77,26 +64,30 @@ def fuse(
     return scores if centroids is None else scores + WEIGHTS.support * _support(scores, centroids)
 
 
-def relevance(cosines: ArrayLike, sentence_cosines: ArrayLike, coverages: ArrayLike) -> Scores:
+def relevance(
+    cosines: ArrayLike, sentence_cosines: ArrayLike, coverages: ArrayLike, *, calibration: Calibration
+) -> Scores:
     """The probability that each candidate is about the question; comparable between searches.
 
-    >>> relevance([0.7, 0.1], [0.8, 0.1], [0.9, 0.0]).round(2).tolist()
+    >>> from citewell.answer.calibration import built_in
+    >>> relevance([0.7, 0.1], [0.8, 0.1], [0.9, 0.0], calibration=built_in()).round(2).tolist()
     [0.75, 0.01]
     """
     nearest = np.fmax(_clean(cosines), _clean(sentence_cosines))
-    odds = CALIBRATION.bias + CALIBRATION.cosine * nearest + CALIBRATION.coverage * _clean(coverages)
+    odds = calibration.bias + calibration.cosine * nearest + calibration.coverage * _clean(coverages)
     return np.asarray(1.0 / (1.0 + np.exp(-odds)), dtype=np.float64)
 
 
-def with_more(probability: float, coverage: float) -> float:
+def with_more(probability: float, coverage: float, *, calibration: Calibration) -> float:
     """The probability of a candidate that says a further part of the question in other words.
 
-    >>> round(with_more(0.2, 0.0), 2), round(with_more(0.2, 0.3), 2)
-    (0.2, 0.52)
+    >>> from citewell.answer.calibration import built_in
+    >>> [round(with_more(0.2, more, calibration=built_in()), 2) for more in (0.0, 0.3)]
+    [0.2, 0.52]
     """
     if not 0.0 < probability < 1.0:
         return probability
-    odds = math.log(probability / (1.0 - probability)) + CALIBRATION.coverage * coverage
+    odds = math.log(probability / (1.0 - probability)) + calibration.coverage * coverage
     return 1.0 / (1.0 + math.exp(-odds))
 
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, replace
 
+from citewell.answer.calibration import Calibration
 from citewell.answer.cues import RECOMMENDED_IN, RECOMMENDS, weighings
 from citewell.answer.defined import Same, said_otherwise
 from citewell.answer.expand import Expansion
@@ -43,7 +44,7 @@ class Lift:
 LIFT = Lift()
 
 
-def lift(hits: Sequence[Hit], question: str, expansions: Iterable[Expansion]) -> list[Hit]:
+def lift(hits: Sequence[Hit], question: str, expansions: Iterable[Expansion], *, calibration: Calibration) -> list[Hit]:
     """The same hits, with what each document calls words of the question, and scored with its title in mind."""
     asked, same = wanted(question, expansions), _same(hits, question)
     passages = [frozenset(terms("\n".join((*hit.section, hit.text)))) for hit in hits]
@@ -53,10 +54,12 @@ def lift(hits: Sequence[Hit], question: str, expansions: Iterable[Expansion]) ->
         asked.also(same[hit.document_id]).said(passage) | asked.by_kin(passage) | asked.admitted(hit.text, held)
         for hit, passage, held in zip(hits, passages, plain, strict=True)
     ]
-    return [_lifted(*one, asked, same[one[0].document_id]) for one in zip(hits, plain, meant, strict=True)]
+    return [_lifted(*one, asked, same[one[0].document_id], calibration) for one in zip(hits, plain, meant, strict=True)]
 
 
-def _lifted(hit: Hit, held: Held, meant: Held, asked: Wanted, names: tuple[Same, ...]) -> Hit:
+def _lifted(  # noqa: PLR0917 - one row of what is known of a hit
+    hit: Hit, held: Held, meant: Held, asked: Wanted, names: tuple[Same, ...], calibration: Calibration
+) -> Hit:
     more = asked.part(beyond(meant, held))
     titled = asked.part(beyond(asked.titled(hit.document), meant))
     share = _share(hit) if asked.asks_advice else 1.0
@@ -66,7 +69,8 @@ def _lifted(hit: Hit, held: Held, meant: Held, asked: Wanted, names: tuple[Same,
     if any(cue.name == "referral" and cue.answers.search(hit.text) for cue in asked.cues):
         share *= LIFT.referring_share
     score = (hit.rank_score + LIFT.meant * more + LIFT.titled * titled) * share
-    return replace(hit, rank_score=score, relevance=with_more(hit.relevance, more), why=replace(hit.why, same=names))
+    relevance = with_more(hit.relevance, more, calibration=calibration)
+    return replace(hit, rank_score=score, relevance=relevance, why=replace(hit.why, same=names))
 
 
 def _same(hits: Sequence[Hit], question: str) -> dict[str, tuple[Same, ...]]:

@@ -9,6 +9,7 @@ from itertools import pairwise
 import numpy as np
 from numpy.typing import NDArray
 
+from citewell.answer.calibration import Calibration
 from citewell.answer.fuse import fuse, relevance
 from citewell.ports import Candidate, Ranked, Sentences, Vector, Vectors, products
 from citewell.types import Near, Why
@@ -64,7 +65,9 @@ class Fused:
         return Ranked(self.candidate, self.rank_score, self.relevance, why)
 
 
-def fused(candidates: Sequence[Candidate], laid: Laid, vector: Vector, *, keep: int) -> list[Fused]:
+def fused(
+    candidates: Sequence[Candidate], laid: Laid, vector: Vector, *, calibration: Calibration, keep: int
+) -> list[Fused]:
     """The best candidates with their final scores, best first."""
     rows = np.array([laid.rows.get(one[:2], len(laid.rows)) for one in candidates], np.int64)
     firsts, counts = laid.starts[rows], laid.starts[rows + 1] - laid.starts[rows]
@@ -78,7 +81,7 @@ def fused(candidates: Sequence[Candidate], laid: Laid, vector: Vector, *, keep: 
     cosines, coverages = [one.cosine for one in candidates], [one.coverage for one in candidates]
     words = [one.lexical_score for one in candidates]
     scores = fuse(cosines, similarities, words, coverages, laid.centroids.take(rows, axis=0)).tolist()
-    probabilities = relevance(cosines, similarities, coverages).tolist()
+    probabilities = relevance(cosines, similarities, coverages, calibration=calibration).tolist()
     order = sorted(range(len(candidates)), key=lambda at: (-scores[at], *candidates[at][:2]))[:keep]
     starts, ends_told, opens = firsts.tolist(), ends.tolist(), (ends - counts).tolist()
     return [

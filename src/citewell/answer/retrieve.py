@@ -8,6 +8,7 @@ from dataclasses import dataclass, replace
 
 import numpy as np
 
+from citewell.answer.calibration import Calibration, Calibrations, known
 from citewell.answer.cues import IS_QUESTION, TALK
 from citewell.answer.expand import Expansion, expand
 from citewell.answer.near import Fused, Laid, fused
@@ -51,6 +52,13 @@ class Search:
     index: Index
     embedder: Embedder
     lexicon: Lexicon
+    calibrations: Calibrations = known
+    """How the cosines of an embedder are read; without a home folder, by the reviewed table alone."""
+
+    @property
+    def calibration(self) -> Calibration:
+        """That of the embedder in use."""
+        return self.calibrations(self.embedder.fingerprint)
 
 
 @dataclass(frozen=True, slots=True)
@@ -92,6 +100,7 @@ def retrieve_all(
     leaves of the orders of all questions is read.
     """
     refuse_misfit(search.library.embedder(), search.embedder.fingerprint)
+    calibration = search.calibration
     asked = _asked(questions, search, to_answer=controls.to_answer)
     wanted = max(controls.candidates(limit), controls.min_searched)
     candidates = search.index.candidates_of_each(
@@ -100,15 +109,17 @@ def retrieve_all(
     distinct = {one[:2]: one for several in candidates for one in several}
     laid = Laid.out(search.library.sentences(list(distinct.values())))
     scored = [
-        fused(several, laid, one.vector, keep=controls.candidates(limit))
+        fused(several, laid, one.vector, calibration=calibration, keep=controls.candidates(limit))
         for several, one in zip(candidates, asked, strict=True)
     ]
     chosen = choose(scored) if choose else scored
     ranked = [[one.ranked(laid) for one in several] for several in chosen]
     found = []
-    for one, read in zip(asked, _read(ranked, scope, search), strict=True):
-        hits = _lifted(read, one) if controls.to_answer else read
-        shown = rank(hits, limit=limit, controls=replace(controls, explaining_share=1.0) if one.is_why else controls)
+    for one, plain in zip(asked, _read(ranked, scope, search), strict=True):
+        read = plain if calibration.is_fitted else [replace(hit, is_calibrated=False) for hit in plain]
+        hits = _lifted(read, one, calibration) if controls.to_answer else read
+        weighing = replace(controls, explaining_share=1.0) if one.is_why else controls
+        shown = rank(hits, limit=limit, calibration=calibration, controls=weighing)
         told = (_with_terms(hit, one.weights) for hit in shown) if with_terms else shown
         found.append(Found(tuple(told), one.expansions))
     return found
@@ -148,11 +159,11 @@ def _asked(questions: Sequence[str | tuple[str, ...]], search: Search, *, to_ans
     return asked
 
 
-def _lifted(hits: list[Hit], one: _Asked) -> list[Hit]:
+def _lifted(hits: list[Hit], one: _Asked, calibration: Calibration) -> list[Hit]:
     """The hits in the light of their documents."""
     from citewell.answer.lift import lift  # a plain search does without, and starts sooner
 
-    return lift(hits, one.text, one.text_expansions)
+    return lift(hits, one.text, one.text_expansions, calibration=calibration)
 
 
 def _middle(vectors: Sequence[Vector]) -> Vector:

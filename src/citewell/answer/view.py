@@ -128,6 +128,7 @@ def evidence_json(evidence: Evidence) -> dict[str, Any]:
         "start": evidence.start,
         "end": evidence.end,
         "relevance": round(hit.relevance, 4),
+        "is_calibrated": hit.is_calibrated,
         "is_suspicious": evidence.is_suspicious,
     }
 

@@ -24,10 +24,11 @@ def ask_store(site: Site) -> None:
 
 
 def ask_embedder(site: Site) -> None:
-    """Embed a word, and look whether the library's vectors are of the same embedder."""
+    """Embed a word, and look whether the library's vectors are of the same embedder and its calibration can be used."""
     app = site.loaded()
     app.embedder.embed(["fever"])
     refuse_misfit(app.library.embedder(), app.embedder.fingerprint)
+    app.calibration_of(app.embedder.fingerprint)
 
 
 def ask_model(site: Site) -> None:

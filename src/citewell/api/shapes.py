@@ -32,6 +32,7 @@ def hit_json(hit: Hit) -> dict[str, Any]:
         "end": hit.end,
         "score": round(hit.rank_score, 6),
         "relevance": round(hit.relevance, 4),
+        "is_calibrated": hit.is_calibrated,
         "cosine": round(hit.raw_cosine, 4),
         "text": hit.text,
         "why": why_json(hit.why),

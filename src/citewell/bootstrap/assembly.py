@@ -2,19 +2,19 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Collection, Mapping, Sequence
 from functools import cached_property
 from types import TracebackType
 from typing import TYPE_CHECKING, Self
 
 from citewell.adapters.store.library import SqlLibrary
-from citewell.bootstrap.parts import make_embedder, make_library, make_writer
+from citewell.bootstrap.parts import make_built_in, make_embedder, make_library, make_writer
 from citewell.bootstrap.workers import make_blobs, make_queue
 from citewell.config import Settings
 from citewell.types import Check, Span
 
 if TYPE_CHECKING:
-    from citewell.adapters.embedding.remembered import Likeness
+    from citewell.adapters.embedding.remembered import Likeness, Passage
     from citewell.adapters.entailment.onnx import OnnxEntailment
     from citewell.adapters.entailment.pair import PairReader
     from citewell.adapters.index.exact import ExactIndex
@@ -23,6 +23,7 @@ if TYPE_CHECKING:
     from citewell.adapters.store.catalogue import SqlCatalogue
     from citewell.adapters.store.journeys import SqlJourneys
     from citewell.adapters.store.people import SqlPeople
+    from citewell.answer.calibration import Calibration
     from citewell.answer.desk import Desk
     from citewell.answer.retrieve import Search
     from citewell.assistants.knowledge import Knowledge
@@ -30,7 +31,7 @@ if TYPE_CHECKING:
     from citewell.clinical import Lexicon
     from citewell.ingest.read import Reader
     from citewell.ingest.worker import Worker
-    from citewell.ports import Embedder, Writer
+    from citewell.ports import Embedder, Vector, Writer
     from citewell.ports.queue import Queue
 
 
@@ -56,7 +57,16 @@ class Assembly:
         if "worker" in self.__dict__:
             self.worker.stop()
         self.stop_writing()
+        self._hang_up()
         self.library.close()
+
+    def _hang_up(self) -> None:
+        """Close the connections to an embedder that is elsewhere."""
+        if self.settings.embedder != "minilm" and "embedder" in self.__dict__:
+            from citewell.adapters.embedding.remote import RemoteEmbedder
+
+            if isinstance(self.embedder, RemoteEmbedder):
+                self.embedder.close()
 
     def stop_writing(self) -> None:
         """Break off the answers that are being written; the next question gets a writer of its own."""
@@ -69,6 +79,14 @@ class Assembly:
     def embedder(self) -> Embedder:
         """What the settings ask for."""
         return make_embedder(self.settings)
+
+    @cached_property
+    def built_in(self) -> Embedder:
+        """The model that the package brings, whoever embeds the library.
+
+        The limits of the check, of the guidelines chat and of a record's emergencies were fitted to its cosines.
+        """
+        return self.embedder if self.settings.embedder == "minilm" else make_built_in(self.settings)
 
     @cached_property
     def lexicon(self) -> Lexicon:
@@ -109,13 +127,24 @@ class Assembly:
     def _likeness(self) -> Likeness:
         from citewell.adapters.embedding.remembered import Likeness
 
-        return Likeness(self.embedder, self.library.sentence_vectors)
+        return Likeness(self.built_in, self._sentence_vectors)
+
+    def _sentence_vectors(self, passages: Collection[Passage]) -> Mapping[Passage, Mapping[tuple[int, int], Vector]]:
+        """The library's own vectors, where the built-in model made them."""
+        is_same = self.library.embedder() == self.built_in.fingerprint
+        return self.library.sentence_vectors(passages) if is_same else {}
 
     @cached_property
     def _search(self) -> Search:
         from citewell.answer.retrieve import Search
 
-        return Search(self.library, self.index, self.embedder, self.lexicon)
+        return Search(self.library, self.index, self.embedder, self.lexicon, self.calibration_of)
+
+    def calibration_of(self, embedder: str) -> Calibration:
+        """How the cosines of an embedder are read: by the reviewed table, else by a file in the home folder."""
+        from citewell.adapters.embedding.calibrations import read_calibration
+
+        return read_calibration(self.settings.home, embedder)
 
     @cached_property
     def people(self) -> SqlPeople:

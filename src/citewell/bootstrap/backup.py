@@ -23,6 +23,7 @@ if TYPE_CHECKING:
 
 MANIFEST = "backup.json"
 BESIDE = ("audit.head", "seal.key", "web-token")
+FOLDERS = ("patients", "calibrations")
 """In this order and before the library: the note of how far the audit log has come may be behind it, never ahead."""
 NOT_SQLITE = (
     "This library is in PostgreSQL: back it up with `pg_dump --format=custom`, and copy seal.key and audit.head from "
@@ -69,8 +70,9 @@ def back_up(app: App, folder: Path) -> Copied:
                 shutil.copy2(home / name, making / name)
         _copy_library(home / LIBRARY_FILE, making / LIBRARY_FILE)
         lost = _bring_in_originals(making / LIBRARY_FILE, app.library.blobs)
-        if (home / "patients").is_dir():
-            shutil.copytree(home / "patients", making / "patients")
+        for name in FOLDERS:
+            if (home / name).is_dir():
+                shutil.copytree(home / name, making / name)
         files = {str(path.relative_to(making)): _digest(path) for path in sorted(making.rglob("*")) if path.is_file()}
         told = {"made_at": datetime.now(UTC).isoformat(timespec="seconds"), "files": files}
         (making / MANIFEST).write_text(json.dumps(told, indent=1), "utf-8")

@@ -34,7 +34,10 @@ NO_SUCH_GUIDELINE = "There is no such guideline here. `citewell guidelines list`
 
 @dataclass(frozen=True)
 class ChatRoom:
-    """Where the chat is held; parts are loaded when something is first asked."""
+    """Where the chat is held; parts are loaded when something is first asked.
+
+    Guidelines are searched with the built-in model, whoever embeds the library: the chat's limits were fitted to it.
+    """
 
     app: App
 
@@ -72,11 +75,11 @@ class ChatRoom:
     def books(self) -> Books:
         """The guidelines that have been set up for searching."""
         folder = self.app.settings.home / "cache" / "guidelines"
-        return Books(self.app.library, lambda: self.app.embedder, folder)
+        return Books(self.app.library, lambda: self.app.built_in, folder)
 
     @cached_property
     def _near(self) -> Nearness:
-        return nearness(self.app.embedder.embed, self.books.vectors(examples()[1]))
+        return nearness(self.app.built_in.embed, self.books.vectors(examples()[1]))
 
     def shelf(self, scope: Scope, only: Sequence[str] = ()) -> list[Book]:
         """The current guidelines of a scope, or those that are named."""
@@ -87,14 +90,14 @@ class ChatRoom:
     def related(self, patient: Patient, scope: Scope, only: Sequence[str] = ()) -> list[Found]:
         """The rules nearest to a patient, whether met or not, with what the record adds to their order."""
         query = query_for(patient)
-        return retrieve_for(patient, self.app.embedder.embed([query])[0], self.shelf(scope, only)) if query else []
+        return retrieve_for(patient, self.app.built_in.embed([query])[0], self.shelf(scope, only)) if query else []
 
     def _chat(self, only: tuple[str, ...]) -> Chat:
         is_quoting = self.app.settings.model == "extractive"
         writer = Quoter() if is_quoting else self.app.writer
         return Chat(
             shelf=self.shelf,
-            embed=self.app.embedder.embed,
+            embed=self.app.built_in.embed,
             near=lambda: self._near,
             writer=writer,
             verify=self.app.verify_sentence,

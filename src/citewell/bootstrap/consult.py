@@ -116,7 +116,8 @@ class ConsultRoom:
 
     @cached_property
     def _search(self) -> Search:
-        return Search(self.app.library, self.app.index, NamesKept(self.app.embedder), self.app.lexicon)
+        app = self.app
+        return Search(app.library, app.index, NamesKept(app.embedder), app.lexicon, app.calibration_of)
 
     def _parts(self, asker: Asker, search: Search) -> Parts:
         return Parts(

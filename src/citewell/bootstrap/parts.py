@@ -39,9 +39,7 @@ def make_library(settings: Settings) -> SqlLibrary:
 def make_embedder(settings: Settings) -> Embedder:
     """The built-in model, or a server that the person has named."""
     if settings.embedder == "minilm":
-        from citewell.adapters.embedding.minilm import MiniLM
-
-        return MiniLM(settings.home / "cache", backend=settings.embedder_backend, threads=settings.embedder_threads)
+        return make_built_in(settings)
     if settings.embedder_model is None:
         raise InputError(f"CITEWELL_EMBEDDER is {settings.embedder}: name its model in CITEWELL_EMBEDDER_MODEL too.")
     if settings.embedder == "openai":
@@ -52,6 +50,13 @@ def make_embedder(settings: Settings) -> Embedder:
     from citewell.adapters.embedding.ollama import OllamaEmbedder
 
     return OllamaEmbedder(settings.embedder_model, url=settings.embedder_url)
+
+
+def make_built_in(settings: Settings) -> Embedder:
+    """The model that the package brings."""
+    from citewell.adapters.embedding.minilm import MiniLM
+
+    return MiniLM(settings.home / "cache", backend=settings.embedder_backend, threads=settings.embedder_threads)
 
 
 def make_writer(settings: Settings, lexicon: Lexicon) -> Writer:

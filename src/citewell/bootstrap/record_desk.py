@@ -34,7 +34,7 @@ def make_records(app: App, facts: Facts) -> Records:
     """The assistant of an open record, as its owner has set it."""
     chosen = SqlOwn(app.library.engine, app.library.path).choices(app.scope_of_owner())
     return Records(
-        search=Search(app.library, app.index, app.embedder, app.lexicon),
+        search=Search(app.library, app.index, app.embedder, app.lexicon, app.calibration_of),
         writer=app.writer,
         quoter=Extractive(app.lexicon),
         verify=app.verify_sentence,
@@ -47,9 +47,12 @@ def make_records(app: App, facts: Facts) -> Records:
 
 
 def _near(app: App) -> Nearness:
-    """Nearness to the examples, whose vectors stay in the home's cache: they hold nobody's words."""
-    kept = Books(app.library, lambda: app.embedder, app.settings.home / "cache" / "records")
-    return nearness(app.embedder.embed, kept.vectors(examples()[1]))
+    """Nearness to the examples, whose vectors stay in the home's cache: they hold nobody's words.
+
+    From which cosine on words tell of an emergency was fitted to the built-in model.
+    """
+    kept = Books(app.library, lambda: app.built_in, app.settings.home / "cache" / "records")
+    return nearness(app.built_in.embed, kept.vectors(examples()[1]))
 
 
 def make_record_desk(app: App, facts: Facts) -> Desk:

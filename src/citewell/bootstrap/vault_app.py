@@ -27,6 +27,8 @@ class VaultApp(App):
 
     def close(self) -> None:
         """Give everything back, and forget what was read: a part that refers back to this would keep it alive."""
+        if self._lender is not None:
+            self.__dict__.pop("embedder", None)  # the server goes on using what it lent
         super().close()
         for name in self.__dict__.keys() - self._always:
             self.__dict__.pop(name, None)
@@ -42,6 +44,11 @@ class VaultApp(App):
     def embedder(self) -> Embedder:
         """What the settings ask for."""
         return make_embedder(self.settings) if self._lender is None else self._lender().embedder
+
+    @cached_property
+    def built_in(self) -> Embedder:
+        """The model that the package brings, whoever embeds the library."""
+        return super().built_in if self._lender is None else self._lender().built_in
 
     @cached_property
     def lexicon(self) -> Lexicon:

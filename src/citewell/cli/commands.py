@@ -25,6 +25,7 @@ VERBS = {
     "file": "file",
     "delete": "delete",
     "reindex": "reindex",
+    "calibrate": "calibrate",
     "verify": "verify",
     "serve": "serve",
     "worker": "worker",

@@ -170,7 +170,9 @@ def _look_at_embedder(app: App) -> Check | str:
         if max(abs(float(got) - want) for got, want in zip(vector, expected, strict=False)) > MAX_DEVIATION:
             return Check("embedder", "failed", "the model gives other vectors than it should: install it again")
         return f"{app.embedder.fingerprint}, the reference vector is right"
-    return f"{app.embedder.fingerprint} at {app.settings.embedder_url}: texts leave this process"
+    is_fitted = app.calibration_of(app.embedder.fingerprint).is_fitted
+    fitted = "" if is_fitted else "; relevance is not calibrated: run `citewell calibrate`"
+    return f"{app.embedder.fingerprint} at {app.settings.embedder_url}: texts leave this process{fitted}"
 
 
 def _look_at_index(app: App) -> Check | str:

@@ -13,6 +13,11 @@ if TYPE_CHECKING:
     from citewell.bootstrap import Results
 
 
+NOT_CALIBRATED = (
+    "Relevance is not calibrated for this embedder, and tells of shared words alone: run `citewell calibrate`."
+)
+
+
 def search(
     context: typer.Context,
     question: Annotated[str, typer.Argument(help="A question, or a few words.", show_default=False)],
@@ -59,6 +64,8 @@ def _print(results: Results) -> None:
         console.print(
             f"[dim]{hit.source_id}  {hit.relevance:.2f}  {escape(printable('  '.join(filter(None, ranks))))}[/dim]\n"
         )
+    if not all(hit.is_calibrated for hit in results.hits):
+        console.print(f"[dim]{NOT_CALIBRATED}[/dim]")
     added = ", ".join(f"{item.phrase} ({item.reason})" for item in results.expansions)
     if added:
         console.print(f"[dim]also looked for: {escape(added)}[/dim]")

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field
+from datetime import date
 from enum import StrEnum
 from typing import Any, Literal
 
@@ -51,6 +52,10 @@ class Hit:
     relevance: float
     """Calibrated probability in [0, 1] that the passage is about the question."""
     why: Why
+    publisher: str | None = None
+    published: date | None = None
+    is_calibrated: bool = True
+    """Whether the relevance was calibrated for the embedder that found it; if not, it tells of shared words alone."""
 
     @property
     def source_id(self) -> str:

@@ -54,6 +54,10 @@ class RemoteEmbedder(ABC):
         """Names vendor, model and dimensions."""
 
     @abstractmethod
+    def close(self) -> None:
+        """Close the connections to the server."""
+
+    @abstractmethod
     def _ask(self, texts: list[str]) -> Any:
         """What the server gives for one batch: a list of numbers per text; raises Transient where a retry may help."""
 

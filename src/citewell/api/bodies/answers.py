@@ -74,6 +74,8 @@ class EvidenceShape(BaseModel):
     start: int
     end: int
     relevance: float
+    is_calibrated: bool = True
+    """If not, the relevance tells of shared words alone: its embedder has no calibration."""
     is_suspicious: bool
 
 

@@ -44,6 +44,8 @@ class HitShape(BaseModel):
     end: int
     score: float
     relevance: float
+    is_calibrated: bool
+    """If not, the relevance tells of shared words alone: its embedder has no calibration."""
     cosine: float
     text: str
     why: WhyShape

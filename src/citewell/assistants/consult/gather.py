@@ -60,7 +60,7 @@ MOSTLY = 0.5
 """The share of the passages found in a document that name the condition, where its title names another one."""
 MAX_FINDINGS, MAX_MEDICINES = 8, 3
 WIDE = Controls(
-    min_cosine=0.2,
+    reach="wide",
     duplicate_jaccard=1.0,
     per_document=FETCHED,
     candidates_per_hit=1,
@@ -109,7 +109,8 @@ def gather(
         asked, scope=public, search=search, limit=FETCHED, controls=WIDE, with_terms=False, choose=_within_documents
     )
     wide = [[hit for hit in one.hits if may_advise(hit.section)] for one in every]
-    found = [[hit for hit in several if is_near(hit, CONTROLS)] for several in wide]
+    calibration = search.calibration
+    found = [[hit for hit in several if is_near(hit, CONTROLS, calibration)] for several in wide]
     alone = wide[-1] if told else []
     gathered = [
         _fused(
@@ -203,10 +204,11 @@ IN_A_LIST = re.compile(r"\s*[•◦▪●○‣·]\s")
 def _distinct(passages: Sequence[Passage]) -> Sequence[Passage]:
     """A few more than are shown, without copies; only where there are any is further looked for others."""
     for count in (SHOWN + SPARE, LOOKED_AT):
-        own = {hit.source_id for hit in without_copies([one.hit for one in passages[:count]], CONTROLS)}
+        own = without_copies([one.hit for one in passages[:count]], CONTROLS)
         if len(own) >= min(SHOWN + SPARE, len(passages)):
             break
-    return [one for one in passages[:count] if one.hit.source_id in own]
+    of_hit = {one.hit.source_id: one for one in passages[:count]}
+    return [of_hit[hit.source_id] for hit in own]  # a copy that is kept for its source stands where the best one stood
 
 
 def _tells(hit: Hit) -> bool:

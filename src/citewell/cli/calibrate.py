@@ -1,0 +1,46 @@
+"""`citewell calibrate`: fit how relevance is read from the cosines of another embedder."""
+
+from __future__ import annotations
+
+from dataclasses import asdict
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+from citewell.cli.frame import Home, Json, opened, print_json
+
+
+def calibrate(
+    context: typer.Context,
+    data: Annotated[
+        Path | None,
+        typer.Option(
+            help="Folder with judged claims in SciFact's layout (corpus.jsonl, claims_train.csv) to fit on.",
+            show_default=False,
+        ),
+    ] = None,
+    home: Home = None,
+    json: Json = False,
+) -> None:
+    """Fit how relevance is read from the cosines of the embedder in the settings, where it is not the built-in model.
+
+    Without --data the scale is set on sentences of the library, by the built-in model; with it, on judged claims, all
+    of which are sent to the embedder.
+    """
+    from citewell.bootstrap.calibrate import calibrate as fitted
+
+    with opened(context, home) as app:
+        made = fitted(app, data=data)
+    calibration = made.fit.calibration
+    if json:
+        told = {name: value for name, value in asdict(calibration).items() if name != "is_fitted"}
+        how = {"fitted_on": made.on, "pairs": made.fit.pairs, "agreement": made.fit.agreement, "error": made.fit.error}
+        print_json({**told, **how, "file": str(made.path)})
+        return
+    typer.echo(f"Relevance is now calibrated for {calibration.embedder}: {made.fit.pairs} pairs, {made.on}.")
+    if made.fit.agreement is not None:
+        typer.echo(f"Its cosines agree with the built-in model's by {made.fit.agreement:.2f}.")
+    if made.fit.error is not None:
+        typer.echo(f"Expected calibration error on claims that were held out: {made.fit.error:.3f}.")
+    typer.echo(f"Written to {made.path}.")
