@@ -92,7 +92,7 @@ class App(Assembly):
 
     def scope_of_owner(self) -> Scope:
         """All that this library's tenant has: for the person who keeps it."""
-        return Scope.owner(self.settings.tenant)
+        return Scope.owner(self.tenant)
 
     # --------------------------------------------------------------------------------------------------- changing
 

@@ -99,7 +99,7 @@ def verify(
     except ValueError as error:
         raise InputError("A head looks like 12:9f…, as `citewell audit verify` prints it.") from error
     with opened(context, home) as library:
-        proof = library.desk.audit.prove(library.settings.tenant, known=known)
+        proof = library.desk.audit.prove(library.tenant, known=known)
     if json:
         print_json(proof_json(proof))
     else:

@@ -38,7 +38,7 @@ def add(
     """Add a user; without a password they use keys only."""
     password = _password(is_given=password_stdin)
     with opened(context, home) as library:
-        tenant = library.settings.tenant
+        tenant = library.tenant
         user = library.people.add(tenant=tenant, email=email, name=name, role=role, tags=tag or [], password=password)
     _tell(user, json=json, words="Added")
     if password is None and not json:
@@ -49,7 +49,7 @@ def add(
 def list_users(context: typer.Context, home: Home = None, json: Json = False) -> None:
     """List the users, by e-mail address."""
     with opened(context, home) as library:
-        users = library.people.all(tenant=library.settings.tenant)
+        users = library.people.all(tenant=library.tenant)
     if json:
         print_json({"users": [_user_json(user) for user in users]})
         return
@@ -74,7 +74,7 @@ def change(
     """Change a user's role, tags, password, or whether they may sign in."""
     password = _password(is_given=password_stdin)
     with opened(context, home) as library:
-        tenant = library.settings.tenant
+        tenant = library.tenant
         known = library.people.by_email(email, tenant=tenant)
         tags = [] if no_tags else tag
         user = library.people.change(known.id, tenant=tenant, role=role, tags=tags, is_active=active, password=password)
@@ -92,7 +92,7 @@ def key(
 ) -> None:
     """Give a user a key for programs; it is shown once and kept only as a hash."""
     with opened(context, home) as library:
-        tenant = library.settings.tenant
+        tenant = library.tenant
         user = library.people.by_email(email, tenant=tenant)
         if remove is not None:
             library.people.remove_key(remove, user_id=user.id)
@@ -111,7 +111,7 @@ def key(
 def keys(context: typer.Context, email: Email, home: Home = None, json: Json = False) -> None:
     """List the keys of a user: what each is for and when it was last used, to the hour."""
     with opened(context, home) as library:
-        tenant = library.settings.tenant
+        tenant = library.tenant
         found = library.people.keys(library.people.by_email(email, tenant=tenant).id, tenant=tenant)
     if json:
         print_json({"keys": [asdict(one) for one in found]})

@@ -30,7 +30,7 @@ def begin(
     request: Request, site: Here, leads_to: Annotated[str, Query(alias="next", max_length=2_000)] = "/"
 ) -> Response:
     """Send the browser to the provider."""
-    leaving = site.provider.leave(_back(request, site))
+    leaving = site.door.provider.leave(_back(request, site))
     kept = {"state": leaving.state, "nonce": leaving.nonce, "verifier": leaving.verifier, "next": own_path(leads_to)}
     response = RedirectResponse(leaving.address, status_code=HTTPStatus.SEE_OTHER)
     # Lax, not strict: the browser comes back from the provider's page.
@@ -61,7 +61,7 @@ def done(
         raise SignInRefused(BEGIN_AGAIN)
     if error or not code:
         raise SignInRefused("Your provider did not let you in. Begin again, or ask its administrator.")
-    who = site.provider.arrive(code, back=_back(request, site), nonce=kept["nonce"], verifier=kept["verifier"])
+    who = site.door.provider.arrive(code, back=_back(request, site), nonce=kept["nonce"], verifier=kept["verifier"])
     session = _let_in(site, who)
     leads_to = "/" if kept["next"].startswith(SIGN_IN) else kept["next"]
     # A page, not a redirect: browsers withhold strict cookies from what another site's redirects lead to.
@@ -79,7 +79,7 @@ def _let_in(site: Site, who: Identity) -> str:
         raise SignInRefused(NO_ROLE)
     tags = values_of(who.claims, settings.oidc_tags_claim) if settings.oidc_tags_claim else None
     user, session = site.identities.let_in(
-        tenant=settings.tenant,
+        tenant=site.tenant,
         issuer=who.issuer,
         subject=who.subject,
         email=who.email,
