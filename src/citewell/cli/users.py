@@ -9,10 +9,13 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from citewell.cli.frame import Home, Json, Tags, opened, print_json, printable
+from citewell.cli.ids import find
 from citewell.types import Role
+from citewell.types.logged import is_logged
 
 if TYPE_CHECKING:
     from citewell.adapters.store.people import User
+    from citewell.bootstrap import App
 
 app = typer.Typer(help="Add, list and change users, and give them keys.", add_completion=False, no_args_is_help=True)
 
@@ -75,7 +78,7 @@ def change(
     password = _password(is_given=password_stdin)
     with opened(context, home) as library:
         tenant = library.tenant
-        known = library.people.by_email(email, tenant=tenant)
+        known = _found(library, email)
         tags = [] if no_tags else tag
         user = library.people.change(known.id, tenant=tenant, role=role, tags=tags, is_active=active, password=password)
     _tell(user, json=json, words="Changed")
@@ -93,7 +96,7 @@ def key(
     """Give a user a key for programs; it is shown once and kept only as a hash."""
     with opened(context, home) as library:
         tenant = library.tenant
-        user = library.people.by_email(email, tenant=tenant)
+        user = _found(library, email)
         if remove is not None:
             library.people.remove_key(remove, user_id=user.id)
             key_id, made = remove, None
@@ -112,13 +115,21 @@ def keys(context: typer.Context, email: Email, home: Home = None, json: Json = F
     """List the keys of a user: what each is for and when it was last used, to the hour."""
     with opened(context, home) as library:
         tenant = library.tenant
-        found = library.people.keys(library.people.by_email(email, tenant=tenant).id, tenant=tenant)
+        found = library.people.keys(_found(library, email).id, tenant=tenant)
     if json:
         print_json({"keys": [asdict(one) for one in found]})
         return
     for one in found:
         used = f"last used {one.used_at:%d %b %Y}" if one.used_at else "never used"
         typer.echo(printable(f"{one.id}  {one.name}  made {one.made_at:%d %b %Y}, {used}"))
+
+
+def _found(library: App, named: str) -> User:
+    """A user by e-mail address, or by the hash of their id that a log holds."""
+    if not is_logged(named):
+        return library.people.by_email(named, tenant=library.tenant)
+    known = {user.id: user for user in library.people.all(tenant=library.tenant)}
+    return known[find(named, known, missing="There is no such user. `citewell users list` shows them.")]
 
 
 def _password(*, is_given: bool) -> str | None:

@@ -15,6 +15,7 @@ from citewell.adapters.oidc.rights import role_of, values_of
 from citewell.api.guard import PROVIDER, PROVIDER_DONE, SIGN_IN, own_path
 from citewell.api.site import Here, Site
 from citewell.errors import InputError, SignInRefused
+from citewell.types.logged import logged
 from citewell.web.pages import page
 
 log = logging.getLogger(__name__)
@@ -88,7 +89,7 @@ def _let_in(site: Site, who: Identity) -> str:
         tags=tags,
     )
     site.metrics.count("sign_ins", outcome="right")
-    log.info("user %s signed in through a provider", user.id)
+    log.info("user %s signed in through a provider", logged(user.id))
     return session
 
 

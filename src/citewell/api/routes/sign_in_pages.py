@@ -17,6 +17,7 @@ from citewell.api.guard import NO_ENTRY, SIGN_IN, own_path
 from citewell.api.requests import require_our_form
 from citewell.api.site import Here
 from citewell.api.visitor import Reader
+from citewell.types.logged import logged
 
 log = logging.getLogger(__name__)
 router = APIRouter()
@@ -68,7 +69,7 @@ async def sign_in(
     site.give_back_try(account, machine)
     user, session = found
     site.metrics.count("sign_ins", outcome="right")
-    log.info("user %s signed in", user.id)
+    log.info("user %s signed in", logged(user.id))
     clean = own_path(leads_to)
     response = RedirectResponse("/" if clean == SIGN_IN else clean, status_code=HTTPStatus.SEE_OTHER)
     site.set_cookie(response, session)

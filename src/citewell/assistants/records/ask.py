@@ -42,6 +42,7 @@ from citewell.prompts import Template
 from citewell.types import Check, Context, Entry, Evidence, Hit, Message, Refuse, Scope, Span
 from citewell.types.facts import Fact
 from citewell.types.facts_line import line_of
+from citewell.types.logged import logged
 
 log = logging.getLogger(__name__)
 
@@ -237,7 +238,7 @@ class Records:
             self._released(turn, context), asked, verify=self.verify, judge=judge, cut=lambda some: some
         ):
             if isinstance(event, Done):
-                log.info("answer %s: filter %s, %s", turn.id, turn.tally.outcome, counted(turn.tally.findings))
+                log.info("answer %s: filter %s, %s", logged(turn.id), turn.tally.outcome, counted(turn.tally.findings))
                 if isinstance(event.answer.action, Refuse) and not turn.tally.calm:
                     return False
             yield event
