@@ -171,6 +171,19 @@ def test_a_question_goes_to_the_owner_of_its_tag(shell: Shell, monkeypatch: pyte
     assert shell.json("tags", "owner", "ward") == {"tag": "ward", "owner": None}
 
 
+def test_a_terminal_says_what_is_being_done_and_the_answer_is_none_the_wiser(
+    shell: Shell, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    _, plain, quiet = shell("ask", HOW_MUCH)
+    monkeypatch.setattr(type(sys.stderr), "isatty", lambda _self: True)
+    _, shown, told = shell("ask", HOW_MUCH)
+    assert (quiet, shown.splitlines()[0]) == ("", plain.splitlines()[0])
+    lines = [line.strip() for line in told.split("\r\x1b[K") if line]
+    assert lines[0] == "Searching…"
+    assert re.fullmatch(r"Reading \d+ passages?…", lines[1])
+    assert lines[2:] == ["Writing…", "Checking each sentence…"]
+
+
 def test_among_several_organisations_the_command_line_takes_none_for_granted(
     shell: Shell, monkeypatch: pytest.MonkeyPatch
 ) -> None:

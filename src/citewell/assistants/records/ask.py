@@ -174,6 +174,7 @@ class Records:
         if not hits and not said:
             yield turn.put("\n\n".join([lead, *after]))
             return
+        yield Working("reading", len(found))
         context = self._context(turn.text, found, ())
         yield Told(lead)
         yield Working("writing", len(context.evidence))
@@ -203,6 +204,7 @@ class Records:
 
     def _quoted_passages(self, turn: Turn, hits: Sequence[Hit]) -> Iterator[Event]:
         """Sentences of the documents, word for word, each with its document and date."""
+        yield Working("reading", len(hits))
         context = self._context(turn.text, hits, turn.history)
         lead = PAPERS_SAY
         yield Told(lead)
@@ -229,6 +231,7 @@ class Records:
         evidence = [*places.hits(dict.fromkeys(named), turn.scope), *hits, *places.hits(others, turn.scope)]
         if not evidence:
             return False
+        yield Working("reading", len(evidence))
         history = [*self._remembered(turn)[-REMEMBERED:], *turn.history]
         context = self._context(turn.screened.block, evidence, history)
         yield Working("writing", len(context.evidence))
