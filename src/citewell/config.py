@@ -50,7 +50,13 @@ class Settings(BaseSettings):
     blobs_url: str | None = Field(default=None, description="Address of a store that speaks S3, other than Amazon's.")
     blobs_key: SecretStr | None = Field(default=None, description="Access key of that store.")
     blobs_secret: SecretStr | None = Field(default=None, description="Secret of that access key.")
-    tenant: str = Field(default="local", min_length=1, description="Tenant of the person at the command line.")
+    tenant: str | None = Field(
+        default=None,
+        min_length=1,
+        max_length=64,
+        description="Tenant of the person at the command line and of the printed link; unset: the one that the library "
+        "has, `local` in a new one. Where several share a library it must be set.",
+    )
 
     embedder: Literal["minilm", "openai", "ollama"] = Field(
         default="minilm", description="Who embeds: the built-in model, an OpenAI-compatible server, or Ollama."
@@ -88,7 +94,13 @@ class Settings(BaseSettings):
         description="Folder of a local entailment model that is asked last of every sentence that is checked: "
         "`model.onnx`, `tokenizer.json` and `config.json`; none unless named.",
     )
-    admin_email: str | None = Field(default=None, description="Who gets questions that have no owner.")
+    admin_email: str | None = Field(
+        default=None,
+        min_length=3,
+        max_length=255,
+        description="Who gets questions that have no owner, where their tenant has no administrator with an account. "
+        "`serve` needs it as soon as it serves others than the person at this machine.",
+    )
     confidence_threshold: float = Field(default=0.6, ge=0, le=1, description="Below this a question is routed.")
     context_chunks: int = Field(default=5, ge=1, le=50, description="Passages that an answer may rest on.")
     max_context_tokens: int = Field(default=3_000, ge=200, description="Most tokens of evidence in a prompt.")

@@ -36,8 +36,10 @@ def test_the_stream_ends_in_the_same_answer_and_every_sentence_came_before_it(re
     whole = reader.post("/api/v1/ask", json={"question": QUESTION}).json()
     told = events(reader.post("/api/v1/ask/stream", json={"question": QUESTION}))
     names = [name for name, _ in told]
-    assert names[:3] == ["started", "working", "working"]
-    assert set(names[3:-1]) == {"sentence"}
+    assert names[:5] == ["started", *["working"] * 4]
+    stages = [(data["stage"], data["count"] > 0) for name, data in told if name == "working"]
+    assert stages == [("searching", False), ("reading", True), ("writing", True), ("checking", True)]
+    assert set(names[5:-1]) == {"sentence"}
     assert names[-1] == "done"
     done = told[-1][1]
     assert without_chance(done) == without_chance(whole)

@@ -124,6 +124,8 @@ def test_an_answer_comes_as_a_stream_with_an_emergency_first(client: httpx.Clien
     ]
     names = [name for name, _ in events]
     assert names[:3] == ["started", "told", "working"]
+    stages = [data["stage"] for name, data in events if name == "working"]
+    assert stages == ["searching", "reading", "writing", "checking"]
     assert events[1][1]["text"].startswith("This may be an emergency.")
     assert (names.count("sentence") >= 1, names[-1]) == (True, "done")
     done = events[-1][1]

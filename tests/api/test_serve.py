@@ -5,12 +5,15 @@ from __future__ import annotations
 import socket
 import stat
 from pathlib import Path
+from typing import Any
 
 import pytest
 
-from citewell.api.serve import bind, token_for
+from citewell.api.serve import bind, refuse_unready, server, token_for
+from citewell.bootstrap import build
 from citewell.config import Settings
 from citewell.errors import InputError
+from citewell.types import Role
 
 
 def test_port_zero_takes_a_free_port() -> None:
@@ -46,3 +49,49 @@ def test_a_token_is_made_once_and_is_its_owners_alone(tmp_path: Path) -> None:
 def test_a_token_in_the_settings_is_used_as_it_is(tmp_path: Path) -> None:
     assert token_for(Settings(home=tmp_path, token="mine")) == "mine"
     assert list(tmp_path.iterdir()) == []
+
+
+def test_an_idle_connection_outlives_a_clients_own_patience(tmp_path: Path) -> None:
+    with build(Settings(home=tmp_path)) as app, bind("127.0.0.1", 0) as bound:
+        assert server(app, bound, token="mine").config.timeout_keep_alive == 30
+
+
+@pytest.mark.parametrize("host", ["127.0.0.1", "127.0.0.2", "::1", "localhost"])
+def test_one_person_at_their_own_machine_sets_nothing(tmp_path: Path, host: str) -> None:
+    with build(Settings(home=tmp_path)) as app:
+        app.people.add(tenant="local", email="ann@clinic.example", name="", role=Role.MEMBER, tags=[])
+        refuse_unready(app, host)
+
+
+@pytest.mark.parametrize(
+    ("host", "chosen", "accounts"),
+    [
+        ("0.0.0.0", {}, 0),
+        ("192.0.2.7", {}, 0),
+        ("127.0.0.1", {"hosts": ("clinic.example",)}, 0),
+        ("127.0.0.1", {"oidc_issuer": "https://sign-in.example"}, 0),
+        ("127.0.0.1", {}, 2),
+    ],
+)
+def test_others_are_served_only_where_an_administrator_is_named(
+    tmp_path: Path, host: str, chosen: dict[str, Any], accounts: int
+) -> None:
+    with build(Settings(home=tmp_path, **chosen)) as app:
+        for number in range(accounts):
+            app.people.add(tenant="local", email=f"{number}@clinic.example", name="", role=Role.MEMBER, tags=[])
+        with pytest.raises(InputError, match="Set CITEWELL_ADMIN_EMAIL to"):
+            refuse_unready(app, host)
+    with build(Settings(home=tmp_path, admin_email="it@clinic.example", **chosen)) as app:
+        refuse_unready(app, host)
+
+
+def test_among_several_organisations_the_servers_own_must_be_named(tmp_path: Path) -> None:
+    email = "it@clinic.example"
+    with build(Settings(home=tmp_path, admin_email=email)) as app:
+        for tenant in ("clinic", "practice"):
+            app.people.add(tenant=tenant, email=email, name="", role=Role.ADMIN, tags=[])
+        with pytest.raises(InputError, match="set CITEWELL_TENANT") as caught:
+            refuse_unready(app, "127.0.0.1")
+        assert "practice" not in str(caught.value)
+    with build(Settings(home=tmp_path, admin_email=email, tenant="clinic")) as app:
+        refuse_unready(app, "127.0.0.1")

@@ -21,13 +21,18 @@ from tests.api.running import run
 
 TOKEN = "a-token-for-tests"
 PASSWORD = "a long enough password"
-FORM = {"email": "ann@clinic.example", "password": PASSWORD}
+FORM = {"email": "ann@clinic.example", "password": PASSWORD, "tenant": "local"}
 
 
 @pytest.fixture
 def app(tmp_path: Path) -> Iterator[App]:
     settings = Settings(
-        home=tmp_path, requests_per_minute=40, asks_per_minute=2, sign_ins_per_quarter=3, max_request_kb=16
+        home=tmp_path,
+        tenant="local",
+        requests_per_minute=40,
+        asks_per_minute=2,
+        sign_ins_per_quarter=3,
+        max_request_kb=16,
     )
     with build(settings) as app:
         for tenant in ("local", "other"):
@@ -65,6 +70,27 @@ def test_over_tls_the_cookie_is_secure_and_a_proxys_name_is_ours(tmp_path: Path)
 def test_another_organisation_is_signed_in_to_by_its_name(client: httpx.Client) -> None:
     client.post("/sign-in", data={**FORM, "tenant": "other"})
     assert client.get("/api/v1/me").json()["tenant"] == "other"
+
+
+@pytest.mark.parametrize("named", [{}, {"tenant": ""}, {"tenant": "  "}])
+def test_among_several_organisations_none_is_the_default(client: httpx.Client, named: dict[str, str]) -> None:
+    answer = client.post("/sign-in", data={"email": FORM["email"], "password": PASSWORD, **named})
+    assert (answer.status_code, bool(client.cookies)) == (401, False)
+    assert "Say which organisation you belong to" in answer.text
+    for page in (answer, client.get("/sign-in"), client.get("/library")):
+        assert re.search(r'<input id="tenant" name="tenant" [^>]*required', page.text)
+        assert "local" not in re.sub(r"citewell serve", "", page.text)
+        assert "other" not in page.text
+
+
+@pytest.mark.parametrize("tenant", ["local", "clinic"])
+def test_the_only_organisation_need_not_be_named(tmp_path: Path, tenant: str) -> None:
+    with build(Settings(home=tmp_path)) as app:
+        app.people.add(tenant=tenant, email=FORM["email"], name="Ann", role=Role.MEMBER, tags=[], password=PASSWORD)
+        client = TestClient(create_app(app, token=TOKEN), base_url="http://127.0.0.1", follow_redirects=False)
+        assert 'name="tenant"' not in client.get("/sign-in").text
+        assert client.post("/sign-in", data={"email": FORM["email"], "password": PASSWORD}).status_code == 303
+        assert client.get("/api/v1/me").json()["tenant"] == tenant
 
 
 @pytest.mark.parametrize("leads_to", ["//evil.example", "https://evil.example", "\\\\evil.example", "/\\evil.example"])

@@ -31,7 +31,7 @@ def notes(app: App) -> App:
 def user(app: App, name: str, *tags: str, role: Role = Role.MEMBER) -> Asker:
     """A real user of the library's tenant."""
     email = f"{name}@clinic.example"
-    return app.people.add(tenant=app.settings.tenant, email=email, name=name, role=role, tags=tags).asker()
+    return app.people.add(tenant=app.tenant, email=email, name=name, role=role, tags=tags).asker()
 
 
 class Breaking:

@@ -64,10 +64,19 @@ def test_a_follow_up_is_answered_in_its_context(notes: App) -> None:
 
 
 def test_events_come_in_order(notes: App) -> None:
-    kinds = [type(event) for event in notes.ask_stream("How much ORS for some dehydration?")]
-    assert kinds[:2] == [Started, Working]
+    events = list(notes.ask_stream("How much ORS for some dehydration?"))
+    stages = [event.stage for event in events if isinstance(event, Working)]
+    assert stages == ["searching", "reading", "writing", "checking"]
+    kinds = [type(event) for event in events]
+    assert kinds[:5] == [Started, *[Working] * 4]
+    assert set(kinds[5:-1]) == {Sentence}
     assert kinds[-1] is Done
-    assert Sentence in kinds
+
+
+def test_a_stage_that_does_not_take_place_is_not_told(notes: App) -> None:
+    elsewhere = Asker.owner(Scope.owner("another-tenant"))
+    events = list(notes.ask_stream("May children take loperamide?", asker=elsewhere))
+    assert [event.stage for event in events if isinstance(event, Working)] == ["searching"]
 
 
 def test_any_text_is_checked_against_the_library_a_document_or_given_words(notes: App) -> None:

@@ -171,6 +171,38 @@ def test_a_question_goes_to_the_owner_of_its_tag(shell: Shell, monkeypatch: pyte
     assert shell.json("tags", "owner", "ward") == {"tag": "ward", "owner": None}
 
 
+def test_a_terminal_says_what_is_being_done_and_the_answer_is_none_the_wiser(
+    shell: Shell, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    _, plain, quiet = shell("ask", HOW_MUCH)
+    monkeypatch.setattr(type(sys.stderr), "isatty", lambda _self: True)
+    _, shown, told = shell("ask", HOW_MUCH)
+    assert (quiet, shown.splitlines()[0]) == ("", plain.splitlines()[0])
+    lines = [line.strip() for line in told.split("\r\x1b[K") if line]
+    assert lines[0] == "Searching…"
+    assert re.fullmatch(r"Reading \d+ passages?…", lines[1])
+    assert lines[2:] == ["Writing…", "Checking each sentence…"]
+
+
+def test_among_several_organisations_the_command_line_takes_none_for_granted(
+    shell: Shell, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    assert shell.json("users", "add", "ann@clinic.example")["user"]["email"] == "ann@clinic.example"
+    with monkeypatch.context() as there:
+        there.setenv("CITEWELL_TENANT", "practice")
+        assert shell.json("users", "add", "bob@practice.example")["user"]["email"] == "bob@practice.example"
+    for words in (("users", "list"), ("list",), ("ask", HOW_MUCH), ("audit", "list"), ("serve", "--port", "0")):
+        status, out, err = shell(*words)
+        assert (status, "set CITEWELL_TENANT" in err, "practice" in out + err) == (1, True, False)
+    monkeypatch.setenv("CITEWELL_TENANT", "practice")
+    assert [user["email"] for user in shell.json("users", "list")["users"]] == ["bob@practice.example"]
+
+
+def test_others_are_not_served_before_an_administrator_is_named(shell: Shell) -> None:
+    status, _, err = shell("serve", "--host", "0.0.0.0", "--port", "0")
+    assert (status, "CITEWELL_ADMIN_EMAIL" in err) == (1, True)
+
+
 def tamper(shell: Shell, statement: str) -> None:
     """Change the database behind the log's back, in a file or on a server."""
     with build(Settings(home=shell.home)) as app, app.library.engine.begin() as connection:

@@ -5,8 +5,9 @@ from __future__ import annotations
 from dataclasses import replace
 
 import pytest
-from sqlalchemy import inspect, select, table, text
+from sqlalchemy import inspect, select, table, text, update
 
+from citewell.adapters.store.schema import routed
 from citewell.errors import InputError, NotFound
 from citewell.keeping import Page, Routed
 from citewell.types import Asker, Role
@@ -42,8 +43,28 @@ def test_the_asker_sees_the_reply(office: Office, routed_id: str) -> None:
     if office.library.engine.dialect.name == "sqlite":
         assert b"with food" not in office.file.read_bytes()
     cells = _cells(office)
-    assert any(ROUTE.reason.encode() in cell for cell in cells)
+    assert any(ROUTE.tag.encode() in cell for cell in cells)
     assert not any(b"with food" in cell for cell in cells)
+
+
+def test_a_reason_that_quotes_the_question_stands_nowhere_in_the_file(office: Office) -> None:
+    quoting = replace(ROUTE, reason="The sources shown do not speak of “quokkaline”")
+    routed_id = office.ledger.keep(ending(route=quoting))
+    assert routed_id is not None
+    assert office.inbox.one(routed_id, ANN).reason == quoting.reason
+    if office.library.engine.dialect.name == "sqlite":
+        written = b"".join(path.read_bytes() for path in office.file.parent.glob(f"{office.file.name}*"))
+        assert routed_id.encode() in written
+        assert b"quokkaline" not in written
+    cells = _cells(office)
+    assert any(routed_id.encode() in cell for cell in cells)
+    assert not any(b"quokkaline" in cell for cell in cells)
+
+
+def test_a_reason_from_before_reasons_were_sealed_is_still_read(office: Office, routed_id: str) -> None:
+    with office.library.engine.begin() as connection:
+        connection.execute(update(routed).where(routed.c.id == routed_id).values(reason="Low confidence: 12%"))
+    assert office.inbox.one(routed_id, ANN).reason == "Low confidence: 12%"
 
 
 def _cells(office: Office) -> list[bytes]:

@@ -323,7 +323,7 @@ def test_passages_are_lines_to_look_at_and_then_in_the_library(server: Server, t
         ("who",),
     )
     assert [one.was_there for one in embed(app, tmp_path, filing=Filing())] == [True]
-    scope = Scope(app.settings.tenant, frozenset({"who"}), None, None)
+    scope = Scope(app.tenant, frozenset({"who"}), None, None)
     assert "artesunate" in app.search("malaria in pregnancy", scope=scope).hits[0].text
     assert not app.verify().problems
 

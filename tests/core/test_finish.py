@@ -11,7 +11,7 @@ import pytest
 
 import citewell
 from citewell.answer.finish import Asked, Judge, Policy, abstain, finish, refuse
-from citewell.answer.stream import Done, Event, Replace, Sentence
+from citewell.answer.stream import Done, Event, Replace, Sentence, Working
 from citewell.answer.verify import verify
 from citewell.answer.view import answer_json, event_json
 from citewell.clinical import Lexicon
@@ -132,7 +132,8 @@ def test_a_cosine_below_nothing_counts_as_it_is_and_is_told_as_nothing() -> None
 
 def test_what_was_shown_is_taken_back_when_the_whole_is_not_good_enough() -> None:
     strict = Asked("id", "How?", Context(SHOWN), "a model", "hash", Policy(threshold=0.99))
-    first, taken_back, done = events("Take 5 mg daily. [S1]", strict)
+    checking, first, taken_back, done = events("Take 5 mg daily. [S1]", strict)
+    assert checking == Working("checking", len(SHOWN))
     assert isinstance(first, Sentence)
     assert first.claim.is_shown
     assert isinstance(taken_back, Replace)
@@ -147,7 +148,7 @@ def test_a_withheld_draft_is_shown_only_to_those_who_may_see_it() -> None:
     answer = answer_of("Trust me. [S1]")
     assert "Trust me." not in str(answer_json(answer, with_withheld=False))
     assert answer_json(answer, with_withheld=True)["withheld"][0]["text"] == "Trust me."
-    name, data = event_json(events("Trust me. [S1]")[0], with_withheld=False)
+    name, data = event_json(events("Trust me. [S1]")[1], with_withheld=False)
     assert (name, data) == ("sentence", {"index": 0, "shown": False, "verdict": "not_found", "sources": []})
 
 

@@ -25,6 +25,10 @@ class Owners:
     """Owners of the tags of one tenant."""
 
     known: dict[str, Owner]
+    administer: tuple[str, ...] = ()
+
+    def administrators(self, *, tenant: str) -> list[str]:
+        return list(self.administer) if tenant == "clinic" else []
 
     def owner_of(self, tag: str, *, tenant: str) -> Owner | None:
         return self.known.get(tag) if tenant == "clinic" else None
@@ -68,3 +72,15 @@ def test_of_tags_as_frequent_the_better_passage_wins() -> None:
 def test_another_tenants_owner_is_not_asked() -> None:
     elsewhere = Scope("elsewhere", frozenset({EVERY}), None, None)
     assert routed(("hr",), scope=elsewhere) == Route("hr", None, ADMIN, "Low confidence; no owner for tag “hr”", True)
+
+
+def test_a_tenants_own_administrator_is_named_before_the_servers() -> None:
+    chief = Owners({}, ("chief@clinic.example", "second@clinic.example"))
+    assert routed(("ward",), owners=chief).owner_email == "chief@clinic.example"
+    assert routed(owners=chief) == Route("system", None, "chief@clinic.example", "Low confidence", True)
+    elsewhere = Scope("elsewhere", frozenset({EVERY}), None, None)
+    assert routed(owners=chief, scope=elsewhere).owner_email == ADMIN
+
+
+def test_of_a_tenants_administrators_the_one_in_the_settings_is_named() -> None:
+    assert routed(owners=Owners({}, ("chief@clinic.example", ADMIN))).owner_email == ADMIN

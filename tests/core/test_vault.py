@@ -97,7 +97,7 @@ def test_a_vault_holds_documents_search_and_questions_and_opens_again(
 
     app = opened(vaults, made[0], embedder).app
     assert [hit.text for hit in app.search("quokkamycin").hits] == [LETTER.data.decode()]
-    assert app.desk.audit.prove(app.settings.tenant).problems == ()
+    assert app.desk.audit.prove(app.tenant).problems == ()
     assert [one.title for one in app.desk.conversations.all(app.owner())] == ["How much quokkamycin?"]
 
 

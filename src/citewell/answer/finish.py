@@ -10,7 +10,7 @@ from citewell.answer.asked import Asked, Frame, Judge, Policy, Verify
 from citewell.answer.cite import cite
 from citewell.answer.guard import is_suspicious
 from citewell.answer.score import coverage, overall
-from citewell.answer.stream import Done, Event, Replace, Sentence, whole_sentences
+from citewell.answer.stream import Done, Event, Replace, Sentence, Working, whole_sentences
 from citewell.answer.subjects import Miss, missed, sections
 from citewell.types import (
     Action,
@@ -142,8 +142,11 @@ def finish(
     pieces: Iterable[str], asked: Asked, *, verify: Verify, judge: Judge, cut: Cut = whole_sentences
 ) -> Iterator[Event]:
     """Let a draft through sentence by sentence; the last event holds the answer."""
-    gate = Gate(asked, verify)
+    gate, is_checking = Gate(asked, verify), False
     for raw in cut(pieces):
+        if not is_checking:
+            is_checking = True
+            yield Working("checking", len(asked.context.evidence))
         if (event := gate.take(raw)) is not None:
             yield event
     shown = [claim for claim in gate.claims if claim.is_shown]

@@ -72,6 +72,8 @@ class Reading(ABC):
         yield Working("searching")
         query = rephrase(question, history, lexicon=self.search.lexicon)
         hits = retrieve(query, scope=scope, search=self.search, limit=self.limits.chunks, controls=ANSWERING).hits
+        if hits:
+            yield Working("reading", len(hits))
         written, context = self._fitted(question, query, hits, history)
         asked = replace(asked, context=context, subjects=subjects(query, lexicon=self.search.lexicon))
         begun_at = time.monotonic()

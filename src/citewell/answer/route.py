@@ -24,5 +24,16 @@ def route(reason: str, hits: Sequence[Hit], *, scope: Scope, owners: Owners, adm
         owner = owners.owner_of(tag, tenant=scope.tenant)
         if owner is not None:
             return Route(tag, owner.id, owner.email, reason, is_fallback=False)
-        return Route(tag, None, admin_email, f"{reason}; no owner for tag “{tag}”", is_fallback=True)
-    return Route("system", None, admin_email, reason, is_fallback=True)
+        told = _administrator(owners.administrators(tenant=scope.tenant), admin_email)
+        return Route(tag, None, told, f"{reason}; no owner for tag “{tag}”", is_fallback=True)
+    told = _administrator(owners.administrators(tenant=scope.tenant), admin_email)
+    return Route("system", None, told, reason, is_fallback=True)
+
+
+def _administrator(own: Sequence[str], of_all: str | None) -> str | None:
+    """Whom to name: the tenant's own administrator where it has one, else the one of the whole server.
+
+    >>> _administrator(["ann@ward.example", "bob@ward.example"], "bob@ward.example"), _administrator([], "it@x.example")
+    ('bob@ward.example', 'it@x.example')
+    """
+    return of_all if of_all in own or not own else own[0]

@@ -22,7 +22,11 @@ MAX_HEAD_WORDS = 2
 
 @dataclass(frozen=True, slots=True)
 class Working:
-    """A stage has begun; `count` is how many passages it looks at."""
+    """A stage has begun; `count` is how many passages it looks at.
+
+    Searching the library, reading what was found as far as it fits, writing a draft, and checking its first sentence;
+    a model goes on writing while what it has written is checked.
+    """
 
     stage: Literal["searching", "reading", "writing", "checking"]
     count: int = 0

@@ -108,7 +108,7 @@ def _deed(site: Site, visitor: Visitor, action: Action) -> Callable[[Entry], tup
 
 def runs_server(site: Site, visitor: Visitor) -> bool:
     """Whether this is an administrator of the tenant that runs the server: what concerns all tenants is theirs."""
-    return visitor.may("govern") and visitor.tenant == site.app.settings.tenant
+    return visitor.may("govern") and visitor.tenant == site.tenant
 
 
 def reread_all(site: Site, visitor: Visitor, *, is_dry: bool = False) -> list[str]:

@@ -17,6 +17,7 @@ from citewell.api import stream
 from citewell.api.site import Site
 from citewell.errors import CitewellError
 from citewell.types import Asker
+from citewell.types.logged import logged
 
 log = logging.getLogger(__name__)
 
@@ -94,7 +95,9 @@ def counted(site: Site) -> Callable[[Event], None]:
             action = action_name(answer.action)
             site.metrics.count("answers", action=action)
             site.note_answer(answer.took_ms)
-            log.info("answer %s: %s, %d sentences in %.0f ms", answer.id, action, len(answer.claims), answer.took_ms)
+            log.info(
+                "answer %s: %s, %d sentences in %.0f ms", logged(answer.id), action, len(answer.claims), answer.took_ms
+            )
         elif isinstance(event, Failed):
             site.metrics.count("failures", kind=event.kind)
 

@@ -84,6 +84,15 @@ def is_own_host(header: str, bound: str, names: Collection[str] = ()) -> bool:
     return bound in WILDCARDS and _is_address(name)
 
 
+def is_loopback(host: str) -> bool:
+    """Whether only this machine reaches what is bound to this address.
+
+    >>> is_loopback("127.0.0.1"), is_loopback("::1"), is_loopback("localhost"), is_loopback("0.0.0.0")
+    (True, True, True, False)
+    """
+    return host in LOOPBACK_NAMES or (_is_address(host) and ipaddress.ip_address(host).is_loopback)
+
+
 def _is_address(name: str) -> bool:
     try:
         ipaddress.ip_address(name)

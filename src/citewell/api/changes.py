@@ -13,6 +13,7 @@ from citewell.api.visitor import NOT_YOURS_TO_CHANGE, Visitor
 from citewell.errors import NotFound, ScopeRefused
 from citewell.ingest.library import Added, check_embedder, refiled
 from citewell.types import Entry, Filing, Scope, Source
+from citewell.types.logged import logged
 
 log = logging.getLogger(__name__)
 
@@ -31,7 +32,7 @@ def queue(site: Site, source: Source, filing: Filing, visitor: Visitor) -> Added
         tags = visitor.filed(filing.tags, before=before, subject=filing.subject)
         entry = library.enqueue(source, filing=replace(filing, tags=tags), scope=scope)
     worker.nudge()
-    log.info("document %s queued: %d bytes", entry.id, entry.size_bytes)
+    log.info("document %s queued: %d bytes", logged(entry.id), entry.size_bytes)
     return Added(entry, was_there=False)
 
 

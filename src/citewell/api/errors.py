@@ -5,7 +5,7 @@ from __future__ import annotations
 import logging
 import traceback
 import uuid
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from http import HTTPStatus
 from typing import Any
@@ -21,6 +21,7 @@ from citewell.web.pages import page
 log = logging.getLogger(__name__)
 
 PROBLEM = "application/problem+json"
+SIGN_IN_FORM = "sign_in.html"
 
 FOR_PROGRAMS = ("/api/", "/metrics", "/assess", "/chat")
 """Where problems are told as JSON: the API, and the short paths of guidelines beside it."""
@@ -159,12 +160,14 @@ def _logged(error: Exception) -> str:
     return reference
 
 
-def answer(path: str, problem: Problem, *, provider: str | None = None) -> Response:
-    """The problem as the asker can read it; where they must sign in, also through the provider of that name."""
+def answer(path: str, problem: Problem, *, form: Callable[[], Mapping[str, Any]] = dict) -> Response:
+    """The problem as the asker can read it; where they must sign in, with what that form asks for."""
     if path.startswith(FOR_PROGRAMS):
         response: Response = JSONResponse(problem_json(problem), status_code=problem.status, media_type=PROBLEM)
     else:
-        response = page(_template(path, problem), status=problem.status, problem=problem, next=path, provider=provider)
+        template = _template(path, problem)
+        asked = form() if template == SIGN_IN_FORM else {}
+        response = page(template, status=problem.status, problem=problem, next=path, **asked)
     if problem.status is HTTPStatus.UNAUTHORIZED and path.startswith(FOR_PROGRAMS):
         response.headers["WWW-Authenticate"] = "Bearer"
     if problem.retry_after_s is not None:
@@ -187,14 +190,14 @@ def problem_json(problem: Problem) -> dict[str, Any]:
 def _template(path: str, problem: Problem) -> str:
     if path.endswith("/panel"):
         return "panel_error.html"
-    return "sign_in.html" if problem.status is HTTPStatus.UNAUTHORIZED else "error.html"
+    return SIGN_IN_FORM if problem.status is HTTPStatus.UNAUTHORIZED else "error.html"
 
 
 def install(site: FastAPI) -> None:
     """Answer every expected error of the site; the guard answers the unexpected ones."""
 
     async def handle(request: Request, error: Exception) -> Response:
-        return answer(request.url.path, problem_of(error), provider=request.app.state.site.provider_label)
+        return answer(request.url.path, problem_of(error), form=request.app.state.site.door.form)
 
     for kind in (errors.CitewellError, Refused, RequestValidationError, HTTPException):
         site.add_exception_handler(kind, handle)

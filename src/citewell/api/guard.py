@@ -105,7 +105,7 @@ class Guard:
             if begun:
                 # The status is out already; ending the connection is all that can still be said.
                 raise ConnectionResetError("an answer broke off") from None
-            told = answer(scope["path"], problem, provider=self._site.provider_label)
+            told = answer(scope["path"], problem, form=self._site.door.form)
             await told(scope, receive, send_with_headers)
 
     async def _looked_at(self, asked: HTTPConnection) -> Response | None:
@@ -138,7 +138,7 @@ class Guard:
 
     async def _visitor(self, asked: HTTPConnection) -> Visitor | None:
         """Who sent a request: by a key in a header, or by a cookie."""
-        keys, tenant = self._site.keys, self._site.app.settings.tenant
+        keys, tenant = self._site.keys, self._site.tenant
         key, session = _bearer(asked.headers), asked.cookies.get(keys.cookie)
         if key is not None:
             if keys.is_token(key):

@@ -12,12 +12,33 @@ from pathlib import Path
 import uvicorn
 
 from citewell.api.app import create_app
+from citewell.api.auth import is_loopback
 from citewell.bootstrap import App
 from citewell.config import Settings
 from citewell.errors import InputError, LibraryReadOnly
 
 TOKEN_FILE = "web-token"  # noqa: S105 -- the name of a file
 TOKEN_BYTES = 32
+KEEP_ALIVE_S = 30
+"""How long an idle connection is kept: well over the 5 s of usual clients, so that none sends into one that closes."""
+NO_ADMINISTRATOR = (
+    "Others than the person at this machine would be served, and nobody is named for questions that have no owner. Set "
+    "CITEWELL_ADMIN_EMAIL to the e-mail address of an administrator."
+)
+
+
+def refuse_unready(app: App, host: str) -> None:
+    """Refuse to serve others before it is said whose library this is, and who gets questions that have no owner."""
+    _ = app.tenant
+    if app.settings.admin_email is None and _is_for_others(app, host):
+        raise InputError(NO_ADMINISTRATOR)
+
+
+def _is_for_others(app: App, host: str) -> bool:
+    """Whether more people than the one at this machine may come: from elsewhere, or with accounts."""
+    chosen = app.settings
+    is_known_elsewhere = not is_loopback(host) or bool(chosen.hosts) or chosen.oidc_issuer is not None
+    return is_known_elsewhere or app.people.count() > 1
 
 
 def token_for(settings: Settings) -> str:
@@ -82,6 +103,7 @@ def server(app: App, bound: socket.socket, *, token: str) -> uvicorn.Server:
         proxy_headers=False,
         lifespan="on",
         timeout_graceful_shutdown=5,
+        timeout_keep_alive=KEEP_ALIVE_S,
     )
     return uvicorn.Server(config)
 

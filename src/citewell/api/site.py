@@ -10,17 +10,16 @@ from collections.abc import Callable, Hashable
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import suppress
 from dataclasses import dataclass
-from functools import cached_property
 from typing import Annotated, Any, TypeVar
 
 from fastapi import Depends, Request
 from fastapi.responses import HTMLResponse
 from starlette.responses import Response
 
-from citewell.adapters.oidc.provider import Provider
 from citewell.adapters.store.identities import SqlIdentities
 from citewell.answer.desk import Desk
 from citewell.api.auth import Keys
+from citewell.api.door import Door
 from citewell.api.errors import Refused
 from citewell.api.limits import Allowance, too_often
 from citewell.api.metrics import Metrics
@@ -82,6 +81,9 @@ class Site:
     def __init__(self, app: App, keys: Keys) -> None:
         self.app = app
         self.keys = keys
+        self.tenant = app.tenant
+        """Whom the printed link belongs to, and who runs the server."""
+        self.door = Door(app)
         self.people = app.people
         self.identities = SqlIdentities(app.library.engine, app.library.path, app.people)
         self.metrics = Metrics()
@@ -107,24 +109,6 @@ class Site:
         self._images = Recent(PAGE_IMAGES)
         self._counts = Recent(256)
 
-    @cached_property
-    def provider(self) -> Provider:
-        """Who signs people in besides us."""
-        settings = self.app.settings
-        if settings.oidc_issuer is None:
-            raise NotFound("No sign-in provider is set up here. Sign in with a password.")
-        secret = settings.oidc_client_secret
-        return Provider(
-            settings.oidc_issuer,
-            client_id=settings.oidc_client_id,
-            client_secret=secret.get_secret_value() if secret else None,
-        )
-
-    @property
-    def provider_label(self) -> str | None:
-        """What the sign-in page calls the provider; None without one."""
-        return self.app.settings.oidc_label if self.app.settings.oidc_issuer else None
-
     # ------------------------------------------------------------------------------------------------ life
 
     def start(self) -> None:
@@ -132,9 +116,9 @@ class Site:
         started = time.perf_counter()
         try:
             self.worker()
-            self.search("fever", Scope.owner(self.app.settings.tenant), limit=1)
+            self.search("fever", Scope.owner(self.tenant), limit=1)
             with suppress(NotFound):  # no guideline is here yet
-                self.app.chat.shelf(Scope.owner(self.app.settings.tenant))
+                self.app.chat.shelf(Scope.owner(self.tenant))
         except Exception as error:
             # The page that needs the missing part says what to do; the others work.
             log.warning("not ready: %s", reason(error))

@@ -30,6 +30,7 @@ from citewell.types import (
     Span,
     source_id,
 )
+from citewell.types.logged import is_meant
 from citewell.types.tags import sought_tags
 
 if TYPE_CHECKING:
@@ -92,7 +93,7 @@ class App(Assembly):
 
     def scope_of_owner(self) -> Scope:
         """All that this library's tenant has: for the person who keeps it."""
-        return Scope.owner(self.settings.tenant)
+        return Scope.owner(self.tenant)
 
     # --------------------------------------------------------------------------------------------------- changing
 
@@ -260,8 +261,8 @@ class App(Assembly):
         return self.library.opened(document_id, scope or self.scope_of_owner())
 
     def find(self, prefix: str) -> str:
-        """The full id that starts with these characters."""
-        found = {entry.id for entry in self.entries() if entry.id.startswith(prefix.lower())} if prefix else set()
+        """The full id that starts with these characters, or whose hash in a log does."""
+        found = {entry.id for entry in self.entries() if is_meant(entry.id, prefix)}
         if len(found) > 1:
             raise InputError(f"{len(found)} documents have ids that start with these characters: give more of them.")
         if not found:

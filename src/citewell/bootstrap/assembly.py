@@ -11,7 +11,7 @@ from citewell.adapters.store.library import SqlLibrary
 from citewell.bootstrap.parts import make_built_in, make_embedder, make_library, make_writer
 from citewell.bootstrap.workers import make_blobs, make_queue
 from citewell.config import Settings
-from citewell.types import Check, Span
+from citewell.types import Check, Scope, Span
 
 if TYPE_CHECKING:
     from citewell.adapters.embedding.remembered import Likeness, Passage
@@ -74,6 +74,15 @@ class Assembly:
         self.__dict__.pop("knowledge", None)
         if writer is not None:
             writer.close()
+
+    @cached_property
+    def tenant(self) -> str:
+        """Whose library this is for the person at this machine; none is taken for granted where several share it."""
+        from citewell.adapters.store.sharing import tenants
+        from citewell.bootstrap.tenant import tenant_of
+
+        named = self.settings.tenant
+        return tenant_of(named, tenants(self.library.engine, self.library.path) if named is None else ())
 
     @cached_property
     def embedder(self) -> Embedder:
@@ -220,6 +229,7 @@ class Assembly:
         return GuidelineShelf(
             self.settings,
             self.library,
+            owner=lambda: Scope.owner(self.tenant),
             reader=lambda: self.reader,
             desk=lambda: self.desk,
             worder=lambda found: word(found, writer=self.writer, verify=self.verify_sentence),

@@ -57,12 +57,14 @@ class GuidelineShelf(Guidelines):
         settings: Settings,
         library: Library,
         *,
+        owner: Callable[[], Scope],
         reader: Callable[[], Reader],
         desk: Callable[[], Desk],
         worder: Callable[[Assessment], Wording],
     ) -> None:
         super().__init__(library)
         self._settings = settings
+        self._owner = owner
         self._reader = reader
         self._desk = desk
         self._worder = worder
@@ -75,7 +77,7 @@ class GuidelineShelf(Guidelines):
 
     def add_source(self, source: Source, *, replaces: str | None = None, watch: Watch = unwatched) -> Added:
         """The same, of bytes in memory."""
-        scope = Scope.owner(self._settings.tenant)
+        scope = self._owner()
         source = Source(source.data, safe_name(source.name))
         if (there := self.library.same(source, subject=None, scope=scope)) is not None:
             check_whole(self.guideline(there.id, scope))  # it may have been added as any document
@@ -110,7 +112,7 @@ class GuidelineShelf(Guidelines):
     def edition(self, path: Path) -> Guideline:
         """The guideline in a file; where the library holds the very file, current or not, as it is there."""
         hashed = hashlib.sha256(read_source(path, self._settings.limits.max_bytes).data).hexdigest()
-        scope = Scope.owner(self._settings.tenant)
+        scope = self._owner()
         there = next((one for one in self.library.entries(scope) if _is_kept(one, hashed)), None)
         return self.check(path) if there is None else self.guideline(there.id, scope)
 

@@ -8,10 +8,11 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from citewell.answer.cite import Marks
-from citewell.answer.stream import Done, Event, Replace, Sentence, Started
+from citewell.answer.stream import Done, Event, Replace, Sentence, Started, Working
 from citewell.answer.view import done_json
 from citewell.cli.conversations import conversation_id
 from citewell.cli.frame import Home, Journey, Json, Subject, Tags, need_documents, opened, print_json, printable
+from citewell.cli.stages import Stages
 from citewell.errors import CitewellError, InputError
 from citewell.types import Cite, Qualify, Route
 
@@ -48,9 +49,13 @@ def ask(
 
 def _answered(events: Iterator[Event], *, quiet: bool) -> Done:
     """The answer, its sentences printed as they come; after a failure the word that the question is kept."""
-    kept = ""
+    kept, stages = "", Stages(is_quiet=quiet)
     try:
         for event in events:
+            if isinstance(event, Working):
+                stages.tell(event)
+                continue
+            stages.clear()
             if isinstance(event, Started):
                 kept = event.conversation_id
             elif isinstance(event, Done):
@@ -61,6 +66,7 @@ def _answered(events: Iterator[Event], *, quiet: bool) -> Done:
             elif isinstance(event, Replace) and not quiet:
                 typer.echo("  (taken back: the whole is not supported well enough)")
     except CitewellError:
+        stages.clear()
         typer.echo(f"Your question is kept: ask it again with --conversation {kept[:8]}.", err=True)
         raise
     raise AssertionError("an answer ends with its last event")

@@ -8,7 +8,7 @@ import typer
 
 from citewell.answer.kept_view import entry_json, proof_json, record_json
 from citewell.cli.frame import Home, Json, opened, print_json, printable
-from citewell.cli.ids import find
+from citewell.cli.ids import find, part_of
 from citewell.errors import InputError
 from citewell.keeping import Head
 
@@ -17,12 +17,15 @@ if TYPE_CHECKING:
 
 app = typer.Typer(help="Read and prove the log of all answers.", add_completion=False, no_args_is_help=True)
 
-AnswerId = Annotated[str, typer.Argument(help="The answer's id, or its first characters.", show_default=False)]
+AnswerId = Annotated[
+    str, typer.Argument(help="The answer's id, its first characters, or its hash in a log.", show_default=False)
+]
 
 
 def answer_id(library: App, prefix: str) -> str:
     """The full id of an answer on record."""
-    entries = library.desk.audit.entries(library.owner(), starting=prefix)
+    part = part_of(prefix)
+    entries = library.desk.audit.entries(library.owner(), limit=part.limit, starting=part.starting)
     missing = "There is no such answer on record. `citewell audit list` shows the ids."
     return find(prefix, (entry.answer_id for entry in entries), missing=missing)
 
@@ -99,7 +102,7 @@ def verify(
     except ValueError as error:
         raise InputError("A head looks like 12:9f…, as `citewell audit verify` prints it.") from error
     with opened(context, home) as library:
-        proof = library.desk.audit.prove(library.settings.tenant, known=known)
+        proof = library.desk.audit.prove(library.tenant, known=known)
     if json:
         print_json(proof_json(proof))
     else:

@@ -8,7 +8,7 @@ import typer
 
 from citewell.answer.kept_view import conversation_page_json, turn_json
 from citewell.cli.frame import After, Home, Json, Limit, opened, print_json, print_next, printable
-from citewell.cli.ids import find
+from citewell.cli.ids import find, part_of
 from citewell.keeping import PAGE_LENGTH
 
 if TYPE_CHECKING:
@@ -17,13 +17,14 @@ if TYPE_CHECKING:
 app = typer.Typer(help="List, read and delete conversations.", add_completion=False)
 
 ConversationId = Annotated[
-    str, typer.Argument(help="The conversation's id, or its first characters.", show_default=False)
+    str, typer.Argument(help="The conversation's id, its first characters, or its hash in a log.", show_default=False)
 ]
 
 
 def conversation_id(library: App, prefix: str) -> str:
     """The full id of a conversation."""
-    known = library.desk.conversations.page(library.owner(), limit=2, starting=prefix).items
+    part = part_of(prefix)
+    known = library.desk.conversations.page(library.owner(), limit=part.limit, starting=part.starting).items
     missing = "There is no such conversation. `citewell conversations` shows the ids."
     return find(prefix, (one.id for one in known), missing=missing)
 

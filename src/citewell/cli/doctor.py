@@ -137,7 +137,7 @@ def _look_at_records(app: App) -> Check | str:
 
     if not has_sealed(app.library):
         return "nothing was asked yet"
-    proof = app.desk.audit.prove(app.settings.tenant)
+    proof = app.desk.audit.prove(app.tenant)
     if proof.problems:
         return Check("audit log", "failed", "it is not whole: run `citewell audit verify`")
     return f"whole, {proof.records} on record"

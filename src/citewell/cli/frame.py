@@ -34,7 +34,9 @@ After = Annotated[
     str | None, typer.Option("--after", help="Go on after this, as the part before said.", show_default=False)
 ]
 NO_DOCUMENTS = "There are no documents yet. Add one with `citewell add FILE`, or samples with `citewell add --samples`."
-DocumentId = Annotated[str, typer.Argument(help="The document's id, or its first characters.", show_default=False)]
+DocumentId = Annotated[
+    str, typer.Argument(help="The document's id, its first characters, or its hash in a log.", show_default=False)
+]
 
 
 def settings(context: typer.Context, home: Path | None) -> Settings:

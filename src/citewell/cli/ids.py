@@ -1,19 +1,36 @@
-"""Ids on the command line: the first characters are enough."""
+"""Ids on the command line: the first characters are enough, and so is the hash that a log holds."""
 
 from __future__ import annotations
 
 from collections.abc import Iterable
+from dataclasses import dataclass
 
 from citewell.errors import InputError, NotFound
+from citewell.types.logged import is_logged, is_meant
+
+ALL = 10_000_000
 
 
-def find(prefix: str, ids: Iterable[str], *, missing: str) -> str:
-    """The one id that starts with these characters.
+@dataclass(frozen=True, slots=True)
+class Part:
+    """Which of a list may hold the one that is meant."""
+
+    starting: str
+    limit: int
+
+
+def part_of(given: str) -> Part:
+    """Those that start so, two of them being one too many; a hash is looked for among all."""
+    return Part("", ALL) if is_logged(given) else Part(given, 2)
+
+
+def find(given: str, ids: Iterable[str], *, missing: str) -> str:
+    """The one id that starts with these characters, or whose hash in a log does.
 
     >>> find("5F", ["5f2a", "7b00"], missing="There is none.")
     '5f2a'
     """
-    found = {one for one in ids if one.startswith(prefix.lower())} if prefix else set()
+    found = {one for one in ids if is_meant(one, given)}
     if len(found) > 1:
         raise InputError(f"{len(found)} ids start with these characters: give more of them.")
     if not found:

@@ -10,7 +10,7 @@ import typer
 
 from citewell.answer.kept_view import case_json, routed_json, routed_page_json
 from citewell.cli.frame import After, Home, Json, Limit, opened, print_json, print_next, printable
-from citewell.cli.ids import find
+from citewell.cli.ids import find, part_of
 from citewell.keeping import PAGE_LENGTH
 
 if TYPE_CHECKING:
@@ -25,7 +25,8 @@ RoutedId = Annotated[str, typer.Argument(help="The id in the inbox, or its first
 
 
 def _routed_id(library: App, prefix: str) -> str:
-    items = library.desk.inbox.waiting(library.owner(), limit=2, starting=prefix).items
+    part = part_of(prefix)
+    items = library.desk.inbox.waiting(library.owner(), limit=part.limit, starting=part.starting).items
     missing = "There is no such question in the inbox. `citewell inbox` shows the ids."
     return find(prefix, (item.id for item in items), missing=missing)
 

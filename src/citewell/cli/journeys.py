@@ -9,7 +9,7 @@ import typer
 
 from citewell.cli.frame import Home, Json, opened, print_json, printable
 from citewell.cli.frame import Journey as JourneyOption
-from citewell.cli.ids import find
+from citewell.cli.ids import find, part_of
 from citewell.types import OWNER_ID
 
 if TYPE_CHECKING:
@@ -132,7 +132,9 @@ def ask(
     with opened(context, home) as library:
         asker, talk_id = library.owner(), None
         if conversation is not None:
-            known = library.evidence.desk.conversations.page(asker, starting=conversation.lower()).items
+            part = part_of(conversation)
+            talks = library.evidence.desk.conversations
+            known = talks.page(asker, limit=part.limit, starting=part.starting).items
             talk_id = find(conversation, (one.id for one in known), missing="There is no such conversation.")
         done = library.evidence.answer(question, asker=asker, journey=journey, conversation_id=talk_id)
     if json:

@@ -20,9 +20,10 @@ def serve(
     json: Json = False,
 ) -> None:
     """Serve the web pages; prints a link that opens them."""
-    from citewell.api.serve import bind, run, token_for
+    from citewell.api.serve import bind, refuse_unready, run, token_for
 
     with opened(context, home) as app:
+        refuse_unready(app, host or app.settings.host)
         if samples:
             for outcome in app.add_samples():
                 if outcome.error is not None:

@@ -28,7 +28,7 @@ def owner(
 ) -> None:
     """Say who gets the questions that documents with this tag do not answer."""
     with opened(context, home) as library:
-        tenant = library.settings.tenant
+        tenant = library.tenant
         user = None if email is None else library.people.by_email(email, tenant=tenant)
         library.people.set_owner(tag, tenant=tenant, owner_id=None if user is None else user.id)
         name = tag.strip().lower()

@@ -9,10 +9,13 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from citewell.cli.frame import Home, Json, Tags, opened, print_json, printable
+from citewell.cli.ids import find
 from citewell.types import Role
+from citewell.types.logged import is_logged
 
 if TYPE_CHECKING:
     from citewell.adapters.store.people import User
+    from citewell.bootstrap import App
 
 app = typer.Typer(help="Add, list and change users, and give them keys.", add_completion=False, no_args_is_help=True)
 
@@ -38,7 +41,7 @@ def add(
     """Add a user; without a password they use keys only."""
     password = _password(is_given=password_stdin)
     with opened(context, home) as library:
-        tenant = library.settings.tenant
+        tenant = library.tenant
         user = library.people.add(tenant=tenant, email=email, name=name, role=role, tags=tag or [], password=password)
     _tell(user, json=json, words="Added")
     if password is None and not json:
@@ -49,7 +52,7 @@ def add(
 def list_users(context: typer.Context, home: Home = None, json: Json = False) -> None:
     """List the users, by e-mail address."""
     with opened(context, home) as library:
-        users = library.people.all(tenant=library.settings.tenant)
+        users = library.people.all(tenant=library.tenant)
     if json:
         print_json({"users": [_user_json(user) for user in users]})
         return
@@ -74,8 +77,8 @@ def change(
     """Change a user's role, tags, password, or whether they may sign in."""
     password = _password(is_given=password_stdin)
     with opened(context, home) as library:
-        tenant = library.settings.tenant
-        known = library.people.by_email(email, tenant=tenant)
+        tenant = library.tenant
+        known = _found(library, email)
         tags = [] if no_tags else tag
         user = library.people.change(known.id, tenant=tenant, role=role, tags=tags, is_active=active, password=password)
     _tell(user, json=json, words="Changed")
@@ -92,8 +95,8 @@ def key(
 ) -> None:
     """Give a user a key for programs; it is shown once and kept only as a hash."""
     with opened(context, home) as library:
-        tenant = library.settings.tenant
-        user = library.people.by_email(email, tenant=tenant)
+        tenant = library.tenant
+        user = _found(library, email)
         if remove is not None:
             library.people.remove_key(remove, user_id=user.id)
             key_id, made = remove, None
@@ -111,14 +114,22 @@ def key(
 def keys(context: typer.Context, email: Email, home: Home = None, json: Json = False) -> None:
     """List the keys of a user: what each is for and when it was last used, to the hour."""
     with opened(context, home) as library:
-        tenant = library.settings.tenant
-        found = library.people.keys(library.people.by_email(email, tenant=tenant).id, tenant=tenant)
+        tenant = library.tenant
+        found = library.people.keys(_found(library, email).id, tenant=tenant)
     if json:
         print_json({"keys": [asdict(one) for one in found]})
         return
     for one in found:
         used = f"last used {one.used_at:%d %b %Y}" if one.used_at else "never used"
         typer.echo(printable(f"{one.id}  {one.name}  made {one.made_at:%d %b %Y}, {used}"))
+
+
+def _found(library: App, named: str) -> User:
+    """A user by e-mail address, or by the hash of their id that a log holds."""
+    if not is_logged(named):
+        return library.people.by_email(named, tenant=library.tenant)
+    known = {user.id: user for user in library.people.all(tenant=library.tenant)}
+    return known[find(named, known, missing="There is no such user. `citewell users list` shows them.")]
 
 
 def _password(*, is_given: bool) -> str | None:

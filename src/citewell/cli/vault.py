@@ -82,7 +82,7 @@ def check(
     with opened_profile(context, home, vault, from_stdin=passphrase_stdin) as profile:
         library = profile.app
         found = library.library.verify()
-        proof = library.desk.audit.prove(library.settings.tenant)
+        proof = library.desk.audit.prove(library.tenant)
         problems = [*found.problems, *proof.problems]
         documents = len(library.entries())
     if json:

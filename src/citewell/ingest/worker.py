@@ -19,6 +19,7 @@ from citewell.ingest.heart import Heart
 from citewell.ingest.read import Reader, Step
 from citewell.ingest.retries import Again, GiveUp, judge
 from citewell.ports import Claim, Library
+from citewell.types.logged import logged
 
 log = logging.getLogger(__name__)
 
@@ -164,7 +165,9 @@ class Worker:
 
     def _failed(self, claim: Claim, error: Exception) -> None:
         """Try again later what may heal, give up the rest; when not even that can be written, leave it to others."""
-        log.warning("document %s failed: %s (attempt %d)", claim.document_id, type(error).__name__, claim.attempts)
+        log.warning(
+            "document %s failed: %s (attempt %d)", logged(claim.document_id), type(error).__name__, claim.attempts
+        )
         try:
             match judge(error, attempts=claim.attempts, chance=_chance):
                 case Again(pause_s, message):
@@ -202,7 +205,7 @@ class Worker:
             watch(Step("storing"))
             entry = self._library.complete(claim.document_id, reading, self.name)
         if entry is not None:
-            log.info("document %s read: %d chunks", claim.document_id, len(reading.chunks))
+            log.info("document %s read: %d chunks", logged(claim.document_id), len(reading.chunks))
             if claim.is_rework:
                 self._library.switch_when_whole(reading.embedder)
 

@@ -112,10 +112,14 @@ class Person(Protocol):
 
 
 class Owners(Protocol):
-    """Who knows about a tag."""
+    """Who knows about a tag, and who answers where nobody does."""
 
     def owner_of(self, tag: str, *, tenant: str) -> Person | None:
         """The owner of a tag in this tenant, if it has one."""
+        ...
+
+    def administrators(self, *, tenant: str) -> list[str]:
+        """The e-mail addresses of those who administer a tenant, who has done it longest first."""
         ...
 
 

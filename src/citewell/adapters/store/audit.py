@@ -21,6 +21,7 @@ from citewell.answer.erase import quoted, without
 from citewell.errors import LibraryError, NotFound
 from citewell.keeping import AuditEntry, Ending, Head, Proof, Record
 from citewell.types import Asker
+from citewell.types.logged import logged
 
 log = logging.getLogger(__name__)
 
@@ -94,7 +95,7 @@ class SqlAudit:
                     try:
                         found[row.id] = self._opened(row)
                     except LibraryError as error:
-                        log.warning("answer %s cannot be opened: %s", row.id, type(error).__name__)
+                        log.warning("answer %s cannot be opened: %s", logged(row.id), type(error).__name__)
         return found
 
     def _opened(self, row: Row[Any]) -> Record:

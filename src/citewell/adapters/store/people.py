@@ -13,7 +13,7 @@ from typing import Any
 
 from argon2 import PasswordHasher
 from argon2.exceptions import VerificationError
-from sqlalchemy import Connection, Engine, Row, Select, delete, insert, or_, select, update
+from sqlalchemy import Connection, Engine, Row, Select, delete, func, insert, or_, select, update
 
 from citewell.adapters.store.engine import reading, writing
 from citewell.adapters.store.rows import hashed, now
@@ -156,6 +156,11 @@ class SqlPeople:
             rows = connection.execute(self._query(tenant).order_by(users.c.email)).all()
             return [self._made(connection, row) for row in rows]
 
+    def count(self) -> int:
+        """How many accounts there are, of all tenants."""
+        with reading(self._engine, self._path) as connection:
+            return connection.execute(select(func.count()).select_from(users)).scalar_one()
+
     # ---------------------------------------------------------------------------------------------------- signing in
 
     def sign_in(self, *, tenant: str, email: str, password: str) -> tuple[User, str] | None:
@@ -242,6 +247,14 @@ class SqlPeople:
         """Who answers questions about a tag, in this tenant."""
         owner = select(tags.c.owner_id).where(tags.c.tenant == tenant, tags.c.name == tag)
         return self._active(select(users).where(users.c.tenant == tenant, users.c.id.in_(owner)))
+
+    def administrators(self, *, tenant: str) -> list[str]:
+        """The e-mail addresses of a tenant's administrators, the oldest account first."""
+        query = select(users.c.email).where(
+            users.c.tenant == tenant, users.c.role == Role.ADMIN.value, users.c.is_active
+        )
+        with reading(self._engine, self._path) as connection:
+            return list(connection.execute(query.order_by(users.c.made_at, users.c.id)).scalars())
 
     # -------------------------------------------------------------------------------------------------------- inside
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import base64
 import uuid
 from collections.abc import Callable, Iterable
 from datetime import UTC
@@ -20,6 +21,8 @@ from citewell.keeping import PAGE_LENGTH, Ending, Page, Routed
 from citewell.types import Asker, Route
 
 MAX_REPLY_CHARACTERS = 20_000
+SEALED = "sealed:"
+"""What a reason in the table opens with that is sealed."""
 NO_SUCH_QUESTION = "There is no such question in the inbox. `citewell inbox` shows the ids."
 
 
@@ -39,7 +42,7 @@ class SqlInbox:
             "asked_by": ending.asker.user_id,
             "tag": route.tag,
             "owner_id": route.owner_id,
-            "reason": route.reason,
+            "reason": self._sealed(route.reason, routed_id),
             "is_fallback": route.is_fallback,
             "state": "open",
             "made_at": now(),
@@ -133,6 +136,15 @@ class SqlInbox:
             rows = connection.execute(query.limit(limit + 1)).all()
         return paging.page_of(rows, limit=limit, made=self._made, cursor=cursor)
 
+    def _sealed(self, reason: str, routed_id: str) -> str:
+        """A reason as it is kept: it may say of which words of the question the documents do not speak."""
+        return SEALED + base64.b64encode(self._seal.close(reason, about=f"reason:{routed_id}")).decode()
+
+    def _reason(self, row: Row[Any]) -> str:
+        if not row.reason.startswith(SEALED):
+            return str(row.reason)  # from before reasons were sealed
+        return self._seal.open(base64.b64decode(row.reason[len(SEALED) :]), about=f"reason:{row.id}")
+
     def _made(self, row: Row[Any]) -> Routed:
         reply = self._seal.open(row.reply, about=f"reply:{row.id}") if row.reply else None
         return Routed(
@@ -141,7 +153,7 @@ class SqlInbox:
             asked_by=row.asked_by,
             tag=row.tag,
             owner_id=row.owner_id,
-            reason=row.reason,
+            reason=self._reason(row),
             is_fallback=row.is_fallback,
             state=row.state,
             reply=reply,

@@ -15,6 +15,7 @@ from citewell.adapters.oidc.rights import role_of, values_of
 from citewell.api.guard import PROVIDER, PROVIDER_DONE, SIGN_IN, own_path
 from citewell.api.site import Here, Site
 from citewell.errors import InputError, SignInRefused
+from citewell.types.logged import logged
 from citewell.web.pages import page
 
 log = logging.getLogger(__name__)
@@ -30,7 +31,7 @@ def begin(
     request: Request, site: Here, leads_to: Annotated[str, Query(alias="next", max_length=2_000)] = "/"
 ) -> Response:
     """Send the browser to the provider."""
-    leaving = site.provider.leave(_back(request, site))
+    leaving = site.door.provider.leave(_back(request, site))
     kept = {"state": leaving.state, "nonce": leaving.nonce, "verifier": leaving.verifier, "next": own_path(leads_to)}
     response = RedirectResponse(leaving.address, status_code=HTTPStatus.SEE_OTHER)
     # Lax, not strict: the browser comes back from the provider's page.
@@ -61,7 +62,7 @@ def done(
         raise SignInRefused(BEGIN_AGAIN)
     if error or not code:
         raise SignInRefused("Your provider did not let you in. Begin again, or ask its administrator.")
-    who = site.provider.arrive(code, back=_back(request, site), nonce=kept["nonce"], verifier=kept["verifier"])
+    who = site.door.provider.arrive(code, back=_back(request, site), nonce=kept["nonce"], verifier=kept["verifier"])
     session = _let_in(site, who)
     leads_to = "/" if kept["next"].startswith(SIGN_IN) else kept["next"]
     # A page, not a redirect: browsers withhold strict cookies from what another site's redirects lead to.
@@ -79,7 +80,7 @@ def _let_in(site: Site, who: Identity) -> str:
         raise SignInRefused(NO_ROLE)
     tags = values_of(who.claims, settings.oidc_tags_claim) if settings.oidc_tags_claim else None
     user, session = site.identities.let_in(
-        tenant=settings.tenant,
+        tenant=site.tenant,
         issuer=who.issuer,
         subject=who.subject,
         email=who.email,
@@ -88,7 +89,7 @@ def _let_in(site: Site, who: Identity) -> str:
         tags=tags,
     )
     site.metrics.count("sign_ins", outcome="right")
-    log.info("user %s signed in through a provider", user.id)
+    log.info("user %s signed in through a provider", logged(user.id))
     return session
 
 

@@ -10,16 +10,23 @@ from typing import Annotated
 
 from fastapi import APIRouter, Form, Request, Response
 from fastapi.responses import RedirectResponse
+from starlette.concurrency import run_in_threadpool
 
 from citewell.api.errors import Problem, Refused, answer
 from citewell.api.guard import NO_ENTRY, SIGN_IN, own_path
 from citewell.api.requests import require_our_form
 from citewell.api.site import Here
 from citewell.api.visitor import Reader
+from citewell.types.logged import logged
 
 log = logging.getLogger(__name__)
 router = APIRouter()
 
+WHICH_ORGANISATION = Problem(
+    HTTPStatus.UNAUTHORIZED,
+    "OrganisationNotNamed",
+    "Say which organisation you belong to, by the short name that your administrator told you, and try again.",
+)
 WRONG = Problem(
     HTTPStatus.UNAUTHORIZED, "WrongPassword", "E-mail address or password is wrong. Check both, and try again."
 )
@@ -28,7 +35,7 @@ WRONG = Problem(
 @router.get(SIGN_IN)
 def sign_in_page(site: Here) -> Response:
     """The form."""
-    response = answer(SIGN_IN, NO_ENTRY, provider=site.provider_label)
+    response = answer(SIGN_IN, NO_ENTRY, form=site.door.form)
     response.status_code = HTTPStatus.OK
     return response
 
@@ -44,14 +51,17 @@ async def sign_in(
     leads_to: Annotated[str, Form(alias="next", max_length=2_000)] = "/",
 ) -> Response:
     """Open a session; many wrong passwords for one account or from one machine have to wait."""
-    tenant = tenant.strip() or site.app.settings.tenant
-    account, machine = f"{tenant}/{email.strip().lower()}", request.client.host if request.client else ""
+    named = tenant.strip() or None
+    own = await run_in_threadpool(site.door.only_tenant) if named is None else named
+    if own is None:
+        raise Refused(WHICH_ORGANISATION)
+    account, machine = f"{own}/{email.strip().lower()}", request.client.host if request.client else ""
     try:
         site.take_try(account, machine)
     except Refused:
         site.metrics.count("sign_ins", outcome="throttled")
         raise
-    look = partial(site.people.sign_in, tenant=tenant, email=email.strip(), password=password)
+    look = partial(site.people.sign_in, tenant=own, email=email.strip(), password=password)
     found = await asyncio.wrap_future(site.hashers.submit(look))
     if found is None:
         site.metrics.count("sign_ins", outcome="wrong")
@@ -59,7 +69,7 @@ async def sign_in(
     site.give_back_try(account, machine)
     user, session = found
     site.metrics.count("sign_ins", outcome="right")
-    log.info("user %s signed in", user.id)
+    log.info("user %s signed in", logged(user.id))
     clean = own_path(leads_to)
     response = RedirectResponse("/" if clean == SIGN_IN else clean, status_code=HTTPStatus.SEE_OTHER)
     site.set_cookie(response, session)

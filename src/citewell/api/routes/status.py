@@ -66,7 +66,7 @@ def models(site: Here, visitor: Member) -> dict[str, Any]:
 @exposition.get("/metrics", include_in_schema=False)
 def exposed(site: Here, visitor: Governor) -> Response:
     """Counts and times of the whole server for Prometheus, for an administrator of the tenant that runs it."""
-    if visitor.tenant != site.app.settings.tenant:
+    if visitor.tenant != site.tenant:
         raise Refused(NOT_THIS_ROLE)
     entries = site.app.entries(visitor.whole)
     queue = site.app.library.status(visitor.whole)

@@ -97,6 +97,7 @@ class Chat:
         self, turn: Turn, searched: Searched, history: Sequence[Message], notes: Mapping[str, Any], frame: Frame
     ) -> Generator[Event, None, bool]:
         """A model's answer, as far as it passes the gate; says whether any of it did."""
+        yield Working("reading", len(searched.found))
         budget = Budget(self.writer.window, self.writer.reply, EVIDENCE_TOKENS, HISTORY_TOKENS)
         context = _context(turn.question, searched.found, history, budget=budget, writer=self.writer)
         yield Working("writing", len(context.evidence))
@@ -116,6 +117,7 @@ class Chat:
         """The guideline's own words: what is worth quoting, each rule whole."""
         quoter = Quoter()
         found = worth_quoting(searched.query.text, searched.found)
+        yield Working("reading", len(found))
         context = _context(turn.question, found, (), budget=Budget(quoter.window, quoter.reply, WHOLE), writer=quoter)
         yield Working("writing", len(context.evidence))
         asked = replace(turn.asked(context, notes, replace(frame, gap="\n\n")), model=quoter.name)

@@ -42,6 +42,7 @@ from citewell.prompts import Template
 from citewell.types import Check, Context, Entry, Evidence, Hit, Message, Refuse, Scope, Span
 from citewell.types.facts import Fact
 from citewell.types.facts_line import line_of
+from citewell.types.logged import logged
 
 log = logging.getLogger(__name__)
 
@@ -173,6 +174,7 @@ class Records:
         if not hits and not said:
             yield turn.put("\n\n".join([lead, *after]))
             return
+        yield Working("reading", len(found))
         context = self._context(turn.text, found, ())
         yield Told(lead)
         yield Working("writing", len(context.evidence))
@@ -202,6 +204,7 @@ class Records:
 
     def _quoted_passages(self, turn: Turn, hits: Sequence[Hit]) -> Iterator[Event]:
         """Sentences of the documents, word for word, each with its document and date."""
+        yield Working("reading", len(hits))
         context = self._context(turn.text, hits, turn.history)
         lead = PAPERS_SAY
         yield Told(lead)
@@ -228,6 +231,7 @@ class Records:
         evidence = [*places.hits(dict.fromkeys(named), turn.scope), *hits, *places.hits(others, turn.scope)]
         if not evidence:
             return False
+        yield Working("reading", len(evidence))
         history = [*self._remembered(turn)[-REMEMBERED:], *turn.history]
         context = self._context(turn.screened.block, evidence, history)
         yield Working("writing", len(context.evidence))
@@ -237,7 +241,7 @@ class Records:
             self._released(turn, context), asked, verify=self.verify, judge=judge, cut=lambda some: some
         ):
             if isinstance(event, Done):
-                log.info("answer %s: filter %s, %s", turn.id, turn.tally.outcome, counted(turn.tally.findings))
+                log.info("answer %s: filter %s, %s", logged(turn.id), turn.tally.outcome, counted(turn.tally.findings))
                 if isinstance(event.answer.action, Refuse) and not turn.tally.calm:
                     return False
             yield event

@@ -9,6 +9,7 @@ const box = document.getElementById("q");
 const button = form?.querySelector(".box button");
 const turns = document.getElementById("turns");
 const at = (id) => `/guidelines/chat/${id}`;
+const STAGES = { searching: "Searching the guidelines…", reading: "Reading…", writing: "Writing…", checking: "Checking each sentence…" };
 let stopping = null;
 
 function make(tag, attributes = {}, ...children) {
@@ -30,7 +31,7 @@ class Turn {
   }
 
   take(name, data) {
-    if (name === "working") this.status.textContent = data.stage === "searching" ? "Searching the guidelines…" : "Checking each sentence…";
+    if (name === "working") this.status.textContent = STAGES[data.stage];
     else if (name === "told") this.#tell(data.text);
     else if (name === "sentence" && data.shown) this.answer.append(make("p", { class: "sentence", "data-index": data.index }, data.text));
     else if (name === "replace" && !data.shown) this.answer.querySelector(`[data-index="${data.index}"]`)?.classList.add("taken-back");

@@ -5,6 +5,7 @@ import "./panel.js";
 import { listen, NO_ANSWER } from "./stream.js";
 
 const LOCKED = 423;
+const STAGES = { searching: "Looking through your record…", reading: "Reading…", writing: "Writing…", checking: "Checking each sentence…" };
 const form = document.getElementById("ask");
 const box = document.getElementById("q");
 const turns = document.getElementById("turns");
@@ -39,7 +40,7 @@ class Coming {
     } else if (name === "replace" && !data.shown) this.answer.querySelector(`[data-index="${data.index}"]`)?.remove();
     else if (name === "working") {
       this.isSearching = true;
-      if (data.stage === "writing") this.status.textContent = "Reading and checking…";
+      this.status.textContent = STAGES[data.stage];
     }
   }
 

@@ -1,6 +1,6 @@
 // One question and its answer, built while the answer comes; it looks as the server draws it (_turn.html).
 
-const STAGES = { searching: "Searching", reading: "Reading", writing: "Reading and checking", checking: "Checking" };
+const STAGES = { searching: "Searching", reading: "Reading", writing: "Writing", checking: "Checking each sentence" };
 const counted = (count, one) => `${count.toLocaleString("en")} ${one}${count === 1 ? "" : "s"}`;
 const number = (value) => value.toFixed(2);
 
@@ -81,7 +81,7 @@ export class Turn {
 
   take(name, data) {
     if (name === "working") {
-      const what = data.stage === "searching" ? ` ${this.passages}` : data.count ? ` ${counted(data.count, "passage")}` : "";
+      const what = data.stage === "searching" ? ` ${this.passages}` : data.stage === "reading" ? ` ${counted(data.count, "passage")}` : "";
       this.stage = `${STAGES[data.stage] ?? data.stage}${what}`;
     } else if (name === "sentence") this.#sentence(data);
     else if (name === "replace") this.#replace(data);
