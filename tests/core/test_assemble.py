@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 
 from citewell.adapters.embedding.tokenizer import WordPiece
 from citewell.answer.assemble import TURN_TOKENS, Budget, assemble, render, render_one
-from citewell.errors import BudgetExceeded
+from citewell.errors import TokenBudgetExceededError
 from citewell.types import Evidence, Message
 from tests.core.answers import DOCUMENT, evidence, hit
 
@@ -64,7 +64,7 @@ def test_instructions_inside_a_document_are_flagged() -> None:
 
 
 def test_token_budget_exceeded() -> None:
-    with pytest.raises(BudgetExceeded, match="larger window"):
+    with pytest.raises(TokenBudgetExceededError, match="larger window"):
         assemble("Dose?", [], [], system=SYSTEM * 100, budget=Budget(300, 200), count=COUNT)
 
 

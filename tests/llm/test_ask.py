@@ -13,7 +13,7 @@ from citewell.adapters.llm.remote import RETRY_AFTER_S
 from citewell.answer.stream import Done
 from citewell.bootstrap import App
 from citewell.config import Settings
-from citewell.errors import InputError, ModelError, ModelNotAllowed, ModelReply, ModelUnavailable
+from citewell.errors import InputError, ModelError, ModelNotAllowedError, ModelReply, ModelUnavailableError
 from citewell.types import Answer, Cite, Filing, Message, Qualify, Route, Source, Verdict
 from tests.llm.conftest import RealServer
 from tests.llm.servers import OpenAI, Script, Server
@@ -170,7 +170,7 @@ def test_model_override(opening: Opening, server: Server) -> None:
 
 
 def test_a_model_that_is_not_allowed_is_refused(opening: Opening, server: Server) -> None:
-    with pytest.raises(ModelNotAllowed):
+    with pytest.raises(ModelNotAllowedError):
         opening(f"{server.url}/v1", "openai:unheard-of").ask(QUESTION)
 
 
@@ -179,7 +179,7 @@ def test_a_model_that_is_not_allowed_is_refused(opening: Opening, server: Server
     [
         (Script(models=("small",), pieces=()), ModelReply),
         (Script(models=("small",), pieces=("Give ferrous ",), is_torn=True, end=None), ModelReply),
-        (Script(models=("another",)), ModelUnavailable),
+        (Script(models=("another",)), ModelUnavailableError),
         (Script(models=("small",), statuses=[500] * 4), ModelError),
     ],
     ids=["empty", "cut", "wrong model", "failing"],

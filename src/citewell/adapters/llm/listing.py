@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 from citewell.adapters.llm import VENDORS, make_server
 from citewell.adapters.llm.limits import allow_list, exact
 from citewell.config import Settings
-from citewell.errors import ModelConnection
+from citewell.errors import LLMConnectionError
 from citewell.ports import ModelInfo
 
 if TYPE_CHECKING:
@@ -46,7 +46,7 @@ def listing(chosen: Settings, vendor: str) -> Listing:
     with closing(server_of(chosen, vendor)) as asked:
         try:
             present = asked.models()
-        except ModelConnection as error:
+        except LLMConnectionError as error:
             present, problem = [], str(error)
     return Listing(vendor, problem, tuple(rows(chosen, vendor, present)))
 
