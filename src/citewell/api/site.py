@@ -28,7 +28,7 @@ from citewell.api.progress import Progress, Stopwatch
 from citewell.api.visitor import Visitor
 from citewell.bootstrap import App, Results
 from citewell.errors import CitewellError, NotFound
-from citewell.ingest.worker import Worker, reason
+from citewell.ingest.worker import Took, Worker, reason
 from citewell.ports.queue import Queue
 from citewell.types import Chunk, Document, Entry, Scope, State
 from citewell.vocabulary import ATTRIBUTION
@@ -272,6 +272,10 @@ class Site:
             (document_id, number, width_px),
             lambda: self.app.page_image(document_id, number, width_px=width_px, scope=scope),
         )
+
+    def took(self, document_id: str) -> Took | None:
+        """What embedding and indexing a document took, where this process has read it of late."""
+        return None if self._worker is None else self._worker.took.get(document_id)
 
     def progress(self, entry: Entry) -> Progress | None:
         """How far a document has come, or None once it is read or has failed."""
