@@ -45,6 +45,7 @@ def test_no_context_exceeds_its_budget(texts: list[str], history: list[Message],
 def test_build_context_with_source_ids() -> None:
     one = evidence("Take 5 mg.")[0]
     assert one.hit.source_id == f"{DOCUMENT}:0"
+    assert one.hit.chunk_id == "94a95541-fb48-5918-9a19-2a9e3932b380"  # the check value of its specification
     assert render_one(one) == '<evidence id="S1" document="A policy" section="Doses">\nTake 5 mg.\n</evidence>'
 
 

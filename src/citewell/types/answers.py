@@ -4,11 +4,12 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field
+from datetime import date
 from enum import StrEnum
 from typing import Any, Literal
 
 from citewell.errors import InputError
-from citewell.types.shelf import source_id
+from citewell.types.shelf import chunk_id, source_id
 
 Near = tuple[int, int, float]
 """Offsets of a sentence, and its cosine with the question."""
@@ -51,10 +52,16 @@ class Hit:
     relevance: float
     """Calibrated probability in [0, 1] that the passage is about the question."""
     why: Why
+    published: date | None = None
+    """The date of its document, where that has one."""
 
     @property
     def source_id(self) -> str:
         return source_id(self.document_id, self.chunk_index)
+
+    @property
+    def chunk_id(self) -> str:
+        return chunk_id(self.document_id, self.chunk_index)
 
 
 @dataclass(frozen=True, slots=True)
@@ -151,6 +158,12 @@ class Citation:
     end: int
     quote: str
     relevance: float
+    published: date | None = None
+    """The date of the document; what a model says of it counts for nothing."""
+
+    @property
+    def chunk_id(self) -> str:
+        return chunk_id(self.document_id, self.chunk_index)
 
 
 @dataclass(frozen=True, slots=True)
@@ -232,3 +245,10 @@ class Answer:
     took_ms: float
     notes: Mapping[str, Any] = field(default_factory=dict)
     """How the assistant came to it, where it tells: for programs and the record."""
+    raw_text: str | None = None
+    """The draft as it was written, marks and all, where the assistant's policy keeps it; `withheld` says for whom."""
+
+    @property
+    def is_grounded(self) -> bool:
+        """Whether at least one mark of the model was found to name words that it was shown, however sure it all is."""
+        return bool(self.citations)

@@ -123,7 +123,13 @@ class SqlShelf:
     @staticmethod
     def _documents(connection: Connection, wanted: set[int], scope: Scope) -> dict[int, Any]:
         """The documents of these generations that the scope may see."""
-        columns = (documents.c.generation, documents.c.id, documents.c.title, documents.c.version)
+        columns = (
+            documents.c.generation,
+            documents.c.id,
+            documents.c.title,
+            documents.c.version,
+            documents.c.published,
+        )
         query = select(*columns).where(documents.c.generation.in_(wanted), visible(scope))
         return {row.generation: row for row in connection.execute(query)}
 
@@ -208,6 +214,7 @@ def _hit(item: Ranked, row: Row[Any], document: Row[Any], tags: tuple[str, ...])
         rank_score=item.rank_score,
         relevance=item.relevance,
         why=item.why,
+        published=document.published,
     )
 
 

@@ -98,4 +98,5 @@ def _hit(text: str, *, at: int, rule: Applied | None) -> Hit:
         rank_score=0.0,
         relevance=1.0,
         why=Why(None, None, (), None),
+        published=entry.metadata.published if entry else None,
     )
