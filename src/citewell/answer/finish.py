@@ -55,6 +55,15 @@ class Gate:
     citations: list[Citation] = field(default_factory=list)
     dropped: int = 0
     abstained: bool = False
+    raw: list[str] = field(default_factory=list)
+    """The draft as it comes."""
+
+    def read(self, pieces: Iterable[str]) -> Iterator[str]:
+        """The pieces of the draft, kept as they were written where the policy says so."""
+        for piece in pieces:
+            if self.asked.policy.keeps_draft:
+                self.raw.append(piece)
+            yield piece
 
     def take(self, raw: str) -> Sentence | None:
         """Cite and check one sentence of the draft."""
@@ -103,6 +112,7 @@ class Gate:
             end=span.end,
             quote=span.text,
             relevance=hit.relevance,
+            published=hit.published,
         )
         self.citations.append(citation)
         return (citation.n,)
@@ -142,7 +152,7 @@ def finish(
 ) -> Iterator[Event]:
     """Let a draft through sentence by sentence; the last event holds the answer."""
     gate = Gate(asked, verify)
-    for raw in cut(pieces):
+    for raw in cut(gate.read(pieces)):
         if (event := gate.take(raw)) is not None:
             yield event
     shown = [claim for claim in gate.claims if claim.is_shown]
@@ -269,6 +279,7 @@ def _answer(gate: Gate, action: Action, claims: Sequence[Claim], *, confidence: 
         dropped_citations=gate.dropped,
         took_ms=judge.took_ms(),
         notes=asked.notes,
+        raw_text="".join(gate.raw) if asked.policy.keeps_draft else None,
     )
 
 
