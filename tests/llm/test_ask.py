@@ -11,6 +11,7 @@ import pytest
 
 from citewell.adapters.llm.remote import RETRY_AFTER_S
 from citewell.answer.stream import Done
+from citewell.answer.wishes import Wishes
 from citewell.bootstrap import App
 from citewell.config import Settings
 from citewell.errors import InputError, ModelError, ModelNotAllowedError, ModelReply, ModelUnavailableError
@@ -165,8 +166,11 @@ def test_a_follow_up_to_a_long_question_is_answered(opening: Opening, server: Se
 
 def test_model_override(opening: Opening, server: Server) -> None:
     server.script.pieces = (ANSWER,)
-    answer = opening(f"{server.url}/v1", "openai:other", allowed_models=("other=2048/256",)).ask(QUESTION)
-    assert answer.model == "openai:other"
+    app = opening(f"{server.url}/v1", allowed_models=("small=2048/256", "other=2048/256"))
+    for named, model in (("other", "other"), ("openai:other", "other"), ("small", "small"), (None, "small")):
+        answer = app.ask(QUESTION, wishes=Wishes(named))
+        assert (answer.model, answer.is_grounded) == (f"openai:{model}", True)
+        assert server.chats[-1]["model"] == model
 
 
 def test_a_model_that_is_not_allowed_is_refused(opening: Opening, server: Server) -> None:

@@ -115,6 +115,13 @@ class OllamaServer(RemoteServer):
 
     vendor = VENDOR
 
+    def names(self) -> list[str] | None:
+        """What the models are called; their windows, which take a question each, are not asked for."""
+        try:
+            return [one.model for one in self._client.list().models if one.model]
+        except Exception as error:
+            raise self._failure(error, "") from None
+
     def check(self, name: str) -> ModelInfo:
         """The model of exactly this name and tag."""
         for one in self.models():

@@ -255,6 +255,10 @@ class RemoteServer(ABC):
         except Exception as error:
             raise self._failure(error, "") from None
 
+    def names(self) -> list[str] | None:
+        """What the models are called that are there now; None where the server does not tell."""
+        return [one.name for one in self.models()]
+
     def check(self, name: str) -> ModelInfo:
         """The model of exactly this name."""
         for one in self.models():
