@@ -17,6 +17,8 @@ from fastapi import Depends, Request
 from fastapi.responses import HTMLResponse
 from starlette.responses import Response
 
+from citewell.adapters.llm.listing import listing, vendor_of
+from citewell.adapters.llm.once import Once
 from citewell.adapters.oidc.provider import Provider
 from citewell.adapters.store.identities import SqlIdentities
 from citewell.answer.desk import Desk
@@ -96,6 +98,8 @@ class Site:
         """Checking a password takes 64 MiB for a moment: not many at once, however many try."""
         self.writers = self._writers()
         """Where answers are written: a bounded number at a time, apart from the threads of short requests."""
+        self.models = Once(lambda: listing(settings, vendor_of(settings)))
+        """Which models there are, asked of their server by one for all."""
         self.usual_ms: float | None = None
         """How long answers took of late; None before the first."""
         self._stopwatch = Stopwatch()

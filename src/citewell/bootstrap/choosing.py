@@ -109,7 +109,7 @@ class Choosing:
 
     def _connect(self) -> RemoteServer:
         from citewell.adapters.llm import make_server, split_spec
-        from citewell.adapters.llm.presence import LIMIT_S
+        from citewell.adapters.llm.once import LIMIT_S
 
         settings = self._settings()
         key = settings.model_key.get_secret_value() if settings.model_key else None

@@ -42,13 +42,17 @@ class Listing:
 
 def listing(chosen: Settings, vendor: str) -> Listing:
     """Ask a vendor's server for its models; a server that cannot be reached leaves the allowed ones."""
-    problem = None
     with closing(server_of(chosen, vendor)) as asked:
         try:
             present = asked.models()
         except LLMConnectionError as error:
-            present, problem = [], str(error)
-    return Listing(vendor, problem, tuple(rows(chosen, vendor, present)))
+            return unanswered(chosen, vendor, str(error))
+    return Listing(vendor, None, tuple(rows(chosen, vendor, present)))
+
+
+def unanswered(chosen: Settings, vendor: str, problem: str) -> Listing:
+    """What is known of the models of a server that does not answer: those that are allowed."""
+    return Listing(vendor, problem, tuple(rows(chosen, vendor, [])))
 
 
 def vendor_of(chosen: Settings) -> str:
