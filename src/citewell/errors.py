@@ -12,7 +12,6 @@ CitewellError
 ├── ScopeRefused             a scope without a tenant or tags, or a tag the caller may not use
 ├── ChangedMeanwhile         somebody else changed it since it was read
 ├── SignInRefused            a sign-in provider's word was not enough
-├── EmbedderMismatch         vectors of two embedders would be mixed
 ├── TookTooLong              work went on for longer than its size allows
 ├── LibraryError             the library cannot be read or written
 │   ├── LibraryBusy          another process holds the write lock
@@ -27,19 +26,22 @@ CitewellError
 ├── Unavailable              a part that should answer does not
 │   ├── CalibrationUnusable  the calibration file of an embedder is damaged, or another embedder's
 │   ├── ModelFilesMissing    the embedding model is not installed or not the one expected
-│   ├── EmbedderUnavailable  a remote embedder failed
-│   │   └── EmbedderRefused  it answers, and does not take these texts
-│   ├── ReplicaUnavailable   the copy for searching does not answer
-│   ├── BlobsUnavailable     the store of original files does not answer
+│   └── BlobsUnavailable     the store of original files does not answer
+├── RAGServiceError          a question cannot be answered now
+│   ├── ContextError         its passages cannot be found
+│   │   ├── EmbedderMismatch     vectors of two embedders would be mixed
+│   │   ├── EmbedderUnavailable  a remote embedder failed
+│   │   │   └── EmbedderRefused  it answers, and does not take these texts
+│   │   └── ReplicaUnavailable   the copy for searching does not answer
+│   ├── TokenBudgetExceededError  rules and reply leave no room in the model's window
+│   ├── NoModel              a model is asked for, and none is set up
 │   └── ModelError           a language model failed
-│       ├── ModelConnection  its server cannot be reached
-│       ├── ModelTimeout     it took too long
-│       ├── ModelNotAllowed  it is not on the list of allowed models
-│       ├── ModelUnavailable the server does not have it
+│       ├── LLMConnectionError     its server cannot be reached
+│       ├── LLMTimeoutError        it took too long
+│       ├── ModelNotAllowedError   it is not on the list of allowed models
+│       ├── ModelUnavailableError  the server does not have it
 │       └── ModelReply       its reply was empty or malformed
 │           └── ReplyCut     it ended too soon
-├── NoModel                  a model is asked for, and none is set up
-├── BudgetExceeded           rules and reply leave no room in the model's window
 └── MissingExtra             an optional package is not installed
 """
 
@@ -97,10 +99,6 @@ class SignInRefused(CitewellError):
 
 class ChangedMeanwhile(CitewellError):
     """Somebody else changed it since it was read; nothing was changed now."""
-
-
-class EmbedderMismatch(CitewellError):
-    """Vectors of two embedders would be mixed."""
 
 
 class TookTooLong(CitewellError):
@@ -169,18 +167,6 @@ class ModelFilesMissing(Unavailable):
     """The embedding model is not installed, or is not the one expected."""
 
 
-class ReplicaUnavailable(Unavailable):
-    """The copy of the library that is searched beside it does not answer."""
-
-
-class EmbedderUnavailable(Unavailable):
-    """A remote embedder failed."""
-
-
-class EmbedderRefused(EmbedderUnavailable):
-    """A remote embedder answers, and does not take these texts; it may take others."""
-
-
 class BlobsUnavailable(Unavailable):
     """The store of original files does not answer."""
 
@@ -189,23 +175,55 @@ class MissingExtra(CitewellError):
     """An optional package is not installed."""
 
 
-class ModelError(Unavailable):
+class RAGServiceError(CitewellError):
+    """A question cannot be answered now."""
+
+
+class ContextError(RAGServiceError):
+    """The passages that a question needs cannot be found."""
+
+
+class EmbedderMismatch(ContextError):
+    """Vectors of two embedders would be mixed."""
+
+
+class EmbedderUnavailable(ContextError):
+    """A remote embedder failed."""
+
+
+class EmbedderRefused(EmbedderUnavailable):
+    """A remote embedder answers, and does not take these texts; it may take others."""
+
+
+class ReplicaUnavailable(ContextError):
+    """The copy of the library that is searched beside it does not answer."""
+
+
+class TokenBudgetExceededError(RAGServiceError):
+    """Rules and reply leave no room in the model's window."""
+
+
+class NoModel(RAGServiceError):
+    """A model is asked for, and none is set up."""
+
+
+class ModelError(RAGServiceError):
     """A language model failed."""
 
 
-class ModelConnection(ModelError):
+class LLMConnectionError(ModelError):
     """The model's server cannot be reached."""
 
 
-class ModelTimeout(ModelError):
+class LLMTimeoutError(ModelError):
     """The model took too long."""
 
 
-class ModelNotAllowed(ModelError):
+class ModelNotAllowedError(ModelError):
     """The model is not on the list of allowed ones."""
 
 
-class ModelUnavailable(ModelError):
+class ModelUnavailableError(ModelError):
     """The server does not have the model."""
 
 
@@ -222,11 +240,3 @@ class ReplyCut(ModelReply):
         super().__init__(message)
         self.reason = reason
         self.received_characters = received_characters
-
-
-class NoModel(CitewellError):
-    """A model is asked for, and none is set up."""
-
-
-class BudgetExceeded(CitewellError):
-    """Rules and reply leave no room in the model's window."""

@@ -15,7 +15,7 @@ import pytest
 
 from citewell.answer.stream import Event, Working
 from citewell.api import stream
-from citewell.errors import ModelConnection
+from citewell.errors import LLMConnectionError
 from tests.api.running import run as in_thread
 
 QUESTION = "how much ORS for a 12 kg child with diarrhea"
@@ -134,7 +134,7 @@ def collected(answer: Iterator[Event], *, beat_s: float = 10.0, stop_after: int 
 def test_a_failure_on_the_way_is_the_last_event_in_its_own_words() -> None:
     def broken() -> Iterator[Event]:
         yield Working("searching")
-        raise ModelConnection("The model's server does not answer. Start it, then try again.")
+        raise LLMConnectionError("The model's server does not answer. Start it, then try again.")
 
     assert [part.decode().split("\n")[0] for part in collected(broken())] == ["event: working", "event: failed"]
     assert b"Start it, then try again." in collected(broken())[-1]

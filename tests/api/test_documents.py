@@ -54,6 +54,10 @@ def test_an_uploaded_file_is_read_and_found(writer: httpx.Client) -> None:
     entry = upload(writer, "gout.md", NOTE)
     done = settled(writer, entry["document_id"])
     assert (done["state"], done["title"], done["error"]) == ("completed", "Gout", None)
+    while done["embedding_ms"] is None:  # what it took is known a moment after it answers
+        done = settled(writer, entry["document_id"])
+    assert (done["chunks_indexed"], done["replaced_existing"]) == (1, False)
+    assert min(done["embedding_ms"], done["indexing_ms"]) > 0
     hits = writer.get("/api/v1/search", params={"q": "colchicine for gout"}).json()["hits"]
     assert hits[0]["document_id"] == entry["document_id"]
     again = upload(writer, "copy of gout.md", NOTE)
@@ -98,6 +102,7 @@ def test_a_newer_version_takes_the_place_of_the_old_one(writer: httpx.Client) ->
     assert writer.post(f"/documents/{first['document_id']}/version", files=sent).status_code == 303
     second = settled(writer, documents(writer)["gout-2.md"]["document_id"])
     assert (second["version"], second["lineage"], second["is_current"]) == (2, first["lineage"], True)
+    assert second["replaced_existing"]
     hits = writer.get("/api/v1/search", params={"q": "colchicine for gout"}).json()["hits"]
     assert [hit["document_id"] for hit in hits if "olchicine" in hit["text"]] == [second["document_id"]]
     assert writer.get(f"/api/v1/documents/{first['document_id']}").json()["state"] == "superseded"

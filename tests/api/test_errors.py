@@ -26,6 +26,25 @@ def test_every_error_of_ours_has_a_status_and_keeps_its_words(kind: type[Excepti
     assert (problem.kind, problem.detail) == (kind.__name__, "Do this next.")
 
 
+SEEDS = {
+    "ContextError": errors.EmbedderUnavailable,
+    "LLMConnectionError": errors.LLMConnectionError,
+    "LLMTimeoutError": errors.LLMTimeoutError,
+    "ModelNotAllowedError": errors.ModelNotAllowedError,
+    "ModelUnavailableError": errors.ModelUnavailableError,
+    "TokenBudgetExceededError": errors.TokenBudgetExceededError,
+}
+
+
+@pytest.mark.parametrize(("name", "raised"), SEEDS.items())
+def test_whoever_catches_a_question_that_failed_by_the_names_of_the_specification_catches_ours(
+    name: str, raised: type[Exception]
+) -> None:
+    assert issubclass(raised, getattr(errors, name))
+    assert issubclass(getattr(errors, name), errors.RAGServiceError)
+    assert issubclass(errors.RAGServiceError, errors.CitewellError)
+
+
 @pytest.mark.parametrize("path", ["/", "/library", "/api/v1/documents"])
 def test_an_unexpected_error_tells_a_reference_and_nothing_else(
     empty: httpx.Client, path: str, monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture

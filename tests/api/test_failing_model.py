@@ -34,10 +34,10 @@ def test_the_question_is_kept_and_can_be_asked_again_once_the_model_is_back(samp
     with build(Settings(home=home, **DEAD)) as app, serving_app(app) as client:  # type: ignore[arg-type]
         told = events(client.post("/api/v1/ask/stream", json={"question": QUESTION}))
         assert told[-1][0] == "failed"
-        assert told[-1][1]["kind"] == "ModelConnection"
+        assert told[-1][1]["kind"] == "LLMConnectionError"
         conversation_id = told[0][1]["conversation_id"]
         whole = client.post("/api/v1/ask", json={"question": QUESTION, "conversation_id": conversation_id})
-        assert (whole.status_code, whole.json()["kind"]) == (503, "ModelConnection")
+        assert (whole.status_code, whole.json()["kind"]) == (503, "LLMConnectionError")
         assert whole.json()["conversation_id"] == conversation_id
         turns = client.get(f"/api/v1/conversations/{conversation_id}").json()["turns"]
         assert [(turn["role"], turn["text"], turn["answer_id"]) for turn in turns] == [("user", QUESTION, None)]
@@ -46,7 +46,7 @@ def test_the_question_is_kept_and_can_be_asked_again_once_the_model_is_back(samp
         assert "Try again" in page
         health = client.get("/api/v1/health").json()
         assert (health["status"], health["parts"]["model"]["state"]) == ("degraded", "failed")
-        assert client.get("/metrics").text.count('citewell_failures_total{kind="ModelConnection"} 2') == 1
+        assert client.get("/metrics").text.count('citewell_failures_total{kind="LLMConnectionError"} 2') == 1
     with build(Settings(home=home)) as app, serving_app(app) as client:
         again = client.post("/api/v1/ask", json={"question": QUESTION, "conversation_id": conversation_id}).json()
         assert again["action"] == "CITE"

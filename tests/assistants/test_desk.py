@@ -9,7 +9,7 @@ import pytest
 
 from citewell.answer.stream import Done, Event, Sentence, Started
 from citewell.bootstrap import App, build
-from citewell.errors import DiskFull, InputError, LibraryError, ModelTimeout, NotFound, ScopeRefused
+from citewell.errors import DiskFull, InputError, LibraryError, LLMTimeoutError, NotFound, ScopeRefused
 from citewell.ports import Writer
 from citewell.types import Asker, Cite, Context, Filing, Message, Qualify, Role, Route, Scope, Source
 
@@ -49,7 +49,7 @@ class Breaking:
         if self.failures:
             self.failures -= 1
             yield self._after
-            raise ModelTimeout("The model took too long. Try again, or choose a smaller one.")
+            raise LLMTimeoutError("The model took too long. Try again, or choose a smaller one.")
         yield from self._writer.write(question, context, rules=rules, begun_at=begun_at)
 
 
@@ -153,7 +153,7 @@ def failing(app: App, conversation_id: str | None = None) -> list[Event]:
     try:
         for event in app.desk.ask(ORS, asker=app.owner(), conversation_id=conversation_id):
             seen.append(event)
-    except ModelTimeout:
+    except LLMTimeoutError:
         return seen
     pytest.fail("it did not fail")
 
@@ -183,7 +183,7 @@ def test_what_was_shown_before_a_failure_is_on_record(notes: App) -> None:
     assert any(isinstance(event, Sentence) and event.claim.is_shown for event in failing(notes))
     (entry,) = notes.desk.audit.entries(notes.owner())
     words = notes.desk.audit.read(entry.answer_id, notes.owner()).words
-    assert (words["ended"], words["answer"], len(words["claims"])) == ("ModelTimeout", None, 1)
+    assert (words["ended"], words["answer"], len(words["claims"])) == ("LLMTimeoutError", None, 1)
     assert notes.desk.audit.prove("local").problems == ()
 
 

@@ -34,6 +34,7 @@ def test_erasing_a_document_takes_its_words_out_of_records_and_conversations(app
     other = app.desk.answer("How much zinc do children with diarrhoea take?", asker=app.owner())
     before = app.desk.audit.prove("local")
     assert QUOTE in str(record_json(app.desk.audit.read(first.answer.id, app.owner())))
+    assert QUOTE in app.desk.audit.read(first.answer.id, app.owner()).words["answer"]["raw_text"]
     iron = next(entry for entry in app.entries() if entry.name == "iron.md")
     app.delete(iron.id)
 
@@ -46,6 +47,7 @@ def test_erasing_a_document_takes_its_words_out_of_records_and_conversations(app
     told = record_json(app.desk.audit.read(first.answer.id, app.owner()))
     assert told["question"] == IRON
     assert [one["text"] for one in told["claims"]] == [ERASED]
+    assert told["answer"]["raw_text"] == ERASED
     assert {one["document_id"] for one in told["erased"]} == {iron.id}
     turns = app.desk.conversations.turns(str(first.conversation_id), app.owner())
     assert "ferrous sulfate once" not in str([turn.message.text for turn in turns if turn.message.role == "assistant"])

@@ -7,7 +7,7 @@ import pytest
 from citewell.answer.stream import Done, Sentence, Started, Working
 from citewell.bootstrap import App
 from citewell.errors import InputError
-from citewell.types import Asker, Cite, Filing, Qualify, Refuse, Route, Scope, Source, Verdict
+from citewell.types import Asker, Cite, Confidence, Filing, Qualify, Refuse, Route, Scope, Source, Verdict
 
 NOTES = {
     "loperamide.md": "# Medicines to avoid\n\nDo not give loperamide to children under 12 years with diarrhoea.",
@@ -23,7 +23,7 @@ def notes(app: App) -> App:
     return app
 
 
-def test_generate_full_pipeline(notes: App) -> None:
+def test_a_question_is_answered_in_the_documents_own_words(notes: App) -> None:
     answer = notes.ask("May children take loperamide for diarrhoea?")
     assert isinstance(answer.action, Cite | Qualify)
     citation = answer.citations[0]
@@ -36,8 +36,10 @@ def test_generate_full_pipeline(notes: App) -> None:
 def test_generate_zero_context(app: App) -> None:
     answer = app.ask("May children take loperamide?")
     assert isinstance(answer.action, Route)
-    assert answer.action.reason == "No relevant documents found"
-    assert (answer.claims, answer.citations, answer.confidence.overall) == ((), (), 0.0)
+    assert (answer.action.reason, answer.action.tag) == ("No relevant documents found", "system")
+    assert (answer.action.owner_id, answer.action.is_fallback) == (None, True)
+    assert (answer.claims, answer.citations, answer.evidence) == ((), (), ())
+    assert (answer.confidence, answer.is_grounded) == (Confidence(0.0, 0.0, 0.0, None, 0.0), False)
 
 
 def test_what_the_documents_do_not_say_is_routed(notes: App) -> None:

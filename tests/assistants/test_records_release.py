@@ -14,7 +14,7 @@ from citewell.assistants.records.release import Tally, release
 from citewell.assistants.records.safety import Passed, check_sentence, counted, template
 from citewell.assistants.records.sources import Sources
 from citewell.assistants.records.tables import rows
-from citewell.errors import ModelTimeout
+from citewell.errors import LLMTimeoutError
 
 HERE = Path(__file__).parent
 RECORD = Sources.of(["The dose of warfarin is 5 mg.", "Diagnosis: type 2 diabetes."])
@@ -59,7 +59,7 @@ def slow(*replies: str) -> tuple[list[str], Tally]:
     def write() -> Iterator[str]:
         yield waiting.pop(0)
         if not waiting:
-            raise ModelTimeout("It took too long. Ask again.")
+            raise LLMTimeoutError("It took too long. Ask again.")
 
     return list(release(write, RECORD, tally, language="en")), tally
 
@@ -69,7 +69,7 @@ def test_calm_words_are_told_where_no_time_is_left_to_write_again() -> None:
     for last in ("", HEAD):
         assert slow(out, last) == ([], Tally(replies=2, calm=template("boundary", "en")))
     for replies in ([HEAD], [out, f"{HEAD}{DOSE} {ASK} And"]):
-        with pytest.raises(ModelTimeout):
+        with pytest.raises(LLMTimeoutError):
             slow(*replies)
 
 

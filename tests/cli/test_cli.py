@@ -16,6 +16,7 @@ from citewell.adapters.store.library import SqlLibrary
 from citewell.cli import main
 from citewell.cli.frame import NO_DOCUMENTS
 from citewell.errors import DiskFull
+from citewell.types import chunk_id
 from tests.on_postgres import IS_ON_POSTGRES, NOTE
 
 LEAFLET = "# Iron tablets\n\nTake one tablet of 200 mg with water.\n\n## Storage\n\nKeep below 25 degrees.\n"
@@ -75,9 +76,12 @@ def test_a_file_is_added_found_shown_and_deleted(shell: Shell, leaflet: Path) ->
     (row,) = added["added"]
     assert (row["title"], row["version"], row["was_there"], added["failed"]) == ("Iron tablets", 1, False, [])
     document_id = row["document_id"]
+    assert (row["chunks_indexed"], row["replaced_existing"]) == (row["chunks"], False)
+    assert min(row["embedding_ms"], row["indexing_ms"]) > 0
 
     hit = shell.json("search", "where to keep the tablets")["hits"][0]
     assert hit["source_id"] == f"{document_id}:1"
+    assert hit["chunk_id"] == chunk_id(document_id, 1)
     assert hit["section"] == "Iron tablets > Storage"
     assert {key: hit[key] for key in ("document_id", "document", "version", "page")} == {
         "document_id": document_id,
@@ -129,7 +133,9 @@ def test_a_new_edition_supersedes_the_old_one(shell: Shell, leaflet: Path) -> No
     shell("add", str(leaflet))
     leaflet.write_text(LEAFLET.replace("200 mg", "100 mg"))
     (row,) = shell.json("add", str(leaflet))["added"]
-    assert row["version"] == 2
+    assert (row["version"], row["replaced_existing"]) == (2, True)
+    (again,) = shell.json("add", str(leaflet))["added"]
+    assert (again["was_there"], again["replaced_existing"], again["embedding_ms"]) == (True, False, 0.0)
     texts = [hit["text"] for hit in shell.json("search", "dose of iron tablets")["hits"]]
     assert any("100 mg" in text for text in texts)
     assert not any("200 mg" in text for text in texts)

@@ -7,6 +7,7 @@ import json
 import re
 import sys
 from pathlib import Path
+from uuid import NAMESPACE_DNS, uuid5
 
 import pytest
 
@@ -20,6 +21,7 @@ HOW_MUCH = "How much ORS for some dehydration?"
 ANSWER = {
     "id", "action", "reason", "text", "sentences", "citations", "evidence", "confidence", "route", "model", "left_out",
     "dropped_citations", "withheld_count", "took_ms", "withheld", "conversation_id", "inbox_id",
+    "grounded", "raw_text",
 }  # fmt: skip
 ROUTED = {
     "id", "answer_id", "asked_by", "tag", "owner_id", "reason", "fallback", "state", "reply", "replied_by", "made_at",
@@ -39,7 +41,9 @@ def shell(tmp_path: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytes
 def test_an_answer_has_the_documented_shape_and_its_id_is_on_record(shell: Shell) -> None:
     answer = shell.json("ask", HOW_MUCH)
     assert set(answer) == ANSWER
-    assert answer["action"] == "CITE"
+    assert (answer["action"], answer["grounded"]) == ("CITE", True)
+    assert re.sub(r" \[S\d\]", "", answer["raw_text"]) == answer["sentences"][0]["text"]
+    assert all(one["chunk_id"] == str(uuid5(NAMESPACE_DNS, one["source_id"])) for one in answer["citations"])
     assert [set(one) for one in answer["sentences"]] == [{"text", "verdict", "reasons", "citations"}]
     assert set(answer["confidence"]) == {"overall", "retrieval", "coverage", "llm", "calibrated"}
     shown = shell.json("audit", "show", answer["id"][:8])

@@ -11,14 +11,14 @@ import pytest
 from citewell.adapters.llm import make_model, make_server
 from citewell.adapters.llm.remote import RemoteModel, RemoteServer
 from citewell.errors import (
-    BudgetExceeded,
-    ModelConnection,
+    LLMConnectionError,
+    LLMTimeoutError,
     ModelError,
-    ModelNotAllowed,
+    ModelNotAllowedError,
     ModelReply,
-    ModelTimeout,
-    ModelUnavailable,
+    ModelUnavailableError,
     ReplyCut,
+    TokenBudgetExceededError,
 )
 from citewell.ports import Model, ModelInfo, ModelServer, Prompt
 from citewell.types import Message
@@ -168,10 +168,10 @@ def prompt(text: str = "How much?", *, reply: int = 200, schema: dict[str, Any] 
     return Prompt("Be brief.", turns, max_reply_tokens=reply, context_window=4_096, schema=schema)
 
 
-def pieces_and_error(model: Model, asked: Prompt) -> tuple[list[str], ModelError | BudgetExceeded]:
+def pieces_and_error(model: Model, asked: Prompt) -> tuple[list[str], ModelError | TokenBudgetExceededError]:
     """What came, and how it ended."""
     came: list[str] = []
-    with pytest.raises((ModelError, BudgetExceeded)) as met:
+    with pytest.raises((ModelError, TokenBudgetExceededError)) as met:
         came.extend(model.stream(asked))
     assert KEY not in str(met.value)
     return came, met.value
@@ -279,14 +279,14 @@ def test_a_reply_that_is_not_the_json_asked_for_is_an_error(case: Case) -> None:
 def test_a_silent_server_is_left(case: Case, stalls_at: int) -> None:
     case.script.stalls_at = stalls_at
     came, error = pieces_and_error(case.model(timeout_s=1.5), prompt())
-    assert (came, type(error)) == (list(PIECES[:stalls_at]), ModelTimeout)
+    assert (came, type(error)) == (list(PIECES[:stalls_at]), LLMTimeoutError)
     assert (len(case.server.chats), case.waits_s) == (1, [])
 
 
 def test_an_endless_reply_is_left_at_the_deadline(case: Case) -> None:
     case.script.pieces = ("",) * 200_000
     came, error = pieces_and_error(case.model(timeout_s=1), prompt())
-    assert (came, type(error)) == ([], ModelTimeout)
+    assert (came, type(error)) == ([], LLMTimeoutError)
 
 
 # ------------------------------------------------------------------------------------------------------------ failures
@@ -323,7 +323,7 @@ def test_a_refused_request_is_told_without_its_words(case: Case) -> None:
 
 def test_a_model_that_is_not_there_is_named(case: Case) -> None:
     came, error = pieces_and_error(case.model("missing:1b"), prompt())
-    assert (came, type(error), case.waits_s) == ([], ModelUnavailable, [])
+    assert (came, type(error), case.waits_s) == ([], ModelUnavailableError, [])
     assert "missing:1b" in str(error)
 
 
@@ -331,13 +331,13 @@ def test_a_dead_server_is_told_after_three_more_tries(case: Case) -> None:
     model = case.model()
     case.server.stop()
     came, error = pieces_and_error(model, prompt())
-    assert (came, type(error), len(case.waits_s)) == ([], ModelConnection, 3)
+    assert (came, type(error), len(case.waits_s)) == ([], LLMConnectionError, 3)
     assert "CITEWELL_MODEL_URL" in str(error)
 
 
 def test_an_unknown_host_cannot_be_reached(case: Case) -> None:
     model = case.model(url="http://nowhere.invalid/v1")
-    assert type(pieces_and_error(model, prompt())[1]) is ModelConnection
+    assert type(pieces_and_error(model, prompt())[1]) is LLMConnectionError
 
 
 def test_no_try_begins_after_the_deadline(case: Case) -> None:
@@ -351,7 +351,7 @@ def test_no_try_begins_after_the_deadline(case: Case) -> None:
 
 def test_a_prompt_that_cannot_fit_is_never_sent(case: Case) -> None:
     _, error = pieces_and_error(case.model(), prompt("word " * 5_000))
-    assert (type(error), case.server.requests) == (BudgetExceeded, [])
+    assert (type(error), case.server.requests) == (TokenBudgetExceededError, [])
 
 
 def test_tokens_are_counted_here_and_never_too_few(case: Case) -> None:
@@ -376,7 +376,7 @@ def test_models_are_listed_with_their_windows(case: Case) -> None:
 def test_only_the_exact_name_is_there(case: Case) -> None:
     lister = case.lister()
     assert lister.check(case.adapter.model) == lister.models()[0]
-    with pytest.raises(ModelUnavailable, match="missing"):
+    with pytest.raises(ModelUnavailableError, match="missing"):
         lister.check("missing")
 
 
@@ -388,7 +388,7 @@ def test_a_server_that_cannot_list_says_why(case: Case) -> None:
     with pytest.raises(ModelError, match="500"):
         lister.models()
     case.server.stop()
-    with pytest.raises(ModelConnection):
+    with pytest.raises(LLMConnectionError):
         lister.check(case.adapter.model)
 
 
@@ -406,5 +406,5 @@ def test_only_ollama_fetches_models(case: Case) -> None:
 
 
 def test_a_model_that_is_not_allowed_is_not_made(case: Case) -> None:
-    with pytest.raises(ModelNotAllowed, match=r"llama3\.2, qwen3:8b, deepseek-r1:32b"):
+    with pytest.raises(ModelNotAllowedError, match=r"llama3\.2, qwen3:8b, deepseek-r1:32b"):
         make_model(f"{case.vendor}:other", url=case.url, key=KEY)

@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 
 from citewell.adapters.embedding.tokenizer import WordPiece
 from citewell.answer.assemble import TURN_TOKENS, Budget, assemble, render, render_one
-from citewell.errors import BudgetExceeded
+from citewell.errors import TokenBudgetExceededError
 from citewell.types import Evidence, Message
 from tests.core.answers import DOCUMENT, evidence, hit
 
@@ -45,6 +45,7 @@ def test_no_context_exceeds_its_budget(texts: list[str], history: list[Message],
 def test_build_context_with_source_ids() -> None:
     one = evidence("Take 5 mg.")[0]
     assert one.hit.source_id == f"{DOCUMENT}:0"
+    assert one.hit.chunk_id == "94a95541-fb48-5918-9a19-2a9e3932b380"  # the check value of its specification
     assert render_one(one) == '<evidence id="S1" document="A policy" section="Doses">\nTake 5 mg.\n</evidence>'
 
 
@@ -64,7 +65,7 @@ def test_instructions_inside_a_document_are_flagged() -> None:
 
 
 def test_token_budget_exceeded() -> None:
-    with pytest.raises(BudgetExceeded, match="larger window"):
+    with pytest.raises(TokenBudgetExceededError, match="larger window"):
         assemble("Dose?", [], [], system=SYSTEM * 100, budget=Budget(300, 200), count=COUNT)
 
 

@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+from datetime import date
+
 import pytest
 
 from citewell.answer.cite import Marked, Marks, cite, marked_text
@@ -75,3 +78,12 @@ def test_an_answers_text_cites_as_it_was_asked_to() -> None:
         Marks.SOURCE: "Rest. [Source 1] See [2015, amended 2020]. [9]",
         Marks.DOC: f"Rest. [Doc: {DOCUMENT}] See [2015, amended 2020]. [9]",
     }
+    dated = replace(made, published=date(2025, 3, 12))
+    assert marked_text("Rest. [1]", [dated], Marks.DOC) == f"Rest. [Doc: {DOCUMENT}, Date: 2025-03-12]"
+
+
+@pytest.mark.parametrize("marks", Marks)
+@pytest.mark.parametrize("published", [None, date(2025, 3, 12)])
+def test_what_is_written_in_any_grammar_is_read_again(marks: Marks, published: date | None) -> None:
+    made = Citation(1, f"{DOCUMENT}:0", DOCUMENT, "A policy", 1, 0, None, (), 0, 5, "Rest.", 0.9, published)
+    assert cite(marked_text("Rest. [1]", [made], marks), SHOWN[:1]) == Marked("Rest.", (1,), 0)

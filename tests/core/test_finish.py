@@ -63,6 +63,7 @@ def answer_of(draft: str, asked: Asked = ASKED) -> Answer:
 def test_grounded_true_with_citations() -> None:
     answer = answer_of("Take 5 mg daily. [S1] Take it with water. [S2]")
     assert answer.action == Cite()
+    assert answer_json(answer, with_withheld=True)["grounded"] is True
     assert answer.text == "Take 5 mg daily. [1] Take it with water. [2]"
     assert [(one.n, one.source_id, one.start, one.quote) for one in answer.citations] == [
         (1, SHOWN[0].hit.source_id, 0, "Take 5 mg daily."),
@@ -74,6 +75,7 @@ def test_grounded_false_no_citations() -> None:
     answer = answer_of("Take 5 mg daily. Take it with water.")
     assert isinstance(answer.action, Route)
     assert answer.citations == ()
+    assert answer_json(answer, with_withheld=True)["grounded"] is False
     assert "5 mg" not in answer.text
 
 
@@ -150,6 +152,16 @@ def test_a_withheld_draft_is_shown_only_to_those_who_may_see_it() -> None:
     assert answer_json(answer, with_withheld=True)["withheld"][0]["text"] == "Trust me."
     name, data = event_json(events("Trust me. [S1]")[1], with_withheld=False)
     assert (name, data) == ("sentence", {"index": 0, "shown": False, "verdict": "not_found", "sources": []})
+
+
+def test_the_draft_is_kept_as_it_was_written_where_the_policy_says_so() -> None:
+    draft = "Take 5 mg daily. [S1] [S9]  Trust me [SourceId: nothing]."
+    keeping = replace(ASKED, policy=Policy(keeps_draft=True))
+    answer = answer_of(draft, keeping)
+    assert (answer.text, answer.raw_text) == ("Take 5 mg daily. [1]", draft)
+    assert answer_json(answer, with_withheld=True)["raw_text"] == draft
+    assert "Trust me" not in str(answer_json(answer, with_withheld=False))
+    assert answer_of(draft).raw_text is None
 
 
 def test_unknown_marks_are_counted() -> None:

@@ -79,6 +79,7 @@ def test_limit_per_document() -> None:
 
 
 def test_deduplicate_respects_cap() -> None:
+    """Of copies as many are looked at as there are candidates: three for each passage that is shown, at least 50."""
     copies = [hit("a", index, 0.9 - index / 1000, text=LEAFLET) for index in range(50)]
     assert names(rank([*copies, hit("b", 0, 0.5)], limit=5)) == ["a-v1:0"]
     assert names(rank([*copies, hit("b", 0, 0.5)], limit=17)) == ["a-v1:0", "b-v1:0"]

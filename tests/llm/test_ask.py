@@ -10,13 +10,20 @@ from typing import Any, cast
 import pytest
 
 from citewell.adapters.llm.remote import RETRY_AFTER_S
+from citewell.answer.score import overall
 from citewell.answer.stream import Done
+from citewell.answer.view import answer_json
+from citewell.answer.wishes import Wishes
+from citewell.api.auth import Keys
+from citewell.api.health import Health, Part
+from citewell.api.site import Site
 from citewell.bootstrap import App
 from citewell.config import Settings
-from citewell.errors import InputError, ModelError, ModelNotAllowed, ModelReply, ModelUnavailable
+from citewell.errors import InputError, ModelError, ModelNotAllowedError, ModelReply, ModelUnavailableError
 from citewell.types import Answer, Cite, Filing, Message, Qualify, Route, Source, Verdict
+from tests.api.running import run
 from tests.llm.conftest import RealServer
-from tests.llm.servers import OpenAI, Script, Server
+from tests.llm.servers import Ollama, OpenAI, Script, Server
 
 NOTE = "# Iron\n\nGive ferrous sulfate 200 mg once daily for iron deficiency anaemia in adults."
 QUESTION = "How much ferrous sulfate for iron deficiency anaemia in adults?"
@@ -59,6 +66,30 @@ def is_grounded(answer: Answer) -> bool:
     )
 
 
+def test_generate_full_pipeline(opening: Opening) -> None:
+    """From a question through an Ollama server to the answer, with all that its specification asks for."""
+    ollama = Server(Ollama, Script(models=("llama3.2:latest",), pieces=(ANSWER[:8], ANSWER[8:]), prompt_tokens=None))
+    try:
+        app = opening(ollama.url, "ollama:llama3.2")
+        answer = app.ask(QUESTION)
+        drafted, rated = ollama.chats
+    finally:
+        ollama.stop()
+    assert (drafted["options"]["num_ctx"], drafted["options"]["num_predict"]) == (8_192, 1_024)
+    assert "ferrous sulfate 200 mg" in drafted["messages"][-1]["content"]
+    assert rated["messages"][-1]["content"].count("Give ferrous sulfate 200 mg once daily.") >= 1
+    shown = answer_json(answer, with_withheld=True)
+    assert (shown["action"], shown["route"], shown["grounded"]) == ("CITE", None, True)
+    assert (shown["text"], shown["raw_text"]) == ("Give ferrous sulfate 200 mg once daily. [1]", ANSWER)
+    assert (shown["model"], len(shown["evidence"])) == ("ollama:llama3.2", 1)
+    (citation,) = shown["citations"]
+    assert citation["source_id"] == f"{citation['document_id']}:0"
+    assert app.show(citation["document_id"])[1].text[citation["start"] : citation["end"]] == citation["quote"]
+    confidence = answer.confidence
+    similar = [one.hit.raw_cosine for one in answer.evidence]
+    assert confidence.overall == overall(similar, confidence.coverage, confidence.llm) >= 0.6
+
+
 @pytest.mark.slow
 def test_a_real_model_answers_with_checked_sentences_or_the_question_is_passed_on(
     opening: Opening, real_server: RealServer
@@ -76,8 +107,25 @@ def test_a_real_model_answers_with_checked_sentences_or_the_question_is_passed_o
     assert isinstance(answer.action, Cite | Qualify) == shown
 
 
+def test_health_check(opening: Opening) -> None:
+    """The server is asked whether it has the model: it does, it does not, it is gone."""
+    ollama = Server(Ollama, Script(models=("llama3.2:latest",)))
+    site = Site(opening(ollama.url, "ollama:llama3.2"), Keys("a-token-for-tests"))
+
+    def model() -> Part:
+        return run(Health.of(site).parts())["model"]
+
+    assert model().state == "ok"
+    ollama.script.models = ("qwen3:8b",)
+    away = model()
+    assert (away.state, "ollama pull llama3.2:latest" in str(away.detail)) == ("failed", True)
+    ollama.stop()
+    gone = model()
+    assert (gone.state, "ollama serve" in str(gone.detail)) == ("failed", True)
+
+
 @pytest.mark.slow
-def test_health_check(real_server: RealServer) -> None:
+def test_a_real_server_says_which_models_it_has(real_server: RealServer) -> None:
     with closing(real_server.lister()) as server:
         assert [one.name for one in server.models()] == [real_server.model_name]
 
@@ -114,6 +162,7 @@ def test_generate_low_confidence_routes(opening: Opening, server: Server) -> Non
     server.script.pieces = (ANSWER,)
     answer = opening(f"{server.url}/v1", confidence_threshold=0.99).ask(QUESTION)
     assert isinstance(answer.action, Route)
+    assert answer.action.reason.startswith(f"Low confidence: {answer.confidence.overall:.0%}")
     assert "ferrous" not in answer.text
 
 
@@ -165,12 +214,15 @@ def test_a_follow_up_to_a_long_question_is_answered(opening: Opening, server: Se
 
 def test_model_override(opening: Opening, server: Server) -> None:
     server.script.pieces = (ANSWER,)
-    answer = opening(f"{server.url}/v1", "openai:other", allowed_models=("other=2048/256",)).ask(QUESTION)
-    assert answer.model == "openai:other"
+    app = opening(f"{server.url}/v1", allowed_models=("small=2048/256", "other=2048/256"))
+    for named, model in (("other", "other"), ("openai:other", "other"), ("small", "small"), (None, "small")):
+        answer = app.ask(QUESTION, wishes=Wishes(named))
+        assert (answer.model, answer.is_grounded) == (f"openai:{model}", True)
+        assert server.chats[-1]["model"] == model
 
 
 def test_a_model_that_is_not_allowed_is_refused(opening: Opening, server: Server) -> None:
-    with pytest.raises(ModelNotAllowed):
+    with pytest.raises(ModelNotAllowedError):
         opening(f"{server.url}/v1", "openai:unheard-of").ask(QUESTION)
 
 
@@ -179,7 +231,7 @@ def test_a_model_that_is_not_allowed_is_refused(opening: Opening, server: Server
     [
         (Script(models=("small",), pieces=()), ModelReply),
         (Script(models=("small",), pieces=("Give ferrous ",), is_torn=True, end=None), ModelReply),
-        (Script(models=("another",)), ModelUnavailable),
+        (Script(models=("another",)), ModelUnavailableError),
         (Script(models=("small",), statuses=[500] * 4), ModelError),
     ],
     ids=["empty", "cut", "wrong model", "failing"],

@@ -15,7 +15,7 @@ from citewell.assistants.consult.desk import ConsultDesk
 from citewell.assistants.consult.notebook import Turn
 from citewell.bootstrap import App
 from citewell.config import Settings
-from citewell.errors import ModelNotAllowed, ModelReply
+from citewell.errors import ModelNotAllowedError, ModelReply
 from citewell.types import Asker
 from citewell.types.consult import By, Finding, Polarity, State
 from tests.assistants.consult_library import write_guidelines
@@ -137,7 +137,7 @@ def test_a_model_that_may_not_be_used_stops_neither_the_interview_nor_the_plan(
     desk, asker = opening(f"{server.url}/v1", with_guidelines=True)
 
     def refuse(*_: object, **__: object) -> None:
-        raise ModelNotAllowed("The model small is not on the list of allowed models.")
+        raise ModelNotAllowedError("The model small is not on the list of allowed models.")
 
     monkeypatch.setattr("citewell.adapters.llm.make_model", refuse)
     consult_id = desk.start(asker).consult.id

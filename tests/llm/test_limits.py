@@ -10,7 +10,7 @@ from citewell.adapters.embedding.tokenizer import WordPiece
 from citewell.adapters.llm.counting import TokenCounter, least_tokens
 from citewell.adapters.llm.limits import MODEL_LIMITS, ModelLimits, allow_list, allowed
 from citewell.adapters.llm.thinking import Visible
-from citewell.errors import InputError, ModelNotAllowed
+from citewell.errors import InputError, ModelNotAllowedError
 
 
 def test_validate_model_allowed() -> None:
@@ -23,7 +23,7 @@ def test_validate_model_allowed() -> None:
 
 @pytest.mark.parametrize("name", ["llama3.2:1b", "qwen3", "qwen3:latest", "deepseek-r1", "LLAMA3.2", "gpt", ""])
 def test_validate_model_not_allowed(name: str) -> None:
-    with pytest.raises(ModelNotAllowed, match=r"allowed models: llama3\.2, qwen3:8b, deepseek-r1:32b\."):
+    with pytest.raises(ModelNotAllowedError, match=r"allowed models: llama3\.2, qwen3:8b, deepseek-r1:32b\."):
         allowed(name)
 
 

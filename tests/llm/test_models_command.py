@@ -10,7 +10,7 @@ import pytest
 from typer.testing import CliRunner, Result
 
 from citewell.cli.models import app
-from citewell.errors import ModelConnection, ModelError, ModelNotAllowed, ModelReply, ModelUnavailable
+from citewell.errors import LLMConnectionError, ModelError, ModelNotAllowedError, ModelReply, ModelUnavailableError
 from tests.llm.servers import Ollama, OpenAI, Script, Server
 
 QWEN = {
@@ -104,9 +104,9 @@ def test_a_model_is_checked_by_its_exact_name(ollama: Server) -> None:
     assert run_json("check", "qwen3:8b") == {"server": "ollama", "model": QWEN}
     assert run_json("check", "ollama:qwen3:8b") == {"server": "ollama", "model": QWEN}
     missing = run("check", "llama3.2").exception
-    assert isinstance(missing, ModelUnavailable)
+    assert isinstance(missing, ModelUnavailableError)
     assert "`ollama pull llama3.2:latest`" in str(missing)
-    assert isinstance(run("check", "llama3.2:1b").exception, ModelNotAllowed)
+    assert isinstance(run("check", "llama3.2:1b").exception, ModelNotAllowedError)
 
 
 def test_a_window_larger_than_the_model_is_told(ollama: Server, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -117,7 +117,7 @@ def test_a_window_larger_than_the_model_is_told(ollama: Server, monkeypatch: pyt
 
 
 def test_a_model_is_fetched_if_it_is_allowed(ollama: Server) -> None:
-    assert isinstance(run("pull", "mistral").exception, ModelNotAllowed)
+    assert isinstance(run("pull", "mistral").exception, ModelNotAllowedError)
     assert [one for one in ollama.requests if one.path == "/api/pull"] == []
     assert run_json("pull", "llama3.2") == {
         "server": "ollama",
@@ -134,7 +134,7 @@ def test_a_fetch_that_fails_says_so(ollama: Server, monkeypatch: pytest.MonkeyPa
     ollama.script.end = None
     assert isinstance(run("pull", "llama3.2").exception, ModelReply)
     ollama.stop()
-    assert isinstance(run("pull", "llama3.2").exception, ModelConnection)
+    assert isinstance(run("pull", "llama3.2").exception, LLMConnectionError)
 
 
 def test_the_key_of_one_vendor_never_goes_to_another(ollama: Server, monkeypatch: pytest.MonkeyPatch) -> None:

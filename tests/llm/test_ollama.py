@@ -15,7 +15,7 @@ from citewell.adapters.llm.remote import RemoteModel
 from citewell.answer.replay import OTHER_MODEL
 from citewell.bootstrap import App
 from citewell.config import Settings
-from citewell.errors import BudgetExceeded, ModelError, ModelUnavailable, ReplyCut
+from citewell.errors import ModelError, ModelUnavailableError, ReplyCut, TokenBudgetExceededError
 from citewell.ports import Prompt
 from citewell.types import Answer, Filing, Message, Source
 from tests.llm.servers import PIECES, Ollama, Script, Server
@@ -47,7 +47,7 @@ def test_a_name_without_a_tag_is_the_latest(server: Server, model: RemoteModel) 
 def test_another_tag_is_another_model(server: Server) -> None:
     server.script.models = ("llama3.2:1b",)
     lister = make_server("ollama", url=server.url)
-    with pytest.raises(ModelUnavailable, match=r"`ollama pull llama3\.2:latest`"):
+    with pytest.raises(ModelUnavailableError, match=r"`ollama pull llama3\.2:latest`"):
         lister.check("llama3.2")
     assert lister.check("llama3.2:1b").digest == "digest of llama3.2:1b"
     lister.close()
@@ -56,7 +56,7 @@ def test_another_tag_is_another_model(server: Server) -> None:
 @pytest.mark.parametrize("counted", [601, 4_096, 5_000], ids=["fewer than words", "a full window", "over the window"])
 def test_a_prompt_that_was_cut_silently_is_an_error(server: Server, model: RemoteModel, counted: int) -> None:
     server.script.prompt_tokens = counted
-    with pytest.raises(BudgetExceeded, match="cut the prompt"):
+    with pytest.raises(TokenBudgetExceededError, match="cut the prompt"):
         list(model.stream(ASKED))
 
 

@@ -9,7 +9,13 @@ from concurrent.futures import ThreadPoolExecutor
 import pytest
 
 from citewell.adapters.llm.remote import RemoteModel
-from citewell.errors import BudgetExceeded, ModelConnection, ModelTimeout, ModelUnavailable, ReplyCut
+from citewell.errors import (
+    LLMConnectionError,
+    LLMTimeoutError,
+    ModelUnavailableError,
+    ReplyCut,
+    TokenBudgetExceededError,
+)
 from citewell.ports import ModelInfo, Prompt
 from citewell.types import Message
 from tests.llm.conftest import RealServer
@@ -70,14 +76,14 @@ def test_json_that_does_not_fit_its_limit_is_a_cut(model: RemoteModel) -> None:
 def test_the_server_tells_its_model_and_window(real_server: RealServer) -> None:
     lister = real_server.lister()
     assert lister.models() == [ModelInfo("smollm2:135m", context_window=2_048)]
-    with pytest.raises(ModelUnavailable, match="gpt-nothing"):
+    with pytest.raises(ModelUnavailableError, match="gpt-nothing"):
         lister.check("gpt-nothing")
     lister.close()
 
 
 def test_another_model_is_refused_though_the_server_would_answer(real_server: RealServer) -> None:
     model = real_server.model("gpt-nothing")
-    with pytest.raises(ModelUnavailable, match="gpt-nothing"):
+    with pytest.raises(ModelUnavailableError, match="gpt-nothing"):
         list(model.stream(asked("Hello?")))
     model.close()
 
@@ -90,13 +96,13 @@ def test_tokens_are_counted_as_the_server_counts_or_higher(model: RemoteModel) -
 
 
 def test_a_prompt_over_the_window_is_refused_here(model: RemoteModel) -> None:
-    with pytest.raises(BudgetExceeded):
+    with pytest.raises(TokenBudgetExceededError):
         list(model.stream(asked("river " * 2_100)))
 
 
 def test_a_model_that_is_too_slow_is_left(real_server: RealServer) -> None:
     model = real_server.model(timeout_s=0.05)
-    with pytest.raises(ModelTimeout, match="CITEWELL_MODEL_TIMEOUT_S"):
+    with pytest.raises(LLMTimeoutError, match="CITEWELL_MODEL_TIMEOUT_S"):
         list(model.stream(asked("Write a long story about a mountain.", reply=24)))
     model.close()
 
@@ -117,6 +123,6 @@ def test_a_server_killed_in_the_middle_of_a_reply_is_a_cut_and_then_gone(mortal_
     with pytest.raises(ReplyCut) as cut:
         came.extend(reply)
     assert (cut.value.reason, cut.value.received_characters) == ("cut", len("".join(came)))
-    with pytest.raises(ModelConnection, match="CITEWELL_MODEL_URL"):
+    with pytest.raises(LLMConnectionError, match="CITEWELL_MODEL_URL"):
         list(model.stream(asked("Hello?")))
     model.close()

@@ -11,7 +11,7 @@ import pytest
 
 from citewell.adapters.llm import VENDORS, make_model, make_server
 from citewell.adapters.llm.remote import RemoteModel
-from citewell.errors import BudgetExceeded, InputError, MissingExtra, ModelError, ModelUnavailable
+from citewell.errors import InputError, MissingExtra, ModelError, ModelUnavailableError, TokenBudgetExceededError
 from citewell.ports import Prompt
 from citewell.types import Message
 from tests.llm.servers import PIECES, Google, OpenAI, Script, Server, Vendor
@@ -61,7 +61,7 @@ class NoList(AnyName):
 
 def test_a_server_that_answers_to_any_name_is_not_asked_for_another_model(started: Started) -> None:
     server, model = started(AnyName, "openai:other-model", "/v1")
-    with pytest.raises(ModelUnavailable, match="other-model"):
+    with pytest.raises(ModelUnavailableError, match="other-model"):
         list(model.stream(ASKED))
     assert server.chats == []
 
@@ -94,7 +94,7 @@ def test_a_prompt_that_the_server_finds_too_long_is_a_matter_of_budget(started: 
     server, model = started(OpenAI, "openai:some-model", "/v1")
     server.script.statuses = [400]
     server.script.body = json.dumps({"error": {"message": "too long", "code": "context_length_exceeded"}})
-    with pytest.raises(BudgetExceeded):
+    with pytest.raises(TokenBudgetExceededError):
         list(model.stream(ASKED))
 
 

@@ -2,13 +2,15 @@
 
 from __future__ import annotations
 
+from pathlib import Path
 from typing import Any
 
 import pytest
 from playwright.sync_api import Page, Route, expect
 
-from citewell.types import Scope
-from tests.web.conftest import follow
+from citewell.types import Scope, Source
+from tests.llm.servers import Ollama, Script, Server
+from tests.web.conftest import follow, serving
 
 pytestmark = [pytest.mark.slow, pytest.mark.browser]
 
@@ -49,6 +51,28 @@ def test_an_answer_comes_sentence_by_sentence_and_a_chip_opens_the_very_words(se
     expect(turn.locator(".about dl")).to_contain_text("how near they are to the question")
     turn.locator(".searched summary").click()
     assert turn.locator(".searched li").count() >= 1
+
+
+def test_a_question_is_written_by_the_model_that_was_chosen_for_it(
+    visit: Any, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    draft = "Give ferrous sulfate 200 mg once daily. [S1]"
+    ollama = Server(Ollama, Script(models=("small:latest", "other:1b"), pieces=(draft,), prompt_tokens=None))
+    monkeypatch.setenv("CITEWELL_MODEL", "ollama:small")
+    monkeypatch.setenv("CITEWELL_MODEL_URL", ollama.url)
+    monkeypatch.setenv("CITEWELL_ALLOWED_MODELS", '["small=4096/256", "other:1b=2048/128"]')
+    note = b"# Iron\n\nGive ferrous sulfate 200 mg once daily for iron deficiency anaemia in adults."
+    with serving(tmp_path / "home") as site:
+        site.app.add_source(Source(note, "iron.md"))
+        page = visit(site)
+        page.select_option("#model", "other:1b")
+        turn = ask(page, "How much ferrous sulfate for iron deficiency anaemia?")
+        expect(turn.locator(".searched")).to_contain_text("ollama:other:1b")
+        assert {chat["model"] for chat in ollama.chats} == {"other:1b"}
+        page.select_option("#model", label="small")
+        ask(page, "How much ferrous sulfate for iron deficiency anaemia in adults?")
+        assert ollama.chats[-1]["model"] == "small:latest"
+    ollama.stop()
 
 
 def test_the_page_does_not_move_under_the_readers_eyes(served: Any, visit: Any) -> None:

@@ -22,6 +22,8 @@ class Policy:
     shown: frozenset[Verdict] = frozenset({Verdict.SUPPORTED, Verdict.PARTLY})
     min_relevance: float = 0.1
     """Evidence whose best passage is less relevant than this carries no answer."""
+    keeps_draft: bool = False
+    """The draft is kept as the model wrote it, for those who may open it: where clinicians ask, never a patient."""
 
 
 @dataclass(frozen=True, slots=True)

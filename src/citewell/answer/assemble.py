@@ -7,7 +7,7 @@ from dataclasses import dataclass, replace
 from html import escape
 
 from citewell.answer.guard import is_suspicious
-from citewell.errors import BudgetExceeded
+from citewell.errors import TokenBudgetExceededError
 from citewell.types import Context, Evidence, Hit, Message
 from citewell.words import sentences
 
@@ -47,7 +47,7 @@ def assemble(
     fixed = count(system) + count(render([], question)) + 2 * TURN_TOKENS
     room = budget.window - budget.reply - fixed
     if room < 0:
-        raise BudgetExceeded(
+        raise TokenBudgetExceededError(
             f"Rules and question take {fixed} tokens and the reply {budget.reply}: more than the model's window of "
             f"{budget.window}. Shorten the question, or choose a model with a larger window."
         )

@@ -7,6 +7,7 @@ from dataclasses import dataclass, replace
 from typing import Any, Protocol
 
 from citewell.answer.record import text_hash
+from citewell.answer.withheld import may_open
 from citewell.errors import NotFound
 from citewell.keeping import Record, Routed
 from citewell.types import EVERY, Asker, Chunk, Document, Entry, Scope
@@ -49,6 +50,8 @@ class Case:
     """The withheld sentences: who asked has seen them with the answer, and who answers needs them."""
     hidden_sentences: int
     """Sentences that may rest on documents that this person may not see."""
+    raw_text: str | None = None
+    """The draft as it was written; None where it may rest on such documents, or none was kept."""
 
 
 def case(routed: Routed, record: Record, asker: Asker, *, may_answer: bool, library: Texts) -> Case:
@@ -56,8 +59,10 @@ def case(routed: Routed, record: Record, asker: Asker, *, may_answer: bool, libr
     words = record.words
     passages, hidden = _passages(words["evidence"], asker, library)
     claims = words["claims"]
-    seen = {passage.source_id for passage in passages}
-    draft = [claim for claim in claims if not hidden or (claim["span"] and claim["span"]["source_id"] in seen)]
+    opens = may_open(asker, asked_by=routed.asked_by, owner_id=routed.owner_id)
+    seen = {passage.source_id for passage in passages} if opens else set()
+    is_whole = opens and not hidden
+    draft = [claim for claim in claims if is_whole or (claim["span"] and claim["span"]["source_id"] in seen)]
     return Case(
         routed=routed,
         question=words["question"],
@@ -66,6 +71,7 @@ def case(routed: Routed, record: Record, asker: Asker, *, may_answer: bool, libr
         hidden_passages=hidden,
         draft=tuple(draft),
         hidden_sentences=len(claims) - len(draft),
+        raw_text=(words["answer"] or {}).get("raw_text") if is_whole else None,
     )
 
 

@@ -66,7 +66,7 @@ def _named(item: re.Match[str], evidence: Sequence[Evidence]) -> list[int]:
 
 
 class Marks(StrEnum):
-    """How citations are written: [1], [S1], [SourceId: uuid:0], [Source 1] or [Doc: uuid]."""
+    """How citations are written: [1], [S1], [SourceId: uuid:0], [Source 1] or [Doc: uuid, Date: 2025-03-12]."""
 
     NUMBER = "n"
     ALIAS = "alias"
@@ -87,7 +87,8 @@ def mark(citation: Citation, marks: Marks = Marks.NUMBER) -> str:
         case Marks.SOURCE:
             return f"[Source {citation.n}]"
         case Marks.DOC:
-            return f"[Doc: {citation.document_id}]"
+            dated = f", Date: {citation.published:%Y-%m-%d}" if citation.published else ""
+            return f"[Doc: {citation.document_id}{dated}]"
         case _:
             assert_never(marks)
 

@@ -14,6 +14,7 @@ from citewell.answer.record import Searched, Telling, Versions, record
 from citewell.answer.replay import Replay, Then, replay
 from citewell.answer.retrieve import MAX_QUESTION_CHARACTERS
 from citewell.answer.stream import Done, Event, Replace, Sentence, Started, Told, Working
+from citewell.answer.wishes import NONE, Wishes
 from citewell.errors import CitewellError, InputError, LibraryError, ScopeRefused
 from citewell.keeping import AuditLog, Conversations, Ending, Inbox, Ledger, Place, Record, Turn
 from citewell.types import Answer, Asker, Claim, Message, Role, Route, Scope
@@ -34,6 +35,19 @@ class Assistant(Protocol):
     def setup(self) -> Mapping[str, Any]:
         """What it is set to, so that an answer can be told from another's later."""
         ...
+
+
+Grant = Callable[[Assistant], Assistant]
+"""Makes of an assistant the one that a question asks for."""
+Choose = Callable[[Wishes], Grant]
+"""Refuses what may not be asked for, at once; what must be asked of others first is asked when the grant is used."""
+
+
+def as_it_is(wishes: Wishes) -> Grant:
+    """The assistant as it is set up, for those that leave no choice."""
+    if wishes != NONE:
+        raise InputError("This assistant takes neither a model nor a number of passages with a question.")
+    return lambda assistant: assistant
 
 
 class Past(Protocol):
@@ -69,31 +83,35 @@ class Desk:
     ledger: Ledger
     first: Callable[[str], str] = lambda _question: ""
     """What must be said of a question even where it is too long to be answered."""
+    choose: Choose = as_it_is
     _versions: dict[tuple[int, Scope], Versions] = field(default_factory=dict)
 
     # ------------------------------------------------------------------------------------------------------- asking
 
-    def ask(self, question: str, *, asker: Asker, conversation_id: str | None = None) -> Iterator[Event]:
+    def ask(
+        self, question: str, *, asker: Asker, conversation_id: str | None = None, wishes: Wishes = NONE
+    ) -> Iterator[Event]:
         """Ask in a conversation, a new one unless one is named; the answer in the last event is on record.
 
         The question is kept before anything is answered, so that a failure loses nothing: asked again in the same
         conversation, it is answered there.
         """
         question = _checked(question, asker, self.first)
+        grant = self.choose(wishes)
         place = self.conversations.begin(question, asker, conversation_id=conversation_id)
-        return self._answered(question, asker, place)
+        return self._answered(Sitting(self, question, asker, place, wishes), grant)
 
-    def answer(self, question: str, *, asker: Asker, conversation_id: str | None = None) -> Done:
+    def answer(self, question: str, *, asker: Asker, conversation_id: str | None = None, wishes: Wishes = NONE) -> Done:
         """The same, all at once."""
-        *_, last = self.ask(question, asker=asker, conversation_id=conversation_id)
+        *_, last = self.ask(question, asker=asker, conversation_id=conversation_id, wishes=wishes)
         assert isinstance(last, Done)
         return last
 
-    def _answered(self, question: str, asker: Asker, place: Place) -> Iterator[Event]:
-        yield Started(place.conversation_id)
-        sitting = Sitting(self, question, asker, place)
+    def _answered(self, sitting: Sitting, grant: Grant) -> Iterator[Event]:
+        asker = sitting.asker
+        yield Started(sitting.place.conversation_id)
         try:
-            for event in self.assistant().ask(question, scope=asker.scope, history=sitting.history):
+            for event in sitting.begin(grant).ask(sitting.question, scope=asker.scope, history=sitting.history):
                 sitting.watch(event)
                 yield (
                     event
@@ -116,7 +134,8 @@ class Desk:
         """Ask again on the versions that answered then, and say what differs; nothing is recorded."""
         then = Then.of(self.audit.read(answer_id, asker), asker)
         still = self.library.at(then.stamp).versions(then.scope)
-        assistant = self.past_assistant(then.stamp, then.only(still))
+        grant = self.choose(Wishes.of(then.record.words.get("wishes")))
+        assistant = grant(self.past_assistant(then.stamp, then.only(still)))
         return replay(then, still, assistant=assistant, library=self.library)
 
     def versions_at(self, stamp: int, scope: Scope) -> Versions:
@@ -138,13 +157,22 @@ class Desk:
 class Sitting:
     """One question while it is being answered: what was searched, and what has been shown so far."""
 
-    def __init__(self, desk: Desk, question: str, asker: Asker, place: Place) -> None:
-        self._desk, self._question, self._asker, self._place = desk, question, asker, place
-        self.history = paired(desk.conversations.turns(place.conversation_id, asker, newest=HISTORY_TURNS))
-        self._stamp = desk.library.stamp()
+    def __init__(self, desk: Desk, question: str, asker: Asker, place: Place, wishes: Wishes) -> None:
+        self._desk, self.question, self.asker, self.place, self._wishes = desk, question, asker, place, wishes
+        self.history: tuple[Message, ...] = ()
+        self._assistant: Assistant | None = None
+        self._stamp = 0
         self._is_settled: bool | None = None
         self._shown: dict[int, Claim] = {}
         self._is_kept = False
+
+    def begin(self, grant: Grant) -> Assistant:
+        """Look up what was said before, and who answers."""
+        turns = self._desk.conversations.turns(self.place.conversation_id, self.asker, newest=HISTORY_TURNS)
+        self.history = paired(turns)
+        self._stamp = self._desk.library.stamp()
+        self._assistant = grant(self._desk.assistant())
+        return self._assistant
 
     def watch(self, event: Event) -> None:
         """Note what an event tells."""
@@ -157,10 +185,10 @@ class Sitting:
         """Keep the answer with all that it rests on; only then is it given."""
         words = record(self._telling(), answer.claims, answer, ended="answered")
         route = answer.action if isinstance(answer.action, Route) else None
-        ending = Ending(answer.id, self._question, self._asker, self._place, words, answer.text, route)
+        ending = Ending(answer.id, self.question, self.asker, self.place, words, answer.text, route)
         routed_id = self._desk.ledger.keep(ending)
         self._is_kept = True
-        return Done(answer, self._place.conversation_id, routed_id)
+        return Done(answer, self.place.conversation_id, routed_id)
 
     def stop(self, error: BaseException) -> None:
         """Record what was shown of an answer that never came to its end; where nothing was, there is nothing to."""
@@ -172,14 +200,16 @@ class Sitting:
             words = record(self._telling(), claims, None, ended=ended)
             answer_id = str(uuid.uuid4())
             self._desk.ledger.keep(
-                Ending(answer_id, self._question, self._asker, self._place, words, text=None, route=None)
+                Ending(answer_id, self.question, self.asker, self.place, words, text=None, route=None)
             )
 
     def _telling(self) -> Telling:
         library = self._desk.library
-        versions = self._desk.versions_at(self._stamp, self._asker.scope)
+        versions = self._desk.versions_at(self._stamp, self.asker.scope)
         searched = Searched(self._stamp, self._is_settled is not False, library.embedder(), versions)
-        return Telling(self._question, self._asker, self.history, searched, self._desk.assistant().setup())
+        assert self._assistant is not None
+        setup = self._assistant.setup()
+        return Telling(self.question, self.asker, self.history, searched, setup, self._wishes)
 
 
 def paired(turns: Sequence[Turn]) -> tuple[Message, ...]:

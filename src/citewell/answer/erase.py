@@ -43,10 +43,13 @@ def _gather(part: Any, document_ids: Collection[str], found: dict[str, str]) -> 
             _gather(inner, document_ids, found)
 
 
-def without(words: Mapping[str, Any], gone: Mapping[str, str], *, fingerprint: Fingerprint) -> dict[str, Any] | None:
+def without(
+    words: Mapping[str, Any], gone: Mapping[str, str], *, fingerprint: Fingerprint, document_ids: Collection[str] = ()
+) -> dict[str, Any] | None:
     """The record without these words, saying what was erased; None where it holds none of them.
 
-    A fingerprint of each stays, so that whoever still has the document can show that it was said.
+    A fingerprint of each stays, so that whoever still has the document can show that it was said. A draft that was
+    written from one of the documents goes as a whole.
 
     >>> words = {"question": "Dose?", "claims": [{"text": "Give 5 mg of iron.", "reasons": []}], "history": []}
     >>> without(words, {"Give 5 mg of iron.": "d1"}, fingerprint=len)["claims"][0]["text"]
@@ -58,11 +61,21 @@ def without(words: Mapping[str, Any], gone: Mapping[str, str], *, fingerprint: F
     cleaned: dict[str, Any] = {
         name: part if name in KEPT else _cleaned(part, gone, taken) for name, part in words.items()
     }
+    if (draft := _draft_of(words, document_ids)) is not None:
+        cleaned["answer"] = {**cleaned["answer"], "raw_text": ERASED}
+        taken[words["answer"]["raw_text"]] = draft
     if not taken:
         return None
     before = list(words.get("erased", ()))
     erased = [{"document_id": document_id, "fingerprint": fingerprint(text)} for text, document_id in taken.items()]
     return {**cleaned, "erased": [*before, *erased]}
+
+
+def _draft_of(words: Mapping[str, Any], document_ids: Collection[str]) -> str | None:
+    """The document that a kept draft was written from; its words have marks between them, so that no quote is found."""
+    if (words.get("answer") or {}).get("raw_text") in (None, "", ERASED):
+        return None
+    return next((one["document_id"] for one in words.get("evidence", ()) if one["document_id"] in document_ids), None)
 
 
 def _cleaned(part: Any, gone: Mapping[str, str], taken: dict[str, str]) -> Any:

@@ -55,6 +55,15 @@ class Gate:
     citations: list[Citation] = field(default_factory=list)
     dropped: int = 0
     abstained: bool = False
+    raw: list[str] = field(default_factory=list)
+    """The draft as it comes."""
+
+    def read(self, pieces: Iterable[str]) -> Iterator[str]:
+        """The pieces of the draft, kept as they were written where the policy says so."""
+        for piece in pieces:
+            if self.asked.policy.keeps_draft:
+                self.raw.append(piece)
+            yield piece
 
     def take(self, raw: str) -> Sentence | None:
         """Cite and check one sentence of the draft."""
@@ -103,6 +112,7 @@ class Gate:
             end=span.end,
             quote=span.text,
             relevance=hit.relevance,
+            published=hit.published,
         )
         self.citations.append(citation)
         return (citation.n,)
@@ -143,7 +153,7 @@ def finish(
 ) -> Iterator[Event]:
     """Let a draft through sentence by sentence; the last event holds the answer."""
     gate, is_checking = Gate(asked, verify), False
-    for raw in cut(pieces):
+    for raw in cut(gate.read(pieces)):
         if not is_checking:
             is_checking = True
             yield Working("checking", len(asked.context.evidence))
@@ -273,6 +283,7 @@ def _answer(gate: Gate, action: Action, claims: Sequence[Claim], *, confidence: 
         dropped_citations=gate.dropped,
         took_ms=judge.took_ms(),
         notes=asked.notes,
+        raw_text="".join(gate.raw) if asked.policy.keeps_draft else None,
     )
 
 

@@ -71,6 +71,7 @@ def case_json(case: Case) -> dict[str, Any]:
         "hidden_evidence": case.hidden_passages,
         "draft": list(case.draft),
         "hidden_draft": case.hidden_sentences,
+        "raw_text": case.raw_text,
     }
 
 
@@ -87,7 +88,7 @@ def entry_json(entry: AuditEntry) -> dict[str, Any]:
 
 
 def record_json(record: Record) -> dict[str, Any]:
-    """One record with its words, the withheld sentences too: who may read it asked the question, or keeps the log."""
+    """One record with its words, also those that were withheld: who may read it may open them (`withheld`)."""
     return {**entry_json(record.entry), **record.words}
 
 

@@ -21,7 +21,7 @@ from citewell.answer.retrieve import Search, retrieve
 from citewell.answer.route import route
 from citewell.answer.stream import Done, Event, Working
 from citewell.answer.subjects import subjects
-from citewell.errors import BudgetExceeded
+from citewell.errors import TokenBudgetExceededError
 from citewell.ports import Owners, Writer
 from citewell.prompts import Template
 from citewell.types import Claim, Context, Hit, Message, Scope
@@ -120,7 +120,7 @@ class Reading(ABC):
         that leans on.
         """
         if query != question:
-            with suppress(BudgetExceeded):
+            with suppress(TokenBudgetExceededError):
                 context = self._context(query, hits, history)
                 if context.evidence or not hits:
                     return query, context

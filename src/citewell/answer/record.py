@@ -8,6 +8,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from citewell.answer.view import answer_json, evidence_json
+from citewell.answer.wishes import NONE, Wishes
 from citewell.ports import Writer
 from citewell.types import Answer, Asker, Claim, Evidence, Message, Scope
 
@@ -49,6 +50,7 @@ class Telling:
     searched: Searched
     setup: Mapping[str, Any]
     """What the assistant was set to: writer, limits, thresholds, prompt."""
+    wishes: Wishes = NONE
 
 
 def record(telling: Telling, claims: Sequence[Claim], answer: Answer | None, *, ended: str) -> dict[str, Any]:
@@ -60,6 +62,7 @@ def record(telling: Telling, claims: Sequence[Claim], answer: Answer | None, *, 
         "asker": {"user_id": telling.asker.user_id, "role": telling.asker.role.value},
         "scope": scope_json(telling.asker.scope),
         "library": _library(telling.searched),
+        "wishes": telling.wishes.told,
         "setup": dict(telling.setup),
         "evidence": [] if answer is None else [_evidence(one) for one in answer.evidence],
         "claims": [claim_record(one) for one in claims],

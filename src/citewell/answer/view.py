@@ -16,6 +16,7 @@ def answer_json(answer: Answer, *, with_withheld: bool, marks: Marks = Marks.NUM
         "action": action_name(answer.action),
         "reason": _reason(answer.action),
         "text": marked_text(answer.text, answer.citations, marks),
+        "grounded": answer.is_grounded,
         "sentences": [claim_json(claim) for claim in answer.claims if claim.is_shown],
         "citations": [citation_json(citation) for citation in answer.citations],
         "evidence": [evidence_json(one) for one in answer.evidence],
@@ -37,6 +38,7 @@ def answer_json(answer: Answer, *, with_withheld: bool, marks: Marks = Marks.NUM
         shown["notes"] = dict(answer.notes)
     if with_withheld:
         shown["withheld"] = [claim_json(claim) for claim in answer.claims if not claim.is_shown]
+        shown["raw_text"] = answer.raw_text
     return shown
 
 
@@ -104,9 +106,11 @@ def citation_json(citation: Citation) -> dict[str, Any]:
     return {
         "n": citation.n,
         "source_id": citation.source_id,
+        "chunk_id": citation.chunk_id,
         "document_id": citation.document_id,
         "document": citation.document,
         "version": citation.version,
+        "date": citation.published.isoformat() if citation.published else None,
         "page": citation.page,
         "section": " > ".join(citation.section) or None,
         "start": citation.start,
@@ -120,6 +124,7 @@ def evidence_json(evidence: Evidence) -> dict[str, Any]:
     hit = evidence.hit
     return {
         "source_id": hit.source_id,
+        "chunk_id": hit.chunk_id,
         "document_id": hit.document_id,
         "document": hit.document,
         "version": hit.version,

@@ -13,6 +13,7 @@ from starlette.concurrency import run_in_threadpool
 
 from citewell.answer.stream import Done, Event, Failed, Started
 from citewell.answer.view import action_name
+from citewell.answer.wishes import NONE, Wishes
 from citewell.api import stream
 from citewell.api.site import Site
 from citewell.errors import CitewellError
@@ -31,6 +32,7 @@ class Asking:
     question: str
     asker: Asker
     conversation_id: str | None
+    wishes: Wishes = NONE
 
 
 async def in_turn(site: Site, work: Callable[[], T]) -> T:
@@ -69,7 +71,7 @@ async def begun(site: Site, asking: Asking) -> Iterator[Event]:
     def begin() -> Iterator[Event]:
         app = site.loaded()
         asker = replace(asking.asker, scope=app.in_journey(asking.asker.scope))
-        return app.desk.ask(asking.question, asker=asker, conversation_id=asking.conversation_id)
+        return app.desk.ask(asking.question, asker=asker, conversation_id=asking.conversation_id, wishes=asking.wishes)
 
     return await run_in_threadpool(begin)
 

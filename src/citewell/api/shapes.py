@@ -23,6 +23,7 @@ def hit_json(hit: Hit) -> dict[str, Any]:
     """One hit, with its place and the reasons."""
     return {
         "source_id": hit.source_id,
+        "chunk_id": hit.chunk_id,
         "document_id": hit.document_id,
         "document": hit.document,
         "version": hit.version,

@@ -16,6 +16,8 @@ from fastapi import Depends, Request
 from fastapi.responses import HTMLResponse
 from starlette.responses import Response
 
+from citewell.adapters.llm.listing import listing, vendor_of
+from citewell.adapters.llm.once import Once
 from citewell.adapters.store.identities import SqlIdentities
 from citewell.answer.desk import Desk
 from citewell.api.auth import Keys
@@ -27,7 +29,7 @@ from citewell.api.progress import Progress, Stopwatch
 from citewell.api.visitor import Visitor
 from citewell.bootstrap import App, Results
 from citewell.errors import CitewellError, NotFound
-from citewell.ingest.worker import Worker, reason
+from citewell.ingest.worker import Took, Worker, reason
 from citewell.ports.queue import Queue
 from citewell.types import Chunk, Document, Entry, Scope, State
 from citewell.vocabulary import ATTRIBUTION
@@ -98,6 +100,8 @@ class Site:
         """Checking a password takes 64 MiB for a moment: not many at once, however many try."""
         self.writers = self._writers()
         """Where answers are written: a bounded number at a time, apart from the threads of short requests."""
+        self.models = Once(lambda: listing(settings, vendor_of(settings)))
+        """Which models there are, asked of their server by one for all."""
         self.usual_ms: float | None = None
         """How long answers took of late; None before the first."""
         self._stopwatch = Stopwatch()
@@ -256,6 +260,10 @@ class Site:
             (document_id, number, width_px),
             lambda: self.app.page_image(document_id, number, width_px=width_px, scope=scope),
         )
+
+    def took(self, document_id: str) -> Took | None:
+        """What embedding and indexing a document took, where this process has read it of late."""
+        return None if self._worker is None else self._worker.took.get(document_id)
 
     def progress(self, entry: Entry) -> Progress | None:
         """How far a document has come, or None once it is read or has failed."""

@@ -11,6 +11,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from citewell.adapters.store.library import NEVER_READ
+from citewell.answer.wishes import NONE, Wishes
 from citewell.bootstrap.assembly import Assembly
 from citewell.bootstrap.home import read_source, size_of
 from citewell.bootstrap.outcome import Outcome, Results
@@ -203,15 +204,18 @@ class App(Assembly):
         took_ms = (time.perf_counter() - started) * 1000
         return Results(question, found.hits, found.expansions, took_ms)
 
-    def ask(self, question: str, *, asker: Asker | None = None, conversation_id: str | None = None) -> Answer:
+    def ask(
+        self, question: str, *, asker: Asker | None = None, conversation_id: str | None = None, wishes: Wishes = NONE
+    ) -> Answer:
         """One question, one checked answer, on record; in a new conversation unless one is named."""
-        return self.desk.answer(question, asker=asker or self.owner(), conversation_id=conversation_id).answer
+        asker = asker or self.owner()
+        return self.desk.answer(question, asker=asker, conversation_id=conversation_id, wishes=wishes).answer
 
     def ask_stream(
-        self, question: str, *, asker: Asker | None = None, conversation_id: str | None = None
+        self, question: str, *, asker: Asker | None = None, conversation_id: str | None = None, wishes: Wishes = NONE
     ) -> Iterator[Event]:
         """The same, sentence by sentence; the last event holds the answer."""
-        return self.desk.ask(question, asker=asker or self.owner(), conversation_id=conversation_id)
+        return self.desk.ask(question, asker=asker or self.owner(), conversation_id=conversation_id, wishes=wishes)
 
     def replay(self, answer_id: str, *, asker: Asker | None = None) -> Replay:
         """Ask again what is on record, on the versions that answered then; nothing is recorded."""

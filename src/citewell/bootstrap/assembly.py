@@ -27,6 +27,7 @@ if TYPE_CHECKING:
     from citewell.answer.desk import Desk
     from citewell.answer.retrieve import Search
     from citewell.assistants.knowledge import Knowledge
+    from citewell.bootstrap.choosing import Choosing
     from citewell.bootstrap.guidelines import GuidelineShelf
     from citewell.clinical import Lexicon
     from citewell.ingest.read import Reader
@@ -74,6 +75,8 @@ class Assembly:
         self.__dict__.pop("knowledge", None)
         if writer is not None:
             writer.close()
+        if "choosing" in self.__dict__:
+            self.choosing.close()
 
     @cached_property
     def tenant(self) -> str:
@@ -211,7 +214,7 @@ class Assembly:
             calibrate=lambda claims, _context: calibrated([claim.check for claim in claims]),
             owners=self.people,
             admin_email=chosen.admin_email,
-            policy=Policy(threshold=chosen.confidence_threshold),
+            policy=Policy(threshold=chosen.confidence_threshold, keeps_draft=True),
             limits=Limits(chosen.context_chunks, chosen.max_context_tokens, chosen.max_history_tokens),
             checkers={
                 part: model.name
@@ -236,11 +239,18 @@ class Assembly:
         )
 
     @cached_property
+    def choosing(self) -> Choosing:
+        """What grants a question the model that it names."""
+        from citewell.bootstrap.choosing import Choosing
+
+        return Choosing(lambda: self.settings)
+
+    @cached_property
     def desk(self) -> Desk:
         """Where questions are asked, kept and passed on."""
         from citewell.bootstrap.desk import make_desk
 
-        return make_desk(self.library, lambda: self.knowledge)
+        return make_desk(self.library, lambda: self.knowledge, self.choosing)
 
     def verify_sentence(self, sentence: str, spans: Sequence[Span]) -> Check:
         """Hold one sentence against the words that it cites."""

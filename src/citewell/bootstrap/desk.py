@@ -18,21 +18,21 @@ from citewell.adapters.store.routing import SqlInbox
 from citewell.adapters.store.schema import answers
 from citewell.adapters.store.schema import conversations as conversations_table
 from citewell.adapters.store.seal import KEY_FILE, Seal
-from citewell.answer.desk import Assistant, Desk
+from citewell.answer.desk import Assistant, Choose, Desk
 from citewell.errors import LibraryError
 
 if TYPE_CHECKING:
     from citewell.assistants.knowledge import Knowledge
 
 
-def make_desk(library: SqlLibrary, knowledge: Callable[[], Knowledge]) -> Desk:
+def make_desk(library: SqlLibrary, knowledge: Callable[[], Knowledge], choose: Choose) -> Desk:
     """The desk of the knowledge assistant."""
 
     def past_assistant(stamp: int, only: Collection[int] | None) -> Knowledge:
         index = ExactIndex(library.at(stamp, only=only))
         return replace(knowledge(), search=replace(knowledge().search, index=index))
 
-    return desk_of(library, "knowledge", knowledge, past_assistant)
+    return replace(desk_of(library, "knowledge", knowledge, past_assistant), choose=choose)
 
 
 def desk_of(

@@ -126,7 +126,7 @@ class EvidenceRoom:
             calibrate=lambda claims, _context: calibrated([claim.check for claim in claims]),
             owners=self.app.people,
             admin_email=chosen.admin_email,
-            policy=Policy(threshold=chosen.confidence_threshold),
+            policy=Policy(threshold=chosen.confidence_threshold, keeps_draft=True),
             limits=Limits(chosen.context_chunks, chosen.max_context_tokens, chosen.max_history_tokens),
         )
 

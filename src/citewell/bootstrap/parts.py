@@ -65,6 +65,11 @@ def make_writer(settings: Settings, lexicon: Lexicon) -> Writer:
         from citewell.adapters.llm.extractive import Extractive
 
         return Extractive(lexicon)
+    return make_model_writer(settings)
+
+
+def make_model_writer(settings: Settings) -> Writer:
+    """The model that the settings name, as a writer."""
     from citewell.answer.generate import ModelWriter
     from citewell.assistants.knowledge import RATING
 

@@ -10,6 +10,7 @@ import typer
 from citewell.answer.cite import Marks
 from citewell.answer.stream import Done, Event, Replace, Sentence, Started, Working
 from citewell.answer.view import done_json
+from citewell.answer.wishes import MAX_CHUNKS, Wishes
 from citewell.cli.conversations import conversation_id
 from citewell.cli.frame import Home, Journey, Json, Subject, Tags, need_documents, opened, print_json, printable
 from citewell.cli.stages import Stages
@@ -30,6 +31,20 @@ def ask(
         str | None, typer.Option(help="Id of the conversation to go on with.", show_default=False)
     ] = None,
     continued: Annotated[bool, typer.Option("--continue", help="Go on with the last conversation.")] = False,
+    model: Annotated[
+        str | None, typer.Option(help="Another model of the configured server, for this question.", show_default=False)
+    ] = None,
+    max_passages: Annotated[
+        int | None,
+        typer.Option(
+            "--max-passages",
+            "--max-context-chunks",
+            help="Passages that the answer may rest on.",
+            min=1,
+            max=MAX_CHUNKS,
+            show_default=False,
+        ),
+    ] = None,
     marks: Annotated[Marks, typer.Option(help="How the text of the JSON cites.")] = Marks.NUMBER,
     home: Home = None,
     json: Json = False,
@@ -39,7 +54,8 @@ def ask(
         need_documents(app)
         asker = app.owner(tags=tag, journey=journey, subject=subject)
         chosen = _chosen(app, conversation, continued)
-        done = _answered(app.desk.ask(question, asker=asker, conversation_id=chosen), quiet=json)
+        wishes = Wishes(model, max_passages)
+        done = _answered(app.desk.ask(question, asker=asker, conversation_id=chosen, wishes=wishes), quiet=json)
     if json:
         print_json(done_json(done, with_withheld=True, marks=marks))
     else:

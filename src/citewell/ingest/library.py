@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import time
 from collections import deque
 from collections.abc import Callable, Generator, Iterable
 from concurrent.futures import Future, ThreadPoolExecutor
@@ -37,6 +38,24 @@ class Added:
     entry: Entry
     was_there: bool
     was_refiled: bool = False
+    embedding_ms: float = 0.0
+    """What embedding took; nothing where nothing was embedded."""
+    indexing_ms: float = 0.0
+    """What it took to make it current: text, passages, vectors and words in one transaction."""
+
+    @property
+    def document_id(self) -> str:
+        return self.entry.id
+
+    @property
+    def chunks_indexed(self) -> int:
+        """Passages of it that a search finds."""
+        return self.entry.chunk_count
+
+    @property
+    def replaced_existing(self) -> bool:
+        """Whether an earlier version made place for it."""
+        return not self.was_there and self.entry.version > 1
 
 
 def unwatched(_step: Step) -> None:
@@ -64,7 +83,10 @@ def prepared(
 
     def store() -> Added:
         watch(Step("storing"))
-        return Added(library.add(source, reading, filing=filing, scope=scope), was_there=False)
+        started = time.perf_counter()
+        entry = library.add(source, reading, filing=filing, scope=scope)
+        indexing_ms = (time.perf_counter() - started) * 1000
+        return Added(entry, was_there=False, embedding_ms=reading.embedding_ms, indexing_ms=indexing_ms)
 
     return store
 

@@ -61,11 +61,14 @@ class Reader:
         chunks = tuple(chunk(document, chunking=how, tokenizer=self.tokenizer))
         if not chunks:
             raise EmptyFile("There is no text in this file. If it is a scan, install the OCR extra: citewell[ocr].")
+        embedding = time.perf_counter()
         vectors, sentence_vectors = embed(
             document,
             chunks,
             embedder=self.embedder,
             progress=lambda done, total: watch(Step("embedding", done, total)),
         )
-        took_s = time.perf_counter() - started
-        return Reading(document, chunks, vectors, sentence_vectors, self.embedder.fingerprint, took_s)
+        ended = time.perf_counter()
+        embedding_ms = (ended - embedding) * 1000
+        fingerprint = self.embedder.fingerprint
+        return Reading(document, chunks, vectors, sentence_vectors, fingerprint, ended - started, embedding_ms)

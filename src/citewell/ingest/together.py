@@ -11,7 +11,7 @@ from threading import Event
 from types import TracebackType
 from typing import Self
 
-from citewell.errors import EmbedderRefused, Unavailable
+from citewell.errors import EmbedderRefused, EmbedderUnavailable, Unavailable
 from citewell.ports import Embedder, Progress, Vectors
 
 MAX_TEXTS = 4_096
@@ -90,7 +90,9 @@ class Together:
             self.go_on()
             vectors = self._embedder.embed([text for call in calls for text in call.texts], progress=tell)
         except BaseException as error:
-            is_for_all = isinstance(error, Unavailable | CancelledError) and not isinstance(error, EmbedderRefused)
+            is_for_all = isinstance(error, Unavailable | EmbedderUnavailable | CancelledError) and not isinstance(
+                error, EmbedderRefused
+            )
             if len(calls) > 1 and not is_for_all:
                 return False
             for call in calls:

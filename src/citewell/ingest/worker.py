@@ -12,6 +12,7 @@ import uuid
 from collections.abc import Callable
 from contextlib import nullcontext, suppress
 from functools import partial
+from typing import NamedTuple
 
 from citewell.errors import EmbedderMismatch, LibraryError, TookTooLong
 from citewell.ingest.allowance import allowance, bounded_memory
@@ -28,12 +29,21 @@ TAKE_UP_S = 20.0
 PAUSE_S = 1.0
 MAX_PAUSE_S = 30.0
 """How long to leave a library alone that cannot be used, at first and at most."""
+REMEMBERED = 1_000
+"""Documents of which a worker knows what they took."""
 TOO_LONG = "Reading it took longer than the {minutes:.0f} minutes that a file of this size may take."
 _chance = random.SystemRandom().random
 
 
 class Stopped(Exception):
     """The worker ends, or lost its document, before it is read."""
+
+
+class Took(NamedTuple):
+    """How long a document was embedded, and then made current."""
+
+    embedding_ms: float
+    indexing_ms: float
 
 
 class Worker:
@@ -60,6 +70,8 @@ class Worker:
         self.done = self.failed = 0
         self.steps: dict[str, Step] = {}
         """How far each document in work has come."""
+        self.took: dict[str, Took] = {}
+        """What the last documents took."""
 
     # --------------------------------------------------------------------------------------------------------- life
 
@@ -203,11 +215,19 @@ class Worker:
             else:
                 reading = self._reader.embedded(claim.parsed(), chunking=claim.chunking, watch=watch)
             watch(Step("storing"))
+            started = time.perf_counter()
             entry = self._library.complete(claim.document_id, reading, self.name)
+            self._note(claim.document_id, Took(reading.embedding_ms, (time.perf_counter() - started) * 1000))
         if entry is not None:
             log.info("document %s read: %d chunks", logged(claim.document_id), len(reading.chunks))
             if claim.is_rework:
                 self._library.switch_when_whole(reading.embedder)
+
+    def _note(self, document_id: str, took: Took) -> None:
+        """Remember what a document took, and forget it of those long ago."""
+        for old in list(self.took)[: 1 - REMEMBERED]:
+            self.took.pop(old, None)
+        self.took[document_id] = took
 
     def _goes_on(self, claim: Claim) -> bool:
         """Say that the reading goes on, and that this worker is there; whether the document is still its own."""

@@ -90,6 +90,8 @@ class Reading:
     """One row per sentence of each chunk, chunk by chunk."""
     embedder: str
     took_s: float
+    embedding_ms: float = 0.0
+    """What of that was embedding."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -131,7 +131,7 @@ class ModelServer(Protocol):
         ...
 
     def check(self, name: str) -> ModelInfo:
-        """The model of exactly this name and tag; ModelUnavailable says how to get one that is not there."""
+        """The model of exactly this name and tag; ModelUnavailableError says how to get one that is not there."""
         ...
 
     def pull(self, name: str, progress: Progress) -> None:

@@ -9,7 +9,7 @@ from enum import StrEnum
 from typing import Any, Literal
 
 from citewell.errors import InputError
-from citewell.types.shelf import source_id
+from citewell.types.shelf import chunk_id, source_id
 
 Near = tuple[int, int, float]
 """Offsets of a sentence, and its cosine with the question."""
@@ -54,12 +54,17 @@ class Hit:
     why: Why
     publisher: str | None = None
     published: date | None = None
+    """The date of its document, where that has one."""
     is_calibrated: bool = True
     """Whether the relevance was calibrated for the embedder that found it; if not, it tells of shared words alone."""
 
     @property
     def source_id(self) -> str:
         return source_id(self.document_id, self.chunk_index)
+
+    @property
+    def chunk_id(self) -> str:
+        return chunk_id(self.document_id, self.chunk_index)
 
 
 @dataclass(frozen=True, slots=True)
@@ -158,6 +163,12 @@ class Citation:
     end: int
     quote: str
     relevance: float
+    published: date | None = None
+    """The date of the document; what a model says of it counts for nothing."""
+
+    @property
+    def chunk_id(self) -> str:
+        return chunk_id(self.document_id, self.chunk_index)
 
 
 @dataclass(frozen=True, slots=True)
@@ -239,3 +250,10 @@ class Answer:
     took_ms: float
     notes: Mapping[str, Any] = field(default_factory=dict)
     """How the assistant came to it, where it tells: for programs and the record."""
+    raw_text: str | None = None
+    """The draft as it was written, marks and all, where the assistant's policy keeps it; `withheld` says for whom."""
+
+    @property
+    def is_grounded(self) -> bool:
+        """Whether at least one mark of the model was found to name words that it was shown, however sure it all is."""
+        return bool(self.citations)

@@ -45,13 +45,15 @@ def make_model(
     return made
 
 
-def make_server(vendor: str, *, url: str | None = None, key: str | None = None) -> RemoteServer:
+def make_server(
+    vendor: str, *, url: str | None = None, key: str | None = None, timeout_s: float = 30.0
+) -> RemoteServer:
     """What can list, check and fetch the models of a vendor's server."""
     if vendor not in VENDORS:
         raise InputError(f"{vendor} is no model server. Choose one of {', '.join(VENDORS)}.")
     _check_address(vendor, url, key)
     module = import_module(f"citewell.adapters.llm.{vendor}")
-    made: RemoteServer = getattr(module, VENDORS[vendor][1])(url=url, key=key)
+    made: RemoteServer = getattr(module, VENDORS[vendor][1])(url=url, key=key, timeout_s=timeout_s)
     return made
 
 

@@ -7,13 +7,13 @@ from dataclasses import dataclass
 from urllib.parse import urlsplit
 
 from citewell.errors import (
-    BudgetExceeded,
     CitewellError,
-    ModelConnection,
+    LLMConnectionError,
+    LLMTimeoutError,
     ModelError,
     ModelReply,
-    ModelTimeout,
-    ModelUnavailable,
+    ModelUnavailableError,
+    TokenBudgetExceededError,
 )
 
 UNREACHABLE = {"ConnectTimeout", "PoolTimeout", "NetworkError", "ProtocolError", "ProxyError", "ConnectionError"}
@@ -51,9 +51,9 @@ class Endpoint:
         port = f":{parts.port}" if parts.port else ""
         return f"{self.vendor} at {parts.scheme}://{parts.hostname}{port}"
 
-    def unavailable(self, model: str) -> ModelUnavailable:
+    def unavailable(self, model: str) -> ModelUnavailableError:
         """It does not have this model."""
-        return ModelUnavailable(f"{self.place} does not have the model {model}. {self.fetch.format(name=model)}")
+        return ModelUnavailableError(f"{self.place} does not have the model {model}. {self.fetch.format(name=model)}")
 
 
 def failure(error: Exception, endpoint: Endpoint, *, model: str, detail: str | None = None) -> Exception:
@@ -65,9 +65,9 @@ def failure(error: Exception, endpoint: Endpoint, *, model: str, detail: str | N
         return _refused(status, error, endpoint, model, detail)
     names = {kind.__name__ for one in (error, error.__cause__) for kind in type(one).__mro__}
     if names & UNREACHABLE or ("APIConnectionError" in names and not names & SILENT):
-        return Transient(ModelConnection(f"{endpoint.place} cannot be reached. {endpoint.start}"))
+        return Transient(LLMConnectionError(f"{endpoint.place} cannot be reached. {endpoint.start}"))
     if names & SILENT:
-        return ModelTimeout(f"{endpoint.place} stopped answering. Ask again, or raise CITEWELL_MODEL_TIMEOUT_S.")
+        return LLMTimeoutError(f"{endpoint.place} stopped answering. Ask again, or raise CITEWELL_MODEL_TIMEOUT_S.")
     if names & UNREADABLE:
         return ModelReply(f"{endpoint.place} sent something that cannot be read. Check that the address is right.")
     reason = f": {detail[:200]}" if detail else f" ({type(error).__name__})"
@@ -92,7 +92,9 @@ def _refused(status: int, error: Exception, endpoint: Endpoint, model: str, deta
     if status == 404:
         return endpoint.unavailable(model)
     if status == 413 or (status == 400 and _is_too_long(error)):
-        return BudgetExceeded(f"The prompt is too long for {model} at {place}. Lower CITEWELL_MAX_CONTEXT_TOKENS.")
+        return TokenBudgetExceededError(
+            f"The prompt is too long for {model} at {place}. Lower CITEWELL_MAX_CONTEXT_TOKENS."
+        )
     if status == 429:
         busy = ModelError(f"{place} takes no more requests for now ({told}). Wait a minute, then ask again.")
         return Transient(busy, wait_s=_retry_after_s(error))

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
-from citewell.errors import InputError, ModelNotAllowed
+from citewell.errors import InputError, ModelNotAllowedError
 
 
 @dataclass(frozen=True, slots=True)
@@ -50,13 +50,13 @@ def allowed(name: str, configured: Sequence[str] = ()) -> ModelLimits:
     True
     >>> allowed("llama3.2:1b")
     Traceback (most recent call last):
-    citewell.errors.ModelNotAllowed: The model llama3.2:1b is not on the list of allowed models...
+    citewell.errors.ModelNotAllowedError: The model llama3.2:1b is not on the list of allowed models...
     """
     known = allow_list(configured)
     for one, limits in known.items():
         if exact(one) == exact(name):
             return limits
-    raise ModelNotAllowed(
+    raise ModelNotAllowedError(
         f"The model {name} is not on the list of allowed models: {', '.join(known)}. Choose one of them, or allow it "
         f"with CITEWELL_ALLOWED_MODELS='[\"{name}=WINDOW/REPLY\"]', its context window and longest reply in tokens."
     )

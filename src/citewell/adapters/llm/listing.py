@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 from citewell.adapters.llm import VENDORS, make_server
 from citewell.adapters.llm.limits import allow_list, exact
 from citewell.config import Settings
-from citewell.errors import ModelConnection
+from citewell.errors import LLMConnectionError
 from citewell.ports import ModelInfo
 
 if TYPE_CHECKING:
@@ -42,13 +42,17 @@ class Listing:
 
 def listing(chosen: Settings, vendor: str) -> Listing:
     """Ask a vendor's server for its models; a server that cannot be reached leaves the allowed ones."""
-    problem = None
     with closing(server_of(chosen, vendor)) as asked:
         try:
             present = asked.models()
-        except ModelConnection as error:
-            present, problem = [], str(error)
-    return Listing(vendor, problem, tuple(rows(chosen, vendor, present)))
+        except LLMConnectionError as error:
+            return unanswered(chosen, vendor, str(error))
+    return Listing(vendor, None, tuple(rows(chosen, vendor, present)))
+
+
+def unanswered(chosen: Settings, vendor: str, problem: str) -> Listing:
+    """What is known of the models of a server that does not answer: those that are allowed."""
+    return Listing(vendor, problem, tuple(rows(chosen, vendor, [])))
 
 
 def vendor_of(chosen: Settings) -> str:

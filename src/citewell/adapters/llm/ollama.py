@@ -21,7 +21,7 @@ from citewell.adapters.llm.remote import (
     is_local,
     turns,
 )
-from citewell.errors import BudgetExceeded, MissingExtra, ModelReply
+from citewell.errors import MissingExtra, ModelReply, TokenBudgetExceededError
 from citewell.ports import ModelInfo, Progress, Prompt
 
 if TYPE_CHECKING:
@@ -100,7 +100,7 @@ class OllamaModel(RemoteModel):
             return
         least = least_tokens(" ".join((prompt.system, *(one.text for one in prompt.messages))))
         if counted < least or counted >= prompt.context_window:
-            raise BudgetExceeded(
+            raise TokenBudgetExceededError(
                 f"Ollama cut the prompt: it read {counted} tokens, at least {least} were sent, and the window has "
                 f"{prompt.context_window}. Lower CITEWELL_MAX_CONTEXT_TOKENS, or choose a model with a larger window."
             )
@@ -114,6 +114,13 @@ class OllamaServer(RemoteServer):
     """The models that an Ollama server has, and how to fetch others."""
 
     vendor = VENDOR
+
+    def names(self) -> list[str] | None:
+        """What the models are called; their windows, which take a question each, are not asked for."""
+        try:
+            return [one.model for one in self._client.list().models if one.model]
+        except Exception as error:
+            raise self._failure(error, "") from None
 
     def check(self, name: str) -> ModelInfo:
         """The model of exactly this name and tag."""

@@ -139,6 +139,19 @@ class OpenAIServer(RemoteServer):
 
     vendor = VENDOR
 
+    def names(self) -> list[str] | None:
+        """What the models are called; a server without a list is taken at its word."""
+        import openai
+
+        try:
+            return [one.id for one in self._client.models.list()]
+        except openai.APIStatusError as error:
+            if error.status_code in NO_LIST:
+                return None
+            raise self._failure(error, "") from None
+        except Exception as error:
+            raise self._failure(error, "") from None
+
     def _list(self) -> list[ModelInfo]:
         return [ModelInfo(one.id, context_window=_window(one.model_extra or {})) for one in self._client.models.list()]
 

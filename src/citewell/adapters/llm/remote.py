@@ -19,7 +19,7 @@ from citewell.adapters.llm.failures import Endpoint, Transient, failure
 from citewell.adapters.llm.limits import ModelLimits
 from citewell.adapters.llm.patience import Patience, patience_for
 from citewell.adapters.llm.thinking import Visible
-from citewell.errors import BudgetExceeded, ModelError, ModelReply, ModelTimeout, ReplyCut
+from citewell.errors import LLMTimeoutError, ModelError, ModelReply, ReplyCut, TokenBudgetExceededError
 from citewell.ports import ModelInfo, Progress, Prompt
 
 TEMPERATURE = 0.1
@@ -127,7 +127,7 @@ class RemoteModel(ABC):
         reply = min(prompt.max_reply_tokens, self.limits.max_reply_tokens)
         needed = sum(map(self._counter.estimate, _texts(prompt)))
         if needed + reply > window:
-            raise BudgetExceeded(
+            raise TokenBudgetExceededError(
                 f"The prompt takes {needed} tokens and the reply {reply}: more than the window of {window} of "
                 f"{self.model}. Lower CITEWELL_MAX_CONTEXT_TOKENS, or choose a model with a larger window."
             )
@@ -151,7 +151,7 @@ class RemoteModel(ABC):
                     received += len(text)
                     kept += [text] if prompt.schema is not None else []
                     yield text
-        except (ModelTimeout, ModelReply):
+        except (LLMTimeoutError, ModelReply):
             raise
         except (Transient, ModelError):
             if received:
@@ -221,9 +221,9 @@ class RemoteModel(ABC):
             raise item
         return item
 
-    def _late(self) -> ModelTimeout:
+    def _late(self) -> LLMTimeoutError:
         limits = f"{self.patience.first_token_s:g} s to begin, {self.patience.total_s:g} s in all"
-        return ModelTimeout(
+        return LLMTimeoutError(
             f"{self.model} took too long (it has {limits}). Ask again, choose a smaller model, or raise "
             "CITEWELL_MODEL_TIMEOUT_S."
         )
@@ -254,6 +254,10 @@ class RemoteServer(ABC):
             return self._list()
         except Exception as error:
             raise self._failure(error, "") from None
+
+    def names(self) -> list[str] | None:
+        """What the models are called that are there now; None where the server does not tell."""
+        return [one.name for one in self.models()]
 
     def check(self, name: str) -> ModelInfo:
         """The model of exactly this name."""

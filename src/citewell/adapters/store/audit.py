@@ -116,7 +116,7 @@ class SqlAudit:
                 continue  # `prove` tells of it; nothing can be read out of it either
             gone |= quoted(words, document_ids)
             longest_first = {text: gone[text] for text in sorted(gone, key=len, reverse=True)}
-            cleaned = without(words, longest_first, fingerprint=self._seal.fingerprint)
+            cleaned = without(words, longest_first, fingerprint=self._seal.fingerprint, document_ids=document_ids)
             if cleaned is not None:
                 record = self._seal.close(json.dumps(cleaned), about=f"answer:{row.id}")
                 before = row.record_hash or hashed(row.record)

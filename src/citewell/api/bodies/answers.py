@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import datetime as dt
 from typing import Annotated, Literal
 
 from pydantic import BaseModel, ConfigDict, Field
@@ -9,11 +10,13 @@ from pydantic import BaseModel, ConfigDict, Field
 from citewell.answer.check import MAX_CHARACTERS
 from citewell.answer.cite import Marks
 from citewell.answer.retrieve import MAX_QUESTION_CHARACTERS
+from citewell.answer.wishes import MAX_CHUNKS
 from citewell.api.bodies.sent import Id, Name, Sent, Tags
 
 Verdict = Literal["supported", "partly", "contradicted", "not_found"]
 Words = Annotated[str, Field(min_length=1, pattern=r"\S", json_schema_extra={"maxLength": MAX_QUESTION_CHARACTERS})]
 """A question; the desk itself refuses one that is too long, since an emergency in it must be told even then."""
+ModelName = Annotated[str, Field(min_length=1, max_length=200, pattern=r"^[\w./:@-]+$")]
 Text = Annotated[str, Field(min_length=1, max_length=MAX_CHARACTERS, pattern=r"\S")]
 
 
@@ -27,6 +30,10 @@ class Question(Sent):
     tags: Tags = None
     journey: Name | None = None
     subject: Name | None = None
+    model: ModelName | None = None
+    """Another model of the configured server, which must be on the list of allowed ones."""
+    max_context_chunks: Annotated[int | None, Field(ge=1, le=MAX_CHUNKS)] = None
+    """Passages that the answer may rest on."""
 
 
 class ToCheck(Sent):
@@ -52,9 +59,11 @@ class CitationShape(BaseModel):
 
     n: int
     source_id: str
+    chunk_id: str
     document_id: str
     document: str
     version: int
+    date: dt.date | None
     page: int | None
     section: str | None
     start: int
@@ -66,6 +75,7 @@ class EvidenceShape(BaseModel):
     """A passage that the writer was shown."""
 
     source_id: str
+    chunk_id: str
     document_id: str
     document: str
     version: int
@@ -108,6 +118,7 @@ class AnswerShape(BaseModel):
     action: Literal["CITE", "QUALIFY", "ROUTE", "REFUSE"]
     reason: str | None
     text: str
+    grounded: bool
     sentences: list[SentenceShape]
     citations: list[CitationShape]
     evidence: list[EvidenceShape]
@@ -118,6 +129,7 @@ class AnswerShape(BaseModel):
     dropped_citations: int
     withheld_count: int
     withheld: list[SentenceShape]
+    raw_text: str | None
     took_ms: float
     conversation_id: str | None
     inbox_id: str | None

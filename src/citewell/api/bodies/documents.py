@@ -35,6 +35,7 @@ class HitShape(BaseModel):
     """A passage that was found."""
 
     source_id: str
+    chunk_id: str
     document_id: str
     document: str
     version: int
@@ -111,7 +112,18 @@ class DocumentsShape(BaseModel):
     documents: list[DocumentShape]
 
 
-class TakenShape(DocumentShape):
+class IndexedShape(DocumentShape):
+    """A document, and what it took to make it answer."""
+
+    chunks_indexed: int | None
+    """Passages of it that a search finds; null while it is being read."""
+    replaced_existing: bool
+    embedding_ms: float | None
+    """Null unless the server that is asked has read it, since it was started."""
+    indexing_ms: float | None
+
+
+class TakenShape(IndexedShape):
     """A document that was taken in."""
 
     was_there: bool

@@ -97,6 +97,7 @@ class CaseShape(RoutedShape):
     hidden_evidence: int
     draft: list[dict[str, Any]]
     hidden_draft: int
+    raw_text: str | None
 
 
 class AuditEntryShape(BaseModel):

@@ -8,6 +8,8 @@ from fastapi import APIRouter, Depends
 from fastapi.responses import StreamingResponse
 
 from citewell.answer.view import check_json, done_json
+from citewell.answer.wishes import Wishes
+from citewell.answer.withheld import may_open
 from citewell.api import stream
 from citewell.api.asking import Asking, answered, begun, in_turn, streamed
 from citewell.api.bodies.answers import AnswerShape, ChecksShape, Question, ToCheck
@@ -37,15 +39,18 @@ EVENT = {
 
 def _asking(asked: Question, visitor: Visitor) -> Asking:
     asker = visitor.asker(tags=asked.tags, journey=asked.journey, subject=asked.subject)
-    return Asking(asked.question, asker, asked.conversation_id)
+    wishes = Wishes(asked.model, asked.max_context_chunks)
+    return Asking(asked.question, asker, asked.conversation_id, wishes)
 
 
 @router.post("/ask", response_model=AnswerShape)
 async def ask(site: Here, visitor: Member, asked: Question) -> dict[str, Any]:
     """Answer a question with sentences that are each cited and checked, or hand it to a person."""
     site.take_ask(visitor)
-    done = await answered(site, await begun(site, _asking(asked, visitor)))
-    return done_json(done, with_withheld=True, marks=asked.marks)
+    asking = _asking(asked, visitor)
+    done = await answered(site, await begun(site, asking))
+    opens = may_open(asking.asker, asked_by=asking.asker.user_id)
+    return done_json(done, with_withheld=opens, marks=asked.marks)
 
 
 @router.post(

@@ -10,6 +10,7 @@ from fastapi.responses import RedirectResponse
 from starlette.concurrency import run_in_threadpool
 
 from citewell.answer.stream import Started
+from citewell.answer.wishes import Wishes
 from citewell.api.asking import Asking, answered, begun
 from citewell.api.errors import Problem, problem_of
 from citewell.api.history import talks, turns
@@ -49,6 +50,7 @@ def _page(
     conversation_id: str | None = None,
     shown: list[Turn] | None = None,
     problem: Problem | None = None,
+    model: str = "",
 ) -> Response:
     entries = [entry for entry in site.app.entries(visitor.whole) if is_answering(entry)]
     return site.page(
@@ -65,6 +67,8 @@ def _page(
         documents=len(entries),
         passages=site.passages(visitor.scope()),
         usual_ms=site.usual_ms,
+        models=site.app.choosing.names(),
+        model=model,
     )
 
 
@@ -82,6 +86,7 @@ async def ask(
     visitor: Member,
     question: Annotated[str, Form()] = "",
     conversation_id: Annotated[str, Form()] = "",
+    model: Annotated[str, Form()] = "",
     csrf: Csrf = "",
 ) -> Response:
     """Answer on a page, for browsers without a script."""
@@ -89,7 +94,7 @@ async def ask(
     site.take_ask(visitor)
     kept_in = conversation_id
     try:
-        events = await begun(site, Asking(question, visitor.asker(), conversation_id or None))
+        events = await begun(site, Asking(question, visitor.asker(), conversation_id or None, Wishes(model or None)))
         started = next(events)
         assert isinstance(started, Started)
         kept_in = started.conversation_id
@@ -97,16 +102,20 @@ async def ask(
     except NotFound:
         raise
     except CitewellError as error:
-        return await run_in_threadpool(_failed, site, visitor, question, kept_in, problem_of(error))
+        return await run_in_threadpool(
+            _failed, site, visitor, question, conversation_id=kept_in, problem=problem_of(error), model=model
+        )
     return RedirectResponse(f"/conversations/{kept_in}#last", status_code=HTTPStatus.SEE_OTHER)
 
 
-def _failed(site: Site, visitor: Visitor, question: str, conversation_id: str, problem: Problem) -> Response:
+def _failed(
+    site: Site, visitor: Visitor, question: str, *, conversation_id: str, problem: Problem, model: str
+) -> Response:
     """The conversation with its question that waits, or the question in its box where none was begun."""
     if not conversation_id:
-        return _page(site, visitor, question=question, problem=problem)
+        return _page(site, visitor, question=question, problem=problem, model=model)
     shown = turns(site, conversation_id, visitor.asker())
-    return _page(site, visitor, conversation_id=conversation_id, shown=shown, problem=problem)
+    return _page(site, visitor, conversation_id=conversation_id, shown=shown, problem=problem, model=model)
 
 
 @router.get("/conversations")

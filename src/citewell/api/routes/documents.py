@@ -16,6 +16,7 @@ from citewell.api.bodies.documents import (
     DeletedShape,
     DocumentShape,
     DocumentsShape,
+    IndexedShape,
     PartShape,
     Refiling,
     UploadShape,
@@ -23,10 +24,10 @@ from citewell.api.bodies.documents import (
 from citewell.api.intake import take_in
 from citewell.api.requests import our_request
 from citewell.api.shapes import box_json, entry_json
-from citewell.api.site import UNDER_WAY, Here
+from citewell.api.site import UNDER_WAY, Here, Site
 from citewell.api.visitor import Editor, Reader
 from citewell.errors import InputError
-from citewell.types import Filing, State
+from citewell.types import Entry, Filing, State
 
 router = APIRouter(prefix="/api/v1/documents")
 
@@ -77,9 +78,7 @@ async def upload(request: Request, site: Here, visitor: Editor) -> JSONResponse:
     if taken.refused and not taken.added:
         raise taken.refused[0].error
     body = {
-        "documents": [
-            {**entry_json(one.entry, site.progress(one.entry)), "was_there": one.was_there} for one in taken.added
-        ],
+        "documents": [{**_indexed(site, one.entry), "was_there": one.was_there} for one in taken.added],
         "refused": [
             {"name": one.name, "kind": type(one.error).__name__, "detail": str(one.error)} for one in taken.refused
         ],
@@ -87,11 +86,21 @@ async def upload(request: Request, site: Here, visitor: Editor) -> JSONResponse:
     return JSONResponse(jsonable_encoder(body), status_code=HTTPStatus.ACCEPTED)
 
 
-@router.get("/{document_id}", response_model=DocumentShape)
+@router.get("/{document_id}", response_model=IndexedShape)
 def one_document(site: Here, visitor: Reader, document_id: str) -> dict[str, Any]:
-    """One document version, with how far it has come."""
-    entry = site.entry(document_id, visitor.whole)
-    return entry_json(entry, site.progress(entry))
+    """One document version, with how far it has come and what that took."""
+    return _indexed(site, site.entry(document_id, visitor.whole))
+
+
+def _indexed(site: Site, entry: Entry) -> dict[str, Any]:
+    took = site.took(entry.id)
+    return {
+        **entry_json(entry, site.progress(entry)),
+        "chunks_indexed": None if entry.state in UNDER_WAY else entry.chunk_count,
+        "replaced_existing": entry.version > 1,
+        "embedding_ms": None if took is None else round(took.embedding_ms, 1),
+        "indexing_ms": None if took is None else round(took.indexing_ms, 1),
+    }
 
 
 @router.delete("/{document_id}", response_model=DeletedShape, dependencies=[Depends(our_request)])

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import asyncio
+from contextlib import suppress
 from dataclasses import asdict, replace
 from datetime import UTC, datetime
 from http import HTTPStatus
@@ -9,7 +11,8 @@ from typing import Any
 
 from fastapi import APIRouter, Request, Response
 
-from citewell.adapters.llm.listing import listing, vendor_of
+from citewell.adapters.llm.listing import Listing, unanswered, vendor_of
+from citewell.adapters.llm.once import LIMIT_S, Asking
 from citewell.api import metrics
 from citewell.api.bodies.status import HealthShape, ModelsShape
 from citewell.api.errors import Refused
@@ -20,6 +23,8 @@ from citewell.types import State
 
 router = APIRouter(prefix="/api/v1")
 exposition = APIRouter()
+
+SILENT = f"The model's server does not say within {LIMIT_S:g} s which models it has. Look at it, then ask again."
 
 
 async def _told(request: Request) -> dict[str, Any]:
@@ -54,13 +59,30 @@ async def ready(request: Request, response: Response) -> dict[str, Any]:
 
 
 @router.get("/models", response_model=ModelsShape)
-def models(site: Here, visitor: Member) -> dict[str, Any]:
+async def models(site: Here, visitor: Member) -> dict[str, Any]:
     """Who writes answers, which models are allowed, and which of them are there."""
     settings = site.app.settings
-    found = listing(settings, vendor_of(settings))
+    try:
+        found = await _answer(site.models.asked())
+    except TimeoutError:
+        found = unanswered(settings, vendor_of(settings), SILENT)
     if found.problem is not None and not visitor.may("govern"):  # it names the server's address
         found = replace(found, problem="The model's server does not answer. Tell an administrator.")
     return {"writer": settings.model, **asdict(found)}
+
+
+async def _answer(asking: Asking[Listing]) -> Listing:
+    """What the server says, awaited without a thread: however many ask a silent one, other requests go on."""
+    loop, is_told = asyncio.get_running_loop(), asyncio.Event()
+
+    def tell(_told: object) -> None:
+        with suppress(RuntimeError):  # the loop is closed: the server stops
+            loop.call_soon_threadsafe(is_told.set)
+
+    asking.told.add_done_callback(tell)
+    if not asking.told.done():
+        await asyncio.wait_for(is_told.wait(), asking.left_s)
+    return asking.told.result()
 
 
 @exposition.get("/metrics", include_in_schema=False)

@@ -20,7 +20,7 @@ from citewell.assistants.consult.tools import (
     call,
 )
 from citewell.clinical import Lexicon
-from citewell.errors import BudgetExceeded, MissingExtra, ModelError
+from citewell.errors import MissingExtra, ModelError, TokenBudgetExceededError
 from citewell.types.consult import By, Category, Consult, Differential, Finding, Polarity, Speaks, Words
 from citewell.words import sentences
 
@@ -35,7 +35,7 @@ def model_reader(caller: Callable[[], Caller], lexicon: Lexicon) -> Reader:
     def read(heard: Heard, found: Extracted) -> Extracted:
         try:
             told, who = _read(caller(), heard, found, lexicon)
-        except (ModelError, MissingExtra, BudgetExceeded) as error:
+        except (ModelError, MissingExtra, TokenBudgetExceededError) as error:
             return replace(found, troubles=(*found.troubles, FAILED.format(why=str(error).rstrip("."))))
         known = {one.key for one in found.findings}
         spans = [one.words for one in found.findings if one.words]

@@ -15,7 +15,7 @@ from citewell.assistants.guidelines.match import mentions
 from citewell.assistants.guidelines.retrieve import RULE_ID
 from citewell.assistants.guidelines.tables import rows
 from citewell.assistants.guidelines.words_shared import put_together
-from citewell.errors import BudgetExceeded, ModelError
+from citewell.errors import ModelError, TokenBudgetExceededError
 from citewell.ports import Writer
 from citewell.prompts import Template
 from citewell.types import Context, Message
@@ -113,7 +113,7 @@ def rewriting(writer: Writer, begun_at: float) -> Rewrite:
         try:
             asked = Context((), tuple(history))
             told = "".join(writer.write(message, asked, rules=REWRITE.text, begun_at=begun_at))
-        except (ModelError, BudgetExceeded):  # the question can be searched as it stands
+        except (ModelError, TokenBudgetExceededError):  # the question can be searched as it stands
             return None
         reply = next((line.strip() for line in told.splitlines() if line.strip()), "")
         text = " ".join(cite(reply, ()).text.strip("\"'“”").split()[:MAX_QUERY_WORDS])

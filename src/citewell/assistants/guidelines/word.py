@@ -14,7 +14,7 @@ from citewell.answer.persons import of_people
 from citewell.answer.stream import Done
 from citewell.assistants.guidelines.assess import NOTHING_MET, Applied, Assessment, reason
 from citewell.assistants.guidelines.topic import mark
-from citewell.errors import BudgetExceeded, ModelError
+from citewell.errors import ModelError, TokenBudgetExceededError
 from citewell.ports import Writer
 from citewell.prompts import Template
 from citewell.types import Answer, Hit, Refuse, Verdict, Why
@@ -49,7 +49,7 @@ def word(found: Assessment, *, writer: Writer, verify: Verify) -> Wording:
     """The reasons in a model's words; a model that fails leaves the assessment as it is."""
     try:
         answer = _answer(found, writer, of_people(verify, is_record=lambda span: span.source_id.startswith(RECORD)))
-    except (ModelError, BudgetExceeded) as error:
+    except (ModelError, TokenBudgetExceededError) as error:
         log.warning("the model worded nothing: %s", type(error).__name__)
         return Wording(writer.name, "", 0, str(error))
     withheld = sum(not claim.is_shown for claim in answer.claims)
@@ -98,4 +98,5 @@ def _hit(text: str, *, at: int, rule: Applied | None) -> Hit:
         rank_score=0.0,
         relevance=1.0,
         why=Why(None, None, (), None),
+        published=entry.metadata.published if entry else None,
     )

@@ -97,4 +97,5 @@ def _hit(opened: Opened, start: int, end: int) -> Hit:
         rank_score=1.0,
         relevance=1.0,
         why=Why(None, None, (), None),
+        published=entry.metadata.published,
     )

@@ -23,7 +23,7 @@ from citewell.assistants.records.cues import Language
 from citewell.assistants.records.phrases import Finding
 from citewell.assistants.records.safety import Blocked, Rephrased, check_sentence, template
 from citewell.assistants.records.sources import Sources
-from citewell.errors import ModelTimeout
+from citewell.errors import LLMTimeoutError
 
 HEAD = 200
 """How many characters of a reply are waited for until it says what it does."""
@@ -63,7 +63,7 @@ def release(write: Write, sources: Sources, tally: Tally, *, language: Language)
         try:
             with closing(_begun(write)) as pieces:
                 calm = yield from _released(pieces, sources, tally, language)
-        except ModelTimeout:
+        except LLMTimeoutError:
             if calm is None or tally.released:
                 raise
             break

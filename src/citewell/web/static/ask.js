@@ -16,6 +16,7 @@ let stopping = null;
 
 function answered(question, signal) {
   const asked = { question, conversation_id: form.elements.conversation_id.value || null };
+  if (form.elements.model?.value) asked.model = form.elements.model.value;
   if (form.elements.journey) asked.journey = form.elements.journey.value || null;
   return listen(form.dataset.stream ?? "/api/v1/ask/stream", asked, { csrf: form.dataset.csrf, signal });
 }
