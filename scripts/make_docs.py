@@ -68,9 +68,10 @@ def routes() -> str:
     from fastapi.routing import APIRoute
 
     from citewell.api.app import API
+    from citewell.api.routes.status import exposition
 
     rows = ["| method | path | what it does |", "|---|---|---|"]
-    for route in [route for part in API for route in part.router.routes]:
+    for route in [*(route for part in API for route in part.router.routes), *exposition.routes]:
         if isinstance(route, APIRoute):
             told = (route.endpoint.__doc__ or "").strip().splitlines()[0]
             rows.append(f"| {', '.join(sorted(route.methods))} | `{route.path}` | {told} |")

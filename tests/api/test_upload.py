@@ -95,6 +95,12 @@ def test_a_store_that_is_full_refuses_the_files_that_do_not_fit_and_keeps_those_
     assert small.post("/api/v1/documents", files=files(("b.txt", b"w" * 200))).status_code == 507
 
 
+def test_a_field_that_an_upload_does_not_know_is_refused_and_nothing_is_added(small: httpx.Client) -> None:
+    answer = small.post("/api/v1/documents", files=files(("a.txt", b"words")), data={"tag": "wards"})
+    assert (answer.status_code, answer.json()["kind"]) == (422, "InputError")
+    assert small.get("/api/v1/documents").json()["documents"] == []
+
+
 def test_a_request_that_says_it_is_huge_is_refused_before_it_is_read(small: httpx.Client) -> None:
     headers = {"Content-Type": "multipart/form-data; boundary=x", "Content-Length": str(1024 * MIB)}
     answer = small.post("/api/v1/documents", content=b"--x", headers=headers)

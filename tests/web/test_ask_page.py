@@ -131,6 +131,15 @@ def test_a_question_that_nothing_answers_says_whom_it_went_to_and_why(served: An
     assert turn.locator(".sentence").count() == 0
 
 
+def test_a_question_that_is_too_long_is_told_so_and_stays_as_it_was_typed(served: Any, visit: Any) -> None:
+    page = visit(served)
+    page.fill("#q", "why " * 1_001)
+    page.press("#q", "Enter")
+    assert "up to 4,000 characters" in page.eval_on_selector("#q", "box => box.validationMessage")
+    assert len(page.input_value("#q")) == 4_004
+    assert page.locator(".turn").count() == 0
+
+
 def test_without_a_script_the_whole_answer_comes_on_a_page(served: Any, visit: Any) -> None:
     page = visit(served, java_script_enabled=False)
     page.fill("#q", BRIDGING)

@@ -172,7 +172,7 @@ def create_app(app: App, *, token: str, host: str | None = None) -> FastAPI:
         site.include_router(part.router, dependencies=[Depends(known_names)])
     for part in SHORT:
         site.include_router(shortened(part.router), dependencies=[Depends(known_names)], include_in_schema=False)
-    site.include_router(status.exposition)
+    site.include_router(status.exposition, dependencies=[Depends(known_names)])
     for page in PAGES:
         site.include_router(page.router, include_in_schema=False)
     site.openapi = partial(described, site)  # type: ignore[method-assign]

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import logging
+import re
 import traceback
 import uuid
 from collections.abc import Callable, Mapping
@@ -22,6 +23,8 @@ log = logging.getLogger(__name__)
 
 PROBLEM = "application/problem+json"
 SIGN_IN_FORM = "sign_in.html"
+
+_ADDRESS = re.compile(r" at [a-z]+://[^\s,;)]*[^\s,;).:]")
 
 FOR_PROGRAMS = ("/api/", "/metrics", "/assess", "/chat")
 """Where problems are told as JSON: the API, and the short paths of guidelines beside it."""
@@ -132,7 +135,7 @@ def problem_of(error: Exception) -> Problem:
     if isinstance(error, errors.CitewellError):
         status = next(STATUS[kind] for kind in type(error).__mro__ if kind in STATUS)
         wait_s = error.wait_s if isinstance(error, errors.VaultWaits) else None
-        return Problem(status, type(error).__name__, str(error), wait_s, error.conversation_id)
+        return Problem(status, type(error).__name__, without_addresses(str(error)), wait_s, error.conversation_id)
     if isinstance(error, Refused):
         return error.problem
     if isinstance(error, RequestValidationError):
@@ -144,6 +147,15 @@ def problem_of(error: Exception) -> Problem:
     reference = _logged(error)
     detail = f"Citewell failed unexpectedly; nothing was changed. Try again; the log has the reference {reference}."
     return Problem(HTTPStatus.INTERNAL_SERVER_ERROR, "Unexpected", detail)
+
+
+def without_addresses(text: str) -> str:
+    """A message without the addresses of servers behind this one: who operates them knows, and others need not.
+
+    >>> without_addresses("Ollama at http://10.0.0.7:11434 cannot be reached. Start it.")
+    'Ollama cannot be reached. Start it.'
+    """
+    return _ADDRESS.sub("", text)
 
 
 def _wrong(item: Mapping[str, Any]) -> str:

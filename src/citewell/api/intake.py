@@ -9,7 +9,7 @@ from starlette.concurrency import run_in_threadpool
 
 from citewell.api import changes
 from citewell.api.site import Site
-from citewell.api.upload import Form, Received, received
+from citewell.api.upload import CSRF_FIELD, Form, Received, received
 from citewell.api.visitor import Visitor
 from citewell.errors import CitewellError, InputError
 from citewell.ingest.library import Added
@@ -18,6 +18,8 @@ from citewell.types import Filing, Source
 
 ADDED_BY = "web"
 MAX_TITLE_CHARACTERS = 300
+FIELDS = ("tags", "journeys", "subject", "title", "replaces")
+"""What an upload may say beside its files."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -40,6 +42,8 @@ async def take_in(request: Request, site: Site, visitor: Visitor, *, replaces: s
     """Queue every file of an upload."""
     limits = site.app.settings.limits
     async with received(request, max_file_bytes=limits.max_bytes) as form:
+        if not form.fields.keys() <= {*FIELDS, CSRF_FIELD, "files"}:  # which is a plain field where no file was chosen
+            raise InputError(f"An upload takes these names beside “files”, and no others: {', '.join(FIELDS)}.")
         if not form.files:
             raise InputError("No file was chosen. Choose one or several, then add them.")
         filing = _filing(form, replaces, added_by=visitor.email or ADDED_BY)

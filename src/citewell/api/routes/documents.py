@@ -21,7 +21,7 @@ from citewell.api.bodies.documents import (
     Refiling,
     UploadShape,
 )
-from citewell.api.intake import take_in
+from citewell.api.intake import FIELDS, take_in
 from citewell.api.requests import our_request
 from citewell.api.shapes import box_json, entry_json
 from citewell.api.site import UNDER_WAY, Here, Site
@@ -35,7 +35,6 @@ IMAGE_WIDTHS_PX = (200, 2_400)
 PRIVATE = "private, max-age=600"
 MAX_TEXT_CHARACTERS = 200_000
 TAG_LIST = "^([a-z0-9](-?[a-z0-9])*([, ]+|$))*$"
-FIELDS = ("journeys", "subject", "title", "replaces")
 UPLOAD = {
     "required": True,
     "content": {
@@ -46,8 +45,9 @@ UPLOAD = {
                 "properties": {
                     "files": {"type": "array", "minItems": 1, "items": {"type": "string", "format": "binary"}},
                     "tags": {"type": "string", "maxLength": 64, "pattern": TAG_LIST},
-                    **{name: {"type": "string", "maxLength": 1_000, "pattern": "^[^*]*$"} for name in FIELDS},
+                    **{name: {"type": "string", "maxLength": 1_000, "pattern": "^[^*]*$"} for name in FIELDS[1:]},
                 },
+                "additionalProperties": False,
             }
         }
     },

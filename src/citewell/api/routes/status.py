@@ -10,6 +10,7 @@ from http import HTTPStatus
 from typing import Any
 
 from fastapi import APIRouter, Request, Response
+from fastapi.responses import PlainTextResponse
 
 from citewell.adapters.llm.listing import Listing, unanswered, vendor_of
 from citewell.adapters.llm.once import LIMIT_S, Asking
@@ -85,7 +86,7 @@ async def _answer(asking: Asking[Listing]) -> Listing:
     return asking.told.result()
 
 
-@exposition.get("/metrics", include_in_schema=False)
+@exposition.get("/metrics", response_class=PlainTextResponse)
 def exposed(site: Here, visitor: Governor) -> Response:
     """Counts and times of the whole server for Prometheus, for an administrator of the tenant that runs it."""
     if visitor.tenant != site.tenant:
