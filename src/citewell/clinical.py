@@ -94,6 +94,10 @@ def key(name: str) -> str:
     return " ".join(fold(word) for word in _WORD.findall(name) if word not in SKIPPED)
 
 
+MOST_PLAIN = 50_000
+"""Words of texts that are remembered as beginning no name."""
+
+
 class _Word(NamedTuple):
     start: int
     end: int
@@ -134,6 +138,8 @@ class Lexicon:
         self._table: list[str] = []
         self._lines: dict[str, str] = {}
         self._known: dict[str, dict[str, int]] = {}
+        self._plain: set[str] = set()
+        """Words that were seen to begin no name, as most do."""
 
     @classmethod
     @cache
@@ -185,9 +191,12 @@ class Lexicon:
     def _at(self, words: list[_Word], at: int, present: frozenset[str]) -> tuple[list[Mention], int]:
         """The mentions that start at a word, and how many words they take."""
         first = words[at]
+        if first.text in self._plain:
+            return [], 1
         size = 1
         self._rows(first.folded)
-        longest = min(self._longest.get(first.folded, 1), len(words) - at)
+        reach = self._longest.get(first.folded, 1)
+        longest = min(reach, len(words) - at)
         while size < longest and words[at + size].joins:
             size += 1
         while size > 1:
@@ -195,7 +204,10 @@ class Lexicon:
             if named:
                 return [Mention(first.start, words[at + size - 1].end, *pair) for pair in named], size
             size -= 1
-        named = self._named(self._short_key(first.text, present) or first.folded)
+        short = self._short_key(first.text, present)
+        named = self._named(short or first.folded)
+        if reach == 1 and short is None and not named and len(self._plain) < MOST_PLAIN:
+            self._plain.add(first.text)
         return [Mention(first.start, first.end, *pair) for pair in named], 1
 
     def _short_key(self, word: str, present: frozenset[str]) -> str | None:

@@ -33,15 +33,17 @@ class _Table:
     names: dict[tuple[str, ...], tuple[str, bool]]
     longest: dict[str, int]
     broader: dict[str, frozenset[str]]
+    others: dict[str, tuple[str, ...]]
 
 
 @cache
 def _table() -> _Table:
-    table = _Table({}, {}, {})
+    table = _Table({}, {}, {}, {})
     for row in vocabulary.rows("illnesses.tsv"):
         name, broader, others = [*row, "", ""][:3]
         table.broader[name] = frozenset(filter(None, broader.split("|")))
-        for written in (*((name,) if name != NONE else ()), *filter(None, others.split("|"))):
+        table.others[name] = tuple(filter(None, others.split("|")))
+        for written in (*((name,) if name != NONE else ()), *table.others[name]):
             words = _folded(written.rstrip("?"))
             table.names.setdefault(words, (name, not written.endswith("?")))
             table.longest[words[0]] = max(table.longest.get(words[0], 0), len(words))
@@ -100,12 +102,9 @@ def are_related(one: str, other: str) -> bool:
     return one in _wider(other) or other in _wider(one)
 
 
-@cache
 def other_names(name: str) -> tuple[str, ...]:
     """What else an illness is called."""
-    rows = (row for row in vocabulary.rows("illnesses.tsv") if row[0] == name)
-    others = next(([*row, "", ""][2] for row in rows), "")
-    return tuple(filter(None, others.split("|")))
+    return _table().others[name]
 
 
 def names_illness(text: str, illness: str) -> bool:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from collections import Counter
 from dataclasses import dataclass
 from functools import cache, lru_cache
 from typing import Literal, cast
@@ -64,16 +65,22 @@ class Denial:
         return self.reach_start <= offset < self.reach_end and not self.start <= offset < self.end
 
 
+_SMALL = frozenset("of to in the for from when with than or be".split())
+"""Words of cues that tell of none by themselves."""
+
+
 @cache
 def _cues() -> tuple[re.Pattern[str], dict[str, Reach], frozenset[str]]:
-    """The pattern of all cues, how far each reaches, and the words that a cue may open with."""
+    """The pattern of all cues, how far each reaches, and the words of which every text with a cue has one."""
     reaches: dict[str, Reach] = {}
     for reach, words in vocabulary.rows("negations.tsv"):
         reaches |= dict.fromkeys(words.split("|"), cast(Reach, reach))
     ordered = sorted(reaches, key=len, reverse=True)
     words = "|".join(re.escape(word).replace(r"\ ", r"\s+") for word in ordered if word != "n't")
-    openings = frozenset(word.split()[0].split("-")[0] for word in reaches) | {"t"}
-    return re.compile(rf"\b(?:{words})\b(?![’']s)|n[’']t\b", re.IGNORECASE), reaches, openings
+    held = [[part for part in re.split(r"[\s-]+", cue) if part not in _SMALL] for cue in reaches]
+    counts = Counter(part for parts in held for part in parts)
+    telling = frozenset(max(parts, key=lambda part: counts[part]) for parts in held) | {"t"}
+    return re.compile(rf"\b(?:{words})\b(?![’']s)|n[’']t\b", re.IGNORECASE), reaches, telling
 
 
 @lru_cache(maxsize=4096)
@@ -84,10 +91,12 @@ def denials(text: str) -> tuple[Denial, ...]:
     >>> [(text[found.start : found.end], text[found.reach_start : found.reach_end]) for found in denials(text)]
     [('not', 'Do not use it in patients with no history of asthma'), ('with no', ' history of asthma')]
     """
-    pattern, reaches, openings = _cues()
-    if openings.isdisjoint(_WORD.findall(text.casefold())):
+    pattern, reaches, telling = _cues()
+    if telling.isdisjoint(_WORD.findall(text.casefold())):
         return _free(text)
     cues = list(pattern.finditer(text))
+    if not cues:
+        return _free(text)
     taken = [cue.span() for cue in cues]
     bounds = [match.span() for match in _BOUNDARY.finditer(text)]
     free = [span for span in bounds if not any(low <= span[0] < high for low, high in taken)]

@@ -4,9 +4,10 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator, Sequence
+from functools import lru_cache
 
 from citewell.answer.verify_findings import Finding, Grade
-from citewell.answer.verify_read import Reading, Word, is_light
+from citewell.answer.verify_read import Reading, Word, is_light, read
 from citewell.answer.verify_support import Profile, profile
 from citewell.answer.verify_weigh import Look
 from citewell.types import Span
@@ -41,12 +42,18 @@ def borrowed(claim: Reading, look: Look, close: Sequence[Look], parts: Sequence[
             yield _finding(claim, lacks[0], "the source says “{}” of something else")
             return
     subject = _subject(claim)
-    if subject and _is_of_another(claim, subject, parts):
+    if subject and _is_of_another(claim.text, tuple(parts)):
         yield _finding(claim, subject[0], "the source does not say it of “{}”")
 
 
-def _is_of_another(claim: Reading, subject: list[Word], parts: Sequence[Span]) -> bool:
-    """Whether one sentence names the subject of the claim, another says all that it says, and none does both."""
+@lru_cache(maxsize=16)
+def _is_of_another(claimed: str, parts: tuple[Span, ...]) -> bool:
+    """Whether one sentence names the subject of the claim, another says all that it says, and none does both.
+
+    The same for each of the sentences that a claim is held against, so told once.
+    """
+    claim = read(claimed)
+    subject = _subject(claim)
     said = [word for word in claim.words if word not in subject and not is_light(word.form)]
     named = [part.text for part in parts if _has_all(profile(part.text), subject)]
     telling = [part.text for part in parts if _has_all(profile(part.text), said)]

@@ -156,8 +156,9 @@ def _clause(source: Reading, start: int, end: int) -> _Clause:
     named = [(drug.start, drug.end) for drug in source.medicines]
     named += [(amount.start, amount.end) for amount in source.quantities]
     found = []
+    signs = _signs()
     for match in _WORD.finditer(source.text, start, end):
-        value = _signs().get(form(match.group()))
+        value = signs.get(form(match.group()))
         if value is None or match.group().endswith(_AGENTS) or any(low <= match.start() < high for low, high in named):
             continue
         before = [word.form for word in words if word.start < match.start()][-_REACH:]

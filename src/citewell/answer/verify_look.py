@@ -158,17 +158,17 @@ def _letters(claim: Reading, unknown: Sequence[Word], spans: tuple[Span, ...]) -
     """
     if not claim.words:
         return 1.0
-    held = _runs_of(spans)
+    held = _letters_of(spans)
     missed = 0.0
     for word in unknown:
         runs = _runs(claim.text[word.start : word.end])
-        missed += 1 - len(runs & held) / len(runs) if runs else 1
+        missed += 1 - sum(run in held for run in runs) / len(runs) if runs else 1
     return 1 - missed / len(claim.words)
 
 
 @lru_cache(maxsize=256)
-def _runs_of(spans: tuple[Span, ...]) -> frozenset[str]:
-    return frozenset().union(*(_runs(span.text) for span in spans))
+def _letters_of(spans: tuple[Span, ...]) -> str:
+    return "\n".join(_GAP.sub(" ", span.text.casefold()) for span in spans)
 
 
 def _runs(text: str) -> frozenset[str]:

@@ -44,6 +44,13 @@ def _table() -> tuple[dict[tuple[str, ...], tuple[str, str, bool]], dict[str, in
     return names, longest, stems
 
 
+@lru_cache(maxsize=50_000)
+def _may_begin(word: str) -> bool:
+    """Whether a name of a medicine may begin with a word."""
+    _, longest, stems = _table()
+    return word in longest or _singular(word) in longest or word.endswith(tuple(stems))
+
+
 @lru_cache(maxsize=4096)
 def medicines(text: str) -> tuple[Medicine, ...]:
     """Every medicine that a sentence names, in order.
@@ -51,14 +58,13 @@ def medicines(text: str) -> tuple[Medicine, ...]:
     >>> [(found.name, found.family, found.is_class) for found in medicines("Lipitor and other statins, not aspirin")]
     [('atorvastatin', 'statin', False), ('statin', 'statin', True), ('aspirin', 'antiplatelet', False)]
     """
-    names, longest, stems = _table()
-    endings = tuple(stems)
+    names, longest, _ = _table()
     words = [(match.start(), match.end(), match.group().casefold()) for match in _WORD.finditer(text)]
     found: list[Medicine] = []
     at = 0
     while at < len(words):
         start, end, word = words[at]
-        if word not in longest and _singular(word) not in longest and not word.endswith(endings):
+        if not _may_begin(word):
             at += 1
             continue
         size = min(max(longest.get(word, 0), longest.get(_singular(word), 0)), len(words) - at)

@@ -81,14 +81,13 @@ def values_of(text: str, axis: str) -> frozenset[str]:
 
 
 def _found(reading: Reading) -> Iterator[_Said]:
+    table = _poles()
     taken = [(amount.start, amount.end) for amount in reading.quantities]
     for match in _WORD.finditer(reading.text):
-        if any(start <= match.start() < end for start, end in taken):
-            continue
         word = match.group()
-        if word.casefold() in _SCALES:
+        poles = table.get(word) or table.get(form(word))
+        if not poles or word.casefold() in _SCALES or any(start <= match.start() < end for start, end in taken):
             continue
-        poles = _poles().get(word) or _poles().get(form(word)) or ()
         if word.casefold() in ("lower", "upper") and _ANATOMICAL.match(reading.text, match.end()):
             continue
         for pole in poles:

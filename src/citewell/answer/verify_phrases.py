@@ -65,9 +65,8 @@ def phrases_differ(claim: Reading, source: Reading, *, coverage: float) -> Itera
     """Where the claim has one phrase of an axis and the source only others."""
     if coverage < CLOSE_FROM:
         return
-    theirs = _said(source.text)
     for axis, value, start, end in _said(claim.text):
-        same = [one for one in theirs if one[0] == axis]
+        same = [one for one in _said(source.text) if one[0] == axis]
         if same and all(one[1] != value for one in same):
             reason = f"the source says “{source.text[same[0][2] : same[0][3]]}”"
             yield Finding(Grade.AGAINST, "opposite", reason, start, end)

@@ -6,6 +6,7 @@ import re
 from collections.abc import Iterable
 from dataclasses import dataclass
 from functools import cache, lru_cache
+from typing import NamedTuple
 
 from citewell import vocabulary
 from citewell.answer.negation import Denial, denials
@@ -55,8 +56,7 @@ def is_light(form_of_word: str) -> bool:
     return form_of_word in _LIGHT
 
 
-@dataclass(frozen=True, slots=True)
-class Word:
+class Word(NamedTuple):
     """A content word: where it stands, its form and the meanings it may have."""
 
     start: int
@@ -125,10 +125,9 @@ def meanings(form_of_word: str) -> frozenset[int]:
 
 
 @lru_cache(maxsize=20_000)
-@lru_cache(maxsize=4096)
 def forms(text: str) -> frozenset[str]:
     """The forms of all words of a text, even empty ones."""
-    return frozenset(form(word) for word in _WORD.findall(text))
+    return frozenset(map(form, _WORD.findall(text)))
 
 
 def without_references(text: str) -> str:
@@ -155,8 +154,15 @@ def _words(text: str, amounts: Iterable[Quantity], frames: Iterable[Denial]) -> 
     taken = [(amount.start, amount.end) for amount in amounts if not amount.dimension.startswith("label")]
     taken += [(frame.start, frame.end) for frame in frames]
     for match in _WORD.finditer(text):
-        word = match.group()
-        if word.casefold() in _EMPTY or word.isdigit() or any(start <= match.start() < end for start, end in taken):
-            continue
-        shape = form(word)
-        yield Word(*match.span(), shape, meanings(shape), LIGHT_WEIGHT if is_light(shape) else 1.0)
+        known = _known(match.group())
+        if known is not None and not (taken and any(start <= match.start() < end for start, end in taken)):
+            yield Word(match.start(), match.end(), *known)
+
+
+@lru_cache(maxsize=100_000)
+def _known(word: str) -> tuple[str, frozenset[int], float] | None:
+    """The form, meanings and weight of a word; None where it is empty or a number."""
+    if word.casefold() in _EMPTY or word.isdigit():
+        return None
+    shape = form(word)
+    return shape, meanings(shape), LIGHT_WEIGHT if is_light(shape) else 1.0

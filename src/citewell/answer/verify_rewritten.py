@@ -12,6 +12,7 @@ from dataclasses import dataclass
 from difflib import SequenceMatcher
 from functools import cache, lru_cache
 from itertools import combinations
+from typing import NamedTuple
 
 from citewell import vocabulary
 from citewell.answer.negation import OTHERS
@@ -50,8 +51,7 @@ _WAY = re.compile(
 )
 
 
-@dataclass(frozen=True, slots=True)
-class _Token:
+class _Token(NamedTuple):
     start: int
     end: int
     word: str
@@ -63,11 +63,13 @@ _Tokens = tuple[_Token, ...]
 
 @lru_cache(maxsize=4096)
 def _tokens(text: str) -> _Tokens:
-    return tuple(
-        _Token(match.start(), match.end(), word, "be" if word in _BE else form(match.group()))
-        for match in _WORD.finditer(text)
-        for word in (match.group().casefold(),)
-    )
+    return tuple(_Token(*match.span(), *_told(match.group())) for match in _WORD.finditer(text))
+
+
+@lru_cache(maxsize=50_000)
+def _told(word: str) -> tuple[str, str]:
+    folded = word.casefold()
+    return folded, "be" if folded in _BE else form(word)
 
 
 def rewritten(claim: Reading, source: Reading) -> list[Finding]:
@@ -99,7 +101,7 @@ def _opposed(claim: Reading, source: Reading, places: tuple[_Place, ...]) -> Ite
 
 def _exchanged(source: Reading, places: tuple[_Place, ...]) -> Iterator[Finding]:
     """Two places, each with what the other had."""
-    if not _EVEN.isdisjoint(token.form for token in _tokens(source.text)):
+    if len(places) < 2 or not _EVEN.isdisjoint(token.form for token in _tokens(source.text)):
         return
     whole = [place for place in places if not _is_of_a_list(place.said) and not _is_of_a_list(place.put)]
     for one, other in combinations(whole, 2):

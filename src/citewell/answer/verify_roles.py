@@ -80,8 +80,11 @@ def _things(reading: Reading, start: int, end: int | None) -> frozenset[str]:
 
 def roles_turned(claim: Reading, source: Reading) -> Iterator[Finding]:
     """Where the claim has the doer in the place of what is done to, or makes an effect of what is to be done."""
-    ours, theirs = _act(claim.text), _act(source.text)
-    if ours is None or theirs is None or not ours.by or not ours.on:
+    ours = _act(claim.text)
+    if ours is None or not ours.by or not ours.on:
+        return
+    theirs = _act(source.text)
+    if theirs is None:
         return
     if ours.by & theirs.on and ours.on & theirs.by and not (ours.by & theirs.by or ours.on & theirs.on):
         yield Finding(Grade.AGAINST, "opposite", "the source says it the other way round", 0, len(claim.text))

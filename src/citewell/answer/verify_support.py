@@ -26,7 +26,7 @@ class Profile:
 def profile(text: str) -> Profile:
     """The profile of a text; equal texts are read once."""
     words = forms(text)
-    return Profile(words, frozenset(number for word in words for number in meanings(word)))
+    return Profile(words, frozenset().union(*filter(None, map(meanings, words))))
 
 
 def coverage(
@@ -47,21 +47,18 @@ def coverage(
     total = claim.weight + amounts
     if not total:
         return 0.0
-    said: float = amounts - (amounts_missing or 0)
     there, senses = source.forms, source.meanings
-    spans: list[tuple[int, int]] | None = None
-    for word in claim.words:
-        if word.form in there:
-            said += word.weight
-            continue
-        if spans is None:  # most claims have a word that the source lacks; names are looked up only then
-            spans = [(topic.start, topic.end) for topic in topics if topic.is_in(there)]
-            spans += [(drug.start, drug.end) for drug in claim.medicines if drug.name in drugs]
-        if spans and any(start <= word.start < end for start, end in spans):
-            said += word.weight
-        elif word.meanings and not word.meanings.isdisjoint(senses):
-            said += word.weight * SYNONYM_CREDIT
-    return min(1.0, said / total)
+    lacking = [word for word in claim.words if word.form not in there]
+    missed: float = amounts_missing or 0
+    if lacking:
+        spans = [(topic.start, topic.end) for topic in topics if topic.is_in(there)]
+        spans += [(drug.start, drug.end) for drug in claim.medicines if drug.name in drugs]
+        for word in lacking:
+            if spans and any(start <= word.start < end for start, end in spans):
+                continue
+            is_meant = bool(word.meanings) and not word.meanings.isdisjoint(senses)
+            missed += word.weight * (1 - SYNONYM_CREDIT) if is_meant else word.weight
+    return min(1.0, 1 - missed / total)
 
 
 def names_of(medicines: Iterable[Medicine]) -> frozenset[str]:
