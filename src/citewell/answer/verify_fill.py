@@ -10,6 +10,7 @@ from citewell.answer.quantities import quantities
 from citewell.answer.rows import tabled
 from citewell.answer.verify_agreement import Agreement, agreement
 from citewell.answer.verify_findings import Finding, Grade
+from citewell.answer.verify_names import medicines
 from citewell.answer.verify_read import Reading, forms, read
 from citewell.answer.verify_weigh import Look
 from citewell.types import Span
@@ -29,7 +30,11 @@ def _is_filled(claim: Reading, finding: Finding, look: Look, close: Sequence[Loo
         return False
     if finding.kind == "medicine" and not read(look.text).medicines:
         wanted = {drug.name for drug in claim.medicines if drug.start == finding.start}
-        passage = [read(part.text) for part in parts if part.source_id == look.part.source_id]
+        passage = [
+            read(part.text)
+            for part in parts
+            if part.source_id == look.part.source_id and wanted & {drug.name for drug in medicines(part.text)}
+        ]
         is_denied = claim.is_clause_denied(finding.start)
         return any(
             drug.name in wanted and one.is_clause_denied(drug.start) == is_denied
@@ -38,10 +43,10 @@ def _is_filled(claim: Reading, finding: Finding, look: Look, close: Sequence[Loo
         )
     if finding.kind == "illness":
         return _is_of_illness(claim, finding, look, parts)
-    rows = tabled(tuple(parts)).rows
     context = claim.near(finding.start, finding.end)
     least = max(1, len(context & forms(look.text)))
     if finding.kind == "amount":
+        rows = tabled(tuple(parts)).rows
         return any(
             len(context & forms(part.text)) >= least and _says(claim, finding, part.text)
             for part in parts

@@ -70,7 +70,7 @@ class Topic:
     names: tuple[frozenset[str], ...]
 
     def is_in(self, words: frozenset[str]) -> bool:
-        return any(name <= words for name in self.names)
+        return any(map(words.issuperset, self.names))
 
 
 @lru_cache(maxsize=20_000)
