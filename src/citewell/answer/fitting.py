@@ -7,16 +7,14 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 
 from citewell.answer.age_groups import Group, asked_for, is_for_others
-from citewell.answer.cues import (
+from citewell.answer.cues import CUES, IS_QUESTION, OTHER_MEDICINE
+from citewell.answer.cues_fitting import (
     ASKS_DOSE,
-    CUES,
     DOSE_RULES,
     GIVEN_DOSE,
     INTRODUCES,
     INTRODUCES_MORE,
-    IS_QUESTION,
     OF_DOCUMENT,
-    OTHER_MEDICINE,
 )
 from citewell.answer.illnesses import is_of_another_illness, named_illnesses
 from citewell.answer.of_medicines import is_of_another
