@@ -76,6 +76,12 @@ def test_true_sentences_about_rows_are_not_contradicted_and_false_ones_not_suppo
     assert (contradicted, supported) == ([], [])
 
 
+@pytest.mark.slow
+@pytest.mark.parametrize("dose", ["75 ml/kg", "50 ml/kg"])
+def test_no_row_speaks_against_a_claim_that_names_none_of_its_cases(library: App, dose: str) -> None:
+    assert checked(library, f"Plan B is {dose} of ORS over 4 hours.").verdict is Verdict.PARTLY
+
+
 @pytest.mark.parametrize(
     ("text", "verdict", "quote"),
     [

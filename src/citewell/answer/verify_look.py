@@ -193,6 +193,9 @@ def _close(claim: Reading, look: Look, lexicon: Lexicon) -> Look:
     if look.row is None:
         return _unheaded(close) if is_heading(look.part.text) else close
     findings = (*close.findings, *swapped(claim, look.row), *apart(claim, look.row))
+    rows = (replace(look.row, cells=cells) for cells in look.row.table.rows)
+    if not any(is_same_case(claim, row) for row in rows):  # no number of a case speaks against a claim that names none
+        findings = tuple(replace(one, grade=Grade.MISSING) if one.kind == "amount" else one for one in findings)
     return replace(close, findings=findings, is_same_case=is_same_case(claim, look.row))
 
 
