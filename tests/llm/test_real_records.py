@@ -8,7 +8,7 @@ import pytest
 
 from citewell.adapters.embedding.minilm import MiniLM
 from citewell.answer.stream import Done, Sentence, Started, Told, Working
-from citewell.assistants.records.safety import Passed, check_sentence
+from citewell.assistants.records.safety import Passed, check_sentence, template
 from citewell.assistants.records.sources import Sources
 from citewell.bootstrap import build
 from citewell.bootstrap.record_desk import make_record_desk
@@ -19,6 +19,7 @@ from tests.llm.conftest import RealServer
 
 pytestmark = pytest.mark.slow
 
+CATEGORIES = ("alarming", "prescriptive", "diagnostic", "unattributed")
 LETTER = (
     b"# Letter of 12 March 2025\n\nDr Chen saw you for knee pain. The X-ray of the left knee shows mild "
     b"osteoarthritis. Physiotherapy was advised, twice a week for six weeks.\n"
@@ -49,12 +50,15 @@ def test_a_model_is_heard_sentence_by_sentence_and_only_as_far_as_the_record_car
         assert answer.text.startswith(notice.text)
         assert "BOUNDARY_CHECK" not in answer.text
         shown = [claim for claim in answer.claims if claim.is_shown]
-        assert len(shown) >= 1  # of the model's own, or quoted where none of its sentences could be shown
+        if answer.notes["filter"] == "blocked":  # what so small a model says differs with what it was asked before
+            assert any(template(why, "en") in answer.text for why in ("boundary", *CATEGORIES))
+        else:
+            assert shown  # of the model's own, or quoted where none of its sentences could be shown
         assert {claim.check.verdict for claim in shown} <= {Verdict.SUPPORTED, Verdict.PARTLY}
         assert all(claim.citations for claim in shown)
         sources = Sources.of([LETTER.decode()])
         assert [one.text for one in shown if not isinstance(check_sentence(f"{one.text} [1]", sources), Passed)] == []
-        assert any(isinstance(event, Sentence) for event in rest)
+        assert any(isinstance(event, Sentence) for event in rest) == bool(answer.claims)
         assert 1 <= answer.notes["replies"] <= 3
         assert answer.notes["filter"] in ("passed", "rephrased", "blocked")
         (entry,) = app.entries(record.scope)

@@ -47,3 +47,4 @@ def test_replies_that_leave_their_bounds_share_one_time(tmp_path: Path, embedder
     assert len(server.chats) == 2
     assert template("boundary", "en") in answer.text
     assert "gout" not in answer.text
+    assert (answer.notes["replies"], answer.notes["filter"]) == (2, "blocked")  # what the filter did is kept

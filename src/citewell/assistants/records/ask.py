@@ -244,6 +244,7 @@ class Records:
                 log.info("answer %s: filter %s, %s", logged(turn.id), turn.tally.outcome, counted(turn.tally.findings))
                 if isinstance(event.answer.action, Refuse) and not turn.tally.calm:
                     return False
+                event = Done(replace(event.answer, notes={**event.answer.notes, **turn.filter_notes()}))
             yield event
         return True
 

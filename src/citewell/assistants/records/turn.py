@@ -106,11 +106,11 @@ class Turn:
             "is_cut": self.screened.is_cut,
             "before": head,
             "after": after,
-            **self._told(),
+            **self.filter_notes(),
         }
 
         def closing() -> str:
-            notes.update(self._told(), after=_joined(after, self.tally.calm))
+            notes.update(after=_joined(after, self.tally.calm))
             return self.tally.calm
 
         frame = Frame(before=head, after=after, closing=closing)
@@ -119,7 +119,7 @@ class Turn:
             self.id, self.question, context, self.records.writer.name, rules.hash, POLICY, rules.text, frame, notes
         )
 
-    def _told(self) -> Mapping[str, Any]:
+    def filter_notes(self) -> Mapping[str, Any]:
         """What may be kept of the filter: its outcome, and how many phrases of each kind it found."""
         if not self.tally.replies:
             return {}
