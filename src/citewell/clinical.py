@@ -162,9 +162,10 @@ class Lexicon:
         if rows is None:
             line = self._lines.get(first)
             pairs = [entry.rpartition("=") for entry in line.split("|")] if line else []
-            rows = self._known[first] = {place: int(row) for place, _, row in pairs}
-            for place in rows:
+            rows = {place: int(row) for place, _, row in pairs}
+            for place in rows:  # first, so that no other thread takes a word for known whose names have no length yet
                 self._note_length(place)
+            self._known[first] = rows
         return rows
 
     def _note_length(self, place: str) -> None:

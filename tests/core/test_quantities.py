@@ -115,3 +115,11 @@ def test_every_quantity_is_a_part_of_its_text(text: str) -> None:
 @given(st.integers(1, 9_999), st.sampled_from(["mg", "g", "ml", "weeks", "mmol/L", "%", "mmHg", "mg/kg", "years"]))
 def test_a_tenfold_quantity_is_another(value: int, unit: str) -> None:
     assert _agreement(f"{value * 10} {unit}", f"{value} {unit}") == Agreement.OTHER
+
+
+@pytest.mark.parametrize(
+    "written", ["5 x 10400", "5 × 10^400", "5 x 10^-400", "9" * 400 + " mg", "0." + "0" * 400 + "1 mg"]
+)
+def test_a_number_that_no_machine_holds_is_another_than_any_that_it_holds(written: str) -> None:
+    assert _agreement(written, "7 mg") == Agreement.OTHER
+    assert _agreement(written, written) == Agreement.SAME

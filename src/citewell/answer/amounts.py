@@ -39,6 +39,8 @@ _AGE = re.compile(
     r"\b(?:at|aged?|age of|(?:man|woman|boy|girl|lady|gentleman|patient|person|adult|child|male|female) of)\s+$",
     re.IGNORECASE,
 )
+AGE_REACH = 40
+"""How many characters before a number are looked at for such a word."""
 _AGES = range(18, 111)
 """After “at” or “a man of” a number like these, without a unit, is an age."""
 _MONTHS = {YEAR: 12.0, stem("month"): 1.0, stem("week"): 12 / 52}
@@ -88,7 +90,7 @@ def _by_systolic(text: str) -> str:
 
 def _given(match: re.Match[str], question: str) -> Amount:
     unit, value = _unit(match), _value(match["low"])
-    if not unit and _AGE.search(question, 0, match.start()) and value in _AGES:
+    if not unit and value in _AGES and _AGE.search(question, max(0, match.start() - AGE_REACH), match.start()):
         return Amount(value, YEAR, match["low"])
     return Amount(value, unit, match.group() if unit else match["low"])
 

@@ -23,14 +23,18 @@ OF_DOCUMENT = re.compile(
 """A question on what a document is for."""
 
 ASKS_DOSE = re.compile(
-    r"(?!.*\b(?:miss\w*|forg[eo]t\w*|skip\w*|double|extra|too many)\b.{0,30}\bdos)"
-    r"(?!.*\bdos(?:e|age|ing) (?:adjust|chang|reduc|increas|interval|titrat|form))"
-    r"(?:^|.*?\b)(?:(?:what|which)(?:['’]s| is| are| was)?(?: [\w-]+){0,4}? (?:dose|doses|dosage|dosing)\b"
+    r"\b(?:what|which)(?:['’]s| is| are| was)?(?: [\w-]+){0,4}? (?:dose|doses|dosage|dosing)\b"
     r"|^\s*(?:[\w-]+ ){0,3}(?:dose|dosage|dosing) (?:of|for)\b"
-    r"|(?P<much>\bhow (?:much|many (?:mg|tablets|puffs|units|ml)(?: of)?)\b))",
+    r"|(?P<much>\bhow (?:much|many (?:mg|tablets|capsules|sachets|drops|puffs|units|ml)(?: of)?)\b)",
     re.IGNORECASE,
 )
-"""A question for the dose of a medicine, and not for what to do about one that was missed."""
+"""A question for the dose of a medicine."""
+ABOUT_DOSES = re.compile(
+    r"\b(?:miss\w*|forg[eo]t\w*|skip\w*|double|extra|too many)\b.{0,30}\bdos"
+    r"|\bdos(?:e|age|ing) (?:adjust|chang|reduc|increas|interval|titrat|form)",
+    re.IGNORECASE,
+)
+"""A question for what to do about a dose that was missed, or how one is changed."""
 GIVEN_DOSE = re.compile(
     r"\d\s?(?:mg|g|kg|micrograms?|mcg|µg|nanograms?|ml|units?|iu|mmol|tablets?|capsules?|puffs?|drops?|sachets?)"
     r"(?![a-z]|\s?/\s?(?:min|d?l|ml)\b)"

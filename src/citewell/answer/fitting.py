@@ -9,6 +9,7 @@ from dataclasses import dataclass
 from citewell.answer.age_groups import Group, asked_for, is_for_others
 from citewell.answer.cues import CUES, IS_QUESTION, OTHER_MEDICINE
 from citewell.answer.cues_fitting import (
+    ABOUT_DOSES,
     ASKS_DOSE,
     DOSE_RULES,
     GIVEN_DOSE,
@@ -95,9 +96,9 @@ def _dosed(question: str, named: Sequence[Medicine]) -> Medicine | None:
     ['codeine', None, None]
     """
     asks = ASKS_DOSE.search(question)
-    if asks is None or not named:
+    if asks is None or not named or ABOUT_DOSES.search(question):
         return None
-    inside = [one for one in named if asks.start() <= one.start < asks.end()]
+    inside = [one for one in named if one.start < asks.end()]
     after = [one for one in named if one.start >= asks.end()]
     opens = _OF.match(question, asks.end())
     if asks["much"] or opens:

@@ -84,6 +84,10 @@ _ATOM = re.compile(
     rf"(?P<per2>(?:\s*/\s*|\s+per\s+){unit_pattern()})?)?(?P<ordinal>st|nd|rd|th)?",
     re.IGNORECASE,
 )
+_EXPONENT = re.compile(r"-?\d\d?")
+"""A longer power of ten is none: “5 x 10400” is a slip of the pen, and no number can hold it."""
+LARGEST = 1e200
+"""A number of hundreds of digits is this one: an infinite one would be as near to any other."""
 _GLUED = re.compile(r"[^\W\d_]")
 """A letter straight after a number without a unit: part of a name, as in 3T3."""
 
@@ -167,7 +171,7 @@ def _atoms(flat: str) -> Iterator[_Atom]:
         value = (
             _FRACTIONS[written] if written in _FRACTIONS else number(written) + _FRACTIONS.get(found["part"] or "", 0)
         )
-        yield _Atom(found.start(), end, value * _scale(found["scale"]), unit, is_word)
+        yield _Atom(found.start(), end, min(value * _scale(found["scale"]), LARGEST), unit, is_word)
 
 
 def _unit(found: re.Match[str]) -> Unit | None:
@@ -184,7 +188,8 @@ def _scale(written: str | None) -> float:
     if not written:
         return 1.0
     named = {"thousand": 1e3, "million": 1e6, "billion": 1e9}.get(written.strip().casefold())
-    return named or 10.0 ** float(re.sub(r"^\s*[×xX]\s*10\s*\^?\s*", "", written))
+    exponent = re.sub(r"^\s*[×xX]\s*10\s*\^?\s*", "", written)
+    return named or (10.0 ** int(exponent) if _EXPONENT.fullmatch(exponent) else 1.0)
 
 
 def _amounts(flat: str, text: str) -> Iterator[Quantity]:

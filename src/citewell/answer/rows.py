@@ -40,9 +40,9 @@ class Cell:
     value: str
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True, slots=True, eq=False)
 class Table:
-    """The rows of one table, and the words right above it."""
+    """The rows of one table, and the words right above it; each is itself, so that looking it up reads no rows."""
 
     caption: str
     rows: tuple[tuple[Cell, ...], ...]
@@ -118,10 +118,8 @@ def _table(lines: Sequence[_Line], start: int, end: int) -> tuple[list[Row], lis
     told = [_NUMBERED.sub("", line.span.text, count=1) for line in above if not _is_rest(line, headers)]
     # A line right above the first row, with no line left blank, is of the table: it heads the rows as far as the next.
     heading = told.pop() if told and lines[start].breaks == 1 else ""
-    caption = "; ".join(told)
-    return [
-        replace(row, table=replace(row.table, caption=caption), heading=row.heading or heading) for row in found
-    ], beside
+    table = Table("; ".join(told), tuple(row.cells for row in found))
+    return [replace(row, table=table, heading=row.heading or heading) for row in found], beside
 
 
 def _lines(spans: Iterable[Span]) -> Iterator[_Line]:
@@ -191,8 +189,7 @@ def _read(lines: Sequence[_Line], headers: frozenset[str]) -> tuple[list[Row], l
         elif len(line.span.text.split()) <= MAX_TITLE_WORDS:
             titles.append(line.span)
             heading = line.span.text
-    table = Table("", tuple(row.cells for row in found))
-    return [replace(row, table=table) for row in found], titles
+    return found, titles
 
 
 def _cells(pieces: Sequence[str], headers: frozenset[str]) -> tuple[Cell, ...]:
@@ -250,7 +247,8 @@ def _joined(rows: Sequence[Row]) -> list[Row]:
             found += places.values()
             continue
         caption = next(iter(captions), "")
-        cells = dict.fromkeys(cells for row in group for cells in row.table.rows)
+        tables = dict.fromkeys(row.table for row in group)
+        cells = dict.fromkeys(cells for table in tables for cells in table.rows)
         table = Table(caption, tuple(cells))
         found += [replace(row, table=table) for row in places.values()]
     return found

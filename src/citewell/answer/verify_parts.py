@@ -36,15 +36,17 @@ def parts_of(spans: Iterable[Span]) -> list[Span]:
     """
     spans = tuple(spans)
     tables = tabled(spans)
-    cut = (part for span in spans for part in (_beside(span, tables) if tables.rows else _cut(span)))
+    lines: dict[str, list[Span]] = {}
+    for line in sorted((*tables.rows, *tables.others), key=lambda line: line.start):
+        lines.setdefault(line.source_id, []).append(line)
+    cut = (part for span in spans for part in (_beside(span, lines.get(span.source_id, ()), tables)))
     return list({(part.source_id, part.start, part.end): part for part in cut}.values())
 
 
-def _beside(span: Span, tables: Tabled) -> Iterator[Span]:
+def _beside(span: Span, lines: Iterable[Span], tables: Tabled) -> Iterator[Span]:
     """The rows in a span, and the sentences between tables; a caption is read with the rows below it."""
-    lines = [line for line in (*tables.rows, *tables.others) if line.source_id == span.source_id]
     low = 0
-    for line in sorted(lines, key=lambda line: line.start):
+    for line in lines:
         if span.start <= line.start and line.end <= span.end:
             yield from _cut(span, low, line.start - span.start)
             low = line.end - span.start

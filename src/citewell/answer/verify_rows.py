@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from functools import lru_cache
@@ -9,7 +10,7 @@ from itertools import pairwise
 
 from citewell.answer.negation import denials
 from citewell.answer.quantities import BARE, Quantity, quantities
-from citewell.answer.rows import Cell, Row
+from citewell.answer.rows import Cell, Row, Table
 from citewell.answer.verify_agreement import Agreement, agreement, comparable
 from citewell.answer.verify_columns import chosen, is_band_header, is_none, is_within, parallel, with_units, yes_or_no
 from citewell.answer.verify_findings import Finding, Grade
@@ -132,9 +133,25 @@ def is_same_case(claim: Reading, row: Row) -> bool:
     told = _narrowed(key.value, claim)
     if any(agreement(ours, theirs) == Agreement.SAME for ours in claim.quantities for theirs in quantities(told)):
         return True
-    words = {word.form for word in claim.words}
-    others = frozenset().union(*(forms(cells[0].value) for cells in row.table.rows if cells[0] != row.cells[0]))
-    return not words.isdisjoint(forms(key.value) - others)
+    words, cases, own = {word.form for word in claim.words}, _cases(row.table), forms(row.cells[0].value)
+    return any(word in words and cases[word] == (word in own) for word in forms(key.value))
+
+
+@lru_cache(maxsize=512)
+def _cases(table: Table) -> Counter[str]:
+    """In how many first cells of a table each word stands."""
+    firsts = dict.fromkeys(cells[0] for cells in table.rows)
+    return Counter(word for first in firsts for word in forms(first.value))
+
+
+@lru_cache(maxsize=512)
+def _columns(table: Table) -> dict[str, tuple[Cell, ...]]:
+    """The different cells of each column, by its header."""
+    columns: dict[str, dict[Cell, None]] = {}
+    for cells in table.rows:
+        for cell in with_units(cells, table.caption):
+            columns.setdefault(cell.header, {})[cell] = None
+    return {header: tuple(cells) for header, cells in columns.items()}
 
 
 def swapped(claim: Reading, row: Row) -> Iterator[Finding]:
@@ -142,13 +159,8 @@ def swapped(claim: Reading, row: Row) -> Iterator[Finding]:
     kept, dropped = chosen(row, claim)
     there = forms(said(row, claim.text).text)
     titles = forms(" ".join((row.table.caption, row.heading, *(cell.header for cell in row.cells))))
-    columns = {cell.header: cell for cell in kept}
-    others = [
-        (columns[cell.header], cell)
-        for cells in row.table.rows
-        for cell in with_units(cells, row.table.caption)
-        if cell.header in columns
-    ]
+    columns = _columns(row.table)
+    others = [(own, other) for own in kept for other in columns.get(own.header, ())]
     groups = parallel(row.table)
     others += [
         (own, other) for other in dropped for own in kept if any({own.header, other.header} <= g for g in groups)
