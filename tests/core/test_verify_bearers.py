@@ -44,6 +44,9 @@ LINK = "Drinking tea was associated with a higher risk of kidney stones. No asso
         ("Sleep improved only with melatonin.", "Sleep improved in both groups."),
         ("Offer aspirin to all pregnant women.", "Offer aspirin to women at high risk of pre-eclampsia."),
         ("Codeine is given for pain.", "Codeine should not be given for pain outside a hospital."),
+        ("If the level is high, the dose may go up.", "If the level is high, the dose may go down."),
+        ("You will be told to take 2 extra doses.", "You will be told to miss 2 doses."),
+        ("Refer adults of any age with a lump in the neck.", "Refer adults aged 45 and over with a lump in the neck."),
         ("Use timolol in preference to latanoprost.", "Use latanoprost in preference to timolol."),
         ("Patients with bites were cured as often as others.", "Patients with bites were excluded."),
         (

@@ -24,6 +24,15 @@ _LIMITS = re.compile(
 )
 """In a source: what follows says of whom it holds."""
 
+_ANY_AGE = re.compile(
+    r"\b(?:(?:of|at)\s+(?:any|all|every)\s+ages?|(?:regardless|irrespective)\s+of\s+(?:their\s+)?age"
+    r"|whatever\s+their\s+age)\b",
+    re.IGNORECASE,
+)
+_PEOPLE = re.compile(
+    r"\b(?:aged?|adults?|people|patients|persons|child(?:ren)?|wom[ae]n|m[ae]n|those)\s+\Z", re.IGNORECASE
+)
+"""Before a number of years that is an age."""
 _LEFT_OUT = re.compile(
     r"\b(?:is|are|was|were)\s+(?:excluded|ineligible|not\s+(?:included|eligible))(?=\s*(?:from\b|[.;,]|$))",
     re.IGNORECASE,
@@ -79,6 +88,11 @@ def says_more(claim: Reading, source: Reading, *, coverage: float) -> Iterator[F
     every = _ALL.search(claim.text)
     if every and not _ALL.search(source.text) and _is_limited(claim, source):
         yield Finding(Grade.WEAKER, "opposite", "the source does not say it of all", *every.span())
+    any_age = _ANY_AGE.search(claim.text)
+    limits = [one for one in source.quantities if one.unit == "year" and one.sign != "="]
+    aged = next((one for one in limits if _PEOPLE.search(source.text[: one.start])), None)
+    if any_age and aged and not _ANY_AGE.search(source.text):
+        yield Finding(Grade.AGAINST, "opposite", f"the source says “{aged.text}”", *any_age.span())
     cause = _CAUSES.search(claim.text)
     if cause and _GOES_WITH.search(source.text) and not _CAUSAL.search(source.text):
         yield Finding(Grade.WEAKER, "opposite", "the source only says that the two go together", *cause.span())
