@@ -188,9 +188,6 @@ class ConsultRoom:
         return again(record, asker, parts=parts, library=self.app.library, setup=self.setup(asker))
 
 
-FORMATS = ("json", "pdf", "txt")
-
-
 def exported(turn: Turn, kind: str) -> bytes:
     """A consult as a file: a FHIR R4 document, a PDF, or plain text."""
     from citewell.assistants.consult.view import note_text

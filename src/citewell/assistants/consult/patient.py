@@ -6,7 +6,6 @@ from collections.abc import Sequence
 
 from citewell.types.consult import Category, Consult, Finding, Patient, Polarity
 
-WEEKS_AT_MOST = 45
 FERTILE_YEARS = (11, 56)
 
 
