@@ -244,8 +244,9 @@ class Records:
                 log.info("answer %s: filter %s, %s", logged(turn.id), turn.tally.outcome, counted(turn.tally.findings))
                 if isinstance(event.answer.action, Refuse) and not turn.tally.calm:
                     return False
-                event = Done(replace(event.answer, notes={**event.answer.notes, **turn.filter_notes()}))
-            yield event
+                yield Done(replace(event.answer, notes={**event.answer.notes, **turn.filter_notes()}))
+            else:
+                yield event
         return True
 
     def _released(self, turn: Turn, context: Context) -> Iterator[str]:
