@@ -2,12 +2,16 @@
 
 from __future__ import annotations
 
+import re
+from collections import Counter
+
 import pytest
 
 from citewell import vocabulary
 from citewell.answer.illnesses import are_related, illnesses
 from citewell.answer.verify import verify
-from citewell.clinical import Lexicon
+from citewell.answer.verify_names import medicines
+from citewell.clinical import Lexicon, fold
 from citewell.types import Check, Span, Verdict
 
 
@@ -16,6 +20,7 @@ def _check(sentence: str, source: str, *titles: str) -> Check:
     return verify(sentence, [span], lexicon=Lexicon.load(), similarity=None)
 
 
+CHRONIC = "chronic obstructive pulmonary disease"
 FEVER = "Give paracetamol for fever in malaria."
 SECTIONS = "Adults\n\nThe dose is 10 mg once a day.\n\nChildren\n\nThe dose is 5 mg once a day."
 LISTS = "Adults:\n- 10 mg once a day\n\nChildren:\n- 5 mg once a day"
@@ -104,6 +109,52 @@ def test_every_broader_name_has_a_row_and_no_name_stands_in_two() -> None:
     assert len(rows) > 200
     assert {one for _, broader, _ in rows for one in broader.split("|") if one} <= names
     assert [name for name in names - {"-"} if [one.name for one in illnesses(name)] != [name]] == []
+    written = [*names - {"-"}, *(one for _, _, others in rows for one in others.split("|") if one)]
+    folded = Counter(
+        tuple(word if word[:2].isupper() else fold(word) for word in re.findall(r"[^\W_]+", one)) for one in written
+    )
+    assert [name for name, count in folded.items() if count > 1] == []
+
+
+@pytest.mark.parametrize(
+    ("text", "names"),
+    [
+        ("SEVERE MALARIA", ["malaria"]),
+        ("HEART FAILURE AND TYPE 2 DIABETES", ["heart failure", "type 2 diabetes"]),
+        ("MIs, UTIs and COPD", ["myocardial infarction", "urinary tract infection", CHRONIC]),
+        ("The FLU arm took fluconazole", []),
+        ("AIDS, and aids for hearing", ["HIV"]),
+    ],
+)
+def test_capitals_are_read_as_written_only_where_they_abbreviate(text: str, names: list[str]) -> None:
+    assert [one.name for one in illnesses(text)] == names
+
+
+def test_a_title_in_capitals_names_its_illness() -> None:
+    claim, source = "In malaria, give paracetamol for fever.", "Give paracetamol for fever."
+    assert _check(claim, source, "SEVERE MALARIA").verdict is Verdict.SUPPORTED
+    assert _check(claim, source, "SEVERE DENGUE").verdict is not Verdict.SUPPORTED
+
+
+@pytest.mark.parametrize(
+    ("text", "names"),
+    [
+        ("In hepatitis, a biopsy is done", ["hepatitis"]),
+        ("After a stroke, volume replacement is given", ["stroke"]),
+        ("It follows yellow. Fever is rare", []),
+        ("Hepatitis-A and SARS-CoV-2", ["hepatitis A", "COVID-19"]),
+    ],
+)
+def test_no_name_of_an_illness_runs_across_punctuation(text: str, names: list[str]) -> None:
+    assert [one.name for one in illnesses(text)] == names
+
+
+def test_no_name_of_a_medicine_runs_across_punctuation() -> None:
+    assert [one.name for one in medicines("insulin, glargine")] == ["insulin", "insulin glargine"]
+    assert [one.name for one in medicines("amoxicillin/clavulanate or insulin glargine")] == [
+        "co-amoxiclav",
+        "insulin glargine",
+    ]
 
 
 def test_kinds_of_one_illness_are_not_each_other() -> None:
