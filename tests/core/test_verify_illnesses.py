@@ -161,3 +161,40 @@ def test_kinds_of_one_illness_are_not_each_other() -> None:
     assert are_related("cancer", "breast cancer")
     assert not are_related("breast cancer", "lung cancer")
     assert not are_related("dengue", "malaria")
+
+
+IBUPROFEN = "In dengue, give ibuprofen for fever."
+
+
+@pytest.mark.parametrize(
+    ("claim", "source", "titles"),
+    [
+        (IBUPROFEN, "Give ibuprofen for fever. Do not do so in dengue.", ()),
+        (IBUPROFEN, "Give ibuprofen for fever.", ("Fever in illnesses other than dengue",)),
+        (IBUPROFEN, "Give ibuprofen for fever. Dengue must be ruled out first.", ()),
+        (IBUPROFEN, "Give ibuprofen for fever. Rule out dengue before.", ()),
+        (
+            "In people with asthma, give aspirin for headache.",
+            "Give aspirin for headache. It is not for people with asthma.",
+            (),
+        ),
+    ],
+)
+def test_an_illness_that_the_source_excludes_is_none_that_it_speaks_of(
+    claim: str, source: str, titles: tuple[str, ...]
+) -> None:
+    assert _check(claim, source, *titles).verdict is not Verdict.SUPPORTED
+
+
+@pytest.mark.parametrize(
+    ("claim", "source", "titles"),
+    [
+        ("In dengue, give paracetamol for fever.", "Give paracetamol for fever. Dengue is common here.", ()),
+        ("In dengue, give paracetamol for fever.", "Give paracetamol for fever. Dengue cannot be ruled out.", ()),
+        ("In dengue, do not give ibuprofen for fever.", "Do not give ibuprofen for fever.", ("Dengue",)),
+    ],
+)
+def test_an_illness_that_the_passage_is_about_is_one_that_it_speaks_of(
+    claim: str, source: str, titles: tuple[str, ...]
+) -> None:
+    assert _check(claim, source, *titles).verdict is Verdict.SUPPORTED

@@ -132,11 +132,6 @@ def other_names(name: str) -> tuple[str, ...]:
     return _table().others[name]
 
 
-def names_illness(text: str, illness: str) -> bool:
-    """Whether a text names an illness, or a broader or narrower one."""
-    return any(are_related(found.name, illness) for found in illnesses(text))
-
-
 def named_illnesses(text: str) -> frozenset[str]:
     """The usual names of the illnesses in a text."""
     return frozenset(one.name for one in illnesses(text))

@@ -12,7 +12,7 @@ from citewell.answer.rows import Row, tabled
 from citewell.answer.verify_amounts import amounts_missing
 from citewell.answer.verify_borrowed import borrowed
 from citewell.answer.verify_crossed import mixed
-from citewell.answer.verify_fill import filled
+from citewell.answer.verify_fill import excludes, filled
 from citewell.answer.verify_findings import Finding, Grade
 from citewell.answer.verify_headings import is_heading, only_names_it
 from citewell.answer.verify_held import held_against, known_of
@@ -259,7 +259,7 @@ def _together(claim: Reading, known: Sequence[Topic], close: Sequence[Look], lex
     found = []
     for other in close[1:]:
         text = f"{first.text}\n{other.text}"
-        if first.row is not None and other.row is not None:
+        if (first.row is not None and other.row is not None) or excludes(claim, other.text):
             continue
         if other.is_opposed or coverage(claim, known, profile(text)) < alone + PAIR_GAIN:
             continue
