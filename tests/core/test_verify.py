@@ -341,3 +341,24 @@ def test_a_sentence_without_end_is_refused_and_a_source_without_end_is_read_in_p
     assert verify(claim, spans, lexicon=Lexicon.load(), similarity=None).verdict is Verdict.NOT_FOUND
     check = verify("Take 5 mg aspirin.", spans, lexicon=Lexicon.load(), similarity=None)
     assert len(check.span.text if check.span else "") <= 1_500
+
+
+DAILY = (
+    "Give paracetamol daily to adults. Give adults paracetamol daily with water. Give adults paracetamol daily after "
+    "meals. Give adults paracetamol daily in hospital. Whatever the cause of the pain, "
+)
+
+
+@pytest.mark.parametrize(
+    ("source", "verdict"),
+    [
+        (
+            "Give paracetamol daily to adults. Adults may have at most 2 g of paracetamol daily: do not give 4 g.",
+            Verdict.CONTRADICTED,
+        ),
+        (f"{DAILY} never give adults 4 g of paracetamol daily.", Verdict.PARTLY),
+        (f"{DAILY} give adults 4 g of paracetamol daily.", Verdict.SUPPORTED),
+    ],
+)
+def test_an_amount_that_the_source_denies_fills_no_gap(source: str, verdict: Verdict) -> None:
+    assert _check("Give adults 4 g of paracetamol daily.", source).verdict is verdict

@@ -169,7 +169,8 @@ def bearer(found: Sequence[Look]) -> Look | None:
     """The nearest sentence without a veto that may carry the claim, if no vetoed one is clearly nearer.
 
     None where the claim says more of a sentence that speaks against it than of this one: “adults under 50 kg, no more
-    than 2 g” goes before “adults, 4 g”. A heading carries nothing that a row speaks against.
+    than 2 g” goes before “adults, 4 g”; or as much, and this one has not its numbers. A heading carries nothing that a
+    row speaks against.
     """
     opposed = [look for look in found if look.is_opposed and not _is_answered(look, found)]
     least = max((look.nearness - LEEWAY for look in opposed), default=0.0)
@@ -179,11 +180,14 @@ def bearer(found: Sequence[Look]) -> Look | None:
     if any(look.row is not None and look.words >= HALF_FROM for look in opposed):
         able = [look for look in able if look.row is not None or not is_title(look.part.text)]
     best = max(able, key=lambda look: look.nearness, default=None)
-    if best is None or any(
-        look.words >= HALF_FROM and look.mirrored > max(WHOLE_FROM, best.mirrored) for look in opposed
-    ):
+    if best is None:
         return None
-    return best
+    is_numberless = best.coverage < best.words
+    outdone = [look for look in opposed if look.words >= HALF_FROM and look.mirrored > WHOLE_FROM]
+    is_outdone = any(
+        look.mirrored > best.mirrored or (is_numberless and look.mirrored == best.mirrored) for look in outdone
+    )
+    return None if is_outdone else best
 
 
 def _is_answered(opposed: Look, found: Sequence[Look]) -> bool:

@@ -7,7 +7,6 @@ from collections.abc import Sequence
 from dataclasses import replace
 
 from citewell.answer.illnesses import Illness, are_related, illnesses
-from citewell.answer.quantities import quantities
 from citewell.answer.rows import tabled
 from citewell.answer.verify_agreement import Agreement, agreement
 from citewell.answer.verify_findings import Finding, Grade
@@ -103,6 +102,10 @@ def excludes(claim: Reading, text: str) -> bool:
 
 
 def _says(claim: Reading, finding: Finding, text: str) -> bool:
-    """Whether a text holds the quantity of the claim that was found missing."""
+    """Whether a text holds the quantity of the claim that was found missing, and does not deny it."""
     ours = next(amount for amount in claim.quantities if amount.start == finding.start)
-    return any(agreement(ours, theirs) == Agreement.SAME for theirs in quantities(text))
+    source, is_denied = read(text), claim.is_clause_denied(ours.start)
+    return any(
+        agreement(ours, theirs) == Agreement.SAME and (is_denied or not source.is_clause_denied(theirs.start))
+        for theirs in source.quantities
+    )
