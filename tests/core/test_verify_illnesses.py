@@ -198,3 +198,35 @@ def test_an_illness_that_the_passage_is_about_is_one_that_it_speaks_of(
     claim: str, source: str, titles: tuple[str, ...]
 ) -> None:
     assert _check(claim, source, *titles).verdict is Verdict.SUPPORTED
+
+
+TWICE = "Give 10 mg twice daily."
+
+
+@pytest.mark.parametrize(
+    ("source", "titles"),
+    [
+        (f"Children\n\nDosage\n\n{TWICE}", ()),
+        (f"Children under 12 years\n\n{TWICE}", ()),
+        (f"Toddlers\n\n{TWICE}", ()),
+        (f"Adolescents\n\n{TWICE}", ()),
+        (f"Boys and girls\n\n{TWICE}", ()),
+        (TWICE, ("Children", "Dosage")),
+    ],
+)
+def test_the_nearest_heading_that_names_people_says_for_whom_a_dose_is(source: str, titles: tuple[str, ...]) -> None:
+    assert _check("Adults are given 10 mg twice daily.", source, *titles).verdict is Verdict.CONTRADICTED
+
+
+@pytest.mark.parametrize(
+    ("people", "source"),
+    [
+        ("Infants", f"Children\n\n{TWICE}"),
+        ("Elderly people", f"Adults\n\n{TWICE}"),
+        ("Adults", f"People aged 16 and over\n\n{TWICE}"),
+        ("Adults", f"Children\n\nGive 5 mg.\n\nAdults\n\nDosage\n\n{TWICE}"),
+        ("Adults", f"Adults\n\nChildren take 5 mg.\n\n{TWICE}"),
+    ],
+)
+def test_the_same_people_under_another_name_are_no_others(people: str, source: str) -> None:
+    assert _check(f"{people} are given 10 mg twice daily.", source).verdict is Verdict.SUPPORTED
