@@ -230,3 +230,19 @@ def test_the_nearest_heading_that_names_people_says_for_whom_a_dose_is(source: s
 )
 def test_the_same_people_under_another_name_are_no_others(people: str, source: str) -> None:
     assert _check(f"{people} are given 10 mg twice daily.", source).verdict is Verdict.SUPPORTED
+
+
+def test_every_illness_is_carried_under_each_of_its_names() -> None:
+    rows = [[*row, "", ""][:3] for row in vocabulary.rows("illnesses.tsv")]
+    pairs = [(name, other) for name, _, others in rows if name != "-" for other in others.split("|") if other]
+    sure = [(name, other) for name, other in pairs if not other.endswith("?")]
+    claim = "Tiotropium is given to people with {}."
+    found = {pair: _check(claim.format(pair[0]), claim.format(pair[1])).verdict for pair in sure}
+    assert len(found) > 500
+    assert [pair for pair, verdict in found.items() if verdict is not Verdict.SUPPORTED] == []
+
+
+def test_a_number_in_the_name_of_a_broader_illness_still_counts() -> None:
+    claim = "Metformin is given in type 2 diabetes."
+    assert _check(claim, "Metformin is given in T2DM.").verdict is Verdict.SUPPORTED
+    assert _check(claim, "Metformin is given in diabetes.").verdict is Verdict.PARTLY
