@@ -269,3 +269,15 @@ def test_a_column_of_units_holds_units_of_measure_and_is_not_the_first(
     claim: str, table: str, verdict: Verdict
 ) -> None:
     assert _held(claim, table) is verdict
+
+
+@pytest.mark.parametrize(
+    ("prose", "verdict"),
+    [
+        ("Aspirin 75 mg once a day must not be given any more.", Verdict.CONTRADICTED),
+        ("Aspirin 300 mg is given once a day at first.", Verdict.SUPPORTED),
+    ],
+)
+def test_a_row_outvotes_other_numbers_in_prose_and_no_denial(prose: str, verdict: Verdict) -> None:
+    table = "Medicine: Aspirin; Dose: 75 mg; How often: once a day\nMedicine: Iron; Dose: 90 mg; How often: twice a day"
+    assert _held("Aspirin 75 mg is given once a day.", table, prose) is verdict
