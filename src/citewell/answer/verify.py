@@ -85,8 +85,14 @@ def verify(
     if not found:
         return Check(Verdict.NOT_FOUND, ("there are no cited words to check it against",), None, 0.0)
     check = _without_strangers(_judged(found), sentence, spans, lexicon)
-    is_open = not any(look.findings for look in found if look.part == check.span)
-    return _heard(check, sentence, entailment, is_open=is_open) if entailment else check
+    return _heard(check, sentence, entailment, is_open=_is_open(check, found)) if entailment else check
+
+
+def _is_open(check: Check, found: Sequence[Look]) -> bool:
+    """Whether nothing speaks against a sentence but that the words do not carry it: no veto, no finding, no reader."""
+    if check.is_vetoed or _is_read_as_opposed(found[0].passage, never_from()):
+        return False
+    return not any(look.findings for look in found if look.part == check.span or look.is_opposed)
 
 
 @lru_cache(maxsize=64)
@@ -210,12 +216,13 @@ def _opposed(found: Sequence[Look], nearness: float) -> Look | None:
 
 
 def _heard(check: Check, sentence: str, entailment: Entailment, *, is_open: bool) -> Check:
-    """An entailment model may settle what support left open; it never lifts a veto."""
+    """An entailment model may settle what support left open, or turn a verdict; it never lifts a veto or a finding."""
     if check.span is None or check.verdict is Verdict.CONTRADICTED:
         return check
     entailed, _, contradicted = entailment.score(check.span.text, sentence)
     if contradicted >= SURE:
-        return replace(check, verdict=Verdict.CONTRADICTED, reasons=("the entailment model reads the opposite there",))
+        told = ("the entailment model reads the opposite there",)
+        return replace(check, verdict=Verdict.CONTRADICTED, reasons=told, is_vetoed=True)
     if check.verdict is Verdict.SUPPORTED and entailed < 1 - SURE:
         return replace(check, verdict=Verdict.PARTLY, reasons=("the entailment model does not find it there",))
     if is_open and entailed >= SURE:
