@@ -98,6 +98,15 @@ MOST_PLAIN = 50_000
 """Words of texts that are remembered as beginning no name."""
 
 
+def joins(text: str, end: int, start: int) -> bool:
+    """Whether only space, a hyphen or an apostrophe stands between two words, so that a name may run over both.
+
+    >>> joins("hepatitis A", 9, 10), joins("hepatitis, a biopsy", 9, 11)
+    (True, False)
+    """
+    return _GAP.fullmatch(text, end, start) is not None
+
+
 class _Word(NamedTuple):
     start: int
     end: int
@@ -111,11 +120,11 @@ def _words(text: str) -> Iterator[_Word]:
     end, skipped = 0, False
     for match in _WORD.finditer(text):
         word = match.group()
-        joins = _GAP.fullmatch(text, end, match.start()) is not None and (skipped or end > 0)
+        is_joined = joins(text, end, match.start()) and (skipped or end > 0)
         end = match.end()
-        skipped = word in SKIPPED and joins
+        skipped = word in SKIPPED and is_joined
         if not skipped:
-            yield _Word(match.start(), end, word, fold(word), joins)
+            yield _Word(match.start(), end, word, fold(word), is_joined)
 
 
 class Lexicon:

@@ -8,6 +8,8 @@ from pathlib import Path
 import pytest
 
 from citewell.answer.verify import verify
+from citewell.answer.verify_look import looks
+from citewell.answer.verify_weigh import Judged
 from citewell.clinical import Lexicon
 from citewell.types import Check, Span, Verdict
 
@@ -144,8 +146,11 @@ def test_the_same_meaning_in_other_words_is_supported(source: str, sentence: str
 
 
 @pytest.mark.parametrize(("source", "sentence"), CONTRADICTED)
-def test_the_source_itself_is_always_supported(source: str, sentence: str) -> None:
-    assert _check(f"{source[:-1]} [S1]. ".replace(" [S1].", " [S1]"), source).verdict is Verdict.SUPPORTED
+def test_the_source_itself_is_always_supported_even_beside_what_contradicts_it(source: str, sentence: str) -> None:
+    span = Span("d1:0", 100, 100 + len(source), source)
+    assert _check(f"{source} [S1]", sentence, source) == Check(
+        Verdict.SUPPORTED, ("the cited words say so, word for word",), span, 1.0
+    )
 
 
 PARTLY = [
@@ -293,6 +298,67 @@ def test_an_entailment_model_settles_what_is_open_and_lifts_no_veto(
     assert check.verdict is verdict
 
 
+OPPOSED = {
+    "amount": ("Give 50 mg daily for gout.", "Give 5 mg daily for gout."),
+    "denial": ("Allopurinol is not given in acute gout.", "Allopurinol is given in acute gout."),
+    "medicine": ("Apixaban is given daily for gout.", "Allopurinol is given daily for gout."),
+    "direction": ("Exercise raised the risk of falls.", "Exercise lowered the risk of falls."),
+    "opposite": ("Take the tablet before meals.", "Take the tablet after meals."),
+    "strength": ("Offer a statin to people at risk.", "Consider a statin for people at risk."),
+    "condition": ("Rest helps people with vertigo after a flight.", "Rest helps people with nausea after a flight."),
+    "illness": ("In dengue, give paracetamol for fever.", "Give paracetamol for fever."),
+    "cell": ("Aspirin is stopped in the morning.", "Drug: Aspirin; When: noon\nDrug: Iron; When: morning"),
+    "borrowed": (
+        "In dengue, do not give ibuprofen for fever.",
+        "Do not give ibuprofen for fever. Dengue is common here.",
+    ),
+    "heading": ("Taking ibuprofen with warfarin is dangerous.", "Taking ibuprofen with warfarin"),
+}
+"""A claim and a source for each kind of finding."""
+
+
+@pytest.mark.parametrize("kind", OPPOSED)
+def test_an_entailment_model_lifts_no_finding_of_any_kind(kind: str) -> None:
+    sentence, source = OPPOSED[kind]
+    spans, lexicon = [Span("d:0", 0, len(source), source)], Lexicon.load()
+    found = looks(sentence, spans, lexicon=lexicon, similarity=None)
+    assert kind in {finding.kind for look in found for finding in look.findings}
+    check = verify(sentence, spans, lexicon=lexicon, similarity=None, entailment=_Stubborn(1.0, 0.0))
+    assert check.verdict is not Verdict.SUPPORTED
+
+
+def test_an_entailment_model_lifts_nothing_that_was_joined() -> None:
+    source = "Paracetamol is used for fever in adults."
+    spans = [Span("d:0", 0, len(source), source)]
+    sentence = "Paracetamol is used for fever and dragons in adults."
+    check = verify(sentence, spans, lexicon=Lexicon.load(), similarity=None, entailment=_Stubborn(1.0, 0.0))
+    assert (check.verdict, check.is_vetoed) == (Verdict.PARTLY, True)
+
+
+@pytest.mark.parametrize(("opposed", "verdict"), [(6.0, Verdict.PARTLY), (-6.0, Verdict.SUPPORTED)])
+def test_an_entailment_model_lifts_nothing_that_the_pair_reader_surely_reads_as_the_opposite(
+    opposed: float, verdict: Verdict
+) -> None:
+    source = "Drug: Aspirin; When: noon\nDrug: Iron; When: morning"
+    check = verify(
+        "Aspirin is swallowed by the ward at noon.",
+        [Span("d:0", 0, len(source), source)],
+        lexicon=Lexicon.load(),
+        similarity=lambda _, parts: [0.6] * len(parts),
+        pair=lambda _, evidence: Judged(-6.0, opposed),
+        entailment=_Stubborn(1.0, 0.0),
+    )
+    assert check.verdict is verdict
+
+
+def test_what_an_entailment_model_reads_as_the_opposite_is_vetoed() -> None:
+    source = "Give 5 mg daily for gout."
+    spans = [Span("d:0", 0, len(source), source)]
+    sentence = "Daily for gout, one gives 5 mg."
+    check = verify(sentence, spans, lexicon=Lexicon.load(), similarity=None, entailment=_Stubborn(0.0, 0.9))
+    assert (check.verdict, check.is_vetoed) == (Verdict.CONTRADICTED, True)
+
+
 @pytest.mark.parametrize(
     ("sentence", "is_vetoed"),
     [
@@ -341,3 +407,24 @@ def test_a_sentence_without_end_is_refused_and_a_source_without_end_is_read_in_p
     assert verify(claim, spans, lexicon=Lexicon.load(), similarity=None).verdict is Verdict.NOT_FOUND
     check = verify("Take 5 mg aspirin.", spans, lexicon=Lexicon.load(), similarity=None)
     assert len(check.span.text if check.span else "") <= 1_500
+
+
+DAILY = (
+    "Give paracetamol daily to adults. Give adults paracetamol daily with water. Give adults paracetamol daily after "
+    "meals. Give adults paracetamol daily in hospital. Whatever the cause of the pain, "
+)
+
+
+@pytest.mark.parametrize(
+    ("source", "verdict"),
+    [
+        (
+            "Give paracetamol daily to adults. Adults may have at most 2 g of paracetamol daily: do not give 4 g.",
+            Verdict.CONTRADICTED,
+        ),
+        (f"{DAILY} never give adults 4 g of paracetamol daily.", Verdict.PARTLY),
+        (f"{DAILY} give adults 4 g of paracetamol daily.", Verdict.SUPPORTED),
+    ],
+)
+def test_an_amount_that_the_source_denies_fills_no_gap(source: str, verdict: Verdict) -> None:
+    assert _check("Give adults 4 g of paracetamol daily.", source).verdict is verdict

@@ -75,9 +75,20 @@ def test_small_words_that_change_places_are_nothing(lexicon: Lexicon) -> None:
 
 
 @pytest.mark.timeout(20)
-def test_long_sentences_of_the_same_words_are_read_in_no_time(lexicon: Lexicon) -> None:
-    one, other = ("not more less " * 100)[:1_400], ("less not more dose " * 70)[:1_400]
-    verify(f"{one}.", [Span("a:0", 0, len(other), other)], lexicon=lexicon, similarity=None)
+@pytest.mark.parametrize(("dose", "verdict"), [("50 mg", Verdict.CONTRADICTED), ("5 mg", Verdict.SUPPORTED)])
+def test_long_sentences_of_the_same_words_are_read_to_their_end(lexicon: Lexicon, dose: str, verdict: Verdict) -> None:
+    one, other = "in the ward by day and night " * 45, "by night and day in the ward " * 45
+    source = f"{other}the dose is 5 mg."
+    check = verify(f"{one}the dose is {dose}.", [Span("a:0", 0, len(source), source)], lexicon=lexicon, similarity=None)
+    assert check.verdict is verdict
+
+
+@pytest.mark.timeout(20)
+def test_words_that_oppose_each_other_a_hundred_times_end_in_a_verdict(lexicon: Lexicon) -> None:
+    source = f"{'less not more dose ' * 70}give 5 mg."
+    sentence = f"{'not more less ' * 95}give 50 mg."
+    check = verify(sentence, [Span("a:0", 0, len(source), source)], lexicon=lexicon, similarity=None)
+    assert check.verdict is Verdict.CONTRADICTED
 
 
 @pytest.mark.parametrize(

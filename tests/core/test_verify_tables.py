@@ -232,3 +232,52 @@ def test_yes_and_no_are_said_of_their_header(text: str, is_carried: bool) -> Non
         "Relief in labour\n\nMethod: Gas and air; The pool can be used: Yes\nMethod: Epidural; The pool can be used: No"
     )
     assert (held_against(text, table).verdict is Verdict.SUPPORTED) == is_carried
+
+
+def _held(claim: str, *texts: str) -> Verdict:
+    spans = [Span(f"d{number}:0", 0, len(text), text) for number, text in enumerate(texts)]
+    return verify(claim, spans, lexicon=Lexicon.load(), similarity=None).verdict
+
+
+WARDS = "Unit: Stroke unit; Beds: 12\nUnit: Burns unit; Beds: 8"
+
+
+@pytest.mark.parametrize(
+    ("claim", "table", "verdict"),
+    [
+        ("The burns unit has 12 beds.", WARDS, Verdict.CONTRADICTED),
+        ("The burns unit has 8 beds.", WARDS, Verdict.SUPPORTED),
+        ("The ICU has 6 units.", "Unit: ICU; Units: 4\nUnit: CCU; Units: 6", Verdict.PARTLY),
+        (
+            "Potassium is 3.5 to 5 mmol/L.",
+            "Test: Potassium; Range: 3.5 to 5; Unit: mmol/L\nTest: Glucose; Range: 4 to 6; Unit: mmol/L",
+            Verdict.SUPPORTED,
+        ),
+        (
+            "Ward A has a stroke unit with 12 beds.",
+            "Ward: A; Unit: Stroke unit; Beds: 12\nWard: B; Unit: Burns unit; Beds: 8",
+            Verdict.SUPPORTED,
+        ),
+        (
+            "Ward A has a burns unit with 12 beds.",
+            "Ward: A; Unit: Stroke unit; Beds: 12\nWard: B; Unit: Burns unit; Beds: 8",
+            Verdict.CONTRADICTED,
+        ),
+    ],
+)
+def test_a_column_of_units_holds_units_of_measure_and_is_not_the_first(
+    claim: str, table: str, verdict: Verdict
+) -> None:
+    assert _held(claim, table) is verdict
+
+
+@pytest.mark.parametrize(
+    ("prose", "verdict"),
+    [
+        ("Aspirin 75 mg once a day must not be given any more.", Verdict.CONTRADICTED),
+        ("Aspirin 300 mg is given once a day at first.", Verdict.SUPPORTED),
+    ],
+)
+def test_a_row_outvotes_other_numbers_in_prose_and_no_denial(prose: str, verdict: Verdict) -> None:
+    table = "Medicine: Aspirin; Dose: 75 mg; How often: once a day\nMedicine: Iron; Dose: 90 mg; How often: twice a day"
+    assert _held("Aspirin 75 mg is given once a day.", table, prose) is verdict

@@ -2,34 +2,117 @@
 
 from __future__ import annotations
 
+import math
 import re
 from collections.abc import Iterable
 from functools import cache, lru_cache
-from typing import Literal, cast
+from typing import Literal, NamedTuple
 
 from citewell import vocabulary
+from citewell.answer.quantities import Quantity, quantities
 
 Group = Literal["child", "adult"]
 
-ADULT_FROM_YEARS = 18
+YEAR = 365.25
+"""Days; ages are held in days."""
 
-_OLD = re.compile(
-    r"\b(?P<number>\d{1,3})[\s-]*(?:(?P<years>years?|yrs?|y)|months?|weeks?|days?)?[\s/-]*(?:old|of age|o)\b"
-    r"|\bage[ds]?\s+(?P<aged>\d{1,3})\b(?!\s*(?:months?|weeks?|days?))",
-    re.IGNORECASE,
-)
-"""An age: “5 year old”, “4 months old”, “aged 62”."""
-_AND_OVER = re.compile(r"\b(?P<aged>\d{2})(?: years)? (?:and|or) (?:over|older|above)\b", re.IGNORECASE)
+ADULT_FROM, CHILD_BELOW = 18 * YEAR, 12 * YEAR
+"""An age from 18 on is an adult's. “Aged 16 and over” is written for adults; what begins below 12 is for both."""
+
+_MAY_BE_AGE = re.compile(r"\bage|\bold|[\d\s-]yo\b|y/o|\bover|\babove|\byoung|\bunder|\bbelow|[<>≥≤⩾⩽]", re.IGNORECASE)
+"""Without any of these a text tells no age."""
+_AGED = re.compile(r"\bage[ds]?\W+(?:of\s+|between\s+|from\s+)?\Z", re.IGNORECASE)
+_OF_THE_AGE = re.compile(r"\bage", re.IGNORECASE)
+_LIMIT = re.compile(r"\bolder|\byounger|\b(?:and|or)\s+(?:over|above|under|below)\Z", re.IGNORECASE)
+"""Limits of an age in years; a wound may be older than six hours."""
+_OLD = re.compile(r"[\s/-]*(?:(?P<of_age>of age)|o|(?P<old>old))\b", re.IGNORECASE)
+_SHORT = re.compile(r"\b(?P<years>\d{1,3})[\s-]?yo\b", re.IGNORECASE)
+_WORDS_BETWEEN = 4
+"""Words that may stand between a person and “5 years old”."""
 _OF_BIRTH = re.compile(r"\b(?:unborn|pregnan\w*|breast-?feed\w*|births?|born|lactat\w*)\b", re.IGNORECASE)
 """Where one of these stands, a baby is not who is treated."""
 
 
+class Ages(NamedTuple):
+    """From which age to which, in days."""
+
+    low: float
+    high: float
+
+    @property
+    def groups(self) -> frozenset[Group]:
+        is_of: dict[Group, bool] = {
+            "child": self.low < CHILD_BELOW or self.high < ADULT_FROM,
+            "adult": self.high >= ADULT_FROM,
+        }
+        return frozenset(group for group, is_so in is_of.items() if is_so)
+
+    def meets(self, other: Ages) -> bool:
+        return self.low <= other.high and other.low <= self.high
+
+
 @cache
-def _words() -> dict[Group, re.Pattern[str]]:
-    found: dict[Group, list[str]] = {}
+def _words() -> dict[str, str]:
+    """The words that name children, adults and persons of any age, as patterns."""
+    found: dict[str, list[str]] = {}
     for group, words in vocabulary.rows("age_groups.tsv"):
-        found.setdefault(cast("Group", group), []).append(words)
-    return {group: re.compile(rf"\b(?:{'|'.join(words)})\b", re.IGNORECASE) for group, words in found.items()}
+        found.setdefault(group, []).append(words)
+    return {group: rf"\b(?:{'|'.join(words)})\b" for group, words in found.items()}
+
+
+@cache
+def _naming(group: Group) -> re.Pattern[str]:
+    return re.compile(_words()[group], re.IGNORECASE)
+
+
+@cache
+def _person_before(words: int) -> re.Pattern[str]:
+    """A person, and up to so many words after it, at the end of a text."""
+    return re.compile(
+        rf"(?:{'|'.join(_words().values())})(?:[\s,]+[\w'’-]+){{0,{words}}}(?:\s+(?:is|are))?[\s,]*\Z", re.I
+    )
+
+
+@lru_cache(maxsize=4096)
+def ages(text: str) -> tuple[Ages, ...]:
+    """The ages of people that a text tells.
+
+    >>> [(round(age.low / YEAR), age.high / YEAR) for age in ages("Aged 16 and over: 5 mg for 3 years")]
+    [(16, inf)]
+    >>> ages("My stitches are 10 days old"), ages("He is 10 days old")
+    ((), (Ages(low=10.0, high=10.0),))
+    """
+    if _MAY_BE_AGE.search(text) is None:
+        return ()
+    short = [int(found["years"]) * YEAR for found in _SHORT.finditer(text)]
+    return (*(_reach(one) for one in quantities(text) if _is_age(one, text)), *(Ages(age, age) for age in short))
+
+
+def _is_age(amount: Quantity, text: str) -> bool:
+    """Whether a time is the age of a person; a bare number is one as a limit of people: “people 40 and over”."""
+    before = text[max(0, amount.start - 80) : amount.start]
+    is_of_people = amount.sign != "=" and _person_before(0).search(before) is not None
+    if amount.dimension != "time":
+        return is_of_people and amount.dimension == "number" and not amount.is_word
+    if _OF_THE_AGE.search(amount.text) or _AGED.search(before):
+        return True
+    if amount.unit == "year" and (is_of_people or _LIMIT.search(amount.text)):
+        return True
+    old = _OLD.match(text, amount.end)
+    if old is None:
+        return False
+    is_of_thing = old["old"] and amount.text.endswith("s") and not _person_before(_WORDS_BETWEEN).search(before)
+    return not is_of_thing
+
+
+def _reach(age: Quantity) -> Ages:
+    size = 1.0 if age.dimension == "time" else YEAR
+    low, high = min(age.values) * size, max(age.values) * size
+    if age.sign in (">", ">="):
+        return Ages(low, math.inf)
+    if age.sign in ("<", "<="):
+        return Ages(0.0, high - (age.sign == "<"))
+    return Ages(low, high)
 
 
 @lru_cache(maxsize=4096)
@@ -40,16 +123,12 @@ def age_groups(text: str) -> frozenset[Group]:
     [['adult', 'child'], ['adult'], []]
     >>> [sorted(age_groups(text)) for text in ("my 5 year old", "a 4 month old", "a 62-year-old", "6 months on")]
     [['child'], ['child'], ['adult'], []]
+    >>> [sorted(age_groups(text)) for text in ("Aged 16 or over", "Aged 2 or over", "Aged 12 to 17", "aged under 18")]
+    [['adult'], ['adult', 'child'], ['child'], ['child']]
     """
-    named: set[Group] = {group for group, words in _words().items() if words.search(text)}
-    for found in (*_OLD.finditer(text), *_AND_OVER.finditer(text)):
-        told = found.groupdict()
-        years = told.get("aged") or (told.get("number") if told.get("years") else None)
-        if years is not None:
-            named.add("adult" if int(years) >= ADULT_FROM_YEARS else "child")
-        elif told.get("number") and re.search("month|week|day", found.group(), re.IGNORECASE):
-            named.add("child")
-    return frozenset(named)
+    groups: tuple[Group, ...] = ("child", "adult")
+    named = frozenset(group for group in groups if _naming(group).search(text))
+    return named.union(*(age.groups for age in ages(text)))
 
 
 def asked_for(question: str) -> frozenset[Group]:
@@ -62,10 +141,18 @@ def asked_for(question: str) -> frozenset[Group]:
     return named if len(named) == 1 and not _OF_BIRTH.search(question) else frozenset()
 
 
-def is_for_others(asked: frozenset[Group], text: str, titles: Iterable[str], *, is_amount: bool = False) -> bool:
+def is_for_others(
+    asked: frozenset[Group],
+    text: str,
+    titles: Iterable[str],
+    *,
+    is_amount: bool = False,
+    aged: tuple[Ages, ...] = (),
+) -> bool:
     """Whether a text is written for the other group alone: by its own words, else by the nearest title that says so.
 
-    Where an amount is asked for, what names nobody is for adults, unless it goes by weight.
+    Where an amount is asked for, what names nobody is for adults, unless it goes by weight. A text that names the very
+    age that is asked for is for that person: a child of 16 is among people “aged 16 and over”.
 
     >>> child = asked_for("Dose for a child?")
     >>> [is_for_others(child, text, ["In adults"]) for text in ("Up to 4 g.", "Children: 15 mg/kg.")]
@@ -77,5 +164,5 @@ def is_for_others(asked: frozenset[Group], text: str, titles: Iterable[str], *, 
         return False
     for said in (text, *reversed(list(titles))):
         if named := age_groups(said):
-            return not named & asked
+            return not named & asked and not any(one.meets(own) for one in ages(said) for own in aged)
     return is_amount and "child" in asked and "kg" not in text

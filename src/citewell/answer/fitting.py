@@ -6,7 +6,7 @@ import re
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 
-from citewell.answer.age_groups import Group, asked_for, is_for_others
+from citewell.answer.age_groups import Group, ages, asked_for, is_for_others
 from citewell.answer.cues import CUES, IS_QUESTION, OTHER_MEDICINE
 from citewell.answer.cues_fitting import (
     ABOUT_DOSES,
@@ -57,7 +57,7 @@ class Asker:
         titles = (document, *statement.titles)
         return not (
             is_opposed(self.question, statement.text)
-            or is_for_others(self.people, statement.text, titles, is_amount=self.asks_amount)
+            or is_for_others(self.people, statement.text, titles, is_amount=self.asks_amount, aged=ages(self.question))
             or is_of_another_illness(self.illnesses, statement.text, titles)
             or (introduces(statement) and not self.is_of_document)
             or (self.dosed is not None and not gives_dose(statement, self.dosed, titles))

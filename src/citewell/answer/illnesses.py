@@ -3,15 +3,18 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from functools import cache, lru_cache
 
 from citewell import vocabulary
-from citewell.clinical import fold
+from citewell.clinical import fold, joins
 
 NONE = "-"
 """The row of phrases that look like an illness and are none."""
+
+SHORTEST_FOLDED = 4
+"""Letters from which a word in capitals that is no abbreviation of the table is read as any other: MALARIA, HEART."""
 
 _WORD = re.compile(r"[^\W_]+")
 
@@ -54,11 +57,23 @@ def _folded(text: str) -> tuple[str, ...]:
     return tuple(_as_read(word) for word in _WORD.findall(text))
 
 
+@cache
+def _abbreviations() -> frozenset[str]:
+    """The words that the table writes in capitals."""
+    written = (word for row in vocabulary.rows("illnesses.tsv") for cell in row for word in _WORD.findall(cell))
+    return frozenset(word for word in written if _is_capital(word))
+
+
+def _is_capital(word: str) -> bool:
+    return len(word) > 1 and word[:2].isupper()
+
+
 @lru_cache(maxsize=50_000)
 def _as_read(word: str) -> str:
-    """A word as it is looked up; short capitals keep their letters, for they are read as written."""
-    if len(word) > 1 and word[:2].isupper():
-        return word.rstrip("s")
+    """A word as it is looked up; abbreviations keep their capitals, for they are read as written."""
+    short = word.rstrip("s")
+    if _is_capital(word) and (short in _abbreviations() or len(short) < SHORTEST_FOLDED):
+        return short
     return fold(word)
 
 
@@ -68,6 +83,8 @@ def illnesses(text: str) -> tuple[Illness, ...]:
 
     >>> [found.name for found in illnesses("Heart attacks in people with type 2 diabetes, not respiratory depression")]
     ['myocardial infarction', 'type 2 diabetes']
+    >>> [found.name for found in illnesses("SEVERE MALARIA. In hepatitis, a biopsy.")]
+    ['malaria', 'hepatitis']
     """
     table = _table()
     spans = [match.span() for match in _WORD.finditer(text)]
@@ -75,7 +92,7 @@ def illnesses(text: str) -> tuple[Illness, ...]:
     found: list[Illness] = []
     at = 0
     while at < len(words):
-        size = min(table.longest.get(words[at], 0), len(words) - at)
+        size = _joined(text, spans[at : at + table.longest.get(words[at], 0)])
         known = None
         while size and known is None:
             known = table.names.get(tuple(words[at : at + size]))
@@ -84,6 +101,14 @@ def illnesses(text: str) -> tuple[Illness, ...]:
             found.append(Illness(spans[at][0], spans[at + size - 1][1], *known))
         at += max(size, 1)
     return tuple(found)
+
+
+def _joined(text: str, spans: Sequence[tuple[int, int]]) -> int:
+    """How many words from the first on may make one name: none runs across a comma or full stop."""
+    size = min(1, len(spans))
+    while size < len(spans) and joins(text, spans[size - 1][1], spans[size][0]):
+        size += 1
+    return size
 
 
 @cache
@@ -105,11 +130,6 @@ def are_related(one: str, other: str) -> bool:
 def other_names(name: str) -> tuple[str, ...]:
     """What else an illness is called."""
     return _table().others[name]
-
-
-def names_illness(text: str, illness: str) -> bool:
-    """Whether a text names an illness, or a broader or narrower one."""
-    return any(are_related(found.name, illness) for found in illnesses(text))
 
 
 def named_illnesses(text: str) -> frozenset[str]:

@@ -85,8 +85,14 @@ def verify(
     if not found:
         return Check(Verdict.NOT_FOUND, ("there are no cited words to check it against",), None, 0.0)
     check = _without_strangers(_judged(found), sentence, spans, lexicon)
-    is_open = not any(look.findings for look in found if look.part == check.span)
-    return _heard(check, sentence, entailment, is_open=is_open) if entailment else check
+    return _heard(check, sentence, entailment, is_open=_is_open(check, found)) if entailment else check
+
+
+def _is_open(check: Check, found: Sequence[Look]) -> bool:
+    """Whether nothing speaks against a sentence but that the words do not carry it: no veto, no finding, no reader."""
+    if check.is_vetoed or _is_read_as_opposed(found[0].passage, never_from()):
+        return False
+    return not any(look.findings for look in found if look.part == check.span or look.is_opposed)
 
 
 @lru_cache(maxsize=64)
@@ -169,7 +175,8 @@ def bearer(found: Sequence[Look]) -> Look | None:
     """The nearest sentence without a veto that may carry the claim, if no vetoed one is clearly nearer.
 
     None where the claim says more of a sentence that speaks against it than of this one: “adults under 50 kg, no more
-    than 2 g” goes before “adults, 4 g”. A heading carries nothing that a row speaks against.
+    than 2 g” goes before “adults, 4 g”; or as much, and this one has not its numbers. A heading carries nothing that a
+    row speaks against.
     """
     opposed = [look for look in found if look.is_opposed and not _is_answered(look, found)]
     least = max((look.nearness - LEEWAY for look in opposed), default=0.0)
@@ -179,11 +186,14 @@ def bearer(found: Sequence[Look]) -> Look | None:
     if any(look.row is not None and look.words >= HALF_FROM for look in opposed):
         able = [look for look in able if look.row is not None or not is_title(look.part.text)]
     best = max(able, key=lambda look: look.nearness, default=None)
-    if best is None or any(
-        look.words >= HALF_FROM and look.mirrored > max(WHOLE_FROM, best.mirrored) for look in opposed
-    ):
+    if best is None:
         return None
-    return best
+    is_numberless = best.coverage < best.words
+    outdone = [look for look in opposed if look.words >= HALF_FROM and look.mirrored > WHOLE_FROM]
+    is_outdone = any(
+        look.mirrored > best.mirrored or (is_numberless and look.mirrored == best.mirrored) for look in outdone
+    )
+    return None if is_outdone else best
 
 
 def _is_answered(opposed: Look, found: Sequence[Look]) -> bool:
@@ -206,12 +216,13 @@ def _opposed(found: Sequence[Look], nearness: float) -> Look | None:
 
 
 def _heard(check: Check, sentence: str, entailment: Entailment, *, is_open: bool) -> Check:
-    """An entailment model may settle what support left open; it never lifts a veto."""
+    """An entailment model may settle what support left open, or turn a verdict; it never lifts a veto or a finding."""
     if check.span is None or check.verdict is Verdict.CONTRADICTED:
         return check
     entailed, _, contradicted = entailment.score(check.span.text, sentence)
     if contradicted >= SURE:
-        return replace(check, verdict=Verdict.CONTRADICTED, reasons=("the entailment model reads the opposite there",))
+        told = ("the entailment model reads the opposite there",)
+        return replace(check, verdict=Verdict.CONTRADICTED, reasons=told, is_vetoed=True)
     if check.verdict is Verdict.SUPPORTED and entailed < 1 - SURE:
         return replace(check, verdict=Verdict.PARTLY, reasons=("the entailment model does not find it there",))
     if is_open and entailed >= SURE:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 from itertools import combinations
 
+from citewell.answer.illnesses import illnesses
 from citewell.answer.quantities import BARE, Quantity
 from citewell.answer.verify_agreement import Agreement, agreement
 from citewell.answer.verify_findings import Finding, Grade
@@ -27,8 +28,17 @@ def amounts_missing(claim: Reading, source: Reading, *, is_row: bool = False) ->
     matched = _matched(claim, source, is_row=is_row)
     used = {theirs for theirs, _ in matched.values()}
     unused = [theirs for theirs in source.quantities if theirs not in used]
-    found = [_finding(ours, matched.get(ours), unused, claim, source) for ours in claim.quantities]
+    told = [ours for ours in claim.quantities if not _is_in_illness(ours, claim, source)]
+    found = [_finding(ours, matched.get(ours), unused, claim, source) for ours in told]
     return [finding for finding in found if finding is not None] + _exchanged(claim, source, matched)
+
+
+def _is_in_illness(ours: Quantity, claim: Reading, source: Reading) -> bool:
+    """Whether a number is a part of the name of an illness that the source names otherwise: T2DM is type 2 diabetes."""
+    if not ours.dimension.startswith("label"):
+        return False
+    inside = [one.name for one in illnesses(claim.text) if one.start <= ours.start and ours.end <= one.end]
+    return bool(inside) and any(one.name in inside for one in illnesses(source.text))
 
 
 Matched = dict[Quantity, tuple[Quantity, Agreement]]

@@ -53,9 +53,13 @@ def unit_of(header: str) -> tuple[str, str]:
     unit = found.group(1).replace(",", "") if found else ""
     if found is None or any(sign.isdigit() for sign in unit):
         return header, ""
-    measured = quantities(f"2 {unit}")
-    is_unit = bool(measured) and measured[0].dimension != BARE and measured[0].start == 0
-    return (header[: found.start()], unit) if is_unit or _is_rate(unit) else (header, "")
+    return (header[: found.start()], unit) if _is_unit(unit) else (header, "")
+
+
+def _is_unit(text: str) -> bool:
+    """Whether a text is a unit of measure, such as “mg once a week”, or a rate."""
+    measured = quantities(f"2 {text}")
+    return (bool(measured) and measured[0].dimension != BARE and measured[0].start == 0) or _is_rate(text)
 
 
 def _is_rate(unit: str) -> bool:
@@ -77,7 +81,12 @@ def with_unit(value: str, unit: str) -> str:
 
 def with_units(cells: Sequence[Cell], caption: str) -> tuple[Cell, ...]:
     """The cells of a row, each number with the unit that its header, a column of units or the caption gives."""
-    units = {cell.header: cell.value for cell in cells if cell.header.casefold() in words_for("unit")}
+    # A first column of that name holds wards, and a cell that is no unit is none of the others'.
+    units = {
+        cell.header: cell.value
+        for cell in cells[1:]
+        if cell.header.casefold() in words_for("unit") and _is_unit(cell.value)
+    }
     whole = next(iter(units.values()), unit_of(caption)[1])
     told = [(cell, *unit_of(cell.header)) for cell in cells if cell.header not in units]
     # What a row is about, its first cell says: a day, a weight, a name; the unit of the values is not its own.

@@ -12,7 +12,7 @@ from citewell.answer.rows import Row, tabled
 from citewell.answer.verify_amounts import amounts_missing
 from citewell.answer.verify_borrowed import borrowed
 from citewell.answer.verify_crossed import mixed
-from citewell.answer.verify_fill import filled
+from citewell.answer.verify_fill import excludes, filled
 from citewell.answer.verify_findings import Finding, Grade
 from citewell.answer.verify_headings import is_heading, only_names_it
 from citewell.answer.verify_held import held_against, known_of
@@ -202,7 +202,8 @@ def _close(claim: Reading, look: Look, lexicon: Lexicon) -> Look:
 def _without_other_cases(claim: Reading, close: Sequence[Look]) -> list[Look]:
     """Without what says otherwise of other cases, where one row carries the claim: the other rows of its table.
 
-    A row that has two numbers of a claim, that of the case and that of the matter, is not outvoted by prose either.
+    A row that has two numbers of a claim, that of the case and that of the matter, is not outvoted by other numbers in
+    prose either; what prose denies or says otherwise stands.
     """
     carrying = [look for look in close if look.row is not None and not look.findings]
     if not carrying:
@@ -212,8 +213,17 @@ def _without_other_cases(claim: Reading, close: Sequence[Look]) -> list[Look]:
     return [
         look
         for look in close
-        if not (look.is_against and (is_sure or (look.row is not None and look.row.table in tables)))
+        if not (
+            look.is_against
+            and ((is_sure and _is_of_another_case(look)) or (look.row is not None and look.row.table in tables))
+        )
     ]
+
+
+def _is_of_another_case(look: Look) -> bool:
+    """Whether a row, or in prose nothing but numbers, speaks against a claim."""
+    against = [one for one in look.findings if one.grade == Grade.AGAINST]
+    return look.row is not None or all(one.kind == "amount" for one in against)
 
 
 def _unheaded(look: Look) -> Look:
@@ -259,7 +269,7 @@ def _together(claim: Reading, known: Sequence[Topic], close: Sequence[Look], lex
     found = []
     for other in close[1:]:
         text = f"{first.text}\n{other.text}"
-        if first.row is not None and other.row is not None:
+        if (first.row is not None and other.row is not None) or excludes(claim, other.text):
             continue
         if other.is_opposed or coverage(claim, known, profile(text)) < alone + PAIR_GAIN:
             continue

@@ -7,6 +7,7 @@ from dataclasses import dataclass
 from functools import cache, lru_cache
 
 from citewell import vocabulary
+from citewell.clinical import joins
 
 _WORD = re.compile(r"[^\W_]+")
 _SHORTEST_BY_STEM = 7
@@ -67,7 +68,10 @@ def medicines(text: str) -> tuple[Medicine, ...]:
         if not _may_begin(word):
             at += 1
             continue
-        size = min(max(longest.get(word, 0), longest.get(_singular(word), 0)), len(words) - at)
+        most = min(max(longest.get(word, 0), longest.get(_singular(word), 0)), len(words) - at)
+        size = min(1, most)
+        while size < most and _is_joined(text, words[at + size - 1][1], words[at + size][0]):
+            size += 1
         known = None
         while size and known is None:
             run = tuple(part for _, _, part in words[at : at + size])
@@ -78,6 +82,11 @@ def medicines(text: str) -> tuple[Medicine, ...]:
             found.append(Medicine(start, words[at + max(size, 1) - 1][1] if size else end, *known))
         at += max(size, 1)
     return tuple(found)
+
+
+def _is_joined(text: str, end: int, start: int) -> bool:
+    """Whether one name may run over two words; that of a mixture has a stroke or a plus in it."""
+    return joins(text, end, start) or text[end:start].strip() in ("/", "+")
 
 
 @cache

@@ -70,16 +70,6 @@ def _said(text: str) -> tuple[_Said, ...]:
     return tuple(_found(read(text)))
 
 
-@lru_cache(maxsize=4096)
-def values_of(text: str, axis: str) -> frozenset[str]:
-    """The values of an axis of the table that a text names.
-
-    >>> sorted(values_of("Adults and children over 12", "age group"))
-    ['adult', 'child']
-    """
-    return frozenset(said.pole.value for said in _said(text) if said.pole.axis == axis)
-
-
 def _found(reading: Reading) -> Iterator[_Said]:
     table = _poles()
     taken = [(amount.start, amount.end) for amount in reading.quantities]

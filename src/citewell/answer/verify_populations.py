@@ -5,31 +5,41 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from functools import lru_cache
 
+from citewell.answer.age_groups import age_groups, ages
+from citewell.answer.quantities import quantities
 from citewell.answer.verify_findings import Finding, Grade
 from citewell.answer.verify_headings import is_heading
-from citewell.answer.verify_opposites import values_of
 from citewell.types import Span
-
-AXIS = "age group"
-"""The axis of the table of antonyms that tells people apart by age."""
 
 
 def of_others(claim: str, part: Span, parts: Sequence[Span]) -> Iterator[Finding]:
-    """An adult's dose for a child: the sentence names no people itself, and the heading above it names others."""
-    ours = values_of(claim, AXIS)
-    if not ours or values_of(part.text, AXIS):
+    """An adult's dose for a child: the sentence names no people, and the nearest heading that does names others."""
+    ours = age_groups(claim)
+    if not ours or age_groups(part.text):
         return
     heading = _above(part, tuple(parts))
-    theirs = values_of(heading, AXIS)
-    if theirs and ours.isdisjoint(theirs):
+    is_same_age = any(one.meets(other) for one in ages(claim) for other in ages(heading))
+    if heading and ours.isdisjoint(age_groups(heading)) and not is_same_age:
         yield Finding(Grade.AGAINST, "opposite", f"the source says it under “{heading}”", 0, len(claim))
 
 
 @lru_cache(maxsize=1024)
 def _above(part: Span, parts: tuple[Span, ...]) -> str:
-    """The heading next above a part, in its passage or among its titles; nothing where none names people."""
+    """The nearest heading above a part that names people, in its passage or among its titles; nothing without one."""
     before = [one for one in parts if one.source_id == part.source_id and one.start < part.start]
-    for one in sorted(before, key=lambda one: -one.start):
-        if one.text.endswith(":") or is_heading(one.text):
-            return one.text
-    return part.titles[-1] if part.titles else ""
+    headings = [one.text for one in sorted(before, key=lambda one: -one.start) if _is_heading(one.text)]
+    return next((one for one in (*headings, *reversed(part.titles)) if age_groups(one)), "")
+
+
+def _is_heading(text: str) -> bool:
+    """Whether a part only names what follows; ages are a part of such a name: “Children under 12 years”."""
+    if text.endswith(":") or is_heading(text):
+        return True
+    named = quantities(text)
+    return bool(named) and len(ages(text)) == len(named) and is_heading(_without(text))
+
+
+def _without(text: str) -> str:
+    for amount in reversed(quantities(text)):
+        text = f"{text[: amount.start]}{text[amount.end :]}"
+    return text

@@ -7,6 +7,7 @@ from collections.abc import Iterable
 from dataclasses import dataclass
 from functools import lru_cache
 
+from citewell.answer.illnesses import Illness, are_related, illnesses
 from citewell.answer.verify_findings import Finding, Grade
 from citewell.answer.verify_names import Medicine
 from citewell.answer.verify_read import Reading, form, forms
@@ -105,6 +106,8 @@ def topics_differ(claim: Reading, source: Reading, *, lexicon: Lexicon, coverage
     absent = [topic for topic in topics(claim.text, lexicon) if not topic.is_in(words)]
     if not absent:
         return []
+    kin = _kin(claim.text, source.text)
+    absent = [topic for topic in absent if not any(one.start <= topic.start and topic.end <= one.end for one in kin)]
     ours = forms(claim.text)
     others = [topic for topic in topics(source.text, lexicon) if not topic.is_in(ours)]
     is_close = coverage >= 0.6 and len(source.words) <= 3 * len(claim.words)
@@ -116,6 +119,12 @@ def topics_differ(claim: Reading, source: Reading, *, lexicon: Lexicon, coverage
             reason = f"{written} is not in the source, which speaks of {source.text[rival.start : rival.end]}"
             found.append(Finding(Grade.AGAINST, "condition", reason, topic.start, topic.end))
     return found
+
+
+def _kin(claim: str, source: str) -> list[Illness]:
+    """The illnesses of a claim that its source names too, by another name, more broadly or narrowly."""
+    theirs = illnesses(source)
+    return [one for one in illnesses(claim) if any(are_related(one.name, other.name) for other in theirs)]
 
 
 def _rival(topic: Topic, others: list[Topic], claim: Reading, source: Reading) -> Topic | None:
