@@ -8,7 +8,17 @@ from importlib.metadata import version
 import pytest
 
 from citewell.answer.kept_view import replay_json
-from citewell.answer.replay import EMBEDDED_ANEW, NARROWED, UNFINISHED, UPGRADED, Erased, compare
+from citewell.answer.replay import (
+    EMBEDDED_ANEW,
+    NARROWED,
+    OTHER_QUERY,
+    UNFINISHED,
+    UPGRADED,
+    Erased,
+    Then,
+    compare,
+    replay,
+)
 from citewell.answer.stream import Sentence
 from citewell.bootstrap import App
 from citewell.errors import NotFound
@@ -42,6 +52,15 @@ def test_nothing_changed_and_the_answer_is_the_same(answered: tuple[App, str]) -
     assert [change.kind for change in found.changes] == ["same"] * len(found.changes)
     assert found.changes
     assert len(app.desk.audit.entries(app.owner())) == 1, "a replay is no answer of its own"
+
+
+def test_another_wording_of_the_query_is_told_and_an_older_record_has_none(answered: tuple[App, str]) -> None:
+    app, answer_id = answered
+    record = app.desk.replay(answer_id, app.owner()).record
+    for query, notes in ((None, ()), ("Iron?", (OTHER_QUERY.format(was="Iron?", now=IRON),))):
+        words = {**record.words, "answer": {**record.words["answer"], "query": query}}
+        older = Then.of(replace(record, words=words), app.owner())
+        assert replay(older, (), assistant=app.knowledge, library=app.library).notes[1:] == notes
 
 
 def test_a_newer_version_answers_today_and_the_older_one_in_a_replay(answered: tuple[App, str]) -> None:

@@ -21,7 +21,7 @@ HOW_MUCH = "How much ORS for some dehydration?"
 ANSWER = {
     "id", "action", "reason", "text", "sentences", "citations", "evidence", "confidence", "route", "model", "left_out",
     "dropped_citations", "withheld_count", "took_ms", "withheld", "conversation_id", "inbox_id",
-    "grounded", "raw_text",
+    "grounded", "raw_text", "query",
 }  # fmt: skip
 ROUTED = {
     "id", "answer_id", "asked_by", "tag", "owner_id", "reason", "fallback", "state", "reply", "replied_by", "made_at",
@@ -84,6 +84,17 @@ def test_a_conversation_goes_on_by_its_id_or_as_the_last_one(shell: Shell) -> No
     assert shell.json("conversations", "delete", first["conversation_id"]) == {"deleted": first["conversation_id"]}
     assert len(shell.json("conversations")["conversations"]) == 1
     assert shell.json("audit", "verify")["ok"] is True
+
+
+def test_what_a_follow_up_was_searched_for_is_told(shell: Shell) -> None:
+    first = shell.json("ask", HOW_MUCH)
+    assert first["query"] == HOW_MUCH
+    second = shell.json("ask", "and for severe?", "--continue")
+    assert second["query"] == "How much ORS for severe dehydration?"
+    assert shell.json("audit", "show", second["id"])["answer"]["query"] == second["query"]
+    assert second["action"] != "CITE", "the library speaks of some dehydration alone"
+    assert "Searched for: How much ORS for severe dehydration?" in shell("ask", "and for severe?", "--continue")[1]
+    assert "Searched for" not in shell("ask", HOW_MUCH)[1]
 
 
 def test_there_must_be_a_conversation_to_go_on_with(shell: Shell) -> None:

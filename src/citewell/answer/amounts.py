@@ -101,12 +101,14 @@ def states(text: str, amount: Amount) -> bool:
     >>> twelve = Amount(12.0, "kg", "12 kg")
     >>> [states(text, twelve) for text in ("a child of 12 kg", "Weight (kg): 12; Dose: 4 ml", "12 hours, 8 kg")]
     [True, True, False]
+    >>> states("Weight (kg): 10; Dose (ml): 12", twelve)
+    False
     """
     if _PRESSURE.fullmatch(amount.text):
         return amount.text in text
     same = [found for found in _GIVEN.finditer(text) if _value(found["low"]) == amount.value]
-    units = {_unit(found) for found in same}
-    return amount.unit in units or ("" in units and f"({amount.unit})" in text)
+    headed = f"({amount.unit}): "
+    return any(_unit(found) == amount.unit or text[: found.start()].endswith(headed) for found in same)
 
 
 def admits(text: str, amount: Amount) -> bool:

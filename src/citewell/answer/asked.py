@@ -56,6 +56,8 @@ class Asked:
     frame: Frame = field(default_factory=Frame)
     notes: Mapping[str, Any] = field(default_factory=dict)
     """How the assistant came to what it searched, for programs and the record."""
+    query: str = ""
+    """What was searched for: the question as it stands on its own; empty where nothing was."""
     subjects: tuple[Subject, ...] = ()
     """What the question is about; an answer that does not speak of it is no answer to it."""
 

@@ -41,6 +41,11 @@ CUES = (
         r"\d",
     ),
     _cue(
+        "timing",
+        r"\b(?:when|how (?:long|soon|many (?:hours|days|weeks)))\b.{0,80}\b(?:before|after|prior to)\b(?=\s+\w)",
+        r"\d\s?(?:minutes?|hours?|days?|weeks?|months?)\b|\b(?:same day|evening|morning|immediately|at once)\b",
+    ),
+    _cue(
         "target",
         r"\b(?:targets?|goal)\b",
         r"\b(?:targets?|aim(?:s|ing)?|goals?|range|keep|maintain|reach)\b[^.;]{0,60}\d"
@@ -102,10 +107,16 @@ ASKS_WHICH = re.compile(
 """A question for something of a thing, such as its symptoms or its treatment."""
 ASKS_WHAT = re.compile(
     rf"(?!{ASKS_WHICH.pattern})"
-    r"^\s*(?:what(?:['’]s| is| are| was| does)|define|definition of|meaning of|explain)\b",
+    r"^\s*(?:(?:please )?(?:define|explain)|(?:the )?(?:definition|meaning) of"
+    r"|what(?:['’]s| is| are| was| does| counts?| do you mean| qualifies)|how (?:do|would) you define)\b",
     re.IGNORECASE,
 )
 """A question for what a thing is."""
+NOT_DEFINING = re.compile(
+    r"(?:if|when|while|although|because|since|there (?:is|are|was|were|have|has)|in \d{4}|do not|avoid)\b",
+    re.IGNORECASE,
+)
+"""How a sentence begins that says of nothing what it is."""
 DEFINES = re.compile(
     r"(?:an?\s+|the\s+)?(?P<subject>[^.:;]{2,80}?)(?:\s*\([^)]{1,60}\))?,?\s+"
     r"(?:is|are|means?|refers? to|describes?|is defined as|are defined as|(?P<lists>includes?|consists? of))\s+"
@@ -125,7 +136,8 @@ EXAMPLE = re.compile(r"\b(?:worked example|case (?:study|report|example|history)
 ASKING = re.compile(
     r"(?:^|—)\s*(?:and\s+)?(?:for\s+)?(?:(?:what|how)\s+about\b|(?:what|who|whom|when|where|which|why|how)(?:['’]s)?"
     r"(?:\s+(?:much|many|long|often|soon|quickly|happens))?"
-    r"|define|explain|definition of|meaning of|tell me|please)\b|\bwith or without\b"
+    r"|define|explain|(?:the )?(?:definition|meaning) of|tell me|please)\b|\bwith or without\b"
+    r"|\byou define\b|\b(?:counts?|qualifies) as\b|\b(?:meant|mean) by\b|\b(?:definition|meaning) of\b"
     r"|\b(?:all right|alright|ok|okay|fine) to\b"
     r"|\b(?:mean|happens?)\s*\??\s*$|\b[a-z]+n['’]t\b|['’](?:s|m|re|ve|ll|d)\b",
     re.IGNORECASE,
@@ -165,7 +177,8 @@ GENRE = frozenset(
 
 IS_QUESTION = re.compile(
     r"\?\s*$"
-    r"|^\s*(?:what|who|whom|when|where|which|why|how|is|are|do|does|did|should|can|could|may|must|shall|will|would)\b",
+    r"|^\s*(?:what|who|whom|when|where|which|why|how|is|are|do|does|did|should|can|could|may|must|shall|will|would|define"
+    r"|explain|(?:the )?(?:definition|meaning) of)\b",
     re.IGNORECASE,
 )
 """What is worded as a question, and not as a claim."""

@@ -10,10 +10,13 @@ INTRODUCES = re.compile(
         |is\ (?:about|for))\b
     | ^(?:table|figure|box|chapter|section|annex|appendix)\ [\w.]{1,6}
         \ (?:gives|shows|lists|summari[sz]es|describes|sets\ out)\b
+    | ^(?:existing|additional|further|more|other|related)\ [^.;:\n]{0,60}
+        \b(?:guidelines?|guidance|information|tools?|modules?|resources?|documents?|details?)\b[^.;:\n]{0,60}(?:\b(?:found|available|listed)\b|:?\n)
+    | (?:\(\d{4}\)\ \(\d+\)[^\n]{0,200}){2}
     | ^(?:two|three|four|five|several)\ [\w ]{3,40}\ (?:is|are)\ (?:given|listed|shown|described)\W*$""",
     re.IGNORECASE | re.VERBOSE,
 )
-"""A sentence that says what a text is for, and nothing of its matter."""
+"""A sentence that says what a text is for or where more is found, and a list of references: nothing of its matter."""
 INTRODUCES_MORE = re.compile(r"It (?:also )?(?:says|covers|aims|describes|explains|gives|sets out|is for)\b")
 """A sentence that goes on with one that does."""
 OF_DOCUMENT = re.compile(
@@ -49,3 +52,32 @@ DOSE_RULES = re.compile(
     re.IGNORECASE,
 )
 """What a sentence says of a dose without an amount."""
+WEIGHS = re.compile(
+    r"\b(?:child|infant|baby|toddler|adult|patient|person|(?:wo)?man) (?:of|who weighs|weighing) \d[\d.]* ?kg\b"
+    r"|\(kg\): \d",
+    re.IGNORECASE,
+)
+"""What a text works out for one weight."""
+
+HISTORY = re.compile(
+    r"""(?:\d[\d.]*\s+)? (?: changes?\ (?:in|to|since|from)\b | what(?:['’]s|\ is|\ has)\ (?:new|changed)\b
+    | update\ information\b | (?:version|revision|change|document|amendment)\ (?:history|control|log)\b
+    | (?:summary\ of\ )?(?:changes|amendments)$
+    | history\ of\ (?:changes|this)\b | recent\ (?:major\ )?(?:changes|updates)\b )""",
+    re.IGNORECASE | re.VERBOSE,
+)
+"""Titles of sections that tell what was changed, and not what holds."""
+CHANGES = re.compile(
+    r"^(?:version|edition|revision) \d[\d.]* (?:\w+ ){0,2}(?:lengthens|shortens|adds|removes|changes|replaces|updates"
+    r"|introduces|is withdrawn|was|has been)\b"
+    r"|^(?:recommendations?|sections?) [\d., and]+ (?:is|are|was|were|has been|have been) "
+    r"(?:new|amended|updated|added|removed)",
+    re.IGNORECASE,
+)
+"""A sentence that tells it."""
+OF_CHANGES = re.compile(
+    r"\b(?:chang\w+|new(?:er|est)?|updat\w+|amend\w+|revis\w+|versions?|editions?|histor\w+|withdrawn|previous|former\w*"
+    r"|review date)\b",
+    re.IGNORECASE,
+)
+"""A question that may be on what was changed."""

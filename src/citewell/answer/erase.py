@@ -11,8 +11,8 @@ ERASED = "(words of a document that was erased)"
 MIN_CHARACTERS = 12
 """Shorter words are no quote: to take them out everywhere would break other sentences."""
 
-KEPT = frozenset(("question", "scope", "asker", "setup", "library", "id", "document", "section", "erased"))
-"""Parts of a record that hold no words of a document's text: the question is the asker's own."""
+KEPT = frozenset(("question", "query", "scope", "asker", "setup", "library", "id", "document", "section", "erased"))
+"""Parts of a record that hold no words of a document's text: the question, and what it stands for, is the asker's."""
 
 Fingerprint = Callable[[str], str]
 

@@ -61,7 +61,8 @@ def _chosen(ranked: Sequence[Scored], asked: Wanted, documents: Mapping[int, str
     for one in ranked:
         if one.odds < measure.min_odds or len(chosen) == measure.max_statements:
             break
-        is_defined = asked.asks_what and ranked[0].defines
+        # a row of a table tells one sign of many
+        is_defined = asked.asks_what and ranked[0].defines and ranked[0].statement.kind != "row"
         margin = measure.margin_defined if is_defined else measure.margin
         margin += measure.margin_for_more * asked.part(beyond(one.held, held))
         length = len(one.statement.text)

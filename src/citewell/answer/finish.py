@@ -223,7 +223,8 @@ def _decide(gate: Gate, shown: Sequence[Claim], confidence: Confidence, judge: J
     if unfit is not None:
         return judge.route(unfit)
     evidence = gate.asked.context.evidence
-    miss = missed(gate.asked.subjects, sections(shown, gate.citations, evidence), evidence)
+    found = sections(shown, gate.citations, evidence)
+    miss = missed(gate.asked.subjects, found, evidence, question=gate.asked.query)
     if miss is not None and miss.is_whole:
         return judge.route(miss.reason[0].upper() + miss.reason[1:])
     withheld = len(gate.claims) - len(shown)
@@ -282,6 +283,7 @@ def _answer(gate: Gate, action: Action, claims: Sequence[Claim], *, confidence: 
         left_out=asked.context.left_out,
         dropped_citations=gate.dropped,
         took_ms=judge.took_ms(),
+        query=asked.query,
         notes=asked.notes,
         raw_text="".join(gate.raw) if asked.policy.keeps_draft else None,
     )

@@ -7,6 +7,7 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 
 from citewell.answer.age_groups import Group, ages, asked_for, is_for_others
+from citewell.answer.amounts import Amount, admits, amounts, states
 from citewell.answer.cues import CUES, IS_QUESTION, OTHER_MEDICINE
 from citewell.answer.cues_fitting import (
     ABOUT_DOSES,
@@ -16,7 +17,9 @@ from citewell.answer.cues_fitting import (
     INTRODUCES,
     INTRODUCES_MORE,
     OF_DOCUMENT,
+    WEIGHS,
 )
+from citewell.answer.grades import Graded, graded, is_of_another_grade
 from citewell.answer.illnesses import is_of_another_illness, named_illnesses
 from citewell.answer.of_medicines import is_of_another
 from citewell.answer.opposed import is_opposed
@@ -42,6 +45,10 @@ class Asker:
     """The medicine whose dose it asks for."""
     people: frozenset[Group]
     illnesses: frozenset[str]
+    grades: tuple[Graded, ...]
+    """What it asks for a grade of: severe dehydration."""
+    weights: tuple[Amount, ...]
+    """What whom it asks for weighs."""
     asks_amount: bool
     """It asks for a dose, or for another number of something."""
     is_question: bool
@@ -59,6 +66,8 @@ class Asker:
             is_opposed(self.question, statement.text)
             or is_for_others(self.people, statement.text, titles, is_amount=self.asks_amount, aged=ages(self.question))
             or is_of_another_illness(self.illnesses, statement.text, titles)
+            or is_of_another_grade(self.grades, statement.text, titles)
+            or is_of_another_weight(self.weights, statement.text)
             or (introduces(statement) and not self.is_of_document)
             or (self.dosed is not None and not gives_dose(statement, self.dosed, titles))
         )
@@ -74,10 +83,24 @@ def asker(question: str) -> Asker:
         _dosed(question, named),
         asked_for(question),
         named_illnesses(question),
+        graded(question),
+        tuple(one for one in amounts(question) if one.unit == "kg"),
         any(cue.name in AMOUNTS and cue.asks.search(question) for cue in CUES),
         is_question,
         OF_DOCUMENT.search(question) is not None,
     )
+
+
+def is_of_another_weight(asked: Sequence[Amount], text: str) -> bool:
+    """Whether a text works an amount out for one who weighs something else than whom it is asked for.
+
+    >>> sixteen = amounts("How much for a child of 16 kg?")
+    >>> [is_of_another_weight(sixteen, text) for text in ("A child of 12 kg needs 900 ml.", "4 mg for 15 to 30 kg.")]
+    [True, False]
+    """
+    if not asked or not WEIGHS.search(text):
+        return False
+    return not any(states(text, one) or admits(text, one) for one in asked)
 
 
 def introduces(statement: Statement) -> bool:
@@ -117,4 +140,6 @@ def gives_dose(statement: Statement, dosed: Medicine, titles: Iterable[str]) -> 
         said.append(leant.text)
         leant = leant.previous
     told = medicines("\n".join(said))
+    if not told and statement.kind == "row":  # of a table whose caption stands in the passage before
+        return True
     return any(one.name == dosed.name or (dosed.is_class and one.family == dosed.family) for one in told)

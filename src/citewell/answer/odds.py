@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 
+from citewell.answer.amounts import states
 from citewell.answer.cues import (
     DEFINES,
     DELIBERATES,
@@ -13,6 +14,7 @@ from citewell.answer.cues import (
     EXPLAINS,
     FINDS,
     HEADING_NUMBER,
+    NOT_DEFINING,
     PURPOSE,
     RECOMMENDED_IN,
     RECOMMENDS,
@@ -20,9 +22,10 @@ from citewell.answer.cues import (
     TOLD,
     weighings,
 )
+from citewell.answer.cues_fitting import CHANGES, HISTORY
 from citewell.answer.of_medicines import names_any, names_one, says_one
 from citewell.answer.seen import Seen, part_texts
-from citewell.answer.statements import Statement
+from citewell.answer.statements import Statement, is_dose
 from citewell.answer.verify_names import Medicine
 from citewell.answer.wanted import NUMBERED, Held, Wanted, asked_by, beyond
 from citewell.answer.weights import WEIGHTS
@@ -32,6 +35,8 @@ MAX_OTHER_WORDS = 2
 """Words of a defined subject that the question does not have."""
 MIN_HEADED = 0.9
 """The part of a question for what a thing is that a heading must hold to be its name."""
+MIN_WORDS_OF_COLUMN = 2
+"""Words of a question for what a thing is that the head of a column must hold: “severe dehydration”."""
 MAX_OTHER_NAMES = 5
 """The same where several names are given: “is called the international normalised ratio, or INR”."""
 
@@ -79,8 +84,11 @@ def scored(one: Seen, asked: Wanted, named: Sequence[Medicine]) -> Scored:
         + WEIGHTS.no_number * (asked.asks_medicine and not names_any(best))
         + WEIGHTS.asked_alike * _asks_alike(one, asked)
         + WEIGHTS.example * (asked.is_question and any(EXAMPLE.search(title) for title in one.statement.titles))
+        + WEIGHTS.looked_up * (one.statement.kind == "row" and any(states(text, given) for given in asked.amounts))
+        + WEIGHTS.history * (not asked.asks_changes and _is_history(one.statement))
         + WEIGHTS.to_reader * (asked.is_of_oneself and bool(TO_THE_READER.search(text)))
         + WEIGHTS.glossary * (one.statement.kind == "term" and not asked.asks_what)
+        + WEIGHTS.kind * _is_of_kind(one, asked)
         + (WEIGHTS.definition if defines else WEIGHTS.no_definition * asked.asks_what)
     )
     above = one.heading | one.titles | (one.before if asked.is_question else frozenset())
@@ -92,6 +100,11 @@ def _asks_alike(one: Seen, asked: Wanted) -> int:
     """Whether the heading that speaks of the question asks by the same word (1), by another (-1), or by none (0)."""
     theirs = asked_by(one.statement.titles[-1]) if one.heading and one.statement.titles else ""
     return 0 if not theirs or not asked.asks_by else 1 if theirs == asked.asks_by else -1
+
+
+def _is_history(statement: Statement) -> bool:
+    """Whether it tells what was changed in a document, and not what holds."""
+    return bool(CHANGES.search(statement.text)) or any(HISTORY.match(title) for title in statement.titles)
 
 
 def _recommends(statement: Statement) -> bool:
@@ -114,18 +127,45 @@ def _deliberates(text: str, asked: Wanted) -> bool:
 def _defines(statement: Statement, asked: Wanted) -> bool:
     """Whether the statement opens with the thing that is asked for, and says what it is."""
     found = DEFINES.match(statement.lines[0])
-    if found is None or statement.kind == "row" or (found["lists"] and asked.asks_what):
+    if statement.kind == "row":
+        return asked.asks_what and _is_in_column(statement.text, asked)
+    if found is None or NOT_DEFINING.match(statement.lines[0]) or (found["lists"] and asked.asks_what):
         return False
+    if found["head"] and asked.asks_what and is_dose(statement.text):
+        return False  # “Severe dehydration: 100 ml/kg” says what is given for it
     subject = found["subject"] or found["name"] or found["head"]
     others = frozenset(terms(subject)) - frozenset(asked.words)
     most = MAX_OTHER_NAMES if found["name"] else MAX_OTHER_WORDS
     return asked.part(asked.held(subject)) >= 0.5 and len(others) <= most
 
 
+def _is_in_column(row: str, asked: Wanted) -> bool:
+    """Whether the head of a column, or the first cell, is what is asked for: what stands there are its signs."""
+    if len(asked.words) < MIN_WORDS_OF_COLUMN:
+        return False
+    heads = (cell.split(": ")[0] for cell in row.split("; ")[1:])
+    return any(asked.part(asked.held(head)) >= MIN_HEADED for head in heads)
+
+
 def _is_headed(one: Seen, asked: Wanted) -> bool:
     """Whether a statement is the first below a heading that is what is asked for: “Plan B: some dehydration”."""
-    if not (one.opens and asked.asks_what) or one.statement.kind == "row":
+    if not (one.opens and asked.asks_what) or one.statement.kind == "row" or NOT_DEFINING.match(one.statement.text):
         return False
+    said, others, is_held = _head(one, asked)
+    return is_held and len(others) <= 1 and (not others or said[0] not in others)
+
+
+def _is_of_kind(one: Seen, asked: Wanted) -> bool:
+    """Whether it stands below a heading that is a kind of what is asked for: “accelerated hypertension”."""
+    if not asked.asks_what or one.heading_nearness == 0.0 or not one.statement.titles:
+        return False
+    said, others, is_held = _head(one, asked)
+    return is_held and len(others) == 1 and len(said) == len(asked.words) + 1 and said[0] in others
+
+
+def _head(one: Seen, asked: Wanted) -> tuple[list[str], frozenset[str], bool]:
+    """The words of a heading, those of them that are not asked for, and whether it holds what is."""
     head = HEADING_NUMBER.sub("", one.statement.titles[-1]).split(":")[0]
-    others = frozenset(terms(head)) - frozenset(asked.words) - frozenset(terms(" ".join(asked.labels)))
-    return asked.part(asked.held(head)) >= MIN_HEADED and len(others) <= 1
+    said = terms(head)
+    others = frozenset(said) - frozenset(asked.words) - frozenset(terms(" ".join(asked.labels)))
+    return said, others, asked.part(asked.held(head)) >= MIN_HEADED

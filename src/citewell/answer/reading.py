@@ -20,7 +20,7 @@ from citewell.answer.rephrase import rephrase
 from citewell.answer.retrieve import Search, retrieve
 from citewell.answer.route import route
 from citewell.answer.stream import Done, Event, Working
-from citewell.answer.subjects import subjects
+from citewell.answer.subjects import Subject, graded_subjects, subjects
 from citewell.errors import TokenBudgetExceededError
 from citewell.ports import Owners, Writer
 from citewell.prompts import Template
@@ -75,7 +75,7 @@ class Reading(ABC):
         if hits:
             yield Working("reading", len(hits))
         written, context = self._fitted(question, query, hits, history)
-        asked = replace(asked, context=context, subjects=subjects(query, lexicon=self.search.lexicon))
+        asked = replace(asked, context=context, query=query, subjects=self._subjects(query))
         begun_at = time.monotonic()
         judge = self._judge(asked, hits, scope, started, begun_at=begun_at)
         if not context.evidence:
@@ -110,6 +110,11 @@ class Reading(ABC):
         return context
 
     # ----------------------------------------------------------------------------------------------------- inside
+
+    def _subjects(self, query: str) -> tuple[Subject, ...]:
+        """What an answer must speak of."""
+        lexicon = self.search.lexicon
+        return *subjects(query, lexicon=lexicon), *graded_subjects(query, lexicon=lexicon)
 
     def _fitted(
         self, question: str, query: str, hits: Sequence[Hit], history: Sequence[Message]

@@ -9,8 +9,8 @@ from citewell.answer.age_groups import age_groups, asked_for
 from citewell.answer.cues import ASKING, DOING, EMPTY, TALK
 from citewell.answer.retrieve import MAX_QUESTION_CHARACTERS
 from citewell.answer.subjects import subjects
+from citewell.answer.substitute import substitute
 from citewell.answer.verify_names import medicines
-from citewell.answer.verify_periods import labels
 from citewell.clinical import Lexicon
 from citewell.types import Message
 from citewell.words import terms
@@ -41,10 +41,6 @@ POINTERS = re.compile(
     re.IGNORECASE,
 )
 """Words that point at something said before."""
-
-PERSONS = re.compile(r"\b(?:an?\s+|my\s+)?(?:adults?|child(?:ren)?|bab(?:y|ies)|infants?|toddlers?)\b", re.IGNORECASE)
-PERSON = re.compile(rf"(?:(?:for|in)\s+)?(?P<who>{PERSONS.pattern})\s*[?.]?", re.IGNORECASE)
-"""One who is asked for, and nothing else: “for an adult?”."""
 
 THING = re.compile(r"\b(?:it|this|that)\b(?!\s+[a-z]+s?\s+(?:is|are|was|were)\b)", re.IGNORECASE)
 """A pointer at an illness; “they” and “these” are then people or signs."""
@@ -85,8 +81,8 @@ def rephrase(question: str, history: Sequence[Message], *, lexicon: Lexicon) -> 
         named, count = things.subn(about[0], own, count=1)
         rest = " ".join((*about[count:], *_for_whom(topic, own)))
         return _within(f"{named}{JOINED}{rest}" if rest else named, question)
-    if (other := _with_other(topic, own)) is not None:
-        return other
+    if (other := _with_other(topic, own, lexicon)) is not None:
+        return _within(other, question)
     return _within(f"{topic.strip().rstrip('?')}{JOINED}{question.strip()}", question)
 
 
@@ -117,7 +113,7 @@ def _topic(before: Sequence[str], lexicon: Lexicon) -> str:
     at = next((at for at in reversed(range(len(before))) if not is_follow_up(before[at], lexicon=lexicon)), 0)
     topic = before[at]
     for text in before[at + 1 :]:
-        topic = _with_other(topic, JOINERS.sub("", text).strip()) or topic
+        topic = _with_other(topic, JOINERS.sub("", text).strip(), lexicon) or topic
     return topic
 
 
@@ -131,45 +127,9 @@ def _for_whom(topic: str, own: str) -> tuple[str, ...]:
     return ("child",) if is_of_child else ()
 
 
-def _with_other(topic: str, own: str) -> str | None:
-    """The last question of another thing, where nothing but its name is asked: “and for apixaban?”, “and plan C?”."""
-    own = ABOUT.sub("", own).strip()
-    if (other := _with_other_medicine(topic, own)) is not None:
-        return other
-    return _with_other_label(topic, own) or _with_other_people(topic, own)
-
-
-def _with_other_medicine(topic: str, own: str) -> str | None:
-    ours, theirs = medicines(own), medicines(topic)
-    if len(ours) != 1 or len(theirs) != 1 or len(terms(own)) > 1:
-        return None
-    named, place = own[ours[0].start : ours[0].end], theirs[0]
-    return f"{topic[: place.start]}{named}{topic[place.end :]}"
-
-
-def _with_other_label(topic: str, own: str) -> str | None:
-    """The last question of another numbered thing.
-
-    >>> _with_other_label("What is plan B?", "Plan C?")
-    'What is Plan C?'
-    """
-    ours, theirs = list(labels(own)), list(labels(topic))
-    if len(ours) != 1 or len(theirs) != 1 or ours[0].dimension != theirs[0].dimension:
-        return None
-    place, named = theirs[0], own[ours[0].start : ours[0].end]
-    return f"{topic[: place.start]}{named}{topic[place.end :]}" if own.strip(" ?.") == named else None
-
-
-def _with_other_people(topic: str, own: str) -> str | None:
-    """The last question for other people.
-
-    >>> _with_other_people("How much iron can a child have?", "for an adult?")
-    'How much iron can an adult have?'
-    """
-    ours, theirs = PERSON.fullmatch(own), list(PERSONS.finditer(topic))
-    if ours is None or len(theirs) != 1 or age_groups(own) == age_groups(topic):
-        return None
-    return f"{topic[: theirs[0].start()]}{ours['who']}{topic[theirs[0].end() :]}"
+def _with_other(topic: str, own: str, lexicon: Lexicon) -> str | None:
+    """The last question of another thing, where the follow-up names nothing else: “and for apixaban?”."""
+    return substitute(topic, ABOUT.sub("", own).strip(), lexicon=lexicon)
 
 
 def _within(text: str, question: str) -> str:

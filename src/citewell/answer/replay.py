@@ -25,6 +25,7 @@ UNFINISHED = "The answer never came to its end then; only what had been shown is
 NARROWED = "You may see less now than when this was asked; documents that you may not see are left out."
 TAKEN_OUT = "Words of a document that was erased since were taken out of the record; they cannot be compared."
 OTHER_MODEL = "Another model stands behind the name {name} now than then: its server tells another digest."
+OTHER_QUERY = "Then “{was}” was searched for, now “{now}”: the follow-up is made to stand on its own in another way."
 UPGRADED = "Citewell was {was} then and is {now} now: it may read, search and check in another way."
 
 
@@ -131,7 +132,7 @@ def replay(then: Then, still: Sequence[tuple[int, str]], *, assistant: Asked, li
         action_now=action_name(last.answer.action),
         changes=tuple(compare(then.claims(), now)),
         erased=erased,
-        notes=tuple(_notes(then, still, erased, setup=assistant.setup())),
+        notes=(*_notes(then, still, erased, setup=assistant.setup()), *_query_notes(words["answer"], last.answer)),
     )
 
 
@@ -200,6 +201,13 @@ def _notes(
     if "citewell" in changed:
         yield UPGRADED.format(was=words["setup"].get("citewell", "an earlier version"), now=setup["citewell"])
     yield from (f"The {name} is not set as it was then." for name in changed if name != "citewell")
+
+
+def _query_notes(then: Mapping[str, Any] | None, now: Answer) -> Iterator[str]:
+    """What was searched for, where that is another now; an older record does not tell."""
+    was = (then or {}).get("query")
+    if was and now.query and was != now.query:
+        yield OTHER_QUERY.format(was=was, now=now.query)
 
 
 def _is_other_model(then: Mapping[str, Any], now: Mapping[str, Any]) -> bool:

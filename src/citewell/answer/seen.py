@@ -67,10 +67,10 @@ def _with_name(one: Statement, said: Sequence[tuple[Statement, Held]], held: Hel
     """A statement with the sentence of its paragraph that names what its number is of, where it does not itself."""
     if one.previous is not None or not any(letter.isdigit() for letter in one.text):
         return one
-    for before, named in reversed(said):
-        if any(not is_light(word) for word in beyond(named, held)):
-            return replace(one, previous=before)
-    return one
+    naming = [before for before, named in reversed(said) if any(not is_light(word) for word in beyond(named, held))]
+    # one that gives a number itself speaks of somebody else: “Who takes none has an INR of about 1”
+    plain = [before for before in naming if not any(letter.isdigit() for letter in before.text)]
+    return replace(one, previous=next(iter((*plain, *naming)))) if naming else one
 
 
 def part_texts(statement: Statement) -> list[str]:

@@ -7,6 +7,8 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 from citewell.answer.age_groups import Group, age_groups, asked_for
+from citewell.answer.aspects import unsaid
+from citewell.answer.grades import Graded, asked_grades, says_grade
 from citewell.answer.illnesses import illnesses, speaks_of
 from citewell.answer.statements import statements
 from citewell.answer.verify_names import Medicine, medicines
@@ -36,6 +38,8 @@ class Subject:
     medicine: Medicine | None = None
     illness: str = ""
     """The usual name of an illness that the lexicon does not know."""
+    grade: Graded | None = None
+    """Its grade, where it is there for that alone: severe dehydration."""
     people: frozenset[Group] = frozenset()
     """The children that it asks for; a text that names nobody is one on adults."""
 
@@ -51,6 +55,8 @@ class Subject:
         )  # “post-menopausal” is one word too
         if any(_is_written(name, one) for one in written for name in self.names):
             return True
+        if self.grade is not None:
+            return says_grade(text, self.grade)
         if self.people:
             return not self.people.isdisjoint(age_groups(text))
         if self.illness:
@@ -110,6 +116,16 @@ def subjects(question: str, *, lexicon: Lexicon) -> tuple[Subject, ...]:
     return (*(subject for _, _, subject in sorted(found, key=lambda one: one[0])), *_children(question))
 
 
+def graded_subjects(question: str, *, lexicon: Lexicon) -> tuple[Subject, ...]:
+    """The illnesses that a question asks for a grade of: an answer must speak of that grade.
+
+    >>> [subject.text for subject in graded_subjects("How is mild asthma treated?", lexicon=Lexicon.load())]
+    ['mild asthma']
+    """
+    named = [subject.text for subject in subjects(question, lexicon=lexicon)]
+    return tuple(Subject(one.text, grade=one) for one in asked_grades(question, named))
+
+
 def _children(question: str) -> tuple[Subject, ...]:
     """The children that a question asks for.
 
@@ -160,8 +176,29 @@ class Miss:
     """Nothing of what the question is about is spoken of, or another medicine than the one it names."""
 
 
-def missed(asked: Sequence[Subject], shown: Sequence[Section], evidence: Sequence[Evidence]) -> Miss | None:
+def missed(
+    asked: Sequence[Subject], shown: Sequence[Section], evidence: Sequence[Evidence], *, question: str = ""
+) -> Miss | None:
     """What the rarest subjects of a question lack in an answer; None where one section speaks of all of them."""
+    grades = [subject for subject in asked if subject.grade is not None]
+    asked = [subject for subject in asked if subject.grade is None]
+    return _missed_matter(asked, shown, evidence) or _missed_grade(grades, shown) or _missed_aspect(question, shown)
+
+
+def _missed_aspect(question: str, shown: Sequence[Section]) -> Miss | None:
+    """What is asked of a thing and no sentence shown says; the title of a document says what all of it is about."""
+    said = [[text for text in section.sentences if text != section.sentences[0]] for section in shown]
+    reason = unsaid(question, said)
+    return Miss(reason, is_whole=True) if reason else None
+
+
+def _missed_grade(grades: Sequence[Subject], shown: Sequence[Section]) -> Miss | None:
+    """The grade that no sentence shown speaks of: what is said of an illness may hold for another grade of it."""
+    absent = [grade for grade in grades if not any(section.holds(grade) for section in shown)]
+    return Miss(f"the sources shown do not speak of “{absent[0].text}”", is_whole=False) if absent else None
+
+
+def _missed_matter(asked: Sequence[Subject], shown: Sequence[Section], evidence: Sequence[Evidence]) -> Miss | None:
     passages = [f"{one.hit.document}\n{' '.join(one.hit.section)}\n{one.text}" for one in evidence] if asked else []
     rarity = {subject.text: sum(subject.is_named_in(passage) for passage in passages) for subject in asked}
     keys = sorted(asked, key=lambda subject: rarity[subject.text])[:KEY_SUBJECTS]

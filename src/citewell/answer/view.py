@@ -13,6 +13,7 @@ def answer_json(answer: Answer, *, with_withheld: bool, marks: Marks = Marks.NUM
     """An answer; the sentences that were withheld only for those who may see a draft."""
     shown = {
         "id": answer.id,
+        "query": answer.query or None,
         "action": action_name(answer.action),
         "reason": _reason(answer.action),
         "text": marked_text(answer.text, answer.citations, marks),

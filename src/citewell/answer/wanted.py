@@ -26,6 +26,7 @@ from citewell.answer.cues import (
     TOLD,
     Cue,
 )
+from citewell.answer.cues_fitting import OF_CHANGES
 from citewell.answer.expand import Expansion
 from citewell.answer.verify_names import medicines, members
 from citewell.answer.verify_periods import Mark, labels
@@ -42,8 +43,8 @@ LIGHT_WEIGHT = 0.5
 ABOUT_WEIGHT = 0.5
 """The same for what stands in the title of every document at hand: it tells none of their statements from another."""
 
-NUMBERED = frozenset({"dose", "number"})
-"""Kinds of questions that ask for a number."""
+NUMBERED = frozenset({"dose", "number", "timing"})
+"""Kinds of questions that ask for a number, or for a time before or after something."""
 NAMES = frozenset(f"label {what}" for what in "step stage type grade phase class category group tier plan".split())
 """Things that are told apart by a number; the number after “level” or “day” is an amount."""
 FIRST_STEP = next(iter(labels("step 1")))
@@ -88,6 +89,8 @@ class Wanted:
     """What each word and amount counts."""
     asks_by: str = ""
     """The word that it asks by, such as “who”."""
+    asks_changes: bool = False
+    """It may ask what was changed in a document."""
 
     @property
     def asks_to_do(self) -> bool:
@@ -293,4 +296,5 @@ def wanted(question: str, expansions: Iterable[Expansion] = ()) -> Wanted:
         *kind,
         weights,
         asked_by(question) if is_asked else "",
+        OF_CHANGES.search(question) is not None,
     )

@@ -41,6 +41,8 @@ class Weights:
     definition: float = 1.5
     no_definition: float = -0.7
     """For anything else where a definition is asked for."""
+    kind: float = -1.2
+    """For what stands below the name of a kind of it: accelerated hypertension where hypertension is asked for."""
     glossary: float = -1.5
     """For an entry of a glossary where none is."""
     before: float = 1.8
@@ -49,6 +51,10 @@ class Weights:
     """For a heading that asks by the word of the question, “Who needs …”; as much less for one that asks by another."""
     example: float = -1.5
     """For what is told of one person as an example."""
+    looked_up: float = 0.8
+    """For a row that gives the very amount of the question: people look their result up in it."""
+    history: float = -1.5
+    """For what tells of changes in a document, where none of them is asked for."""
     to_reader: float = 0.5
     """For words to the reader where a person asks for themselves."""
 

@@ -60,6 +60,8 @@ def ask(
         print_json(done_json(done, with_withheld=True, marks=marks))
     else:
         _print_end(done)
+        if done.answer.query not in ("", question):
+            typer.echo(printable(f"Searched for: {done.answer.query}"))
         typer.echo(f"Answer {done.answer.id[:8]} in conversation {(done.conversation_id or '')[:8]}")
 
 

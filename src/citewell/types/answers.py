@@ -248,6 +248,8 @@ class Answer:
     dropped_citations: int
     """Marks of the model that named nothing it had been shown."""
     took_ms: float
+    query: str = ""
+    """What was searched for: the question as it stands on its own, after what was said before; empty if nothing was."""
     notes: Mapping[str, Any] = field(default_factory=dict)
     """How the assistant came to it, where it tells: for programs and the record."""
     raw_text: str | None = None

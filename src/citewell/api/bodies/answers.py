@@ -115,6 +115,8 @@ class AnswerShape(BaseModel):
     model_config = ConfigDict(extra="allow")
 
     id: str
+    query: str | None = None
+    """What was searched for: the question as it stands on its own; null where nothing was, and on older records."""
     action: Literal["CITE", "QUALIFY", "ROUTE", "REFUSE"]
     reason: str | None
     text: str

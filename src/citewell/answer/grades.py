@@ -1,0 +1,122 @@
+"""Grades of an illness, and other words of which one takes the place of another: some, mild or severe dehydration."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable, Iterator
+from dataclasses import dataclass
+from functools import cache, lru_cache
+
+from citewell import vocabulary
+
+OF_ILLNESS = "illness"
+NONE = "none"
+"""The grade of who does not have an illness at all."""
+
+
+@dataclass(frozen=True, slots=True)
+class Grade:
+    """Where a text says a grade."""
+
+    start: int
+    end: int
+    scale: str
+    name: str
+    is_sure: bool
+    """Whether the word means nothing else."""
+    is_of_illness: bool
+
+
+@dataclass(frozen=True, slots=True)
+class Graded:
+    """An illness with its grade, as a question names it."""
+
+    scale: str
+    grade: str
+    noun: str
+    """The first word behind the grade."""
+    text: str
+
+
+@cache
+def _table() -> tuple[re.Pattern[str], dict[str, tuple[str, str, bool, bool]]]:
+    known: dict[str, tuple[str, str, bool, bool]] = {}
+    for row in vocabulary.rows("grades.tsv"):
+        scale, name, words, of = [*row, ""][:4]
+        for word in words.split("|"):
+            known[word.rstrip("?").casefold()] = scale, name, not word.endswith("?"), of == OF_ILLNESS
+    longest = sorted(known, key=len, reverse=True)
+    return re.compile(rf"(?<![\w-])(?:{'|'.join(map(re.escape, longest))})(?![\w-])", re.IGNORECASE), known
+
+
+@lru_cache(maxsize=4096)
+def grades(text: str) -> tuple[Grade, ...]:
+    """Every word of a text that may be a grade, in order.
+
+    >>> [(found.scale, found.name) for found in grades("Severe dehydration, if PE is unlikely")]
+    [('severity', 'severe'), ('chance', 'unlikely')]
+    """
+    pattern, known = _table()
+    found = ((match.start(), match.end(), known[match.group().casefold()]) for match in pattern.finditer(text))
+    return tuple(Grade(start, end, *told) for start, end, told in found)
+
+
+_NOUN = re.compile(r"[\s-]+(?P<noun>[^\W\d_]{3,})")
+
+
+@lru_cache(maxsize=4096)
+def graded(text: str) -> tuple[Graded, ...]:
+    """The grades of a text that stand right before what may be an illness."""
+    return tuple(_graded(text))
+
+
+def _graded(text: str) -> Iterator[Graded]:
+    for grade in grades(text):
+        noun = _NOUN.match(text, grade.end)
+        if grade.is_of_illness and noun is not None:
+            yield Graded(grade.scale, grade.name, noun["noun"].casefold(), text[grade.start : noun.end()])
+
+
+def asked_grades(question: str, names: Iterable[str]) -> tuple[Graded, ...]:
+    """The graded illnesses of a question, of which `names` are the names of all that it is about.
+
+    >>> [one.text for one in asked_grades("How is severe dehydration treated in mild weather?", ["dehydration"])]
+    ['severe dehydration']
+    """
+    words = {name.casefold().split()[0] for name in names if name}
+    return tuple(one for one in graded(question) if one.noun in words)
+
+
+def says_grade(text: str, asked: Graded) -> bool:
+    """Whether a text says the grade that is asked for; a word that means other things too only before the illness.
+
+    >>> severe, none = graded("severe dehydration")[0], graded("no dehydration")[0]
+    >>> text = "If the signs become severe, there is no time to lose."
+    >>> says_grade(text, severe), says_grade(text, none)
+    (True, False)
+    """
+    here = [one for one in grades(text) if (one.scale, one.name) == (asked.scale, asked.grade)]
+    if any(one.is_sure for one in here):
+        return True
+    return any((one.grade, one.noun) == (asked.grade, asked.noun) for one in graded(text))
+
+
+def is_of_another_grade(asked: Iterable[Graded], text: str, titles: Iterable[str]) -> bool:
+    """Whether a text is on another grade of an illness that is asked for: by its words, else by the nearest title.
+
+    >>> severe = graded("severe dehydration")
+    >>> titles = ["Plan B: some dehydration"]
+    >>> [is_of_another_grade(severe, text, titles) for text in ("Give ORS.", "If severe, plan C.")]
+    [True, False]
+    """
+    said = [text, *reversed(list(titles))]
+    return any(_is_of_another(one, said) for one in asked)
+
+
+def _is_of_another(asked: Graded, said: Iterable[str]) -> bool:
+    for text in said:
+        if says_grade(text, asked):
+            return False
+        if any((one.scale, one.noun) == (asked.scale, asked.noun) for one in graded(text)):
+            return True
+    return False

@@ -1,0 +1,102 @@
+"""What is no answer of the kind that is asked for: another grade or weight, a change note, a mere mention."""
+
+from __future__ import annotations
+
+import pytest
+
+from citewell.answer.subjects import Section, graded_subjects, missed, subjects
+from citewell.clinical import Lexicon
+from tests.core.test_extract import answer, passage
+
+PLANS = """Plan B: some dehydration
+
+Give ORS 75 ml/kg by mouth over 4 hours.
+
+Plan C: severe dehydration
+
+Give ORS 5 ml/kg per hour once the child can drink.
+"""
+SIGNS = """Degree of dehydration
+
+Sign: Eyes; Some dehydration: Sunken; Severe dehydration: Deeply sunken
+Sign: Urine; Some dehydration: Reduced; Severe dehydration: None for 12 hours
+
+Key points
+
+• Severe dehydration: intravenous fluid, 100 ml/kg, with shock treated first.
+"""
+STOPPING = """Stopping before the procedure
+
+Stop apixaban 48 hours before surgery.
+
+Changes in this version
+
+Version 3.2 lengthens the time that apixaban is stopped before surgery from 24 to 48 hours.
+"""
+TARGET = (
+    "The test is called the international normalised ratio, or INR. Someone who takes none has an INR of about 1. "
+    "For most people on warfarin the target is 2.5."
+)
+
+
+def test_a_section_on_another_grade_is_no_answer() -> None:
+    found = answer("How much ORS for severe dehydration?", passage(PLANS))
+    assert found == ["Give ORS 5 ml/kg per hour once the child can drink."]
+
+
+def test_what_is_worked_out_for_another_weight_is_no_answer() -> None:
+    text = "Give ORS 75 ml/kg in 4 hours. A child of 12 kg needs 900 ml of ORS. A child of 16 kg needs 1,200 ml of ORS."
+    found = " ".join(answer("How much ORS for a child of 16 kg?", passage(text)))
+    assert "1,200 ml" in found
+    assert "900 ml" not in found
+
+
+@pytest.mark.parametrize(
+    "question",
+    [
+        "Define severe dehydration",
+        "What counts as severe dehydration?",
+        "What does severe dehydration mean?",
+        "What is the meaning of severe dehydration?",
+        "What is severe dehydration?",
+    ],
+)
+def test_a_thing_is_told_by_its_signs_and_not_by_what_is_given_for_it(question: str) -> None:
+    found = answer(question, passage(SIGNS))
+    assert "Deeply sunken" in found[0]
+    assert not any("intravenous" in text for text in found)
+
+
+def test_a_change_note_is_no_answer_where_the_rule_is_there() -> None:
+    found = answer("When should apixaban be stopped before surgery?", passage(STOPPING))
+    assert found == ["Stop apixaban 48 hours before surgery."]
+    changed = answer("What changed for apixaban before surgery?", passage(STOPPING))
+    assert any(text.startswith("Version 3.2") for text in changed)
+
+
+def test_a_target_is_named_by_a_sentence_that_gives_no_other_number() -> None:
+    found = answer("what is the INR target", passage(TARGET))
+    assert found == [
+        "The test is called the international normalised ratio, or INR.",
+        "For most people on warfarin the target is 2.5.",
+    ]
+
+
+@pytest.mark.parametrize(
+    ("question", "said", "reason"),
+    [
+        ("How is mild asthma treated?", "Treat asthma with an inhaler.", "“mild asthma”"),
+        ("How is mild asthma treated?", "Treat mild asthma with an inhaler.", None),
+        ("How is asthma treated?", "Asthma is common in towns.", "how it is treated"),
+        ("How is asthma diagnosed?", "Asthma raises the risk of pneumonia.", "how it is diagnosed"),
+        ("How is asthma diagnosed?", "Measure peak flow in asthma.", None),
+        ("What is asthma?", "• Asthma and eczema", "what it is"),
+        ("What is asthma?", "Asthma is a disease of the airways.", None),
+    ],
+)
+def test_an_answer_says_what_is_asked_of_a_thing(question: str, said: str, reason: str | None) -> None:
+    lexicon = Lexicon.load()
+    asked = (*subjects(question, lexicon=lexicon), *graded_subjects(question, lexicon=lexicon))
+    miss = missed(asked, [Section(("A handbook on treatment", said))], [], question=question)
+    assert (miss is None) == (reason is None)
+    assert reason is None or (miss is not None and reason in miss.reason)
