@@ -15,6 +15,7 @@ from citewell.answer.verify_parts import parts_of
 from citewell.answer.verify_read import without_references
 from citewell.answer.verify_score import Known, never_from, opposed_from, supported_from
 from citewell.answer.verify_strangers import stranger
+from citewell.answer.verify_things import is_put
 from citewell.answer.verify_weigh import Look, Passage, bearing, support
 from citewell.clinical import Lexicon
 from citewell.types import Check, Span, Verdict
@@ -171,7 +172,7 @@ def bearer(found: Sequence[Look]) -> Look | None:
     None where the claim says more of a sentence that speaks against it than of this one: “adults under 50 kg, no more
     than 2 g” goes before “adults, 4 g”. A heading carries nothing that a row speaks against.
     """
-    opposed = [look for look in found if look.is_opposed and not _is_answered(look, found)]
+    opposed = [look for look in found if (look.is_opposed or is_put(look)) and not _is_answered(look, found)]
     least = max((look.nearness - LEEWAY for look in opposed), default=0.0)
     least = max(least, found[0].nearness - ALIGNED_WITHIN)
     able = [look for look in found if not look.vetoes and look.nearness >= least]
