@@ -98,7 +98,7 @@ def is_put(look: Look) -> bool:
 
 def spread(claim: Reading, close: Sequence[Look]) -> list[Look]:
     """The same looks: what stands in the place of another thing in one of them is carried by none that lacks it."""
-    found = [finding for look in close for finding in look.findings if finding.kind == KIND]
+    found = sorted((one for look in close for one in look.findings if one.kind == KIND), key=lambda one: one.grade)
     return [_lacking(claim, look, found) for look in close] if found else list(close)
 
 
