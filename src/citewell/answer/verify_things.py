@@ -14,11 +14,12 @@ from functools import cache, lru_cache
 from citewell import vocabulary
 from citewell.answer.defined import definitions
 from citewell.answer.illnesses import are_related, illnesses
+from citewell.answer.verify_alike import are_same, are_siblings
 from citewell.answer.verify_findings import Finding, Grade
 from citewell.answer.verify_read import Reading, form, forms, is_empty, is_light, meanings
-from citewell.answer.verify_rewritten import Place, Token, are_opposed, places, poles, tokens
+from citewell.answer.verify_rewritten import Place, Token, are_opposed, places, tokens
 from citewell.answer.verify_subjects import Topic
-from citewell.answer.verify_support import profile
+from citewell.answer.verify_support import Profile, profile
 from citewell.answer.verify_weigh import Look
 
 KIND = "thing"
@@ -27,8 +28,8 @@ KIND = "thing"
 LEAST_AROUND = 2
 """Words beside a place that must be the same in both."""
 
-LEAST_SAME = 0.6
-"""Share of the claim's other words that the source sentence must say, for the two to be one sentence."""
+LEAST_SAME = 0.85
+"""Share of the claim's other words that a source sentence must say, in any wording, for the two to be one sentence."""
 
 MOST_WORDS = 2
 """Words with a meaning of their own that are one thing at most: “D-dimer”, “blood group”."""
@@ -54,16 +55,6 @@ _DETERMINERS = frozenset(
 )
 _ENDS_PHRASE = frozenset("of in on at by for with from into and or but if when is are was were until".split())
 _NOT_THINGS = ("ed", "ly", "ised", "ized")
-_ENDINGS = frozenset(
-    "|s|es|ed|ing|ic|ical|al|ial|ist|y|ies|ion|ions|ive|ous|ant|ent|ance|ence|er|ers|or|ity|ness|ment|e|en|inal|ar|ary|ia|aemic|a".split(
-        "|"
-    )
-)
-"""What words of one root end with."""
-
-LONGEST_ROOT = 5
-"""Letters that two words must begin alike with to be of one root."""
-
 _ANY = frozenset(
     form(word)
     for word in """they them these those this that which there both each other another thing things drug drugs medicine
@@ -77,11 +68,16 @@ _ANY = frozenset(
 
 def things_differ(claim: Reading, source: Reading, texts: Sequence[str], known: Sequence[Topic]) -> Iterator[Finding]:
     """Each thing of the claim that stands where the source sentence has another; `texts` are all the cited words."""
-    laid = [place for place in places(claim.text, source.text) if _is_aligned(place, claim, source)]
-    found = {place.put[0].start: place for place in (*_framed(claim.text, source.text), *laid)}
+    laid = [place for place in places(claim.text, source.text) if _is_aligned(place, claim, source.text)]
+    framed = [
+        place
+        for place in _framed(claim.text, source.text)
+        if _is_strange(place.put, tuple(texts)) and _is_aligned(place, claim, "\n".join(texts))
+    ]
+    found = {place.put[0].start: place for place in (*framed, *laid)}
     for place in found.values():
         said, put = _full(place.said), _full(place.put)
-        if not _are_things(said, put, claim, source):
+        if not _are_things(said, put, claim, source, tuple(texts)):
             continue
         if _is_said_otherwise(said, put, claim, source, known) or _is_opened(said, put, tuple(texts)):
             continue
@@ -103,15 +99,16 @@ def spread(claim: Reading, close: Sequence[Look]) -> list[Look]:
 
 
 def _lacking(claim: Reading, look: Look, found: Sequence[Finding]) -> Look:
-    there, told = profile(look.text), {finding.start for finding in look.findings}
+    there, told = tokens(look.text), {finding.start for finding in look.findings}
     lacks = [
         replace(finding, grade=Grade.MISSING)
         for finding in {one.start: one for one in found}.values()
         if finding.start not in told
         and not any(
-            word.form in there.forms or word.meanings & there.meanings
-            for word in claim.words
-            if finding.start <= word.start < finding.end
+            are_same(put.word, one.word)
+            for put in tokens(claim.text)
+            if finding.start <= put.start < finding.end
+            for one in there
         )
     ]
     return replace(look, findings=(*look.findings, *lacks)) if lacks else look
@@ -129,17 +126,12 @@ def _full(tokens: Sequence[Token]) -> list[Token]:
     return [token for token in tokens if not is_empty(token.word)]
 
 
-def _is_aligned(place: Place, claim: Reading, source: Reading) -> bool:
-    """Whether all around a place is the same: nearly the whole claim, or the words on both sides."""
-    if place.around < LEAST_AROUND:
-        return False
-    if place.before and place.after and place.around > LEAST_AROUND:
-        return True
-    start, end = place.put[0].start, place.put[-1].end
+def _is_aligned(place: Place, claim: Reading, text: str) -> bool:
+    """Whether all around a place is the same: words beside it, and nearly all else that the claim says."""
+    start, end, there = place.put[0].start, place.put[-1].end, profile(text)
     others = [word for word in claim.words if not start <= word.start < end]
-    there = forms(source.text)
-    same = sum(word.form in there for word in others)
-    return same >= LEAST_SAME * len(others)
+    same = sum(word.form in there.forms or bool(word.meanings & there.meanings) for word in others)
+    return place.around >= LEAST_AROUND and same >= LEAST_SAME * len(others)
 
 
 def _framed(claim: str, source: str) -> Iterator[Place]:
@@ -158,24 +150,49 @@ def _threes(text: str) -> Iterator[tuple[Token, Token, Token]]:
     return zip(words, words[1:], words[2:], strict=False)
 
 
-def _are_things(said: Sequence[Token], put: Sequence[Token], claim: Reading, source: Reading) -> bool:
-    """Whether a thing stands there in both, the claim's not in the source sentence and that one's not in the claim."""
+def _are_things(
+    said: Sequence[Token], put: Sequence[Token], claim: Reading, source: Reading, texts: tuple[str, ...]
+) -> bool:
+    """Whether a thing stands there in both, the claim's not in the source sentence and that one's not in the claim.
+
+    A word that many sentences share may stand for what was named before, but for nothing that the source never names.
+    """
     if not (1 <= len(said) <= MOST_WORDS and 1 <= len(put) <= MOST_WORDS):
         return False
-    is_moved = all(token.form not in forms(claim.text) for token in said) and all(
-        token.form not in forms(source.text) for token in put
+    is_moved = all(_is_more(token, source.text, claim.text) for token in said) and all(
+        _is_more(token, claim.text, source.text) for token in put
     )
-    return (
-        is_moved
-        and not any(_is_verb(token, reading.text) for token, reading in ((said[0], source), (put[0], claim)))
-        and (all(map(_may_be_thing, (*said, *put))) or are_siblings(said[-1].word, put[-1].word))
-    )
-
-
-def _may_be_thing(token: Token) -> bool:
-    if token.word.isdigit() or token.word.endswith(_NOT_THINGS):
+    is_known = are_siblings(said[-1].word, put[-1].word)
+    if not is_moved or (not is_known and any(map(_is_no_noun, (*said, *put)))):
         return False
+    if any(_is_verb(token, reading.text) for token, reading in ((said[0], source), (put[0], claim))):
+        return False
+    return is_known or (all(map(_is_telling, put)) and (all(map(_is_telling, said)) or _is_strange(put, texts)))
+
+
+def _is_more(token: Token, here: str, there: str) -> bool:
+    """Whether one text has a word more often than the other: an item of a list may have changed its place."""
+    counts = (sum(one.form == token.form for one in tokens(text)) for text in (here, there))
+    return next(counts) > next(counts)
+
+
+def _is_no_noun(token: Token) -> bool:
+    return token.word.isdigit() or token.word.endswith(_NOT_THINGS)
+
+
+def _is_telling(token: Token) -> bool:
     return not is_light(token.form) and token.form not in _ANY and token.form not in _signed()
+
+
+def _is_strange(put: Sequence[Token], texts: tuple[str, ...]) -> bool:
+    """Whether none of the cited words is one of these, in any wording."""
+    there = _all(texts)
+    return not any(token.form in there.forms or meanings(token.form) & there.meanings for token in put)
+
+
+@lru_cache(maxsize=64)
+def _all(texts: tuple[str, ...]) -> Profile:
+    return profile("\n".join(texts))
 
 
 @cache
@@ -192,7 +209,10 @@ def _is_verb(token: Token, text: str) -> bool:
     following = after.group(1).casefold() if after else ""
     if last in _VERB_NEXT:
         return last != "to" or (bool(following) and following not in _ENDS_PHRASE)
-    is_opening = not last or text[: token.start].rstrip()[-1:] in (":", ";", "•")
+    mark = text[: token.start].rstrip()[-1:]
+    is_opening = not last or mark in (":", ";", "•")
+    if mark == "," and (following.isdigit() or following in _DETERMINERS):  # “If the child vomits, wait 10 minutes”
+        return True
     does = token.word.endswith("s") and last not in _DETERMINERS
     return (is_opening or does) and (following in _DETERMINERS or (is_opening and following in _ENDS_PHRASE))
 
@@ -201,7 +221,10 @@ def _is_said_otherwise(
     said: Sequence[Token], put: Sequence[Token], claim: Reading, source: Reading, known: Sequence[Topic]
 ) -> bool:
     """Whether two words for one thing stand there, or names of an illness of which one is a kind of the other."""
-    if any(are_same(one.word, other.word) for one in said for other in put):
+    if any(are_same(one.word, other.word) for one in said for other in put) or _is_short(said, put):
+        return True
+    drugs = {drug.name for drug in source.medicines if drug.start < said[-1].end and said[0].start < drug.end}
+    if any(drug.name in drugs for drug in claim.medicines if drug.start < put[-1].end and put[0].start < drug.end):
         return True
     ours, theirs = (
         [one.name for one in illnesses(text) if one.start < part[-1].end and part[0].start < one.end]
@@ -213,58 +236,10 @@ def _is_said_otherwise(
     return any(topic.start < put[-1].end and put[0].start < topic.end and topic.is_in(there) for topic in known)
 
 
-@lru_cache(maxsize=4096)
-def are_same(one: str, other: str) -> bool:
-    """Whether two words may stand for each other: a table has them in one row, or they are of one root.
-
-    >>> are_same("kidney", "renal"), are_same("diabetic", "diabetes"), are_same("creatine", "creatinine")
-    (True, True, False)
-    """
-    here, there = form(one), form(other)
-    if here == there or meanings(here) & meanings(there) or _wordings(here) & _wordings(there) or _agree(one, other):
-        return True
-    root = next((at for at, (a, b) in enumerate(zip(one, other, strict=False)) if a != b), min(len(one), len(other)))
-    return root >= LONGEST_ROOT and one[root:] in _ENDINGS and other[root:] in _ENDINGS
-
-
-def _agree(one: str, other: str) -> bool:
-    """Whether the table of antonyms has both at the same end of an axis, as “resume” and “restart”."""
-    return not poles(one).isdisjoint(poles(other)) and not are_opposed(one, other)
-
-
-@cache
-def _table() -> dict[str, frozenset[int]]:
-    found: dict[str, frozenset[int]] = {}
-    for number, (words,) in enumerate(vocabulary.rows("wordings.tsv")):
-        for word in words.split("|"):
-            found[form(word)] = found.get(form(word), frozenset()) | {number}
-    return found
-
-
-def _wordings(form_of_word: str) -> frozenset[int]:
-    return _table().get(form_of_word, frozenset())
-
-
-@lru_cache(maxsize=4096)
-def are_siblings(one: str, other: str) -> bool:
-    """Whether two words name different things of one kind.
-
-    >>> are_siblings("sodium", "potassium"), are_siblings("renal", "kidney")
-    (True, False)
-    """
-    here, there = _kinds().get(form(one), {}), _kinds().get(form(other), {})
-    return any(kind in there and there[kind] != thing for kind, thing in here.items())
-
-
-@cache
-def _kinds() -> dict[str, dict[str, int]]:
-    """Each word with the number of its thing within each kind that it is of."""
-    found: dict[str, dict[str, int]] = {}
-    for kind, things in vocabulary.rows("siblings.tsv"):
-        for number, names in enumerate(things.split("|")):
-            for name in names.split("="):
-                found.setdefault(form(name), {})[kind] = number
-    return found
+def _is_short(said: Sequence[Token], put: Sequence[Token]) -> bool:
+    """Whether one side has the first letters of the words of the other: “CI” for “confidence interval”."""
+    short, long = sorted((said, put), key=len)
+    return len(long) > 1 and len(short) == 1 and short[0].word == "".join(token.word[0] for token in long)
 
 
 def _is_opened(said: Sequence[Token], put: Sequence[Token], texts: tuple[str, ...]) -> bool:
