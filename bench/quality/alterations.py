@@ -190,7 +190,7 @@ def other_nouns(pool: Sequence[tuple[Span, str]], count: int) -> list[Case]:
     """As many sentences, in each a noun in the place of another, which stands nowhere in its passage."""
     chance = random.Random(SEED)
     nouns = sorted({match.group(1) for _, sentence in pool for match in NOUN.finditer(sentence)})
-    found = []
+    found: list[Case] = []
     for passage, sentence in pool:
         match = NOUN.search(sentence)
         if match is not None and len(found) < count:

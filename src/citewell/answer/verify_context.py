@@ -33,6 +33,8 @@ def in_context(part: Span, claim: str) -> str:
     if not part.titles:
         return part.text
     text = _named(part, claim)
+    if not _amounts(claim) & _amounts(text):  # only an amount of the claim's own is one of its plan
+        return text
     here = {label.dimension for label in _labels(text)}
     wanted = {label.dimension for label in _labels(claim)} - here
     told = (
@@ -43,6 +45,11 @@ def in_context(part: Span, claim: str) -> str:
 
 def _labels(text: str) -> tuple[Quantity, ...]:
     return tuple(one for one in quantities(text) if one.dimension in _LABELLED)
+
+
+def _amounts(text: str) -> frozenset[tuple[str, tuple[float, ...]]]:
+    found = quantities(text)
+    return frozenset((one.dimension, one.values) for one in found if not one.dimension.startswith("label"))
 
 
 def _named(part: Span, claim: str) -> str:

@@ -27,7 +27,7 @@ def beside(
     One that speaks against the claim is among them only where no other names what the claim is about.
     """
     every = [part for part in parts if part != first]
-    lacking = _lacking(claim, known, in_context(first, claim.text))
+    lacking: Sequence[_Said] = _lacking(claim, known, in_context(first, claim.text))
     found, lacking = _telling(claim, known, first, [part for part in every if part not in opposed], lacking)
     about = [one for one in lacking if any(topic.start <= one.start < topic.end for topic in known)]
     found += _telling(claim, known, first, [part for part in every if part in opposed], about)[0] if about else []
@@ -56,7 +56,7 @@ def _lacking(
     """Of the words and amounts of a claim those that a text does not say, in its words or others."""
     there, amounts = profile(text), quantities(text)
     named = [(topic.start, topic.end) for topic in known if topic.is_in(there.forms)]
-    said = (*claim.words, *claim.quantities) if of is None else of
+    said: Sequence[_Said] = [*claim.words, *claim.quantities] if of is None else of
     return tuple(one for one in said if not _is_said(one, there, amounts, named))
 
 
