@@ -4,7 +4,8 @@
 
 FOLDER holds guidelines/*.pdf and jats/*.nxml. Each sentence is checked against the passage it comes from. The
 alterations are made with patterns of their own, not with the check's parsers; only the drug swap reads the table of
-names. The hundred paraphrases are checked as they are, and altered in every way that fits.
+names. The hundred paraphrases are checked as they are, and altered in every way that fits. Beside these, which have
+targets, a noun of each of a sixth as many sentences is put in the place of another, whatever the two are.
 """
 
 from __future__ import annotations
@@ -178,6 +179,26 @@ def other_drug(sentence: str, chance: random.Random) -> str | None:
     return re.sub(rf"\b{match.group()}\b", other.capitalize() if match.group()[0].isupper() else other, sentence)
 
 
+NOUN = re.compile(
+    r"\b(?:the|an?|of|with|for|in|from)\s+([a-z]{4,})\b(?<!ed)(?<!ly)(?<!ing)"
+    r"(?=[.,;)]|\s+(?:is|are|was|were|should|of|in|for|with|to)\b)"
+)
+"""A word between a small one before it and the end of its phrase."""
+
+
+def other_nouns(pool: Sequence[tuple[Span, str]], count: int) -> list[Case]:
+    """As many sentences, in each a noun in the place of another, which stands nowhere in its passage."""
+    chance = random.Random(SEED)
+    nouns = sorted({match.group(1) for _, sentence in pool for match in NOUN.finditer(sentence)})
+    found: list[Case] = []
+    for passage, sentence in pool:
+        match = NOUN.search(sentence)
+        if match is not None and len(found) < count:
+            other = chance.choice([noun for noun in nouns if noun[:4] not in passage.text.lower()])
+            found.append(Case("noun", sentence[: match.start(1)] + other + sentence[match.end(1) :], passage))
+    return found
+
+
 KINDS: dict[str, Callable[[str, random.Random], str | None]] = {
     "number": tenfold,
     "unit": other_unit,
@@ -188,11 +209,17 @@ KINDS: dict[str, Callable[[str, random.Random], str | None]] = {
 }
 
 
-def altered(folder: Path, count: int) -> list[tuple[Case, Case]]:
+def pool_of(folder: Path) -> list[tuple[Span, str]]:
+    """Every true sentence once, in an order of chance that stays the same."""
+    pool = list({sentence: (passage, sentence) for passage, sentence in passages(folder)}.values())
+    random.Random(SEED).shuffle(pool)
+    return pool
+
+
+def altered(pool: Sequence[tuple[Span, str]], count: int) -> list[tuple[Case, Case]]:
     """As many sentences, each as it stands and altered in one way, the ways in turn."""
     chance = random.Random(SEED)
-    pool = list({sentence: (passage, sentence) for passage, sentence in passages(folder)}.values())
-    chance.shuffle(pool)
+    chance.shuffle(list(pool))  # so that the same drugs are drawn as when the order was made here
     by_kind: dict[str, list[tuple[Case, Case]]] = {kind: [] for kind in KINDS}
     for passage, sentence in pool:
         able = list(alterations(sentence, chance))
@@ -244,7 +271,9 @@ def cosines(every: Sequence[Case]) -> Similarity:
 
 def measure(folder: Path, count: int, cache: Path, *, with_similarity: bool, show_misses: bool) -> dict[str, object]:
     """Share flagged of alterations, originals and paraphrases; with similarity, the pair reader is asked too."""
-    every = [case for pair in altered(folder, count) for case in pair] + list(paraphrased())
+    pool = pool_of(folder)
+    every = [case for pair in altered(pool, count) for case in pair] + list(paraphrased())
+    every += other_nouns(pool, count // len(KINDS))
     similarity = cosines(every) if with_similarity else None
     reader = PairReader(cache) if with_similarity else None
     lexicon = Lexicon.load()
@@ -264,6 +293,7 @@ def measure(folder: Path, count: int, cache: Path, *, with_similarity: bool, sho
         "altered_flagged_by_kind": {kind: f"{flagged[kind]}/{total[kind]}" for kind in KINDS},
         "unaltered_flagged": flagged["unaltered"] / total["unaltered"],
         "paraphrases_flagged": flagged["paraphrase"] / total["paraphrase"],
+        "nouns_flagged": f"{flagged['noun']}/{total['noun']}",
         "altered_paraphrases": total["altered paraphrase"],
         "altered_paraphrases_flagged": flagged["altered paraphrase"] / total["altered paraphrase"],
     }

@@ -227,3 +227,20 @@ def test_items_of_a_list_stand_on_lines_of_their_own() -> None:
     asked = replace(ASKED, context=Context(evidence("Call if you:\n• vomit blood\n• faint.")))
     answer = answer_of("Call if you: [S1]\n• vomit blood [S1]\n• faint. [S1]", asked)
     assert answer.text == "Call if you: [1]\n• vomit blood [2]\n• faint. [3]"
+
+
+def test_a_sentence_that_rests_on_two_others_cites_both() -> None:
+    opening, item = (
+        "Offer bridging to patients on warfarin who have any of the following:",
+        "• a mechanical mitral valve",
+    )
+    asked = replace(ASKED, context=Context(evidence(f"{opening}\n{item}\n• a recent clot")))
+
+    def check(sentence: str, spans: Sequence[Span]) -> Check:
+        return verify(sentence, spans, lexicon=Lexicon.load(), similarity=None)
+
+    draft = "Offer bridging to patients with a mechanical mitral valve. [S1]"
+    done = list(finish([draft], asked, verify=check, judge=JUDGE))[-1]
+    assert isinstance(done, Done)
+    assert done.answer.claims[0].citations == (1, 2)
+    assert [one.quote for one in done.answer.citations] == [opening, item]

@@ -77,9 +77,14 @@ def test_true_sentences_about_rows_are_not_contradicted_and_false_ones_not_suppo
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("dose", ["75 ml/kg", "50 ml/kg"])
-def test_no_row_speaks_against_a_claim_that_names_none_of_its_cases(library: App, dose: str) -> None:
-    assert checked(library, f"Plan B is {dose} of ORS over 4 hours.").verdict is Verdict.PARTLY
+@pytest.mark.parametrize(("dose", "verdict"), [("75 ml/kg", Verdict.SUPPORTED), ("50 ml/kg", Verdict.CONTRADICTED)])
+def test_the_sentence_under_a_plan_and_no_row_decides_on_a_claim_that_names_no_case(
+    library: App, dose: str, verdict: Verdict
+) -> None:
+    check = checked(library, f"Plan B is {dose} of ORS over 4 hours.")
+    assert check.verdict is verdict
+    assert check.span is not None
+    assert check.span.text.startswith("Give ORS 75 ml/kg by mouth over 4 hours")
 
 
 @pytest.mark.parametrize(

@@ -62,7 +62,7 @@ def case(routed: Routed, record: Record, asker: Asker, *, may_answer: bool, libr
     opens = may_open(asker, asked_by=routed.asked_by, owner_id=routed.owner_id)
     seen = {passage.source_id for passage in passages} if opens else set()
     is_whole = opens and not hidden
-    draft = [claim for claim in claims if is_whole or (claim["span"] and claim["span"]["source_id"] in seen)]
+    draft = [claim for claim in claims if is_whole or (claim["span"] and _rests_on(claim) <= seen)]
     return Case(
         routed=routed,
         question=words["question"],
@@ -73,6 +73,11 @@ def case(routed: Routed, record: Record, asker: Asker, *, may_answer: bool, libr
         hidden_sentences=len(claims) - len(draft),
         raw_text=(words["answer"] or {}).get("raw_text") if is_whole else None,
     )
+
+
+def _rests_on(claim: Mapping[str, Any]) -> set[str]:
+    """The passages whose words decided on a sentence."""
+    return {place["source_id"] for place in (claim["span"], *claim.get("beside", ()))}
 
 
 def _passages(evidence: Sequence[Mapping[str, Any]], asker: Asker, library: Texts) -> tuple[list[Passage], int]:

@@ -24,8 +24,10 @@ def quoted(words: Mapping[str, Any], document_ids: Collection[str]) -> dict[str,
     rests = [one["document_id"] for one in words.get("evidence", ()) if one["document_id"] in document_ids]
     for claim in words.get("claims", ()):
         span = claim.get("span")
-        document_id = span["source_id"].rpartition(":")[0] if span else (rests[0] if rests else "")
-        if document_id in document_ids:
+        places = (span, *claim.get("beside", ())) if span else ()
+        named = [place["source_id"].rpartition(":")[0] for place in places] or rests[:1]
+        document_id = next((one for one in named if one in document_ids), None)
+        if document_id is not None:
             found[claim["text"]] = document_id
     return {text: found[text] for text in sorted(found, key=len, reverse=True) if len(text) >= MIN_CHARACTERS}
 

@@ -90,12 +90,13 @@ class Gate:
 
     def _cite(self, check: Check, cited: Sequence[Evidence]) -> tuple[int, ...]:
         """Number the words that decided; a citation is made only of what the sentence cites."""
-        span = check.span
-        if span is None:
-            return ()
+        return tuple(self._numbered(span, cited) for span in check.spans)
+
+    def _numbered(self, span: Span, cited: Sequence[Evidence]) -> int:
+        """The number of the citation of these words, made where there is none."""
         known = next((c for c in self.citations if (c.source_id, c.start, c.end) == _place(span)), None)
         if known is not None:
-            return (known.n,)
+            return known.n
         hit = next(
             one.hit for one in cited if one.hit.source_id == span.source_id and one.start <= span.start < one.end
         )
@@ -115,7 +116,7 @@ class Gate:
             published=hit.published,
         )
         self.citations.append(citation)
-        return (citation.n,)
+        return citation.n
 
 
 def _words(text: str) -> str:

@@ -8,7 +8,7 @@ from dataclasses import dataclass, replace
 from functools import lru_cache
 from typing import Literal
 
-from citewell.answer.verify_periods import NUMBER, NUMBER_WORD, Mark, dates, labels, number, periods
+from citewell.answer.verify_periods import NUMBER, NUMBER_WORD, Mark, dates, has_label, labels, number, periods
 from citewell.answer.verify_units import (
     PLAIN,
     Comparator,
@@ -126,7 +126,7 @@ def quantities(text: str) -> tuple[Quantity, ...]:
     [('0.5–1 g', '=', (0.5, 1.0)), ('twice daily', '=', (0.5,)), ('40 or over', '>=', (14610.0,))]
     """
     flat = text.translate(_FLAT)
-    if _NUMERIC.search(flat) is None:
+    if _NUMERIC.search(flat) is None and not has_label(flat):
         return ()
     found: list[Quantity] = []
     rest = flat

@@ -10,7 +10,7 @@ from typing import Any
 from citewell.answer.view import answer_json, evidence_json
 from citewell.answer.wishes import NONE, Wishes
 from citewell.ports import Writer
-from citewell.types import Answer, Asker, Claim, Evidence, Message, Scope
+from citewell.types import Answer, Asker, Claim, Evidence, Message, Scope, Span
 
 
 @dataclass(frozen=True, slots=True)
@@ -111,16 +111,21 @@ def text_hash(text: str) -> str:
 
 
 def claim_record(claim: Claim) -> dict[str, Any]:
-    """A checked sentence, with the place of the words that decided."""
-    span = claim.check.span
-    return {
+    """A checked sentence, with the place of the words that decided, and of those that did with them."""
+    span, beside = claim.check.span, claim.check.beside
+    told = {
         "text": claim.text,
         "verdict": claim.check.verdict.value,
         "reasons": list(claim.check.reasons),
         "is_shown": claim.is_shown,
         "citations": list(claim.citations),
-        "span": None if span is None else {"source_id": span.source_id, "start": span.start, "end": span.end},
+        "span": None if span is None else _place(span),
     }
+    return told | ({"beside": [_place(one) for one in beside]} if beside else {})
+
+
+def _place(span: Span) -> dict[str, Any]:
+    return {"source_id": span.source_id, "start": span.start, "end": span.end}
 
 
 def digest(document_ids: Iterable[str]) -> str:

@@ -9,12 +9,15 @@ from functools import lru_cache
 from typing import Protocol
 
 from citewell.answer.rows import is_title
+from citewell.answer.verify_evidence import beside
 from citewell.answer.verify_findings import Grade
+from citewell.answer.verify_held import known_of
 from citewell.answer.verify_look import CLEAR_FROM, Pair, Similarity, looks, whole
 from citewell.answer.verify_parts import parts_of
-from citewell.answer.verify_read import without_references
+from citewell.answer.verify_read import read, without_references
 from citewell.answer.verify_score import Known, never_from, opposed_from, supported_from
 from citewell.answer.verify_strangers import stranger
+from citewell.answer.verify_things import is_put
 from citewell.answer.verify_weigh import Look, Passage, bearing, support
 from citewell.clinical import Lexicon
 from citewell.types import Check, Span, Verdict
@@ -84,7 +87,7 @@ def verify(
         found = looks(sentence, spans, lexicon=lexicon, similarity=similarity, pair=pair)
     if not found:
         return Check(Verdict.NOT_FOUND, ("there are no cited words to check it against",), None, 0.0)
-    check = _without_strangers(_judged(found), sentence, spans, lexicon)
+    check = _with_all(_without_strangers(_judged(found), sentence, spans, lexicon), sentence, found, spans, lexicon)
     return _heard(check, sentence, entailment, is_open=_is_open(check, found)) if entailment else check
 
 
@@ -124,6 +127,16 @@ def _without_strangers(check: Check, sentence: str, spans: Sequence[Span], lexic
         return check
     told = f"the source says nothing of “{joined}”"
     return replace(check, verdict=Verdict.PARTLY, reasons=(told,), is_vetoed=True)
+
+
+def _with_all(check: Check, sentence: str, found: Sequence[Look], spans: tuple[Span, ...], lexicon: Lexicon) -> Check:
+    """The same verdict with every source sentence that it rests on."""
+    if check.span is None or check.verdict in (Verdict.CONTRADICTED, Verdict.NOT_FOUND):
+        return check
+    claim, opposed = read(sentence), frozenset(look.part for look in found if look.is_against)
+    parts = dict.fromkeys((*(look.part for look in found), *parts_of(spans)))  # the nearest first
+    others = beside(claim, known_of(claim.text, lexicon), check.span, parts, opposed=opposed)
+    return replace(check, beside=others) if others else check
 
 
 def _is_clear(check: Check, found: Sequence[Look]) -> bool:
@@ -178,7 +191,7 @@ def bearer(found: Sequence[Look]) -> Look | None:
     than 2 g” goes before “adults, 4 g”; or as much, and this one has not its numbers. A heading carries nothing that a
     row speaks against.
     """
-    opposed = [look for look in found if look.is_opposed and not _is_answered(look, found)]
+    opposed = [look for look in found if (look.is_opposed or is_put(look)) and not _is_answered(look, found)]
     least = max((look.nearness - LEEWAY for look in opposed), default=0.0)
     least = max(least, found[0].nearness - ALIGNED_WITHIN)
     able = [look for look in found if not look.vetoes and look.nearness >= least]

@@ -12,6 +12,7 @@ from citewell.answer.verify_agreement import Agreement, agreement
 from citewell.answer.verify_findings import Finding, Grade
 from citewell.answer.verify_names import medicines
 from citewell.answer.verify_read import Reading, forms, read
+from citewell.answer.verify_things import KIND
 from citewell.answer.verify_weigh import Look
 from citewell.types import Span
 
@@ -32,7 +33,7 @@ def filled(claim: Reading, look: Look, close: Sequence[Look], parts: Sequence[Sp
 
 def _is_filled(claim: Reading, finding: Finding, look: Look, close: Sequence[Look], parts: Sequence[Span]) -> bool:
     """Whether another sentence says what this one leaves out, beside the same words or as the passage's subject."""
-    if finding.grade != Grade.MISSING or finding.kind == "heading":
+    if finding.grade != Grade.MISSING or finding.kind in ("heading", KIND):
         return False
     if finding.kind == "medicine" and not read(look.text).medicines:
         wanted = {drug.name for drug in claim.medicines if drug.start == finding.start}

@@ -11,6 +11,7 @@ from typing import Protocol
 from citewell.answer.rows import Row, tabled
 from citewell.answer.verify_amounts import amounts_missing
 from citewell.answer.verify_borrowed import borrowed
+from citewell.answer.verify_context import in_context
 from citewell.answer.verify_crossed import mixed
 from citewell.answer.verify_fill import excludes, filled
 from citewell.answer.verify_findings import Finding, Grade
@@ -22,6 +23,7 @@ from citewell.answer.verify_read import Reading, Word, is_light, read
 from citewell.answer.verify_rows import apart, is_same_case, said, swapped
 from citewell.answer.verify_subjects import Topic
 from citewell.answer.verify_support import Profile, coverage, profile
+from citewell.answer.verify_things import is_put, spread, things_differ
 from citewell.answer.verify_weigh import Judged, Look, Passage, support
 from citewell.clinical import Lexicon
 from citewell.types import Span
@@ -78,11 +80,11 @@ def looks(
         rough = tuple(replace(look, cosine=one, passage=passage) for look, one in zip(rough, cosines, strict=True))
     known = known_of(claim.text, lexicon)
     nearest = sorted(rough, key=lambda look: -look.nearness)[:NEAREST]
-    first = _unmixed(claim, _close(claim, nearest[0], lexicon), parts)
+    first = _unmixed(claim, known, _close(claim, nearest[0], lexicon), parts)
     if similarity is None and _settles(first, claim, nearest):
         return [first]
-    close = [first, *(_unmixed(claim, _close(claim, look, lexicon), parts) for look in nearest[1:])]
-    close = _without_other_cases(claim, close)
+    close = [first, *(_unmixed(claim, known, _close(claim, look, lexicon), parts) for look in nearest[1:])]
+    close = spread(claim, _without_other_cases(claim, close))
     close += _together(claim, known, close, lexicon)
     read_closely = [_own(claim, filled(claim, look, close, parts), close, parts) for look in close]
     return sorted(read_closely, key=lambda look: -look.nearness)
@@ -125,10 +127,16 @@ def _rough(
     found = (
         _weighed(claim, known, part, passage, rows[part])
         if rows and part in rows
-        else Look(part, coverage(claim, known, profile(part.text)), None, passage)
+        else _read_there(claim, known, part, passage)
         for part in parts
     )
     return claim, parts, tuple(found)
+
+
+def _read_there(claim: Reading, known: Sequence[Topic], part: Span, passage: Passage) -> Look:
+    """A sentence as it reads under its titles, with the share of the claim that it says."""
+    context = in_context(part, claim.text)
+    return Look(part, coverage(claim, known, profile(context)), None, passage, context=context)
 
 
 def _weighed(claim: Reading, known: Sequence[Topic], part: Span, passage: Passage, row: Row) -> Look:
@@ -234,10 +242,14 @@ def _unheaded(look: Look) -> Look:
     return replace(look, findings=tuple(findings))
 
 
-def _unmixed(claim: Reading, look: Look, parts: Sequence[Span]) -> Look:
-    """The same look, told where the claim has in it a word of another cited sentence, or other people than it."""
+def _unmixed(claim: Reading, known: Sequence[Topic], look: Look, parts: Sequence[Span]) -> Look:
+    """The same look, told where the claim puts another thing, a word of another sentence or other people."""
     others = [part.text for part in parts if part != look.part] if look.row is None else []
-    found = (*mixed(claim.text, look.part.text, others), *of_others(claim.text, look.part, parts))
+    found = [*mixed(claim.text, look.part.text, others), *of_others(claim.text, look.part, parts)]
+    if look.row is None:
+        told = {finding.start for finding in (*look.findings, *found)}
+        texts = [part.text for part in parts]
+        found += [one for one in things_differ(claim, read(look.text), texts, known) if one.start not in told]
     return replace(look, findings=(*look.findings, *found)) if found else look
 
 
@@ -263,7 +275,7 @@ def _settles(first: Look, claim: Reading, rough: Sequence[Look]) -> bool:
 def _together(claim: Reading, known: Sequence[Topic], close: Sequence[Look], lexicon: Lexicon) -> list[Look]:
     """The nearest sentence read with another one, where both say clearly more: an opening line and its list item."""
     first = close[0]
-    if first.is_against:
+    if first.is_against or is_put(first):
         return []
     alone = coverage(claim, known, profile(first.text))
     found = []
@@ -271,10 +283,10 @@ def _together(claim: Reading, known: Sequence[Topic], close: Sequence[Look], lex
         text = f"{first.text}\n{other.text}"
         if (first.row is not None and other.row is not None) or excludes(claim, other.text):
             continue
-        if other.is_opposed or coverage(claim, known, profile(text)) < alone + PAIR_GAIN:
+        if other.is_opposed or is_put(other) or coverage(claim, known, profile(text)) < alone + PAIR_GAIN:
             continue
         cosine = first.cosine if other.cosine is None else max(first.cosine or 0.0, other.cosine)
-        both = replace(first, part=replace(first.part, text=text), cosine=cosine, row=None, said=None)
+        both = replace(first, part=first.part, context=text, cosine=cosine, row=None, said=None)
         pair = _close(claim, both, lexicon)
         if not pair.findings:
             found.append(replace(pair, part=first.part, row=first.row, said=first.said))

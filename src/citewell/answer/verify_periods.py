@@ -170,16 +170,24 @@ def dates(text: str) -> Iterator[Mark]:
 # -------------------------------------------------------------------------------------------------- numbered things
 
 _ROMAN = {"i": 1, "ii": 2, "iii": 3, "iv": 4, "v": 5, "vi": 6, "vii": 7, "viii": 8, "ix": 9, "x": 10}
+_ROMAN |= {"xi": 11, "xii": 12, "xiii": 13}
 _LABEL = re.compile(
     r"\b(?P<what>[Tt]ype|[Ss]tage|[Gg]rade|[Pp]hase|[Cc]lass|[Ss]tep|[Ll]evel|[Gg]roup|[Dd]ay|[Ww]eek|[Mm]onth|[Yy]ear|[Cc]ycle|[Vv]isit"
     r"|[Tt]able|[Ff]igure|[Ff]ig\.?|[Bb]ox|[Ss]ection|[Cc]hapter|[Cc]ategory|[Tt]ier|[Aa]rm|[Pp]art|[Aa]ppendix|[Rr]ecommendation"
-    r"|[Vv]ersion|[Aa]nnex|[Pp]age|[Ss]core\s+of|[Cc]ohort)s?\s+(?P<number>\d+(?:\.\d+)*|[IVX]{1,4})(?P<letter>[a-d])?\b"
+    r"|[Vv]ersion|[Aa]nnex|[Pp]age|[Ss]core\s+of|[Cc]ohort|[Ff]actor|[Pp]lan|[Pp]rotocol|[Rr]egimen|[Oo]ption|[Nn]erve|[Ll]ead)s?\s+"
+    r"(?P<number>\d+(?:\.\d+)*|[IVX]{1,5})(?P<letter>[a-d])?\b"
 )
 
 
 _LETTERED = re.compile(
-    r"\b(?P<what>[Hh]epatitis|[Ii]nfluenza|[Gg]roup|[Tt]ype|[Ff]actor|[Aa]rm|[Cc]lass|[Cc]ohort|[Ss]train|[Dd]rug|[Pp]lan)s?\s+(?P<letter>[A-K])\b"
+    r"\b(?P<what>[Hh]epatitis|[Ii]nfluenza|[Hh]a?emophilia|[Gg]roup|[Tt]ype|[Ff]actor|[Aa]rm|[Cc]lass|[Cc]ohort|[Ss]train|[Dd]rug"
+    r"|[Pp]lan|[Pp]rotocol|[Rr]egimen|[Oo]ption|[Cc]ategory|[Gg]rade|[Ss]tage)s?\s+(?P<letter>AB|[A-Z])\b(?![’'-])"
 )
+
+
+def has_label(text: str) -> bool:
+    """Whether a text names a numbered or lettered thing."""
+    return _LABEL.search(text) is not None or _LETTERED.search(text) is not None
 
 
 def labels(text: str) -> Iterator[Mark]:
@@ -200,5 +208,5 @@ def labels(text: str) -> Iterator[Mark]:
         what = found["what"].casefold().rstrip(".")
         yield Mark(*found.span(), f"label {what}", tuple(parts), tuple(parts))
     for found in _LETTERED.finditer(text):
-        value = (float(ord(found["letter"])),)
+        value = tuple(float(ord(letter)) for letter in found["letter"])
         yield Mark(*found.span(), f"label {found['what'].casefold()}", value, value)

@@ -56,6 +56,11 @@ def is_light(form_of_word: str) -> bool:
     return form_of_word in _LIGHT
 
 
+def is_empty(word: str) -> bool:
+    """Whether a word carries no content of its own."""
+    return word.casefold() in _EMPTY
+
+
 class Word(NamedTuple):
     """A content word: where it stands, its form and the meanings it may have."""
 

@@ -7,7 +7,7 @@ may mean many things are plain where all around them is the same, so more pairs 
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from difflib import SequenceMatcher
 from functools import cache, lru_cache
@@ -51,19 +51,22 @@ _WAY = re.compile(
 )
 
 
-class _Token(NamedTuple):
+class Token(NamedTuple):
+    """A word, where it stands, as it is written in small letters and the form under which it is compared."""
+
     start: int
     end: int
     word: str
     form: str
 
 
-_Tokens = tuple[_Token, ...]
+_Tokens = tuple[Token, ...]
 
 
 @lru_cache(maxsize=4096)
-def _tokens(text: str) -> _Tokens:
-    return tuple(_Token(*match.span(), *_told(match.group())) for match in _WORD.finditer(text))
+def tokens(text: str) -> _Tokens:
+    """The words of a text, in order."""
+    return tuple(Token(*match.span(), *_told(match.group())) for match in _WORD.finditer(text))
 
 
 @lru_cache(maxsize=50_000)
@@ -89,7 +92,7 @@ def _of_others(claim: str, source: str) -> Iterator[Finding]:
         yield Finding(Grade.AGAINST, "denial", f"the source says “{theirs[0].group()}”", *ours[0].span())
 
 
-def _opposed(claim: Reading, source: Reading, places: tuple[_Place, ...]) -> Iterator[Finding]:
+def _opposed(claim: Reading, source: Reading, places: tuple[Place, ...]) -> Iterator[Finding]:
     for place in places:
         said, put = only(place.said), only(place.put)
         if said is None or put is None or place.around < LEAST_AROUND or not are_opposed(said.word, put.word):
@@ -99,9 +102,9 @@ def _opposed(claim: Reading, source: Reading, places: tuple[_Place, ...]) -> Ite
             yield Finding(Grade.AGAINST, "opposite", reason, put.start, put.end)
 
 
-def _exchanged(source: Reading, places: tuple[_Place, ...]) -> Iterator[Finding]:
+def _exchanged(source: Reading, places: tuple[Place, ...]) -> Iterator[Finding]:
     """Two places, each with what the other had."""
-    if len(places) < 2 or not _EVEN.isdisjoint(token.form for token in _tokens(source.text)):
+    if len(places) < 2 or not _EVEN.isdisjoint(token.form for token in tokens(source.text)):
         return
     whole = [place for place in places if not _is_of_a_list(place.said) and not _is_of_a_list(place.put)]
     for one, other in combinations(whole, 2):
@@ -127,7 +130,7 @@ def _turned_back(claim: str, source: str) -> Iterator[Finding]:
 
 
 def _ends(way: re.Match[str]) -> tuple[tuple[str, ...], ...]:
-    return tuple(tuple(_forms(_tokens(end))) for end in way.groups())
+    return tuple(tuple(_forms(tokens(end))) for end in way.groups())
 
 
 def _forms(tokens: _Tokens) -> list[str]:
@@ -135,18 +138,24 @@ def _forms(tokens: _Tokens) -> list[str]:
 
 
 @dataclass(frozen=True, slots=True)
-class _Place:
+class Place:
     """What the source says somewhere, what the claim has there, and how many words around are the same."""
 
     said: _Tokens
     put: _Tokens
-    around: int
+    before: int
+    after: int
+
+    @property
+    def around(self) -> int:
+        """The words on both sides together."""
+        return self.before + self.after
 
 
 @lru_cache(maxsize=1024)
-def places(claim: str, source: str) -> tuple[_Place, ...]:
+def places(claim: str, source: str) -> tuple[Place, ...]:
     """Where a few words of the claim stand for a few of the source."""
-    ours, theirs = _unlike(_tokens(claim), _tokens(source))
+    ours, theirs = _unlike(tokens(claim), tokens(source))
     forms = {token.form for token in theirs}
     if not forms or sum(token.form in forms for token in ours) < LEAST_SHARED * len(ours):
         return ()
@@ -156,10 +165,14 @@ def places(claim: str, source: str) -> tuple[_Place, ...]:
     for number, (kind, first, high, start, end) in enumerate(steps):
         low = max(first, high - end) if start == 0 else first  # a claim may leave out how the sentence opens
         if kind == "replace" and max(high - low, end - start) <= LONGEST_PUT:
-            beside = (*steps[max(number - 1, 0) : number], *steps[number + 1 : number + 2])
-            around = sum(after - before for _, before, after, *_ in beside)
-            found.append(_Place(theirs[low:high], ours[start:end], around))
+            before, after = (_size(steps, beside) for beside in (number - 1, number + 1))
+            found.append(Place(theirs[low:high], ours[start:end], before, after))
     return tuple(found)
+
+
+def _size(steps: Sequence[tuple[str, int, int, int, int]], number: int) -> int:
+    """How many words of the source a step of the alignment spans; none beyond its ends."""
+    return steps[number][2] - steps[number][1] if 0 <= number < len(steps) else 0
 
 
 def _unlike(ours: _Tokens, theirs: _Tokens) -> tuple[_Tokens, _Tokens]:
@@ -173,7 +186,7 @@ def _unlike(ours: _Tokens, theirs: _Tokens) -> tuple[_Tokens, _Tokens]:
     return ours[start : len(ours) - left], theirs[start : len(theirs) - left]
 
 
-def only(tokens: _Tokens) -> _Token | None:
+def only(tokens: _Tokens) -> Token | None:
     """The one word with a meaning of its own, if there is just one."""
     full = [token for token in tokens if token.word not in _EMPTY]
     return full[0] if len(full) == 1 else None
@@ -186,7 +199,7 @@ def are_opposed(one: str, other: str) -> bool:
     >>> are_opposed("higher", "lower"), are_opposed("safe", "unsafe"), are_opposed("raised", "higher")
     (True, True, False)
     """
-    here, there = (_poles().get(form(word), frozenset()) for word in (one, other))
+    here, there = poles(one), poles(other)
     values = dict(here)
     return any(axis in values and value != values[axis] for axis, value in there) or _is_prefixed(one, other)
 
@@ -200,6 +213,11 @@ def _is_prefixed(one: str, other: str) -> bool:
         for here, there in _PREFIX_PAIRS
         for first, second in ((one, other), (other, one))
     )
+
+
+def poles(word: str) -> frozenset[tuple[str, str]]:
+    """The axes of the table of antonyms that a word stands on, each with the end at which it does."""
+    return _poles().get(form(word), frozenset())
 
 
 @cache

@@ -94,6 +94,8 @@ class Look:
     """The row of a table that it is."""
     said: Said | None = None
     """What a row says of the matter of the claim."""
+    context: str = ""
+    """The words as they read where they stand; nothing where they are those of the part."""
 
     is_same_case: bool = False
     """It is a row, and the claim names what the row is about."""
@@ -101,7 +103,7 @@ class Look:
     @property
     def text(self) -> str:
         """The words that are read."""
-        return self.said.text if self.said is not None else self.part.text
+        return self.said.text if self.said is not None else self.context or self.part.text
 
     @property
     def nearness(self) -> float:

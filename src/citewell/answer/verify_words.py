@@ -18,6 +18,16 @@ _WANT = re.compile(
 _IT = re.compile(r"\b(?:it|they|them|this|these|both)\b", re.IGNORECASE)
 _AVOID = re.compile(r"\bavoid\w*\b", re.IGNORECASE)
 _PREVENT = re.compile(r"\bprevent\w*\b", re.IGNORECASE)
+_WHO = re.compile(
+    r"\b(?:someone|somebody|anyone|people|persons?|patients?|adults?|children|women|men|those|individuals)\s+who\s+"
+    r"(?P<not>(?:do|does|did|have|has|had|are|is|was|were|can|could|will|would)(?:\s+not|n[’']t)|never)\s+\w+",
+    re.IGNORECASE,
+)
+_SAYS = re.compile(
+    r"\b(?:has|have|had|is|are|was|were|can|could|may|might|should|must|will|would|needs?|gets?)\b", re.IGNORECASE
+)
+"""After a clause that tells who is spoken of: what is said of them."""
+
 _ANSWERED = ((_LACK, _WANT), (_AVOID, _PREVENT))
 """Words of denial, each with the words by which another text says the same."""
 
@@ -93,7 +103,7 @@ def denials_differ(claim: Reading, source: Reading) -> list[Finding]:
     for denial in source.denials:
         if _is_want(source, denial, claim) or any(denial.reaches(theirs.start) for _, theirs in answered):
             continue
-        if _is_said_of_it(claim, pairs):
+        if _is_said_of_it(claim, pairs) or _is_of_others(source, denial, pairs):
             continue
         held = [theirs for _, theirs in pairs if denial.reaches(theirs.start)]
         lost = [(ours, theirs) for ours, theirs in differs if denial.reaches(theirs.start)]
@@ -110,6 +120,19 @@ def _is_said_of_it(claim: Reading, pairs: list[tuple[Word, Word]]) -> bool:
         if _IT.search(reached) and not any(denial.reaches(ours.start) for ours, _ in pairs):
             return True
     return False
+
+
+def _is_of_others(source: Reading, denial: Denial, pairs: list[tuple[Word, Word]]) -> bool:
+    """Whether a denial only tells who is spoken of, and the source says nothing else of the claim's matter.
+
+    “Someone who does not take warfarin has an INR of about 1” denies nobody their warfarin.
+    """
+    clause = next((one for one in _WHO.finditer(source.text) if one.start() < denial.start < one.end("not")), None)
+    if clause is None:
+        return False
+    closing = _SAYS.search(source.text, clause.end())
+    end = closing.start() if closing else len(source.text)
+    return closing is not None and all(clause.start() <= theirs.start < end for _, theirs in pairs)
 
 
 def _unframed(reading: Reading, other: Reading) -> Reading:

@@ -97,8 +97,9 @@ def claim_json(claim: Claim) -> dict[str, Any]:
 
 def check_json(text: str, check: Check) -> dict[str, Any]:
     """A sentence of any text, checked."""
-    span = check.span
-    evidence = [{"source_id": span.source_id, "start": span.start, "end": span.end, "quote": span.text}] if span else []
+    evidence = [
+        {"source_id": span.source_id, "start": span.start, "end": span.end, "quote": span.text} for span in check.spans
+    ]
     return {"text": text, "verdict": check.verdict.value, "reasons": list(check.reasons), "evidence": evidence}
 
 

@@ -245,8 +245,11 @@ class App(Assembly):
         if evidence is not None:
             spans = [Span("given", 0, len(evidence), evidence)]
         elif against is not None:
-            chunks = self.show(against, scope)[2]
-            spans = [Span(source_id(against, one.index), one.start, one.end, one.text, one.section) for one in chunks]
+            entry, _, chunks = self.show(against, scope)
+            spans = [
+                Span(source_id(against, one.index), one.start, one.end, one.text, (entry.title, *one.section))
+                for one in chunks
+            ]
 
         def find(sentence: str) -> list[Span]:
             if spans is not None:

@@ -49,8 +49,8 @@ def check(
         typer.echo(printable(f"{MARKS[result.verdict]} {sentence}"))
         for reason in result.reasons:
             typer.echo(printable(f"    {reason}"))
-        if result.span is not None:
-            typer.echo(printable(f"    “{result.span.text}” ({result.span.source_id})"))
+        for span in result.spans:
+            typer.echo(printable(f"    “{span.text}” ({span.source_id})"))
 
 
 def _text(given: str) -> str:

@@ -145,6 +145,16 @@ class Check:
     """How well the words carry the sentence, in [0, 1]."""
     is_vetoed: bool = False
     """A number, a name or a denial in it is not what the words say: no answer shows it, however alike the rest."""
+    beside: tuple[Span, ...] = ()
+    """The words that decided with them, where they say what those leave out."""
+
+    @property
+    def spans(self) -> tuple[Span, ...]:
+        """All the words that decided, as they stand: those of the first one's passage before others."""
+        if self.span is None:
+            return ()
+        first, every = self.span.source_id, (self.span, *self.beside)
+        return tuple(sorted(every, key=lambda span: (span.source_id != first, span.source_id, span.start)))
 
 
 @dataclass(frozen=True, slots=True)

@@ -46,14 +46,21 @@ class Turn:
 
 
 @dataclass(frozen=True, slots=True)
+class Quoted:
+    """Words that decided, and where they open; given words open nowhere."""
+
+    text: str
+    chip: Chip | None
+
+
+@dataclass(frozen=True, slots=True)
 class Checked:
     """A sentence of any text, with its verdict and the words that decided."""
 
     text: str
     verdict: str
     reasons: Sequence[str]
-    chip: Chip | None
-    quote: str | None
+    quotes: Sequence[Quoted]
 
 
 def turn(question: str, answer: Mapping[str, Any], *, reply: str | None = None) -> Turn:
@@ -104,13 +111,16 @@ def checked_sentences(shown: Sequence[Mapping[str, Any]], titles: Mapping[str, s
 
 
 def _checked(n: int, one: Mapping[str, Any], titles: Mapping[str, str]) -> Checked:
-    words = one["evidence"][0] if one["evidence"] else None
-    chip = None
-    if words is not None and words["source_id"] != GIVEN:
-        document_id = words["source_id"].rpartition(":")[0]
-        query = Place(chunk_of(words["source_id"]), words["start"], words["end"]).query
-        chip = Chip(n, titles.get(document_id, "Source"), "", words["quote"], document_id, query)
-    return Checked(one["text"], one["verdict"], one["reasons"], chip, None if words is None else words["quote"])
+    quotes = [_quoted(n, words, titles) for words in one["evidence"]]
+    return Checked(one["text"], one["verdict"], one["reasons"], quotes)
+
+
+def _quoted(n: int, words: Mapping[str, Any], titles: Mapping[str, str]) -> Quoted:
+    if words["source_id"] == GIVEN:
+        return Quoted(words["quote"], None)
+    document_id = words["source_id"].rpartition(":")[0]
+    query = Place(chunk_of(words["source_id"]), words["start"], words["end"]).query
+    return Quoted(words["quote"], Chip(n, titles.get(document_id, "Source"), "", words["quote"], document_id, query))
 
 
 def tally(sentences: Sequence[Checked]) -> list[tuple[str, int]]:

@@ -163,8 +163,10 @@ def _trusted(claims: Sequence[Claim], context: Context, *, agreement: float) -> 
 
 def _holds(evidence: Evidence, claim: Claim) -> bool:
     """Whether the words that decided on a claim stand in a passage."""
-    span = claim.check.span
-    return span is not None and span.source_id == evidence.hit.source_id and evidence.start <= span.start < evidence.end
+    return any(
+        span.source_id == evidence.hit.source_id and evidence.start <= span.start < evidence.end
+        for span in claim.check.spans
+    )
 
 
 def _joined(*parts: str) -> str:

@@ -1,0 +1,71 @@
+"""Which source sentences carry a claim together: the nearest one, and those that say what it leaves out."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+
+from citewell.answer.quantities import Quantity, quantities
+from citewell.answer.verify_agreement import Agreement, agreement
+from citewell.answer.verify_context import in_context
+from citewell.answer.verify_read import Reading, Word
+from citewell.answer.verify_subjects import Topic
+from citewell.answer.verify_support import Profile, profile
+from citewell.types import Span
+
+MOST_BESIDE = 2
+"""Sentences beside the nearest one; what is left then is said in too many places to be shown."""
+
+
+_Said = Word | Quantity
+
+
+def beside(
+    claim: Reading, known: Sequence[Topic], first: Span, parts: Iterable[Span], *, opposed: frozenset[Span]
+) -> tuple[Span, ...]:
+    """The source sentences that say what one leaves out of a claim.
+
+    One that speaks against the claim is among them only where no other names what the claim is about.
+    """
+    every = [part for part in parts if part != first]
+    lacking: Sequence[_Said] = _lacking(claim, known, in_context(first, claim.text))
+    found, lacking = _telling(claim, known, first, [part for part in every if part not in opposed], lacking)
+    about = [one for one in lacking if any(topic.start <= one.start < topic.end for topic in known)]
+    found += _telling(claim, known, first, [part for part in every if part in opposed], about)[0] if about else []
+    return tuple(found)
+
+
+def _telling(
+    claim: Reading, known: Sequence[Topic], first: Span, others: list[Span], lacking: Sequence[_Said]
+) -> tuple[list[Span], Sequence[_Said]]:
+    """The sentences that say most of what is lacking, one after another, and what none of them says."""
+    found: list[Span] = []
+    while lacking and others and len(found) < MOST_BESIDE:
+        left = {part: _lacking(claim, known, in_context(part, claim.text), of=lacking) for part in others}
+        best = min(others, key=lambda part: (_weight(left[part]), part.source_id != first.source_id))
+        if _weight(left[best]) >= _weight(lacking):
+            break
+        found.append(best)
+        others.remove(best)
+        lacking = left[best]
+    return found, lacking
+
+
+def _lacking(
+    claim: Reading, known: Sequence[Topic], text: str, *, of: Sequence[_Said] | None = None
+) -> tuple[_Said, ...]:
+    """Of the words and amounts of a claim those that a text does not say, in its words or others."""
+    there, amounts = profile(text), quantities(text)
+    named = [(topic.start, topic.end) for topic in known if topic.is_in(there.forms)]
+    said: Sequence[_Said] = [*claim.words, *claim.quantities] if of is None else of
+    return tuple(one for one in said if not _is_said(one, there, amounts, named))
+
+
+def _is_said(one: _Said, there: Profile, amounts: Sequence[Quantity], named: Sequence[tuple[int, int]]) -> bool:
+    if isinstance(one, Quantity):
+        return any(agreement(one, theirs) == Agreement.SAME for theirs in amounts)
+    is_named = any(start <= one.start < end for start, end in named)
+    return is_named or one.form in there.forms or not one.meanings.isdisjoint(there.meanings)
+
+
+def _weight(lacking: Sequence[_Said]) -> float:
+    return sum(1.0 if isinstance(one, Quantity) else one.weight for one in lacking)
