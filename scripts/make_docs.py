@@ -78,6 +78,30 @@ def routes() -> str:
     return "\n".join(rows)
 
 
+def events() -> str:
+    """Every event of the stream with its data."""
+    from citewell.api.bodies.events import EVENTS, DoneShape
+
+    rows = ["| event | data | when |", "|---|---|---|"]
+    for name, shape in EVENTS.items():
+        fields = shape.model_json_schema()["properties"]
+        told = "{" + ", ".join(f'"{field}": {_type(known)}' for field, known in fields.items()) + "}"
+        data = "the answer as `POST /api/v1/ask` gives it" if shape is DoneShape else f"`{told}`"
+        rows.append(f"| `{name}` | {data} | {' '.join((shape.__doc__ or '').split())} |")
+    return "\n".join(rows)
+
+
+def _type(known: dict[str, Any]) -> str:
+    """What a field holds, in the words of JSON."""
+    if "anyOf" in known:
+        return " or ".join(_type(one) for one in known["anyOf"])
+    if "$ref" in known:
+        return known["$ref"].rpartition("/")[2].removesuffix("Shape").lower()
+    if known["type"] == "array":
+        return f"[{_type(known['items'])}]"
+    return str(known["type"])
+
+
 def errors() -> str:
     """The exception tree."""
     import citewell.errors
@@ -101,6 +125,7 @@ BLOCKS: dict[str, Callable[[], str]] = {
     "settings": settings_table,
     "commands": commands,
     "routes": routes,
+    "events": events,
     "errors": errors,
     "sizing": lambda: sizing(_result("search"), _result("ingest")),
     **{f"bench-{name}": bench(name) for name in RESULTS},

@@ -7,7 +7,8 @@ CitewellError
 │   ├── DamagedFile          truncated, malformed or hostile
 │   ├── TooLarge             over a limit in the settings
 │   ├── EmptyFile            no text to read
-│   └── AlreadyThere         a name that something else has
+│   ├── AlreadyThere         a name that something else has
+│   └── DoesNotFit           as things stand it cannot be done
 ├── NotFound                 no such thing in this scope
 ├── ScopeRefused             a scope without a tenant or tags, or a tag the caller may not use
 ├── ChangedMeanwhile         somebody else changed it since it was read
@@ -83,6 +84,10 @@ class EmptyFile(InputError):
 
 class AlreadyThere(InputError):
     """A name that something else has."""
+
+
+class DoesNotFit(InputError):
+    """As things stand it cannot be done, such as a reply to what was put away."""
 
 
 class NotFound(CitewellError):

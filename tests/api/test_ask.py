@@ -15,6 +15,7 @@ import pytest
 
 from citewell.answer.stream import Event, Working
 from citewell.api import stream
+from citewell.api.bodies.events import EVENTS
 from citewell.errors import LLMConnectionError
 from tests.api.running import run as in_thread
 
@@ -37,8 +38,9 @@ def test_the_stream_ends_in_the_same_answer_and_every_sentence_came_before_it(re
     told = events(reader.post("/api/v1/ask/stream", json={"question": QUESTION}))
     names = [name for name, _ in told]
     assert names[:5] == ["started", *["working"] * 4]
-    stages = [(data["stage"], data["count"] > 0) for name, data in told if name == "working"]
-    assert stages == [("searching", False), ("reading", True), ("writing", True), ("checking", True)]
+    stages = [(data["stage"], data["count"]) for name, data in told if name == "working"]
+    read = len(whole["evidence"])
+    assert stages == [("searching", None), ("reading", read), ("writing", read), ("checking", read)]
     assert set(names[5:-1]) == {"sentence"}
     assert names[-1] == "done"
     done = told[-1][1]
@@ -50,6 +52,8 @@ def test_the_stream_ends_in_the_same_answer_and_every_sentence_came_before_it(re
     sources = {source["n"]: source for one in shown for source in one["sources"]}
     assert [sources[n] for n in sorted(sources)] == done["citations"]
     assert told[0][1]["conversation_id"] == done["conversation_id"]
+    for name, data in told:
+        EVENTS[name].model_validate_json(json.dumps(data), strict=True)
 
 
 @pytest.mark.slow

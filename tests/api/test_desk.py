@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 import shutil
 from collections.abc import Callable, Iterator
 from pathlib import Path
@@ -95,10 +96,11 @@ def test_a_question_goes_to_the_owner_of_its_tag_and_the_reply_to_who_asked(app:
     assert (answer["action"], answer["route"]["owner_email"]) == ("ROUTE", "owner@local.example")
     item = answer["inbox_id"]
 
-    def seen(client: httpx.Client) -> list[str]:
-        return [one["id"] for one in client.get("/api/v1/inbox").json()["questions"]]
+    def seen(client: httpx.Client) -> list[tuple[str, str]]:
+        return [(one["id"], one["question"]) for one in client.get("/api/v1/inbox").json()["questions"]]
 
-    assert (seen(owner), seen(boss), seen(ann), seen(bob), seen(far)) == ([item], [item], [], [], [])
+    asked = (item, WARFARIN)
+    assert (seen(owner), seen(boss), seen(ann), seen(bob), seen(far)) == ([asked], [asked], [], [], [])
     case = owner.get(f"/api/v1/inbox/{item}").json()
     assert (case["question"], case["may_answer"], case["state"]) == (WARFARIN, True, "open")
     assert case["evidence"]
@@ -115,10 +117,13 @@ def test_a_question_goes_to_the_owner_of_its_tag_and_the_reply_to_who_asked(app:
     replied = owner.post(f"/api/v1/inbox/{item}/reply", json={"text": "The workshop, 2nd floor."}).json()
     assert (replied["state"], replied["reply"]) == ("answered", "The workshop, 2nd floor.")
     (mine,) = ann.get("/api/v1/asked").json()["questions"]
-    assert mine["reply"] == "The workshop, 2nd floor."
+    assert (mine["question"], mine["reply"]) == (WARFARIN, "The workshop, 2nd floor.")
+    turns = ann.get(f"/api/v1/conversations/{answer['conversation_id']}").json()["turns"]
+    assert [turn["reply"] for turn in turns] == [None, "The workshop, 2nd floor."]
     assert "The workshop, 2nd floor." in ann.get(f"/conversations/{answer['conversation_id']}").text
     assert owner.post(f"/api/v1/inbox/{item}/close").json()["state"] == "closed"
-    assert owner.post(f"/api/v1/inbox/{item}/reply", json={"text": "Again."}).status_code == 422
+    again = owner.post(f"/api/v1/inbox/{item}/reply", json={"text": "Again."})
+    assert (again.status_code, again.json()["kind"]) == (409, "DoesNotFit")
 
 
 def test_one_damaged_record_does_not_hide_the_other_questions(app: App, knock: Knock) -> None:
@@ -210,3 +215,26 @@ def test_everyone_keeps_their_own_keys_and_no_one_elses(knock: Knock) -> None:
     owner = {"Authorization": f"Bearer {TOKEN}"}
     assert ann.get("/api/v1/keys", headers=owner).json() == {"keys": []}
     assert ann.post("/api/v1/keys", json={"name": "mine"}, headers=owner).status_code == 403
+
+
+def test_the_ask_page_offers_the_tags_that_a_person_holds_and_looks_only_there(app: App, knock: Knock) -> None:
+    filed = sorted(app.entries(), key=lambda entry: entry.name)
+    for entry, tags in zip(filed, ({"wards", "board"}, {"lung"}, {"board"}, {"public"}), strict=True):
+        app.library.refile(entry.id, filing=Filing(tags=frozenset(tags)), scope=Scope.owner("local"))
+    ann, boss = knock("ann", tags=("wards", "lung", "idle")), knock("boss", Role.ADMIN)
+
+    def offered(client: httpx.Client) -> list[str]:
+        return re.findall(r'name="tag" value="([a-z]+)"', client.get("/").text)
+
+    assert (offered(ann), offered(boss)) == (["lung", "wards"], ["board", "lung", "wards"])
+    for tags, looked in (
+        ([], "Looked in 3 documents: tagged “idle” or “lung” or “wards”, or for everyone."),
+        (["lung"], "Looked in 2 documents: tagged “lung”, or for everyone."),
+        (["board"], "Looked in 1 document: for everyone."),
+    ):
+        asked = ann.post("/ask", data={"question": WARFARIN, "tag": tags, "csrf": ""})
+        page = ann.get(asked.headers["location"]).text
+        assert looked in page
+        assert re.findall(r'value="([a-z]+)" checked', page) == [tag for tag in tags if tag != "board"]
+    whole = boss.post("/api/v1/ask", json={"question": WARFARIN}).json()
+    assert whole["scope"] == {"tags": ["*"], "journey": None, "subject": None, "documents": 4}

@@ -112,3 +112,44 @@ def test_the_empty_library_says_what_to_do_first(empty: httpx.Client) -> None:
     page = empty.get("/library", headers=BEARER).text
     assert "Nothing is here yet" in page
     assert "Add the samples" in page
+
+
+@pytest.mark.parametrize(
+    ("method", "path", "allowed"),
+    [
+        ("PUT", "/api/v1/documents/some-id", "DELETE, GET, PATCH"),
+        ("DELETE", "/api/v1/ask", "POST"),
+        ("DELETE", "/api/v1/admin/documents/actions", "POST"),
+        ("DELETE", "/library", "GET, POST"),
+        ("PUT", "/static/ask.js", "GET, HEAD"),
+    ],
+)
+def test_what_cannot_be_done_at_an_address_comes_with_what_can(
+    empty: httpx.Client, method: str, path: str, allowed: str
+) -> None:
+    answer = empty.request(method, path, headers=BEARER)
+    assert (answer.status_code, answer.headers["allow"]) == (405, allowed)
+
+
+@pytest.mark.parametrize(
+    ("path", "told"),
+    [
+        ("/api/v1/documents/nothing", "`GET /api/v1/documents` shows the ids."),
+        ("/api/v1/conversations/nothing", "`GET /api/v1/conversations` shows the ids."),
+        ("/api/v1/audit/nothing", "`GET /api/v1/audit` shows the ids."),
+        ("/api/v1/inbox/nothing", "`GET /api/v1/inbox` shows the ids."),
+        ("/documents/nothing/source", "Library shows what there is."),
+    ],
+)
+def test_what_is_not_there_comes_with_a_way_over_http(empty: httpx.Client, path: str, told: str) -> None:
+    answer = empty.get(path, headers=BEARER)
+    assert answer.status_code == 404
+    assert told in answer.text
+    assert "citewell " not in answer.text.replace("citewell serve", "")
+
+
+def test_a_text_is_held_against_one_thing_at_a_time(empty: httpx.Client) -> None:
+    both = {"text": "Iron is red.", "against": "some-id", "evidence": "Iron is red."}
+    answer = empty.post("/api/v1/check", json=both, headers=BEARER)
+    assert (answer.status_code, answer.json()["kind"]) == (422, "InputError")
+    assert "not both" in answer.json()["detail"]

@@ -82,7 +82,7 @@ def test_journeys_are_kept_over_the_api_and_a_second_editor_is_told(app: App, kn
     assert page.text.count("<details open>") == 1, "the form of this journey, and no other"
     assert admin.get("/api/v1/journeys/back-pain").json()["slug"] == "spine"  # as it was written down once
     refused = admin.delete("/api/v1/journeys/spine")
-    assert (refused.status_code, "Say where they go" in refused.json()["detail"]) == (422, True)
+    assert (refused.status_code, "Say where they go" in refused.json()["detail"]) == (409, True)
     gone = admin.delete("/api/v1/journeys/spine", params={"universal": True})
     assert gone.json() == {"removed": "spine", "documents": 1}
     for path in ("/api/v1/journeys/spine", "/api/v1/journeys/hip"):

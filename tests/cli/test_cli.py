@@ -16,6 +16,7 @@ from citewell.adapters.store.library import SqlLibrary
 from citewell.cli import main
 from citewell.cli.frame import NO_DOCUMENTS
 from citewell.errors import DiskFull
+from citewell.samples import sample_files
 from citewell.types import chunk_id
 from tests.on_postgres import IS_ON_POSTGRES, NOTE
 
@@ -302,6 +303,42 @@ def test_a_missing_file_is_not_checked_as_a_sentence(shell: Shell, leaflet: Path
         status, out, err = shell(*words)
         assert (status, out) == (1, "")
         assert err.startswith(f"There is no file {given}.")
+
+
+SAID = {
+    "anticoagulants-policy.docx": "Zebras fly.",
+    "breathlessness-guideline.pdf": "Zebras fly.",
+}
+
+
+@pytest.mark.parametrize("name", SAID)
+def test_a_text_is_held_against_any_file_that_can_be_added(shell: Shell, name: str) -> None:
+    (path,) = [one for one in sample_files() if one.name == name]
+    told = shell.json("check", SAID[name], "--evidence", str(path))
+    assert [one["verdict"] for one in told["sentences"]] == ["not_found"]
+
+
+def test_a_text_in_a_word_file_is_checked(shell: Shell) -> None:
+    (path,) = [one for one in sample_files() if one.suffix == ".docx"]
+    told = shell.json("check", str(path), "--evidence", "Zebras fly.")
+    assert len(told["sentences"]) > 5
+
+
+def test_a_text_is_held_against_one_thing_at_a_time(shell: Shell, leaflet: Path) -> None:
+    (added,) = shell.json("add", str(leaflet))["added"]
+    status, out, err = shell("check", "Iron.", "--against", added["document_id"], "--evidence", "Iron.")
+    assert (status, out) == (1, "")
+    assert "not both" in err
+
+
+def test_a_document_speaks_under_its_name_whether_it_is_named_or_found(shell: Shell, tmp_path: Path) -> None:
+    path = tmp_path / "asthma.txt"
+    path.write_text("Give prednisolone 40 mg once daily for five days.")
+    (added,) = shell.json("add", str(path))["added"]
+    claim = "In asthma, give prednisolone 40 mg once daily for five days."
+    for words in ((), ("--against", added["document_id"])):
+        (one,) = shell.json("check", claim, *words)["sentences"]
+        assert (one["verdict"], one["evidence"][0]["source_id"]) == ("supported", f"{added['document_id']}:0")
 
 
 def test_titles_have_room_in_a_narrow_window(shell: Shell, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

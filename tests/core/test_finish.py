@@ -144,6 +144,23 @@ def test_what_was_shown_is_taken_back_when_the_whole_is_not_good_enough() -> Non
     assert isinstance(done.answer.action, Route)
     assert done.answer.action.reason == "Low confidence: 87%"
     assert "5 mg" not in done.answer.text
+    told = answer_json(done.answer, with_withheld=True)
+    assert ([one["citations"] for one in told["withheld"]], told["citations"]) == ([[]], [])
+
+
+@pytest.mark.parametrize(
+    ("draft", "reason"),
+    [
+        ("Trust me. [S1]", "1 sentence withheld: not found in the sources"),
+        ("Take it not at all. [S1]", "1 sentence withheld: contradicted by the sources"),
+        (
+            "Trust me. [S1] Do not swallow it. [S1] Believe it. [S1]",
+            "3 sentences withheld: 1 contradicted by the sources, 2 not found in the sources",
+        ),
+    ],
+)
+def test_what_is_withheld_is_told_by_its_verdict(draft: str, reason: str) -> None:
+    assert answer_of(f"Take 5 mg daily. [S1] {draft}").action == Qualify(reason)
 
 
 def test_a_withheld_draft_is_shown_only_to_those_who_may_see_it() -> None:

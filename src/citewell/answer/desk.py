@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import uuid
-from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, field, replace
 from typing import Any, Protocol
@@ -13,10 +13,10 @@ from citewell.answer.finish import passed_on
 from citewell.answer.record import Searched, Telling, Versions, record
 from citewell.answer.replay import Replay, Then, replay
 from citewell.answer.retrieve import MAX_QUESTION_CHARACTERS
-from citewell.answer.stream import Done, Event, Replace, Sentence, Started, Told, Working
+from citewell.answer.stream import Done, Event, Looked, Replace, Sentence, Started, Told, Working
 from citewell.answer.wishes import NONE, Wishes
 from citewell.errors import CitewellError, InputError, LibraryError, ScopeRefused
-from citewell.keeping import AuditLog, Conversations, Ending, Inbox, Ledger, Place, Record, Turn
+from citewell.keeping import AuditLog, Conversations, Ending, Inbox, Ledger, Place, Record, Routed, Turn
 from citewell.types import Answer, Asker, Claim, Message, Role, Route, Scope
 
 HISTORY_TURNS = 24
@@ -130,6 +130,11 @@ class Desk:
         told = self._told(routed.answer_id, asker)
         return case(routed, told, asker, may_answer=self.inbox.may_answer(routed, asker), library=self.library)
 
+    def questions(self, items: Iterable[Routed], asker: Asker) -> dict[str, str]:
+        """What was asked, by answer, of items that the inbox has let this person see; none whose record is damaged."""
+        records = self.audit.records((one.answer_id for one in items), replace(asker, role=Role.ADMIN))
+        return {answer_id: record.words["question"] for answer_id, record in records.items()}
+
     def replay(self, answer_id: str, asker: Asker) -> Replay:
         """Ask again on the versions that answered then, and say what differs; nothing is recorded."""
         then = Then.of(self.audit.read(answer_id, asker), asker)
@@ -183,12 +188,14 @@ class Sitting:
 
     def end(self, answer: Answer) -> Done:
         """Keep the answer with all that it rests on; only then is it given."""
-        words = record(self._telling(), answer.claims, answer, ended="answered")
+        telling = self._telling()
+        words = record(telling, answer.claims, answer, ended="answered")
         route = answer.action if isinstance(answer.action, Route) else None
         ending = Ending(answer.id, self.question, self.asker, self.place, words, answer.text, route)
         routed_id = self._desk.ledger.keep(ending)
         self._is_kept = True
-        return Done(answer, self.place.conversation_id, routed_id)
+        looked = Looked(self.asker.scope, telling.searched.versions.count)
+        return Done(answer, self.place.conversation_id, routed_id, looked)
 
     def stop(self, error: BaseException) -> None:
         """Record what was shown of an answer that never came to its end; where nothing was, there is nothing to."""

@@ -12,6 +12,7 @@ from citewell.answer.guard import is_suspicious
 from citewell.answer.score import coverage, overall
 from citewell.answer.stream import Done, Event, Replace, Sentence, Working, whole_sentences
 from citewell.answer.subjects import Miss, missed, sections
+from citewell.answer.withheld import why_withheld
 from citewell.types import (
     Action,
     Answer,
@@ -165,7 +166,7 @@ def finish(
     action = _decide(gate, shown, confidence, judge)
     claims = gate.claims
     if isinstance(action, Route | Refuse):
-        claims = [replace(claim, is_shown=False) for claim in gate.claims]
+        claims = [replace(claim, is_shown=False, citations=()) for claim in gate.claims]
         for index, (before, after) in enumerate(zip(gate.claims, claims, strict=True)):
             if before.is_shown:
                 yield Replace(index, after)
@@ -228,7 +229,7 @@ def _decide(gate: Gate, shown: Sequence[Claim], confidence: Confidence, judge: J
     miss = missed(gate.asked.subjects, found, evidence, question=gate.asked.query)
     if miss is not None and miss.is_whole:
         return judge.route(miss.reason[0].upper() + miss.reason[1:])
-    withheld = len(gate.claims) - len(shown)
+    withheld = [claim.check.verdict.value for claim in gate.claims if not claim.is_shown]
     partly = sum(claim.check.verdict == Verdict.PARTLY for claim in shown)
     if withheld or partly or gate.abstained or miss is not None:
         return Qualify(_reservation(withheld, partly, abstained=gate.abstained, miss=miss))
@@ -250,15 +251,15 @@ def _unfit(gate: Gate, shown: Sequence[Claim], confidence: Confidence) -> str | 
     return None
 
 
-def _reservation(withheld: int, partly: int, *, abstained: bool, miss: Miss | None = None) -> str:
-    """Why an answer is shown with a reservation.
+def _reservation(withheld: Sequence[str], partly: int, *, abstained: bool, miss: Miss | None = None) -> str:
+    """Why an answer is shown with a reservation; what was withheld is told by its verdicts.
 
-    >>> _reservation(1, 2, abstained=False)
+    >>> _reservation(["not_found"], 2, abstained=False)
     '1 sentence withheld: not found in the sources; 2 sentences only partly supported'
     """
     parts = []
     if withheld:
-        parts.append(f"{withheld} sentence{'s' * (withheld > 1)} withheld: not found in the sources")
+        parts.append(why_withheld(withheld))
     if partly:
         parts.append(f"{partly} sentence{'s' * (partly > 1)} only partly supported")
     if abstained:

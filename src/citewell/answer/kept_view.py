@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping, Sequence
 from dataclasses import asdict
 from datetime import datetime
 from typing import Any
@@ -28,14 +29,26 @@ def conversation_page_json(page: Page[Conversation]) -> dict[str, Any]:
     return {"conversations": [conversation_json(one) for one in page.items], "next": page.next}
 
 
-def turn_json(turn: Turn) -> dict[str, Any]:
-    """One turn of a conversation."""
+def turn_json(turn: Turn, *, reply: str | None) -> dict[str, Any]:
+    """One turn of a conversation; an answer with the reply of the person to whom its question was passed on."""
     return {
         "role": turn.message.role,
         "text": turn.message.text,
         "answer_id": turn.answer_id,
+        "reply": reply,
         "made_at": when(turn.made_at),
     }
+
+
+def turns_json(conversation_id: str, turns: Sequence[Turn], replies: Mapping[str, str]) -> dict[str, Any]:
+    """A conversation, with the replies by answer."""
+    told = [turn_json(one, reply=reply_to(one, replies)) for one in turns]
+    return {"id": conversation_id, "turns": told}
+
+
+def reply_to(turn: Turn, replies: Mapping[str, str]) -> str | None:
+    """What a person replied where an answer stood aside; a question itself has none."""
+    return replies.get(turn.answer_id or "") if turn.message.role == "assistant" else None
 
 
 def routed_json(routed: Routed) -> dict[str, Any]:
@@ -56,9 +69,10 @@ def routed_json(routed: Routed) -> dict[str, Any]:
     }
 
 
-def routed_page_json(page: Page[Routed]) -> dict[str, Any]:
-    """A part of the inbox, and what to give as `after` for the next one."""
-    return {"questions": [routed_json(one) for one in page.items], "next": page.next}
+def routed_page_json(page: Page[Routed], questions: Mapping[str, str]) -> dict[str, Any]:
+    """A part of the inbox with the questions by answer, and what to give as `after` for the next one."""
+    told = [{**routed_json(one), "question": questions.get(one.answer_id)} for one in page.items]
+    return {"questions": told, "next": page.next}
 
 
 def case_json(case: Case) -> dict[str, Any]:

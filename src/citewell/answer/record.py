@@ -7,7 +7,8 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from citewell.answer.view import answer_json, evidence_json
+from citewell.answer.stream import Looked
+from citewell.answer.view import answer_json, evidence_json, looked_json
 from citewell.answer.wishes import NONE, Wishes
 from citewell.ports import Writer
 from citewell.types import Answer, Asker, Claim, Evidence, Message, Scope, Span
@@ -66,8 +67,14 @@ def record(telling: Telling, claims: Sequence[Claim], answer: Answer | None, *, 
         "setup": dict(telling.setup),
         "evidence": [] if answer is None else [_evidence(one) for one in answer.evidence],
         "claims": [claim_record(one) for one in claims],
-        "answer": None if answer is None else answer_json(answer, with_withheld=True),
+        "answer": None if answer is None else _answer(answer, telling),
     }
+
+
+def _answer(answer: Answer, telling: Telling) -> dict[str, Any]:
+    """The answer as it was given, with where it was looked for."""
+    looked = Looked(telling.asker.scope, telling.searched.versions.count)
+    return {**answer_json(answer, with_withheld=True), "scope": looked_json(looked)}
 
 
 def _library(searched: Searched) -> dict[str, Any]:

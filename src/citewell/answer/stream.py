@@ -6,7 +6,7 @@ from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 from typing import Literal
 
-from citewell.types import Answer, Citation, Claim
+from citewell.types import Answer, Citation, Claim, Scope
 from citewell.words import sentences
 
 
@@ -22,14 +22,15 @@ MAX_HEAD_WORDS = 2
 
 @dataclass(frozen=True, slots=True)
 class Working:
-    """A stage has begun; `count` is how many passages it looks at.
+    """A stage has begun; `count` is how many passages it looks at, where that is known.
 
     Searching the library, reading what was found as far as it fits, writing a draft, and checking its first sentence;
     a model goes on writing while what it has written is checked.
     """
 
     stage: Literal["searching", "reading", "writing", "checking"]
-    count: int = 0
+    count: int | None = None
+    """None while searching: how many the scope holds is not counted for a question."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -54,6 +55,16 @@ class Replace:
 
     index: int
     claim: Claim
+    citations: tuple[Citation, ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
+class Looked:
+    """Where an answer was looked for."""
+
+    scope: Scope
+    documents: int
+    """Current documents that the scope could see."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -63,6 +74,7 @@ class Done:
     answer: Answer
     conversation_id: str | None = None
     routed_id: str | None = None
+    looked: Looked | None = None
 
 
 @dataclass(frozen=True, slots=True)

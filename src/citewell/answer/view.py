@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Any, assert_never
 
 from citewell.answer.cite import Marks, marked_text
-from citewell.answer.stream import Done, Event, Failed, Replace, Sentence, Started, Told, Working
+from citewell.answer.stream import Done, Event, Failed, Looked, Replace, Sentence, Started, Told, Working
 from citewell.types import Action, Answer, Check, Citation, Cite, Claim, Evidence, Qualify, Refuse, Route
 
 
@@ -44,9 +44,22 @@ def answer_json(answer: Answer, *, with_withheld: bool, marks: Marks = Marks.NUM
 
 
 def done_json(done: Done, *, with_withheld: bool, marks: Marks = Marks.NUMBER) -> dict[str, Any]:
-    """An answer, with where it is kept."""
-    kept = {"conversation_id": done.conversation_id, "inbox_id": done.routed_id}
+    """An answer, with where it is kept and where it was looked for."""
+    kept = {"conversation_id": done.conversation_id, "inbox_id": done.routed_id, "scope": looked_json(done.looked)}
     return {**answer_json(done.answer, with_withheld=with_withheld, marks=marks), **kept}
+
+
+def looked_json(looked: Looked | None) -> dict[str, Any] | None:
+    """Where an answer was looked for; `*` among the tags or as journey is all of them."""
+    if looked is None:
+        return None
+    scope = looked.scope
+    return {
+        "tags": sorted(scope.tags),
+        "journey": scope.journey,
+        "subject": scope.subject,
+        "documents": looked.documents,
+    }
 
 
 def action_name(action: Action) -> str:
@@ -152,7 +165,7 @@ def event_json(event: Event, *, with_withheld: bool) -> tuple[str, dict[str, Any
         case Sentence():
             return "sentence", _sentence(event.index, event.claim, event.citations, with_withheld=with_withheld)
         case Replace():
-            return "replace", _sentence(event.index, event.claim, (), with_withheld=with_withheld)
+            return "replace", _sentence(event.index, event.claim, event.citations, with_withheld=with_withheld)
         case Done():
             return "done", done_json(event, with_withheld=with_withheld)
         case Failed():

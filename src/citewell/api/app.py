@@ -168,16 +168,18 @@ def create_app(app: App, *, token: str, host: str | None = None) -> FastAPI:
     site.state.site = here
     site.state.safe = safe
     site.state.health = Health.of(here)
-    for part in API:
-        site.include_router(part.router, dependencies=[Depends(known_names)])
-    for part in SHORT:
-        site.include_router(shortened(part.router), dependencies=[Depends(known_names)], include_in_schema=False)
-    site.include_router(status.exposition, dependencies=[Depends(known_names)])
-    for page in PAGES:
-        site.include_router(page.router, include_in_schema=False)
+    told, short = [*(part.router for part in API), status.exposition], [shortened(part.router) for part in SHORT]
+    pages = [page.router for page in PAGES]
+    for router in told:
+        site.include_router(router, dependencies=[Depends(known_names)])
+    for router in short:
+        site.include_router(router, dependencies=[Depends(known_names)], include_in_schema=False)
+    for router in pages:
+        site.include_router(router, include_in_schema=False)
     site.openapi = partial(described, site)  # type: ignore[method-assign]
     site.mount("/static", Assets(directory=STATIC), name="static")
-    errors.install(site)
+    routes = [route for router in (*told, *short, *pages) for route in router.routes if isinstance(route, APIRoute)]
+    errors.install(site, routes)
     records_pages.install(site)
     site.add_middleware(Guard, site=here, host=host or app.settings.host)
     return site

@@ -6,17 +6,19 @@ import logging
 import re
 import traceback
 import uuid
-from collections.abc import Callable, Mapping
-from dataclasses import dataclass
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from dataclasses import dataclass, replace
 from http import HTTPStatus
 from typing import Any
 
 from fastapi import FastAPI, Request
 from fastapi.exceptions import RequestValidationError
 from fastapi.responses import JSONResponse, Response
+from fastapi.routing import APIRoute
 from starlette.exceptions import HTTPException
 
 from citewell import errors
+from citewell.api.advise import advised
 from citewell.web.pages import page
 
 log = logging.getLogger(__name__)
@@ -33,6 +35,7 @@ STATUS: dict[type[Exception], HTTPStatus] = {
     errors.InputError: HTTPStatus.UNPROCESSABLE_ENTITY,
     errors.UnsupportedFile: HTTPStatus.UNSUPPORTED_MEDIA_TYPE,
     errors.AlreadyThere: HTTPStatus.CONFLICT,
+    errors.DoesNotFit: HTTPStatus.CONFLICT,
     errors.TooLarge: HTTPStatus.REQUEST_ENTITY_TOO_LARGE,
     errors.NotFound: HTTPStatus.NOT_FOUND,
     errors.ScopeRefused: HTTPStatus.FORBIDDEN,
@@ -112,6 +115,7 @@ RULES = {
     "string_pattern_mismatch": "not in the form it must have",
     "string_type": "must be text",
     "int_parsing": "must be a whole number",
+    "bool_type": "must be true or false",
     "too_long": "at most {max_length:,} of them",
     "greater_than_equal": "at least {ge}",
     "less_than_equal": "at most {le}",
@@ -176,13 +180,15 @@ def _logged(error: Exception) -> str:
 
 def answer(path: str, problem: Problem, *, form: Callable[[], Mapping[str, Any]] = dict) -> Response:
     """The problem as the asker can read it; where they must sign in, with what that form asks for."""
-    if path.startswith(FOR_PROGRAMS):
+    is_program = path.startswith(FOR_PROGRAMS)
+    problem = replace(problem, detail=advised(problem.detail, is_program=is_program))
+    if is_program:
         response: Response = JSONResponse(problem_json(problem), status_code=problem.status, media_type=PROBLEM)
     else:
         template = _template(path, problem)
         asked = form() if template == SIGN_IN_FORM else {}
         response = page(template, status=problem.status, problem=problem, next=path, **asked)
-    if problem.status is HTTPStatus.UNAUTHORIZED and path.startswith(FOR_PROGRAMS):
+    if problem.status is HTTPStatus.UNAUTHORIZED and is_program:
         response.headers["WWW-Authenticate"] = "Bearer"
     if problem.retry_after_s is not None:
         response.headers["Retry-After"] = str(problem.retry_after_s)
@@ -207,11 +213,23 @@ def _template(path: str, problem: Problem) -> str:
     return SIGN_IN_FORM if problem.status is HTTPStatus.UNAUTHORIZED else "error.html"
 
 
-def install(site: FastAPI) -> None:
+def methods(path: str, routes: Iterable[APIRoute]) -> list[str]:
+    """All that an address takes, by the routes that name it most closely: `…/actions` is no id of `…/{id}`."""
+    found = [(len(one.param_convertors), one.methods) for one in routes if one.path_regex.match(path)]
+    closest = min((holes for holes, _ in found), default=0)
+    taken = {method for holes, named in found if holes == closest for method in named or ()}
+    return sorted(taken) or ["GET", "HEAD"]  # files are only read
+
+
+def install(site: FastAPI, routes: Sequence[APIRoute]) -> None:
     """Answer every expected error of the site; the guard answers the unexpected ones."""
 
     async def handle(request: Request, error: Exception) -> Response:
-        return answer(request.url.path, problem_of(error), form=request.app.state.site.door.form)
+        problem = problem_of(error)
+        response = answer(request.url.path, problem, form=request.app.state.site.door.form)
+        if problem.status is HTTPStatus.METHOD_NOT_ALLOWED:
+            response.headers["Allow"] = ", ".join(methods(request.scope["path"], routes))
+        return response
 
     for kind in (errors.CitewellError, Refused, RequestValidationError, HTTPException):
         site.add_exception_handler(kind, handle)

@@ -8,6 +8,7 @@ from typing import Any
 from fastapi import FastAPI
 from fastapi.openapi.utils import get_openapi
 
+from citewell.api.bodies.events import data_schemas
 from citewell.api.errors import PROBLEM, TITLES
 
 ANYONE = ("/api/v1/health",)
@@ -59,6 +60,7 @@ def described(site: FastAPI) -> dict[str, Any]:
         components["securitySchemes"] = SECURITY
         shapes = components.setdefault("schemas", {})
         shapes["Problem"] = PROBLEM_SCHEMA
+        shapes.update({name: shape for name, shape in data_schemas().items() if name not in shapes})
         for unused in ("HTTPValidationError", "ValidationError"):
             shapes.pop(unused, None)
         site.openapi_schema = schema

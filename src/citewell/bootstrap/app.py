@@ -26,6 +26,7 @@ from citewell.types import (
     Document,
     Entry,
     Filing,
+    Hit,
     Scope,
     Source,
     Span,
@@ -242,22 +243,36 @@ class App(Assembly):
 
         scope = scope or self.scope()
         spans: list[Span] | None = None
+        if evidence is not None and against is not None:
+            raise InputError(
+                "Hold the text against a document or against given words, not both: leave one of them out."
+            )
         if evidence is not None:
             spans = [Span("given", 0, len(evidence), evidence)]
         elif against is not None:
             entry, _, chunks = self.show(against, scope)
-            spans = [
-                Span(source_id(against, one.index), one.start, one.end, one.text, (entry.title, *one.section))
-                for one in chunks
-            ]
+            spans = [_span(source_id(against, one.index), one, entry.title) for one in chunks]
 
         def find(sentence: str) -> list[Span]:
             if spans is not None:
                 return spans
             hits = self.search(sentence, scope=scope, limit=self.settings.context_chunks).hits
-            return [Span(hit.source_id, hit.start, hit.end, hit.text, (hit.document, *hit.section)) for hit in hits]
+            return [_span(hit.source_id, hit, hit.document) for hit in hits]
 
         return check(text, find=find, verify=self.verify_sentence)
+
+    def words_of(self, path: Path) -> str:
+        """The words of a file: of plain text as they stand, of any other type as its parser reads them."""
+        from citewell.adapters.parsers import all_parsers
+        from citewell.ingest.decode import decode
+        from citewell.ingest.parse import kind_of, parse
+        from citewell.ingest.sniff import MARKDOWN, TEXT
+
+        limits = self.settings.limits
+        source = read_source(path, limits.max_bytes)
+        if kind_of(source, limits=limits) in (TEXT, MARKDOWN):
+            return decode(source.data)[0]
+        return parse(source, parsers=all_parsers(), limits=limits).text
 
     def entries(self, scope: Scope | None = None) -> list[Entry]:
         """Every document version, newest first."""
@@ -286,3 +301,8 @@ class App(Assembly):
     def verify(self) -> Verification:
         """Prove that text, chunks and vectors agree."""
         return self.library.verify()
+
+
+def _span(named: str, passage: Hit | Chunk, document: str) -> Span:
+    """A passage to hold a sentence against, under the same headings wherever it was taken from."""
+    return Span(named, passage.start, passage.end, passage.text, (document, *passage.section))

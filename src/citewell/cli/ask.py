@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from citewell.answer.cite import Marks
+from citewell.answer.cite import Marks, mark
 from citewell.answer.stream import Done, Event, Replace, Sentence, Started, Working
 from citewell.answer.view import done_json
 from citewell.answer.wishes import MAX_CHUNKS, Wishes
@@ -15,7 +15,7 @@ from citewell.cli.conversations import conversation_id
 from citewell.cli.frame import Home, Journey, Json, Subject, Tags, need_documents, opened, print_json, printable
 from citewell.cli.stages import Stages
 from citewell.errors import CitewellError, InputError
-from citewell.types import Cite, Qualify, Route
+from citewell.types import Cite, Evidence, Qualify, Route
 
 if TYPE_CHECKING:
     from citewell.bootstrap import App
@@ -45,7 +45,7 @@ def ask(
             show_default=False,
         ),
     ] = None,
-    marks: Annotated[Marks, typer.Option(help="How the text of the JSON cites.")] = Marks.NUMBER,
+    marks: Annotated[Marks, typer.Option(help="How the answer cites.")] = Marks.NUMBER,
     home: Home = None,
     json: Json = False,
 ) -> None:
@@ -55,17 +55,19 @@ def ask(
         asker = app.owner(tags=tag, journey=journey, subject=subject)
         chosen = _chosen(app, conversation, continued)
         wishes = Wishes(model, max_passages)
-        done = _answered(app.desk.ask(question, asker=asker, conversation_id=chosen, wishes=wishes), quiet=json)
+        done = _answered(
+            app.desk.ask(question, asker=asker, conversation_id=chosen, wishes=wishes), marks=marks, quiet=json
+        )
     if json:
         print_json(done_json(done, with_withheld=True, marks=marks))
     else:
-        _print_end(done)
+        _print_end(done, marks)
         if done.answer.query not in ("", question):
             typer.echo(printable(f"Searched for: {done.answer.query}"))
         typer.echo(f"Answer {done.answer.id[:8]} in conversation {(done.conversation_id or '')[:8]}")
 
 
-def _answered(events: Iterator[Event], *, quiet: bool) -> Done:
+def _answered(events: Iterator[Event], *, marks: Marks, quiet: bool) -> Done:
     """The answer, its sentences printed as they come; after a failure the word that the question is kept."""
     kept, stages = "", Stages(is_quiet=quiet)
     try:
@@ -78,11 +80,11 @@ def _answered(events: Iterator[Event], *, quiet: bool) -> Done:
                 kept = event.conversation_id
             elif isinstance(event, Done):
                 return event
-            elif isinstance(event, Sentence) and event.claim.is_shown and not quiet:
-                marks = "".join(f" [{n}]" for n in event.claim.citations)
-                typer.echo(printable(f"{event.claim.text}{marks}  ({event.claim.check.verdict})"))
-            elif isinstance(event, Replace) and not quiet:
+            elif isinstance(event, Replace) and not event.claim.is_shown and not quiet:
                 typer.echo("  (taken back: the whole is not supported well enough)")
+            elif isinstance(event, Sentence | Replace) and event.claim.is_shown and not quiet:
+                cited = "".join(f" {mark(one, marks)}" for one in event.citations)
+                typer.echo(printable(f"{event.claim.text}{cited}  ({event.claim.check.verdict})"))
     except CitewellError:
         stages.clear()
         typer.echo(f"Your question is kept: ask it again with --conversation {kept[:8]}.", err=True)
@@ -100,11 +102,12 @@ def _chosen(app: App, conversation: str | None, continued: bool) -> str | None:
     return known[0].id if known else None
 
 
-def _print_end(done: Done) -> None:
+def _print_end(done: Done, marks: Marks) -> None:
     """The sources, or why there is no answer and who gets the question."""
     from citewell.answer.finish import UNANSWERED
 
     answer = done.answer
+    _print_flagged(answer.evidence)
     if isinstance(answer.action, Route) and done.routed_id is not None:
         typer.echo(
             printable(f"{UNANSWERED.format(reason=answer.action.reason)} {_passed_on(answer.action, done.routed_id)}")
@@ -116,13 +119,22 @@ def _print_end(done: Done) -> None:
     typer.echo("")
     for citation in answer.citations:
         place = " · ".join([*([f"page {citation.page}"] if citation.page else []), " > ".join(citation.section)])
-        typer.echo(printable(f"[{citation.n}] {citation.document}, {place.strip(' ·')}  ({citation.source_id})"))
+        named = mark(citation, marks)
+        typer.echo(printable(f"{named} {citation.document}, {place.strip(' ·')}  ({citation.source_id})"))
     if isinstance(answer.action, Qualify):
         typer.echo(f"Note: {answer.action.reason}.")
     if answer.left_out:
         total = answer.left_out + len(answer.evidence)
         typer.echo(f"{answer.left_out} of {total} passages were not shown to the model.")
     typer.echo(f"Confidence {answer.confidence.overall:.2f} · {answer.model} · {answer.took_ms:.0f} ms")
+
+
+def _print_flagged(evidence: Sequence[Evidence]) -> None:
+    """Say of passages that read like orders to the assistant that they do; nothing in them was obeyed."""
+    for one in evidence:
+        if one.is_suspicious:
+            told = f"Note: a passage of {one.hit.document} reads like an instruction; it was taken as plain words."
+            typer.echo(printable(f"{told}  ({one.hit.source_id})"))
 
 
 def _passed_on(action: Route, routed_id: str) -> str:

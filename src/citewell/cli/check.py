@@ -9,12 +9,9 @@ from typing import Annotated
 import typer
 
 from citewell.answer.view import check_json
-from citewell.bootstrap import read_source
 from citewell.cli.frame import Home, Json, Tags, need_documents, opened, print_json, printable
 from citewell.errors import InputError
-from citewell.ingest.decode import decode
 
-MAX_BYTES = 1_000_000
 PATH = re.compile(r"(?:~|\.{0,2})/\S.*|\S+\.[a-z][a-z0-9]{1,4}", re.IGNORECASE)
 """A way through folders, or one word with the ending of a file."""
 MARKS = {"supported": "✓", "partly": "≈", "contradicted": "✗", "not_found": "?"}
@@ -22,7 +19,13 @@ MARKS = {"supported": "✓", "partly": "≈", "contradicted": "✗", "not_found"
 
 def check(
     context: typer.Context,
-    text: Annotated[str, typer.Argument(help="A text, or a file that holds one.", show_default=False)],
+    text: Annotated[
+        str,
+        typer.Argument(
+            help="A text, or a file that holds one: plain text, PDF, Word and all else that can be added.",
+            show_default=False,
+        ),
+    ],
     against: Annotated[str | None, typer.Option(help="Id of the one document to look in.", show_default=False)] = None,
     evidence: Annotated[
         str | None, typer.Option(help="A text, or a file, to hold it against instead.", show_default=False)
@@ -32,8 +35,10 @@ def check(
     json: Json = False,
 ) -> None:
     """Check a text sentence by sentence: supported, partly, contradicted or not found, and by which words."""
-    words, held = _text(text), None if evidence is None else _text(evidence)
+    files = {given: _file(given) for given in (text, evidence) if given is not None}
     with opened(context, home) as app:
+        said = {given: given if path is None else app.words_of(path) for given, path in files.items()}
+        words, held = said[text], None if evidence is None else said[evidence]
         if held is None:
             need_documents(app)
         checked = app.check(
@@ -53,15 +58,15 @@ def check(
             typer.echo(printable(f"    “{span.text}” ({span.source_id})"))
 
 
-def _text(given: str) -> str:
-    """The words that were given, or those of the file that they name."""
+def _file(given: str) -> Path | None:
+    """The file that was named, or None where the words themselves were given."""
     try:
         is_file = len(given) < 1_000 and Path(given).is_file()
     except (OSError, ValueError):
         is_file = False
     if not is_file and looks_like_a_path(given):
         raise InputError(f"There is no file {printable(given)}. Name one that is there, or give the text itself.")
-    return decode(read_source(Path(given), MAX_BYTES).data)[0] if is_file else given
+    return Path(given) if is_file else None
 
 
 def looks_like_a_path(given: str) -> bool:

@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from citewell.answer.kept_view import conversation_page_json, turn_json
+from citewell.answer.kept_view import conversation_page_json, reply_to, turns_json
 from citewell.cli.frame import After, Home, Json, Limit, opened, print_json, print_next, printable
 from citewell.cli.ids import find, part_of
 from citewell.keeping import PAGE_LENGTH
@@ -61,13 +61,16 @@ def show(context: typer.Context, conversation: ConversationId, home: Home = None
     with opened(context, home) as library:
         full = conversation_id(library, conversation)
         turns = library.desk.conversations.turns(full, library.owner())
+        replies = library.desk.inbox.replies((turn.answer_id for turn in turns if turn.answer_id), library.owner())
     if json:
-        print_json({"id": full, "turns": [turn_json(turn) for turn in turns]})
+        print_json(turns_json(full, turns, replies))
         return
     for turn in turns:
         who = "You" if turn.message.role == "user" else f"Answer {(turn.answer_id or '')[:8]}"
         waits = "" if turn.answer_id else "  (not answered: ask it again with --conversation)"
         typer.echo(printable(f"{who}: {turn.message.text}{waits}"))
+        if (reply := reply_to(turn, replies)) is not None:
+            typer.echo(printable(f"Reply: {reply}"))
 
 
 @app.command()

@@ -47,7 +47,7 @@ def list_waiting(
     """List the questions that wait for a reply, open ones first."""
     with opened(context, home) as library:
         items = library.desk.inbox.waiting(library.owner(), limit=limit, after=after)
-        words = {} if json else _words(library, items)
+        words = library.desk.questions(items.items, library.owner())
     _print_items(items, words, json=json, empty="The inbox is empty.")
 
 
@@ -58,7 +58,7 @@ def asked(
     """List your own questions that were passed on, with the replies."""
     with opened(context, home) as library:
         items = library.desk.inbox.asked(library.owner(), limit=limit, after=after)
-        words = {} if json else _words(library, items)
+        words = library.desk.questions(items.items, library.owner())
     _print_items(items, words, json=json, empty="None of your questions was passed on.")
 
 
@@ -101,20 +101,14 @@ def close(context: typer.Context, question: RoutedId, home: Home = None, json: J
         typer.echo("Put away.")
 
 
-def _words(library: App, page: Page[Routed]) -> dict[str, str]:
-    """The first words of each question by answer; none where its record cannot be opened."""
-    records = library.desk.audit.records((item.answer_id for item in page.items), library.owner())
-    return {one: shorten(record.words["question"], FIRST_WORDS, placeholder="…") for one, record in records.items()}
-
-
 def _print_items(page: Page[Routed], words: Mapping[str, str], *, json: bool, empty: str) -> None:
     if json:
-        print_json(routed_page_json(page))
+        print_json(routed_page_json(page, words))
         return
     if not page.items:
         typer.echo(empty)
     for item in page.items:
-        told = words.get(item.answer_id, "")
+        told = shorten(words.get(item.answer_id, ""), FIRST_WORDS, placeholder="…")
         typer.echo(printable(f"{item.id[:8]}  {item.state:<8}  {item.made_at:%d %b %Y}  {told}"))
         typer.echo(printable(f"          {item.tag}: {item.reason}"))
         if item.reply:

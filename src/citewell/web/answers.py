@@ -24,6 +24,8 @@ class Chip:
     quote: str
     document_id: str
     query: str
+    is_suspicious: bool = False
+    """The passage reads like an instruction to the assistant."""
 
     @property
     def title(self) -> str:
@@ -79,7 +81,8 @@ def _chip(n: int, cited: Mapping[str, Any], quote: str) -> Chip:
     parts = (innermost(cited["section"]), f"page {cited['page']}" if cited["page"] else None)
     place = ", ".join(part for part in parts if part)
     query = Place(chunk_of(cited["source_id"]), cited["start"], cited["end"]).query
-    return Chip(n, cited["document"], place, quote, cited["document_id"], query)
+    is_suspicious = bool(cited.get("is_suspicious"))
+    return Chip(n, cited["document"], place, quote, cited["document_id"], query, is_suspicious)
 
 
 def passage_chip(n: int, passage: Passage) -> Chip:

@@ -9,6 +9,7 @@ from typing import Any
 from fastapi.responses import HTMLResponse
 from jinja2 import Environment, PackageLoader, StrictUndefined
 
+from citewell.answer.withheld import why_withheld
 from citewell.web import phrases
 
 NOBODY: dict[str, Any] = {"is_local": False, "stays_here": False, "visitor": None, "csrf": "", "talks": ()}
@@ -30,12 +31,14 @@ def templates() -> Environment:
         day=phrases.day,
         duration=phrases.duration,
         kind=phrases.kind,
+        looked_in=phrases.looked_in,
         relevance_word=phrases.relevance_word,
         size=phrases.size,
         state_colour=phrases.state_colour,
         state_word=phrases.state_word,
+        why_withheld=why_withheld,
     )
-    environment.globals.update(verdicts=phrases.VERDICTS, confidence_words=phrases.CONFIDENCE)
+    environment.globals.update(verdicts=phrases.VERDICTS, confidence_words=phrases.CONFIDENCE, turn_words=phrases.TURN)
     return environment
 
 

@@ -3,11 +3,14 @@
 from __future__ import annotations
 
 import math
+from collections.abc import Mapping
 from datetime import date, datetime
+from typing import Any
 
+from citewell.answer.withheld import WHY
 from citewell.ingest import sniff
 from citewell.ingest.read import Step
-from citewell.types import State
+from citewell.types import EVERY, State
 
 RELEVANCE = ((0.5, "strong"), (0.25, "good"), (0.1, "fair"), (0.0, "weak"))
 """From which relevance a match is called what."""
@@ -27,6 +30,18 @@ VERDICTS = {
     "not_found": ("?", "not found in the sources", "wait"),
 }
 """The mark of a verdict, its words, and the colour it has."""
+
+TURN = {
+    "verdicts": VERDICTS,
+    "confidence": CONFIDENCE,
+    "withheld": list(WHY.items()),
+    "calibrated": (
+        "how likely a shown sentence is truly supported, on average; measured on reworded claims up to 0.93, "
+        "not on word-for-word quotes"
+    ),
+    "instruction": "reads like an instruction; it was taken as plain words",
+}
+"""What an answer is drawn with, by the server and by the script."""
 
 STATES = {
     State.PENDING: ("not queued yet", "wait"),
@@ -56,6 +71,30 @@ KINDS = {
     sniff.JATS: "Article XML",
     sniff.CDA: "Patient record XML",
 }
+
+
+def looked_in(scope: Mapping[str, Any]) -> str:
+    """Where an answer was looked for, in words.
+
+    >>> looked_in({"tags": ["*"], "journey": None, "subject": None, "documents": 12})
+    'Looked in all 12 documents.'
+    >>> looked_in({"tags": ["lung", "ward"], "journey": "stroke", "subject": None, "documents": 1})
+    'Looked in 1 document: tagged “lung” or “ward”, or for everyone; of the journey “stroke” too.'
+    >>> looked_in({"tags": [], "journey": None, "subject": None, "documents": 3})
+    'Looked in 3 documents: for everyone.'
+    """
+    count = counted(scope["documents"], "document")
+    tags = [f"“{tag}”" for tag in scope["tags"] if tag != "public"]
+    if EVERY in scope["tags"]:
+        told = f"Looked in all {count}"
+    else:
+        tagged = f"tagged {' or '.join(tags)}, or " if tags else ""
+        told = f"Looked in {count}: {tagged}for everyone"
+    if scope["journey"] not in (None, EVERY):
+        told += f"; of the journey “{scope['journey']}” too"
+    if scope["subject"] is not None:
+        told += f"; of the papers of “{scope['subject']}” too"
+    return f"{told}."
 
 
 def relevance_word(relevance: float) -> str:

@@ -17,7 +17,7 @@ from citewell.adapters.store.engine import reading, writing
 from citewell.adapters.store.history import note
 from citewell.adapters.store.schema import conversations, document_journeys, documents, journeys
 from citewell.adapters.store.shelf import SqlShelf
-from citewell.errors import AlreadyThere, ChangedMeanwhile, InputError, NotFound
+from citewell.errors import AlreadyThere, ChangedMeanwhile, DoesNotFit, NotFound
 from citewell.types import EVERY, Asker, Entry, Filing, Scope, State
 from citewell.types.journeys import Journey, checked_description, checked_name, checked_slug, slug_of
 
@@ -154,11 +154,11 @@ class SqlJourneys(SqlShelf):
         known = self.one(slug, scope)
         target = None if to is None else self.one(to, scope).slug
         if target == known.slug:
-            raise InputError("The documents cannot go to the journey that is removed. Name another.")
+            raise DoesNotFit("The documents cannot go to the journey that is removed. Name another.")
         with writing(self.engine, self.path) as connection:
             alone = _alone(connection, known.slug, scope)
             if alone and target is None and not universal:
-                raise InputError(IN_USE.format(count=len(alone)))
+                raise DoesNotFit(IN_USE.format(count=len(alone)))
             mine = _of_tenant(known.slug, scope)
             filed = list(connection.execute(select(document_journeys.c.document_id).where(mine)).scalars())
             if target is not None and alone:

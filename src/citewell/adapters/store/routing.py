@@ -16,7 +16,7 @@ from citewell.adapters.store.engine import reading, writing
 from citewell.adapters.store.rows import now
 from citewell.adapters.store.schema import routed
 from citewell.adapters.store.seal import Seal
-from citewell.errors import InputError, NotFound
+from citewell.errors import DoesNotFit, InputError, NotFound
 from citewell.keeping import PAGE_LENGTH, Ending, Page, Routed
 from citewell.types import Asker, Route
 
@@ -100,7 +100,7 @@ class SqlInbox:
         values = {"state": "answered", "reply": sealed, "replied_by": asker.user_id, "replied_at": now()}
         with writing(self._engine, self._path) as connection:
             if self._answerable(connection, routed_id, asker).state == "closed":
-                raise InputError("This question was put away. Ask it again to open a new one.")
+                raise DoesNotFit("This question was put away. Ask it again to open a new one.")
             connection.execute(update(routed).where(routed.c.id == routed_id).values(**values))
             return self._one(connection, routed_id, asker)
 

@@ -37,7 +37,16 @@ class Question(Sent):
 
 
 class ToCheck(Sent):
-    """A text to check: against the library, one document, or words sent with it."""
+    """A text to check: against the library, one document, or words sent with it, not both of these."""
+
+    model_config = ConfigDict(
+        json_schema_extra={
+            "not": {
+                "required": ["against", "evidence"],
+                "properties": {"against": {"type": "string"}, "evidence": {"type": "string"}},
+            }
+        }
+    )
 
     text: Text
     against: Id | None = None
@@ -109,6 +118,16 @@ class RouteShape(BaseModel):
     fallback: bool
 
 
+class ScopeShape(BaseModel):
+    """Where an answer was looked for; `*` among the tags or as journey is all of them."""
+
+    tags: list[str]
+    journey: str | None
+    subject: str | None
+    documents: int
+    """Current documents that the scope could see."""
+
+
 class AnswerShape(BaseModel):
     """What a question got; the `done` event of the stream carries the same."""
 
@@ -135,6 +154,7 @@ class AnswerShape(BaseModel):
     took_ms: float
     conversation_id: str | None
     inbox_id: str | None
+    scope: ScopeShape | None
 
 
 class SpanShape(BaseModel):

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Annotated, Any, Literal
 
-from pydantic import BaseModel, Field
+from pydantic import BaseModel, Field, StrictBool
 
 from citewell.api.bodies.sent import Id, Sent
 
@@ -45,7 +45,7 @@ class RecordSent(Sent):
     """The patient's record as a FHIR R4 bundle."""
     vault: Id | None = None
     """An open vault of the owner of this library."""
-    consent: bool = False
+    consent: StrictBool = False
     """The patient agrees that the record is read; without it none is."""
 
 
@@ -88,7 +88,7 @@ class DifferentialsSent(Sent):
     removed: Annotated[tuple[Short, ...], Field(max_length=10)] = ()
     despite: Short | None = None
     """Why it cannot wait for what is missing."""
-    generate: bool = False
+    generate: StrictBool = False
 
 
 class EditSent(Sent):

@@ -39,6 +39,8 @@ class TurnShape(BaseModel):
     role: Literal["user", "assistant"]
     text: str
     answer_id: str | None
+    reply: str | None
+    """Of the person to whom the question was passed on."""
     made_at: datetime
 
 
@@ -66,10 +68,16 @@ class RoutedShape(BaseModel):
     replied_at: datetime | None
 
 
+class RoutedQuestionShape(RoutedShape):
+    """Such a question as it is listed; null where its record cannot be opened."""
+
+    question: str | None
+
+
 class RoutedListShape(BaseModel):
     """Questions that were handed to a person."""
 
-    questions: list[RoutedShape]
+    questions: list[RoutedQuestionShape]
     next: str | None = None
     """What to send as `after` for those that follow; null at the end."""
 

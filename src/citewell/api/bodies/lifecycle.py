@@ -5,7 +5,7 @@ from __future__ import annotations
 from datetime import datetime
 from typing import Literal
 
-from pydantic import BaseModel, Field
+from pydantic import BaseModel, Field, StrictBool
 
 from citewell.api.bodies.documents import ProgressShape
 from citewell.api.bodies.sent import Sent
@@ -22,7 +22,7 @@ class Seen(Sent):
 class Rereading(Sent):
     """A wish to read everything a second time."""
 
-    dry_run: bool = Field(default=False, description="Only say what would be read again.")
+    dry_run: StrictBool = Field(default=False, description="Only say what would be read again.")
 
 
 class StatusShape(BaseModel):

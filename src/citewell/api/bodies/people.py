@@ -5,7 +5,7 @@ from __future__ import annotations
 from datetime import datetime
 from typing import Annotated
 
-from pydantic import BaseModel, Field
+from pydantic import BaseModel, Field, StrictBool
 
 from citewell.api.bodies.sent import Id, Sent
 from citewell.types import Role
@@ -31,7 +31,7 @@ class UserChange(Sent):
 
     role: Role | None = None
     tags: Annotated[list[Tag] | None, Field(max_length=64)] = None
-    is_active: bool | None = None
+    is_active: StrictBool | None = None
     password: Password | None = None
 
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 from datetime import datetime
 from typing import Annotated, Any, Literal
 
-from pydantic import BaseModel, ConfigDict, Field
+from pydantic import BaseModel, ConfigDict, Field, StrictBool
 
 from citewell.api.bodies.answers import Words
 from citewell.api.bodies.documents import TurnedShape
@@ -57,7 +57,7 @@ class Correction(Sent):
 class Helped(Sent):
     """Whether an answer helped; null takes it back."""
 
-    is_helpful: bool | None
+    is_helpful: StrictBool | None
 
 
 class Choosing(Sent):

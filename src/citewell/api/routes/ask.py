@@ -13,28 +13,13 @@ from citewell.answer.withheld import may_open
 from citewell.api import stream
 from citewell.api.asking import Asking, answered, begun, in_turn, streamed
 from citewell.api.bodies.answers import AnswerShape, ChecksShape, Question, ToCheck
+from citewell.api.bodies.events import STREAMED
 from citewell.api.requests import our_request
 from citewell.api.site import Here
 from citewell.api.visitor import Member, Visitor
 from citewell.types import Check
 
 router = APIRouter(prefix="/api/v1", dependencies=[Depends(our_request)])
-
-EVENTS = """Server-sent events, in this order: `started` {conversation_id}; `working` {stage, count}; `told` {text} for
-words of the assistant's own that come first; for every sentence, once it is checked, `sentence` {index, shown, text,
-verdict, reasons, citations, sources}; `replace` {index, shown, …} where a later check overturns a sentence that was
-shown; at the end `done` with the whole answer, or `failed` {kind, message}. A line that begins with a colon is a sign
-of life. A client that closes the connection stops the work."""
-"""The one stream that the command line, the API and the page read."""
-
-EVENT = {
-    "type": "object",
-    "required": ["event", "data"],
-    "properties": {
-        "event": {"type": "string", "enum": ["started", "working", "told", "sentence", "replace", "done", "failed"]},
-        "data": {"type": "string", "contentMediaType": "application/json"},
-    },
-}
 
 
 def _asking(asked: Question, visitor: Visitor) -> Asking:
@@ -56,7 +41,7 @@ async def ask(site: Here, visitor: Member, asked: Question) -> dict[str, Any]:
 @router.post(
     "/ask/stream",
     response_class=StreamingResponse,
-    responses={200: {"description": EVENTS, "content": {stream.MEDIA_TYPE: {"schema": EVENT}}}},
+    responses=STREAMED,
 )
 async def ask_stream(site: Here, visitor: Member, asked: Question) -> StreamingResponse:
     """The same, sentence by sentence while it is being written."""

@@ -2,10 +2,13 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
 from http import HTTPStatus
 from typing import Annotated
+from urllib.parse import urlencode
 
-from fastapi import APIRouter, Form, Request, Response
+from fastapi import APIRouter, Form, Query, Request, Response
 from fastapi.responses import RedirectResponse
 from starlette.concurrency import run_in_threadpool
 
@@ -20,11 +23,14 @@ from citewell.api.routes.search_pages import examples
 from citewell.api.site import Here, Site, is_answering
 from citewell.api.visitor import Member, Reader, Visitor
 from citewell.errors import CitewellError, NotFound
+from citewell.types import Entry
+from citewell.types.tags import RESERVED_TAGS
 from citewell.web.answers import Turn
 
 router = APIRouter()
 
 Csrf = Annotated[str, Form()]
+Tags = Annotated[tuple[str, ...], Query(alias="tag")]
 
 
 @router.get("/")
@@ -32,33 +38,37 @@ def start(site: Here, visitor: Reader, q: str = "") -> Response:
     """The Ask page, for those who may ask; searching for the others."""
     if not visitor.may("ask"):
         return RedirectResponse("/search")
-    return _page(site, visitor, question=q)
+    return _page(site, visitor, Filled(question=q))
 
 
 @router.get("/conversations/{conversation_id}")
-def conversation(site: Here, visitor: Member, conversation_id: str) -> Response:
+def conversation(site: Here, visitor: Member, conversation_id: str, tags: Tags = ()) -> Response:
     """A conversation, to be read and continued."""
     found = turns(site, conversation_id, visitor.asker())
-    return _page(site, visitor, conversation_id=conversation_id, shown=found)
+    return _page(site, visitor, Filled(conversation_id=conversation_id, tags=tags), shown=found)
+
+
+@dataclass(frozen=True, slots=True)
+class Filled:
+    """What stands in the form."""
+
+    question: str = ""
+    conversation_id: str | None = None
+    model: str = ""
+    tags: tuple[str, ...] = ()
+    """None chosen is all that the visitor may see."""
 
 
 def _page(
-    site: Site,
-    visitor: Visitor,
-    *,
-    question: str = "",
-    conversation_id: str | None = None,
-    shown: list[Turn] | None = None,
-    problem: Problem | None = None,
-    model: str = "",
+    site: Site, visitor: Visitor, filled: Filled, *, shown: list[Turn] | None = None, problem: Problem | None = None
 ) -> Response:
     entries = [entry for entry in site.app.entries(visitor.whole) if is_answering(entry)]
     return site.page(
         "ask.html",
         visitor,
         nav="ask",
-        question=question,
-        conversation_id=conversation_id,
+        question=filled.question,
+        conversation_id=filled.conversation_id,
         turns=shown or [],
         problem=problem,
         talks=talks(site, visitor.asker()),
@@ -68,8 +78,16 @@ def _page(
         passages=site.passages(visitor.scope()),
         usual_ms=site.usual_ms,
         models=site.app.choosing.names(),
-        model=model,
+        model=filled.model,
+        tags=_choices(entries, visitor),
+        chosen=filled.tags,
     )
+
+
+def _choices(entries: Sequence[Entry], visitor: Visitor) -> list[str]:
+    """The tags that a question can be narrowed to: of documents here, and only those that the visitor holds."""
+    carried = frozenset(tag for entry in entries for tag in entry.tags) - RESERVED_TAGS
+    return sorted(carried if visitor.may("govern") else carried & visitor.tags)
 
 
 @router.get("/ask")
@@ -87,6 +105,7 @@ async def ask(
     question: Annotated[str, Form()] = "",
     conversation_id: Annotated[str, Form()] = "",
     model: Annotated[str, Form()] = "",
+    tag: Annotated[tuple[str, ...], Form()] = (),
     csrf: Csrf = "",
 ) -> Response:
     """Answer on a page, for browsers without a script."""
@@ -94,7 +113,8 @@ async def ask(
     site.take_ask(visitor)
     kept_in = conversation_id
     try:
-        events = await begun(site, Asking(question, visitor.asker(), conversation_id or None, Wishes(model or None)))
+        asker = visitor.asker(tags=tag or None)
+        events = await begun(site, Asking(question, asker, conversation_id or None, Wishes(model or None)))
         started = next(events)
         assert isinstance(started, Started)
         kept_in = started.conversation_id
@@ -102,20 +122,18 @@ async def ask(
     except NotFound:
         raise
     except CitewellError as error:
-        return await run_in_threadpool(
-            _failed, site, visitor, question, conversation_id=kept_in, problem=problem_of(error), model=model
-        )
-    return RedirectResponse(f"/conversations/{kept_in}#last", status_code=HTTPStatus.SEE_OTHER)
+        filled = Filled(question, kept_in or None, model, tag)
+        return await run_in_threadpool(_failed, site, visitor, filled, problem_of(error))
+    chosen = f"?{urlencode([('tag', one) for one in tag])}" if tag else ""
+    return RedirectResponse(f"/conversations/{kept_in}{chosen}#last", status_code=HTTPStatus.SEE_OTHER)
 
 
-def _failed(
-    site: Site, visitor: Visitor, question: str, *, conversation_id: str, problem: Problem, model: str
-) -> Response:
+def _failed(site: Site, visitor: Visitor, filled: Filled, problem: Problem) -> Response:
     """The conversation with its question that waits, or the question in its box where none was begun."""
-    if not conversation_id:
-        return _page(site, visitor, question=question, problem=problem, model=model)
-    shown = turns(site, conversation_id, visitor.asker())
-    return _page(site, visitor, conversation_id=conversation_id, shown=shown, problem=problem, model=model)
+    if filled.conversation_id is None:
+        return _page(site, visitor, filled, problem=problem)
+    shown = turns(site, filled.conversation_id, visitor.asker())
+    return _page(site, visitor, replace(filled, question=""), shown=shown, problem=problem)
 
 
 @router.get("/conversations")

@@ -11,9 +11,9 @@ from citewell.api import stream
 from citewell.api.asking import streamed
 from citewell.api.bodies.chat import ChatAnswerShape, ChatHistoryShape, ChatMessage, RelatedShape
 from citewell.api.bodies.documents import DeletedShape
+from citewell.api.bodies.events import STREAMED
 from citewell.api.chatting import chatted, chatting, related
 from citewell.api.requests import our_request
-from citewell.api.routes.ask import EVENT, EVENTS
 from citewell.api.site import Here
 from citewell.api.visitor import Member
 from citewell.assistants.guidelines.chat_view import chat_json, history_json, related_json
@@ -31,7 +31,7 @@ async def chat(site: Here, visitor: Member, sent: ChatMessage) -> dict[str, Any]
 @router.post(
     "/chat/stream",
     response_class=StreamingResponse,
-    responses={200: {"description": EVENTS, "content": {stream.MEDIA_TYPE: {"schema": EVENT}}}},
+    responses=STREAMED,
     dependencies=[Depends(our_request)],
 )
 async def chat_stream(site: Here, visitor: Member, sent: ChatMessage) -> StreamingResponse:

@@ -6,7 +6,7 @@ from typing import Any
 
 from fastapi import APIRouter, Depends
 
-from citewell.answer.kept_view import conversation_page_json, turn_json
+from citewell.answer.kept_view import conversation_page_json, turns_json
 from citewell.api.bodies.documents import DeletedShape
 from citewell.api.bodies.kept import ConversationsShape, TurnsShape
 from citewell.api.parts import Wanted
@@ -25,9 +25,14 @@ def list_conversations(site: Here, visitor: Member, part: Wanted) -> dict[str, A
 
 @router.get("/{conversation_id}", response_model=TurnsShape)
 def one_conversation(site: Here, visitor: Member, conversation_id: str) -> dict[str, Any]:
-    """The turns of a conversation, oldest first; a question without an answer id still waits for its answer."""
-    found = site.desk().conversations.turns(conversation_id, visitor.asker())
-    return {"id": conversation_id, "turns": [turn_json(one) for one in found]}
+    """The turns of a conversation, oldest first; a question without an answer id still waits for its answer.
+
+    Where a question was passed on, its answer carries the reply of that person.
+    """
+    desk, asker = site.desk(), visitor.asker()
+    found = desk.conversations.turns(conversation_id, asker)
+    replies = desk.inbox.replies((one.answer_id for one in found if one.answer_id), asker)
+    return turns_json(conversation_id, found, replies)
 
 
 @router.delete("/{conversation_id}", response_model=DeletedShape, dependencies=[Depends(our_request)])

@@ -12,6 +12,7 @@ from citewell.answer.view import done_json
 from citewell.api import stream
 from citewell.api.asking import answered, streamed
 from citewell.api.bodies.documents import DeletedShape
+from citewell.api.bodies.events import STREAMED
 from citewell.api.bodies.evidence import (
     EvidenceAnswerShape,
     EvidenceHistoryShape,
@@ -21,7 +22,6 @@ from citewell.api.bodies.evidence import (
 from citewell.api.evidence import Asking, begun, talk_json
 from citewell.api.parts import Wanted
 from citewell.api.requests import our_request
-from citewell.api.routes.ask import EVENT, EVENTS
 from citewell.api.site import Here
 from citewell.api.visitor import Member
 
@@ -43,7 +43,7 @@ async def ask(site: Here, visitor: Member, asked: EvidenceQuestion) -> dict[str,
 @router.post(
     "/ask/stream",
     response_class=StreamingResponse,
-    responses={200: {"description": EVENTS, "content": {stream.MEDIA_TYPE: {"schema": EVENT}}}},
+    responses=STREAMED,
     dependencies=[Depends(our_request)],
 )
 async def ask_stream(site: Here, visitor: Member, asked: EvidenceQuestion) -> StreamingResponse:

@@ -19,13 +19,17 @@ router = APIRouter(prefix="/api/v1")
 @router.get("/inbox", response_model=RoutedListShape)
 def waiting(site: Here, visitor: Member, part: Wanted) -> dict[str, Any]:
     """What the sender may answer, open ones first: about their tags, or all of the tenant for an administrator."""
-    return routed_page_json(site.desk().inbox.waiting(visitor.asker(), limit=part.limit, after=part.after))
+    desk, asker = site.desk(), visitor.asker()
+    found = desk.inbox.waiting(asker, limit=part.limit, after=part.after)
+    return routed_page_json(found, desk.questions(found.items, asker))
 
 
 @router.get("/asked", response_model=RoutedListShape)
 def asked(site: Here, visitor: Member, part: Wanted) -> dict[str, Any]:
     """What the sender asked and was handed on, the newest first, with the replies."""
-    return routed_page_json(site.desk().inbox.asked(visitor.asker(), limit=part.limit, after=part.after))
+    desk, asker = site.desk(), visitor.asker()
+    found = desk.inbox.asked(asker, limit=part.limit, after=part.after)
+    return routed_page_json(found, desk.questions(found.items, asker))
 
 
 @router.get("/inbox/{routed_id}", response_model=CaseShape)

@@ -11,6 +11,7 @@ from fastapi.responses import StreamingResponse
 
 from citewell.api import stream
 from citewell.api.asking import streamed
+from citewell.api.bodies.events import STREAMED
 from citewell.api.bodies.kept import ConversationsShape
 from citewell.api.bodies.records import (
     ChoicesShape,
@@ -26,7 +27,6 @@ from citewell.api.bodies.records import (
 )
 from citewell.api.records import IS_LOCKED, Opened, Owner, Room, begun
 from citewell.api.requests import our_request
-from citewell.api.routes.ask import EVENT, EVENTS
 from citewell.bootstrap.record_models import elsewhere
 from citewell.ports.records import Choices, Paper, PaperKind
 
@@ -38,7 +38,7 @@ OURS = [Depends(our_request)]
 @router.post(
     "/ask/stream",
     response_class=StreamingResponse,
-    responses={200: {"description": EVENTS, "content": {stream.MEDIA_TYPE: {"schema": EVENT}}}},
+    responses=STREAMED,
     dependencies=OURS,
 )
 async def ask_stream(visitor: Owner, room: Opened, sent: RecordQuestion) -> StreamingResponse:

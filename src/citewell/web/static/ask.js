@@ -18,6 +18,8 @@ let stopping = null;
 function answered(question, signal) {
   const asked = { question, conversation_id: form.elements.conversation_id.value || null };
   if (form.elements.model?.value) asked.model = form.elements.model.value;
+  const tags = [...form.querySelectorAll('input[name="tag"]:checked')].map((one) => one.value);
+  if (tags.length) asked.tags = tags;
   if (form.elements.journey) asked.journey = form.elements.journey.value || null;
   return listen(form.dataset.stream ?? "/api/v1/ask/stream", asked, { csrf: form.dataset.csrf, signal });
 }
@@ -88,7 +90,7 @@ function start(question) {
   document.querySelectorAll("main > .examples, main > .notice, main > .about-journey").forEach((one) => one.remove());
   settle();
   document.getElementById("last")?.removeAttribute("id");
-  const turn = new Turn(question, JSON.parse(form.dataset.verdicts), JSON.parse(form.dataset.confidence), form.dataset.sources);
+  const turn = new Turn(question, JSON.parse(form.dataset.words), form.dataset.sources);
   turns.append(turn.element);
   turn.element.scrollIntoView({ block: "start" });
   box.value = "";

@@ -41,15 +41,26 @@ function opens(source) {
   return where ? [link, make("span", { class: "place", text: where })] : [link];
 }
 
+// Where an answer was looked for, as the server says it (phrases.looked_in).
+function lookedIn(scope) {
+  const count = counted(scope.documents, "document");
+  const tags = scope.tags.filter((tag) => tag !== "public").map((tag) => `“${tag}”`);
+  const tagged = tags.length ? `tagged ${tags.join(" or ")}, or ` : "";
+  let told = scope.tags.includes("*") ? `Looked in all ${count}` : `Looked in ${count}: ${tagged}for everyone`;
+  if (scope.journey && scope.journey !== "*") told += `; of the journey “${scope.journey}” too`;
+  if (scope.subject) told += `; of the papers of “${scope.subject}” too`;
+  return `${told}.`;
+}
+
 function details(kind, summary, ...children) {
   return make("details", { class: kind }, make("summary", { text: summary }), ...children);
 }
 
 export class Turn {
-  constructor(question, verdicts, confidence, sources = "") {
+  constructor(question, words, sources = "") {
     sourcesAt = sources;
-    this.verdicts = verdicts;
-    this.confidence = confidence;
+    this.question = question;
+    this.words = words;
     this.status = make("p", { class: "working", role: "status" });
     this.answer = make("div", { class: "answer", "aria-live": "polite", "aria-relevant": "additions text" });
     this.end = make("div", { class: "end" });
@@ -89,7 +100,7 @@ export class Turn {
   }
 
   #verdict(name) {
-    const [mark, words, colour] = this.verdicts[name];
+    const [mark, words, colour] = this.words.verdicts[name];
     const title = words[0].toUpperCase() + words.slice(1);
     return make("span", { class: `verdict ${colour}`, title },
       make("span", { "aria-hidden": "true", text: mark }), make("span", { class: "unseen", text: words }));
@@ -100,31 +111,40 @@ export class Turn {
     return told ? [make("span", { class: "reasons", text: data.reasons.join("; ") })] : [];
   }
 
-  #sentence(data) {
-    this.sentences[data.index] = data;
-    if (!data.shown) return;
+  #line(data) {
     const kind = data.text.startsWith("•") ? "sentence item" : "sentence";
     const line = make("p", { class: kind, "data-index": data.index }, data.text);
     const marks = make("span", { class: "marks" });
     for (const source of data.sources) marks.append(chip(source), " ");
     marks.append(this.#verdict(data.verdict));
     line.append(" ", marks, ...this.#reasons(data));
-    this.answer.append(line);
+    return line;
   }
 
-  // What was shown and is shown no more keeps its place, so that the page does not move under the reader's eyes.
+  #sentence(data) {
+    this.sentences[data.index] = data;
+    if (data.shown) this.answer.append(this.#line(data));
+  }
+
+  // What was shown and is shown no more keeps its place, so that the page does not move under the reader's eyes; what
+  // is shown otherwise, or only now, stands where it belongs.
   #replace(data) {
-    this.sentences[data.index] = { ...this.sentences[data.index], ...data };
+    const now = { ...this.sentences[data.index], ...data };
+    this.sentences[data.index] = now;
     const line = this.answer.querySelector(`[data-index="${data.index}"]`);
-    if (!line || data.shown) return;
+    if (data.shown) {
+      if (line) return line.replaceWith(this.#line(now));
+      const next = [...this.answer.children].find((one) => Number(one.dataset.index) > data.index);
+      return this.answer.insertBefore(this.#line(now), next ?? null);
+    }
+    if (!line) return;
     line.className = "sentence taken-back";
-    line.replaceChildren(make("s", { text: this.sentences[data.index].text }), " ", make("span", { class: "reasons", text: "taken back" }));
+    line.replaceChildren(make("s", { text: now.text }), " ", make("span", { class: "reasons", text: "taken back" }));
   }
 
   #done(answer) {
     clearInterval(this.clock);
     this.status.hidden = true;
-    if (answer.action === "ROUTE") this.answer.replaceChildren();
     this.element.dataset.answer = answer.id;
     this.element.dataset.action = answer.action;
     this.end.replaceChildren(...this.#ending(answer));
@@ -140,7 +160,7 @@ export class Turn {
       const total = answer.left_out + answer.evidence.length;
       yield make("p", { class: "left-out", text: `Not shown to the model: ${answer.left_out} of ${total} passages.` });
     }
-    if (answer.evidence.length) yield this.#searched(answer);
+    if (answer.evidence.length || answer.action === "ROUTE") yield this.#searched(answer);
     if (answer.citations.length) {
       const items = answer.citations.map((one) => make("li", { value: one.n }, ...opens(one), " ", make("q", { text: one.quote })));
       yield make("section", { class: "references" }, make("h3", { text: "Sources" }), make("ol", {}, ...items));
@@ -149,7 +169,7 @@ export class Turn {
 
   #routed(answer) {
     const { route } = answer;
-    const support = this.confidence[answer.action];
+    const support = this.words.confidence[answer.action];
     const words = make("p", {}, "The documents do not answer this well enough. ");
     if (route.owner_email) {
       words.append("Handed to ", make("b", { text: route.owner_email }));
@@ -162,20 +182,28 @@ export class Turn {
   }
 
   #withheld(answer) {
-    const because = answer.action === "ROUTE" ? "not supported well enough" : "not found in the sources";
     const lines = answer.withheld.map((one) => make("p", {}, one.text, " ", this.#verdict(one.verdict), " ", ...this.#reasons(one)));
-    return details("withheld", `${counted(answer.withheld.length, "sentence")} withheld: ${because}`, ...lines);
+    return details("withheld", `${counted(answer.withheld.length, "sentence")} withheld: ${this.#because(answer)}`, ...lines);
+  }
+
+  // Why sentences were withheld, by their verdicts; counted where there is more than one reason.
+  #because(answer) {
+    const named = answer.withheld.map((one) => (answer.action === "ROUTE" && one.verdict === "supported" ? "routed" : one.verdict));
+    const reasons = this.words.withheld
+      .map(([name, words]) => [named.filter((one) => one === name).length, words])
+      .filter(([count]) => count);
+    return reasons.map(([count, words]) => (reasons.length === 1 ? words : `${count} ${words}`)).join(", ");
   }
 
   #about(answer) {
     const { overall, retrieval, coverage, llm, calibrated } = answer.confidence;
-    const word = this.confidence[answer.action];
+    const word = this.words.confidence[answer.action];
     const own = llm === null ? "none: the writer quotes and does not judge" : `${number(llm)}: what the model thinks of its answer`;
     const rows = [
       ["Passages", `${number(retrieval)}: how near they are to the question`],
       ["Words", `${number(coverage)}: the share of the answer's words that stand in them`],
       ["Own estimate", own],
-      ["Calibrated", `${number(calibrated)}: how likely it is that every shown sentence is supported`],
+      ["Calibrated", `${number(Math.min(calibrated, 0.99))}: ${this.words.calibrated}`],
     ].flatMap(([name, value]) => [make("dt", { text: name }), make("dd", { text: value })]);
     const why = details("why", "Why", make("dl", {}, ...rows));
     why.firstChild.append(make("span", { class: "unseen", text: " this confidence" }));
@@ -190,9 +218,14 @@ export class Turn {
 
   #searched(answer) {
     const count = answer.evidence.length;
-    const words = `${counted(count, "passage")} ${count === 1 ? "was" : "were"} read for this, written by ${answer.model}.`;
-    return details("searched", "What I searched", make("p", { text: words }),
-      make("ol", {}, ...answer.evidence.map((one) => make("li", {}, ...opens(one)))));
+    const told = [];
+    if (answer.scope) told.push(lookedIn(answer.scope));
+    if (answer.query && answer.query !== this.question) told.push(`Searched for “${answer.query}”.`);
+    if (count) told.push(`${counted(count, "passage")} ${count === 1 ? "was" : "were"} read for this, written by ${answer.model}.`);
+    else told.push("No passage was near enough to be read.");
+    const flag = (one) => (one.is_suspicious ? [" ", make("span", { class: "flagged", text: this.words.instruction })] : []);
+    const list = count ? [make("ol", {}, ...answer.evidence.map((one) => make("li", {}, ...opens(one), ...flag(one))))] : [];
+    return details("searched", "What I searched", ...told.map((text) => make("p", { text })), ...list);
   }
 
   fail(words, again) {

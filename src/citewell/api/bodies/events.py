@@ -1,0 +1,110 @@
+"""The events of a stream, each with the shape of its data."""
+
+from __future__ import annotations
+
+from typing import Any, Literal
+
+from pydantic import BaseModel
+from pydantic.json_schema import models_json_schema
+
+from citewell.api.bodies.answers import AnswerShape, CitationShape, Verdict
+from citewell.api.stream import MEDIA_TYPE
+
+REFERENCE = "#/components/schemas/{model}"
+
+
+class StartedShape(BaseModel):
+    """The question is kept in this conversation, whatever becomes of it."""
+
+    conversation_id: str
+
+
+class WorkingShape(BaseModel):
+    """A stage begins: `searching` the library; `reading` the passages that were found, as far as they fit; `writing`
+    from those; `checking`, once the first sentence is there. `count` is how many passages the stage looks at, null
+    while searching."""
+
+    stage: Literal["searching", "reading", "writing", "checking"]
+    count: int | None
+
+
+class ToldShape(BaseModel):
+    """Words of the assistant's own that come before its sentences, such as the notice in an emergency."""
+
+    text: str
+
+
+class CheckedSentenceShape(BaseModel):
+    """A sentence was checked; `shown` says whether it is part of the answer."""
+
+    index: int
+    shown: bool
+    text: str
+    verdict: Verdict
+    reasons: list[str]
+    citations: list[int]
+    sources: list[CitationShape]
+
+
+class ReplacedSentenceShape(CheckedSentenceShape):
+    """A later check overturned a sentence that was sent before: it is taken back, or shown as this says."""
+
+
+class DoneShape(AnswerShape):
+    """The answer as it is given in one piece; it is on record. The last event."""
+
+
+class FailedShape(BaseModel):
+    """It cannot go on; ask again with the same conversation id. The last event."""
+
+    kind: str
+    message: str
+
+
+EVENTS: dict[str, type[BaseModel]] = {
+    "started": StartedShape,
+    "working": WorkingShape,
+    "told": ToldShape,
+    "sentence": CheckedSentenceShape,
+    "replace": ReplacedSentenceShape,
+    "done": DoneShape,
+    "failed": FailedShape,
+}
+"""The events by their names, in the order in which they come."""
+
+ORDER = """Server-sent events, in this order: `started`; `working` for each stage; `told` for words of the assistant's
+own that come first; for every sentence, once it is checked, `sentence`; `replace` where a later check overturns one
+that was shown; at the end `done` with the whole answer, or `failed`. A line that begins with a colon is a sign of life.
+A client that closes the connection stops the work."""
+"""The one stream that the command line, the API and the page read."""
+
+
+def _event(name: str, shape: type[BaseModel]) -> dict[str, Any]:
+    data = {
+        "type": "string",
+        "contentMediaType": "application/json",
+        "contentSchema": {"$ref": REFERENCE.format(model=shape.__name__)},
+    }
+    return {
+        "title": name,
+        "type": "object",
+        "required": ["event", "data"],
+        "properties": {"event": {"const": name}, "data": data},
+    }
+
+
+def data_schemas() -> dict[str, Any]:
+    """The shapes of all data, for the components of the schema."""
+    wanted = [(shape, "serialization") for shape in EVENTS.values()]
+    _, found = models_json_schema(wanted, ref_template=REFERENCE)  # type: ignore[arg-type]
+    defined: dict[str, Any] = found["$defs"]
+    return defined
+
+
+STREAMED: dict[int | str, dict[str, Any]] = {
+    200: {
+        "description": ORDER,
+        "content": {MEDIA_TYPE: {"schema": {"oneOf": [_event(name, shape) for name, shape in EVENTS.items()]}}},
+    }
+}
+"""What a route that streams answers with: one event, its data JSON on one line."""
