@@ -51,6 +51,22 @@ def test_an_answer_has_the_documented_shape_and_its_id_is_on_record(shell: Shell
     assert [one["answer_id"] for one in shell.json("audit", "list")["records"]] == [answer["id"]]
 
 
+@pytest.mark.parametrize(
+    ("marks", "written"),
+    [
+        ("n", r"\[1\]"),
+        ("alias", r"\[S1\]"),
+        ("source", r"\[Source 1\]"),
+        ("source_id", r"\[SourceId: [0-9a-f-]{36}:0\]"),
+        ("doc", r"\[Doc: [0-9a-f-]{36}\]"),
+    ],
+)
+def test_the_text_cites_as_it_was_asked_to(shell: Shell, marks: str, written: str) -> None:
+    answer = shell.json("ask", HOW_MUCH, "--marks", marks)
+    assert re.fullmatch(rf"[^\[]+ {written}", answer["text"])
+    assert answer["citations"][0]["n"] == 1
+
+
 def names(shape: object) -> set[str]:
     """All keys of a JSON value, at any depth."""
     if isinstance(shape, dict):

@@ -138,7 +138,9 @@ def evidence_json(evidence: Evidence) -> dict[str, Any]:
     }
 
 
-def event_json(event: Event, *, with_withheld: bool) -> tuple[str, dict[str, Any]]:  # noqa: PLR0911 - one for each event
+def event_json(  # noqa: PLR0911 - one for each event
+    event: Event, *, with_withheld: bool, marks: Marks = Marks.NUMBER
+) -> tuple[str, dict[str, Any]]:
     """The name and the data of an event, as the stream sends it."""
     match event:
         case Started():
@@ -152,7 +154,7 @@ def event_json(event: Event, *, with_withheld: bool) -> tuple[str, dict[str, Any
         case Replace():
             return "replace", _sentence(event.index, event.claim, (), with_withheld=with_withheld)
         case Done():
-            return "done", done_json(event, with_withheld=with_withheld)
+            return "done", done_json(event, with_withheld=with_withheld, marks=marks)
         case Failed():
             return "failed", {"kind": event.kind, "message": event.message}
         case _:
