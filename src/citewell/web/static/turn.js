@@ -170,7 +170,9 @@ export class Turn {
   #about(answer) {
     const { overall, retrieval, coverage, llm, calibrated } = answer.confidence;
     const word = this.confidence[answer.action];
-    const own = llm === null ? "none: the writer quotes and does not judge" : `${number(llm)}: what the model thinks of its answer`;
+    const none = answer.model === "extractive" ? "none: the writer quotes and does not judge"
+      : "none: the model gave none that can be read, so that the whole is at most 0.90";
+    const own = llm === null ? none : `${number(llm)}: what the model thinks of its answer`;
     const rows = [
       ["Passages", `${number(retrieval)}: how near they are to the question`],
       ["Words", `${number(coverage)}: the share of the answer's words that stand in them`],
