@@ -2,10 +2,13 @@
 
 from __future__ import annotations
 
+from pathlib import Path
+
 import pytest
 
 from citewell.answer.stream import Done, Sentence, Started, Working
-from citewell.bootstrap import App
+from citewell.bootstrap import App, build
+from citewell.config import Settings
 from citewell.errors import InputError
 from citewell.types import Asker, Cite, Confidence, Filing, Qualify, Refuse, Route, Scope, Source, Verdict
 
@@ -33,9 +36,16 @@ def test_a_question_is_answered_in_the_documents_own_words(notes: App) -> None:
     assert all(claim.check.verdict == Verdict.SUPPORTED for claim in answer.claims if claim.is_shown)
 
 
-def test_generate_zero_context(app: App) -> None:
-    answer = app.ask("May children take loperamide?")
+def test_generate_zero_context(tmp_path: Path) -> None:
+    with build(Settings(home=tmp_path, admin_email="it@clinic.example")) as app:
+        answer = app.ask("May children take loperamide?")
     assert isinstance(answer.action, Route)
+    assert answer.text == (
+        "The documents do not answer this well enough (No relevant documents found). Your question was passed on to "
+        "it@clinic.example; the reply will appear under Asked."
+    )
+    assert (answer.model, answer.took_ms > 0) == ("extractive", True)
+    assert answer.action.owner_email == "it@clinic.example"
     assert (answer.action.reason, answer.action.tag) == ("No relevant documents found", "system")
     assert (answer.action.owner_id, answer.action.is_fallback) == (None, True)
     assert (answer.claims, answer.citations, answer.evidence) == ((), (), ())

@@ -77,7 +77,8 @@ class Reading(ABC):
         written, context = self._fitted(question, query, hits, history)
         asked = replace(asked, context=context, subjects=subjects(query, lexicon=self.search.lexicon))
         begun_at = time.monotonic()
-        judge = self._judge(asked, hits, scope, started, begun_at=begun_at)
+        # a follow-up is rated as the writer was asked it: by itself “and for how long?” asks nothing
+        judge = self._judge(replace(asked, question=written), hits, scope, started, begun_at=begun_at)
         if not context.evidence:
             yield Done(abstain(asked, self.nothing(scope), judge=judge))
             return
