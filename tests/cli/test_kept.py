@@ -44,6 +44,9 @@ def test_an_answer_has_the_documented_shape_and_its_id_is_on_record(shell: Shell
     assert (answer["action"], answer["grounded"]) == ("CITE", True)
     assert re.sub(r" \[S\d\]", "", answer["raw_text"]) == answer["sentences"][0]["text"]
     assert all(one["chunk_id"] == str(uuid5(NAMESPACE_DNS, one["source_id"])) for one in answer["citations"])
+    (citation,) = answer["citations"]
+    assert set(citation["window"]) == {"before", "after"}
+    assert 0 < citation["relevance"] <= 1
     assert [set(one) for one in answer["sentences"]] == [{"text", "verdict", "reasons", "citations"}]
     assert set(answer["confidence"]) == {"overall", "retrieval", "coverage", "llm", "calibrated"}
     shown = shell.json("audit", "show", answer["id"][:8])
@@ -130,7 +133,8 @@ def test_after_a_failure_the_question_is_kept_and_asked_again(shell: Shell, monk
 def test_what_is_not_answered_is_in_the_inbox_and_gets_a_reply(shell: Shell) -> None:
     answer = shell.json("ask", "What is the capital of France?")
     assert (answer["action"], answer["route"]["fallback"]) == ("ROUTE", True)
-    assert "was passed on to the administrator; the reply will appear under Asked." in answer["text"]
+    assert "Nobody is set to answer such questions here yet." in answer["text"]
+    assert "`citewell users add`" in answer["text"]
     (item,) = shell.json("inbox")["questions"]
     assert set(item) == ROUTED
     assert (item["id"], item["answer_id"], item["state"]) == (answer["inbox_id"], answer["id"], "open")

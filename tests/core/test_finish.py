@@ -261,6 +261,22 @@ def test_the_draft_is_kept_as_it_was_written_where_the_policy_says_so() -> None:
     assert answer_of(draft).raw_text is None
 
 
+def test_a_citation_tells_the_words_round_it_cut_between_words() -> None:
+    text = f"{'before ' * 60}Take 5 mg daily. {'after ' * 60}"
+    answer = answer_of("Take 5 mg daily. [S1]", replace(ASKED, context=Context(evidence(text))))
+    (citation,) = answer_json(answer, with_withheld=False)["citations"]
+    before, after = citation["window"]["before"], citation["window"]["after"]
+    assert (set(before.split()), set(after.split())) == ({"before"}, {"after"})
+    assert 190 < len(before) <= 200
+    assert 190 < len(after) <= 200
+    assert f"{before}{citation['quote']}{after}" in text
+    assert citation["relevance"] == 0.7
+    short = answer_of("Swallow it whole. [S1]").citations[0]
+    assert (short.before, short.quote, short.after) == ("Take 5 mg daily. ", "Swallow it whole.", "")
+    kept = answer_json(answer, with_withheld=True, with_windows=False)["citations"]
+    assert kept == [{name: value for name, value in citation.items() if name != "window"}]
+
+
 def test_unknown_marks_are_counted() -> None:
     assert answer_of("Take 5 mg daily. [S1, S9] [SourceId: nothing]").dropped_citations == 2
 

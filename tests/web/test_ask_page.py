@@ -129,7 +129,7 @@ def test_a_question_that_nothing_answers_says_whom_it_went_to_and_why(served: An
     page = visit(served)
     turn = ask(page, NOTHING)
     expect(turn.locator(".routed")).to_contain_text(
-        "The documents do not answer this well enough. Handed to an administrator."
+        "The documents do not answer this well enough. Nobody is named for it: it waits in the inbox"
     )
     turn.locator(".routed summary").click()
     expect(turn.locator(".routed .why p")).to_be_visible()

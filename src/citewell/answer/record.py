@@ -66,7 +66,7 @@ def record(telling: Telling, claims: Sequence[Claim], answer: Answer | None, *, 
         "setup": dict(telling.setup),
         "evidence": [] if answer is None else [_evidence(one) for one in answer.evidence],
         "claims": [claim_record(one) for one in claims],
-        "answer": None if answer is None else answer_json(answer, with_withheld=True),
+        "answer": None if answer is None else answer_json(answer, with_withheld=True, with_windows=False),
     }
 
 
