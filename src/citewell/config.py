@@ -98,7 +98,8 @@ class Settings(BaseSettings):
         default=None,
         min_length=3,
         max_length=255,
-        description="Who gets questions that have no owner, where their tenant has no administrator with an account. "
+        description="Who gets questions that have no owner in the tenant that runs this server, where it has no "
+        "administrator with an account. "
         "`serve` needs it as soon as it serves others than the person at this machine.",
     )
     confidence_threshold: float = Field(default=0.6, ge=0, le=1, description="Below this a question is routed.")

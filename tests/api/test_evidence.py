@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import re
 from collections.abc import Callable, Iterator
 from html.parser import HTMLParser
@@ -15,6 +16,7 @@ from starlette.testclient import TestClient
 
 from citewell.adapters.store.rows import now
 from citewell.adapters.store.schema import document_tags, documents
+from citewell.answer.cite import Marks
 from citewell.api.app import API, create_app
 from citewell.api.site import Site
 from citewell.bootstrap import App, build
@@ -121,6 +123,27 @@ def test_each_role_does_what_it_includes(app: App, knock: Knock, role: Role) -> 
     assert {status for name, status in tries.items() if name not in may} <= {403}
     shown = client.get("/search").text
     assert ('href="/evidence"' in shown, "Admin" in shown) == ("ask" in may, "documents" in may)
+
+
+MARKS = {
+    "n": r"\[1\]",
+    "alias": r"\[S1\]",
+    "source_id": r"\[SourceId: [0-9a-f-]{36}:\d+\]",
+    "source": r"\[Source 1\]",
+    "doc": r"\[Doc: [0-9a-f-]{36}\]",
+}
+
+
+@pytest.mark.parametrize("marks", list(Marks))
+@pytest.mark.parametrize("path", ["ask", "ask/stream", "evidence/ask", "evidence/ask/stream"])
+def test_a_text_cites_as_it_was_asked_to_whole_and_as_a_stream(app: App, knock: Knock, path: str, marks: Marks) -> None:
+    put(app, BACK, "back.txt")
+    told = knock(Role.MEMBER).post(f"/api/v1/{path}", json={"question": REST, "marks": marks})
+    answer = json.loads(told.text.rpartition("data: ")[2])
+    assert answer["action"] in ("CITE", "QUALIFY")
+    assert re.findall(r"\[[^\]]*\]", answer["text"])
+    assert re.fullmatch(f"[^[]*{MARKS[marks]}(?:[^[]*{MARKS[marks]})*", answer["text"])
+    assert answer["sentences"][0]["citations"] == [answer["citations"][0]["n"]] == [1]
 
 
 def test_an_editor_moves_no_version_that_is_not_theirs_to_another_journey(app: App, knock: Knock) -> None:

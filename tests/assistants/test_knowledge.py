@@ -2,12 +2,15 @@
 
 from __future__ import annotations
 
+from pathlib import Path
+
 import pytest
 
 from citewell.answer.stream import Done, Sentence, Started, Working
-from citewell.bootstrap import App
+from citewell.bootstrap import App, build
+from citewell.config import Settings
 from citewell.errors import InputError
-from citewell.types import Asker, Cite, Confidence, Filing, Qualify, Refuse, Route, Scope, Source, Verdict
+from citewell.types import Asker, Cite, Confidence, Filing, Qualify, Refuse, Role, Route, Scope, Source, Verdict
 
 NOTES = {
     "loperamide.md": "# Medicines to avoid\n\nDo not give loperamide to children under 12 years with diarrhoea.",
@@ -33,13 +36,47 @@ def test_a_question_is_answered_in_the_documents_own_words(notes: App) -> None:
     assert all(claim.check.verdict == Verdict.SUPPORTED for claim in answer.claims if claim.is_shown)
 
 
-def test_generate_zero_context(app: App) -> None:
-    answer = app.ask("May children take loperamide?")
+def test_generate_zero_context(tmp_path: Path) -> None:
+    with build(Settings(home=tmp_path, admin_email="it@clinic.example")) as app:
+        answer = app.ask("May children take loperamide?")
     assert isinstance(answer.action, Route)
+    assert answer.text == (
+        "The documents do not answer this well enough (No relevant documents found). Your question was passed on to "
+        "it@clinic.example; the reply will appear under Asked."
+    )
+    assert (answer.model, answer.took_ms > 0) == ("extractive", True)
+    assert answer.action.owner_email == "it@clinic.example"
     assert (answer.action.reason, answer.action.tag) == ("No relevant documents found", "system")
     assert (answer.action.owner_id, answer.action.is_fallback) == (None, True)
     assert (answer.claims, answer.citations, answer.evidence) == ((), (), ())
     assert (answer.confidence, answer.is_grounded) == (Confidence(0.0, 0.0, 0.0, None, 0.0), False)
+
+
+def test_what_was_found_and_does_not_fit_is_not_called_missing(tmp_path: Path) -> None:
+    words = f"Loperamide for children with diarrhoea {'and so on and on ' * 200}"
+    with build(Settings(home=tmp_path, max_context_tokens=200)) as app:
+        app.add_source(Source(words.encode(), "loperamide.txt"))
+        answer = app.ask("May children take loperamide for diarrhoea?")
+    assert isinstance(answer.action, Route)
+    assert answer.action.reason == "Passages were found, but they are too long for the model's window"
+    assert (answer.evidence, answer.left_out > 0) == ((), True)
+
+
+def test_an_asker_of_another_tenant_is_told_no_address_of_this_one(tmp_path: Path) -> None:
+    settings = Settings(home=tmp_path, admin_email="it@clinic.example", tenant="clinic")
+    with build(settings) as app:
+        app.people.add(tenant="clinic", email="it@clinic.example", name="", role=Role.ADMIN, tags=[])
+        person = app.people.add(tenant="practice", email="ann@practice.example", name="", role=Role.MEMBER, tags=[])
+        for desk in (app.desk, app.evidence.desk):
+            answer = desk.answer("May children take loperamide?", asker=person.asker()).answer
+            assert isinstance(answer.action, Route)
+            assert answer.action.owner_email is None
+            assert "clinic.example" not in str(answer)
+            assert "Nobody is set to answer such questions here yet." in answer.text
+            assert "`citewell users add`" in answer.text
+        app.people.add(tenant="practice", email="bob@practice.example", name="", role=Role.ADMIN, tags=[])
+        told = app.desk.answer("May children take loperamide?", asker=person.asker()).answer.text
+        assert "passed on to bob@practice.example" in told
 
 
 def test_what_the_documents_do_not_say_is_routed(notes: App) -> None:

@@ -44,6 +44,9 @@ def test_an_answer_has_the_documented_shape_and_its_id_is_on_record(shell: Shell
     assert (answer["action"], answer["grounded"]) == ("CITE", True)
     assert re.sub(r" \[S\d\]", "", answer["raw_text"]) == answer["sentences"][0]["text"]
     assert all(one["chunk_id"] == str(uuid5(NAMESPACE_DNS, one["source_id"])) for one in answer["citations"])
+    (citation,) = answer["citations"]
+    assert set(citation["window"]) == {"before", "after"}
+    assert 0 < citation["relevance"] <= 1
     assert [set(one) for one in answer["sentences"]] == [{"text", "verdict", "reasons", "citations"}]
     assert set(answer["confidence"]) == {"overall", "retrieval", "coverage", "llm", "calibrated"}
     shown = shell.json("audit", "show", answer["id"][:8])
@@ -69,6 +72,22 @@ def test_a_passage_that_reads_like_an_instruction_is_told(shell: Shell, tmp_path
     out = shell("ask", "How much zinc, and for how many days?")[1]
     assert "Note: a passage of Zinc reads like an instruction; it was taken as plain words." in out
     assert "system prompt" not in out
+
+
+@pytest.mark.parametrize(
+    ("marks", "written"),
+    [
+        ("n", r"\[1\]"),
+        ("alias", r"\[S1\]"),
+        ("source", r"\[Source 1\]"),
+        ("source_id", r"\[SourceId: [0-9a-f-]{36}:0\]"),
+        ("doc", r"\[Doc: [0-9a-f-]{36}\]"),
+    ],
+)
+def test_the_text_cites_as_it_was_asked_to(shell: Shell, marks: str, written: str) -> None:
+    answer = shell.json("ask", HOW_MUCH, "--marks", marks)
+    assert re.fullmatch(rf"[^\[]+ {written}", answer["text"])
+    assert answer["citations"][0]["n"] == 1
 
 
 def names(shape: object) -> set[str]:
@@ -145,7 +164,8 @@ def test_after_a_failure_the_question_is_kept_and_asked_again(shell: Shell, monk
 def test_what_is_not_answered_is_in_the_inbox_and_gets_a_reply(shell: Shell) -> None:
     answer = shell.json("ask", "What is the capital of France?")
     assert (answer["action"], answer["route"]["fallback"]) == ("ROUTE", True)
-    assert "was passed on to the administrator; the reply will appear under Asked." in answer["text"]
+    assert "Nobody is set to answer such questions here yet." in answer["text"]
+    assert "`citewell users add`" in answer["text"]
     (item,) = shell.json("inbox")["questions"]
     assert set(item) == ROUTED | {"question"}
     assert item["question"] == "What is the capital of France?"

@@ -39,7 +39,9 @@ def test_no_context_exceeds_its_budget(texts: list[str], history: list[Message],
     for one in context.evidence:
         assert one.hit.text.startswith(one.text)
         assert one.text == one.hit.text[: one.end - one.start]
-    assert [one.hit for one in context.evidence] == hits[: len(context.evidence)]
+    kept = [one.hit for one in context.evidence]
+    skipped = hits.index(kept[0]) if kept else 0  # of these not even a sentence fits
+    assert kept == hits[skipped : skipped + len(kept)]
 
 
 def test_build_context_with_source_ids() -> None:
@@ -82,6 +84,36 @@ def test_truncate_history_keeps_recent() -> None:
     (kept,) = context.history
     assert kept.role == "assistant"
     assert kept.text.endswith("The end is kept.")
+
+
+def test_history_takes_no_more_than_a_third_of_the_room() -> None:
+    history = [Message("user", f"Question number {number} about iron.") for number in range(50)]
+    budget = Budget(900, 100, max_history=1_000)
+    context = assemble("Dose?", [hit("Give 5 mg. " * 100)], history, system=SYSTEM, budget=budget, count=COUNT)
+    room = budget.window - budget.reply - COUNT(SYSTEM) - COUNT(render([], "Dose?")) - 2 * TURN_TOKENS
+    used = sum(COUNT(message.text) + TURN_TOKENS for message in context.history)
+    one_more = COUNT(history[0].text) + TURN_TOKENS
+    assert room // 3 - one_more < used <= room // 3
+    assert context.evidence, "a long conversation leaves room for what it asks about"
+
+
+ENDLESS = "and so on " * 400
+
+
+def test_a_passage_of_which_no_sentence_fits_gives_way_to_the_next() -> None:
+    budget = Budget(2_000, 100, max_evidence=300)
+    hits = [hit(ENDLESS), hit("Give 5 mg.", 1), hit("Give it daily.", 2)]
+    context = assemble("Dose?", hits, [], system=SYSTEM, budget=budget, count=COUNT)
+    assert [(one.alias, one.text) for one in context.evidence] == [("S1", "Give 5 mg."), ("S2", "Give it daily.")]
+    assert context.left_out == 1
+
+
+def test_once_a_passage_is_shown_no_worse_one_takes_the_place_of_a_better() -> None:
+    budget = Budget(2_000, 100, max_evidence=300)
+    hits = [hit("Give 5 mg."), hit(ENDLESS, 1), hit("Give it daily.", 2)]
+    context = assemble("Dose?", hits, [], system=SYSTEM, budget=budget, count=COUNT)
+    assert [one.text for one in context.evidence] == ["Give 5 mg."]
+    assert context.left_out == 2
 
 
 def test_a_best_passage_that_is_too_large_is_cut_after_a_sentence() -> None:

@@ -67,7 +67,7 @@ def is_grounded(answer: Answer) -> bool:
 
 
 def test_generate_full_pipeline(opening: Opening) -> None:
-    """From a question through an Ollama server to the answer, with all that its specification asks for."""
+    """From a question to the answer, over the Ollama protocol as a scripted server speaks it; no real model replies."""
     ollama = Server(Ollama, Script(models=("llama3.2:latest",), pieces=(ANSWER[:8], ANSWER[8:]), prompt_tokens=None))
     try:
         app = opening(ollama.url, "ollama:llama3.2")
@@ -78,6 +78,7 @@ def test_generate_full_pipeline(opening: Opening) -> None:
     assert (drafted["options"]["num_ctx"], drafted["options"]["num_predict"]) == (8_192, 1_024)
     assert "ferrous sulfate 200 mg" in drafted["messages"][-1]["content"]
     assert rated["messages"][-1]["content"].count("Give ferrous sulfate 200 mg once daily.") >= 1
+    assert f"Question: {QUESTION}\n" in rated["messages"][-1]["content"]
     shown = answer_json(answer, with_withheld=True)
     assert (shown["action"], shown["route"], shown["grounded"]) == ("CITE", None, True)
     assert (shown["text"], shown["raw_text"]) == ("Give ferrous sulfate 200 mg once daily. [1]", ANSWER)
@@ -88,6 +89,18 @@ def test_generate_full_pipeline(opening: Opening) -> None:
     confidence = answer.confidence
     similar = [one.hit.raw_cosine for one in answer.evidence]
     assert confidence.overall == overall(similar, confidence.coverage, confidence.llm) >= 0.6
+
+
+def test_a_follow_up_is_rated_as_the_question_that_it_is_after_the_last_one(opening: Opening, server: Server) -> None:
+    server.script.pieces = (ANSWER,)
+    app = opening(f"{server.url}/v1")
+    first = app.desk.answer(QUESTION, asker=app.owner())
+    app.ask("and how often?", conversation_id=first.conversation_id)
+    drafted, rated = (chat["messages"][-1]["content"] for chat in server.chats[2:])
+    asked = drafted.rpartition("Question: ")[2]
+    assert "ferrous sulfate" in asked
+    assert "how often" in asked
+    assert f"Question: {asked}" in rated
 
 
 @pytest.mark.slow

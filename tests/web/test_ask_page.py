@@ -50,6 +50,7 @@ def test_an_answer_comes_sentence_by_sentence_and_a_chip_opens_the_very_words(se
     expect(turn.locator(".confidence")).to_contain_text("supported")
     turn.locator(".about .why summary").click()
     expect(turn.locator(".about dl")).to_contain_text("how near they are to the question")
+    expect(turn.locator(".about dl")).to_contain_text("none: the writer quotes and does not judge")
     turn.locator(".searched summary").click()
     assert turn.locator(".searched li").count() >= 1
 
@@ -70,6 +71,10 @@ def test_a_question_is_written_by_the_model_that_was_chosen_for_it(
         turn = ask(page, "How much ferrous sulfate for iron deficiency anaemia?")
         expect(turn.locator(".searched")).to_contain_text("ollama:other:1b")
         assert {chat["model"] for chat in ollama.chats} == {"other:1b"}
+        for _ in ("as the script draws it", "as the server does"):
+            expect(page.locator(".about dl")).to_contain_text("the model gave none that can be read")
+            expect(page.locator(".about dl")).not_to_contain_text("does not judge")
+            page.reload()
         page.select_option("#model", label="small")
         ask(page, "How much ferrous sulfate for iron deficiency anaemia in adults?")
         assert ollama.chats[-1]["model"] == "small:latest"
@@ -125,7 +130,7 @@ def test_a_question_that_nothing_answers_says_whom_it_went_to_and_why(served: An
     page = visit(served)
     turn = ask(page, NOTHING)
     expect(turn.locator(".routed")).to_contain_text(
-        "The documents do not answer this well enough. Handed to an administrator."
+        "The documents do not answer this well enough. Nobody is named for it: it waits in the inbox"
     )
     turn.locator(".routed summary").click()
     expect(turn.locator(".routed .why p")).to_be_visible()

@@ -96,7 +96,10 @@ def _newest(history: Sequence[Message], room: int, count: Count) -> tuple[tuple[
 
 
 def _best(hits: Sequence[Hit], room: int, count: Count) -> tuple[tuple[Evidence, ...], int]:
-    """The best passages that fit; only a passage that would not fit even alone is cut."""
+    """The best passages that fit, the last one up to the last sentence that does; then no worse one is taken instead.
+
+    Passages before the first that fits, of which not even a sentence does, give way to it.
+    """
     kept: list[Evidence] = []
     used = 0
     for hit in hits:
@@ -104,6 +107,8 @@ def _best(hits: Sequence[Hit], room: int, count: Count) -> tuple[tuple[Evidence,
         cost = count(render_one(whole)) + 1
         if used + cost > room:
             shorter = _shortened(whole, room - used, count) if room - used >= MIN_EVIDENCE_TOKENS else None
+            if shorter is None and not kept:
+                continue
             if shorter is None:
                 break
             whole, cost = shorter, count(render_one(shorter)) + 1

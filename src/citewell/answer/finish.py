@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
-import re
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass, field, replace
 
+from citewell.answer.abstention import is_abstention, says_more
 from citewell.answer.asked import Asked, Frame, Judge, Policy, Verify
 from citewell.answer.cite import cite
-from citewell.answer.guard import is_suspicious
+from citewell.answer.guard import is_suspicious, repeats
+from citewell.answer.route import NOBODY
 from citewell.answer.score import coverage, overall
 from citewell.answer.stream import Done, Event, Replace, Sentence, Working, whole_sentences
 from citewell.answer.subjects import Miss, missed, sections
@@ -29,19 +30,17 @@ from citewell.types import (
     Span,
     Verdict,
 )
+from citewell.words import sentences
 
 __all__ = ["Asked", "Frame", "Judge", "Policy", "Verify", "abstain", "finish", "passed_on", "refuse"]
-
-ABSTENTION = re.compile(
-    r"\b(?:do(?:es)? not|don['’]t|doesn['’]t|cannot|can['’]t|no)\b.{0,40}"
-    r"\b(?:enough|sufficient|any|relevant)?\s*(?:information|evidence|context|documents?)\b",
-    re.IGNORECASE,
-)
-"""A sentence by which a model says that it cannot answer."""
 
 UNANSWERED = "The documents do not answer this well enough ({reason})."
 BULLETS = ("•", "-", "*", "▪", "◦", "–", "‣")
 """What an item of a list opens with; it stands on a line of its own."""
+
+OF_RULES = Check(Verdict.NOT_FOUND, ("it is no answer",), None, 0.0)
+TOLD = Claim("(a sentence of the writer's own rules)", OF_RULES, (), is_shown=False)
+"""What is kept of a sentence by which a model tells its rules: that there was one, and not a word of it."""
 
 NOTHING = Confidence(overall=0.0, retrieval=0.0, coverage=0.0, llm=None, calibrated=0.0)
 
@@ -66,26 +65,38 @@ class Gate:
                 self.raw.append(piece)
             yield piece
 
+    def draft(self) -> str:
+        """The draft as it came, but for sentences that tell the writer's rules; what is shown tells none."""
+        raw, shown = "".join(self.raw), [claim.text for claim in self.claims if claim.is_shown]
+        kept, at = "", 0
+        for start, end in sentences(raw):
+            text = cite(raw[start:end], ()).text
+            if repeats(text, self.asked.rules) and not any(text in one for one in shown):
+                kept, at = f"{kept}{raw[at:start]}{TOLD.text}", end
+        return kept + raw[at:]
+
     def take(self, raw: str) -> Sentence | None:
         """Cite and check one sentence of the draft."""
         marked = cite(raw, self.asked.context.evidence)
         self.dropped += marked.dropped
         if not marked.text:
             return None
-        if not marked.cited and ABSTENTION.search(marked.text):
-            self.abstained = True
-            return None
         cited = [one for one in self.asked.context.evidence if one.number in marked.cited]
+        if is_abstention(marked.text, [one.text for one in cited]):
+            self.abstained = True
+            if not (cited and says_more(marked.text)):
+                return None
         check = self.verify(marked.text, [span for one in cited for span in _spans(one)])
-        is_shown = bool(cited) and self._may_be_shown(marked.text, check)
+        is_shown = bool(cited) and check.span is not None and self._may_be_shown(marked.text, check)
         numbers = self._cite(check, cited) if is_shown else ()
-        claim = Claim(marked.text, check, numbers, is_shown)
+        is_told = not is_shown and repeats(marked.text, self.asked.rules)
+        claim = TOLD if is_told else Claim(marked.text, check, numbers, is_shown)
         self.claims.append(claim)
         return Sentence(len(self.claims) - 1, claim, tuple(c for c in self.citations if c.n in numbers))
 
     def _may_be_shown(self, text: str, check: Check) -> bool:
         """Whether the policy lets a sentence through; orders to the model and its own rules never pass."""
-        is_told = f" {_words(text)} " in f" {_words(self.asked.rules)} "
+        is_told = repeats(text, self.asked.rules, is_whole=True)
         is_carried = check.verdict in self.asked.policy.shown and not check.is_vetoed
         return is_carried and not is_told and not is_suspicious(text)
 
@@ -115,18 +126,11 @@ class Gate:
             quote=span.text,
             relevance=hit.relevance,
             published=hit.published,
+            before=hit.text[: span.start - hit.start],
+            after=hit.text[span.end - hit.start :],
         )
         self.citations.append(citation)
         return citation.n
-
-
-def _words(text: str) -> str:
-    """The words of a text alone, source marks left out.
-
-    >>> _words("It says [S1, S2].")
-    'it says'
-    """
-    return " ".join(re.findall(r"\w+", re.sub(r"\[[^\]]*\]", " ", text.casefold())))
 
 
 def _spans(evidence: Evidence) -> list[Span]:
@@ -191,11 +195,12 @@ def passed_on(answer: Answer, *, asked_by: str) -> Answer:
     action = answer.action
     if not isinstance(action, Route):
         return answer
-    if action.owner_id == asked_by:
+    is_own = action.owner_id == asked_by
+    if is_own:
         reason = f"{action.reason}; you answer for tag “{action.tag}” yourself"
         action = replace(action, owner_id=None, owner_email=None, reason=reason, is_fallback=True)
-    person = action.owner_email or "the administrator"
-    told = f"Your question was passed on to {person}; the reply will appear under Asked."
+    person = action.owner_email or ("the administrator" if is_own else None)
+    told = f"Your question was passed on to {person}; the reply will appear under Asked." if person else NOBODY
     return replace(answer, action=action, text=f"{UNANSWERED.format(reason=action.reason)} {told}")
 
 
@@ -221,7 +226,7 @@ def _confidence(shown: Sequence[Claim], context: Context, judge: Judge) -> Confi
 
 def _decide(gate: Gate, shown: Sequence[Claim], confidence: Confidence, judge: Judge) -> Action:
     """What becomes of a draft; without a shown, cited sentence it never becomes an answer."""
-    unfit = _unfit(gate, shown, confidence)
+    unfit = _unfit(gate, confidence)
     if unfit is not None:
         return judge.route(unfit)
     evidence = gate.asked.context.evidence
@@ -237,12 +242,12 @@ def _decide(gate: Gate, shown: Sequence[Claim], confidence: Confidence, judge: J
     return Qualify(reservation) if reservation else Cite()
 
 
-def _unfit(gate: Gate, shown: Sequence[Claim], confidence: Confidence) -> str | None:
+def _unfit(gate: Gate, confidence: Confidence) -> str | None:
     """Why a draft cannot be an answer at all."""
     best = max((one.hit.relevance for one in gate.asked.context.evidence), default=0.0)
-    if gate.abstained and not shown:
+    if gate.abstained and not gate.citations:
         return "The documents do not answer it"
-    if not shown:
+    if not gate.citations:
         return "No sentence of the draft was found in the documents" if gate.claims else "Nothing answers it"
     if best < gate.asked.policy.min_relevance:
         return "No relevant documents found"
@@ -287,7 +292,7 @@ def _answer(gate: Gate, action: Action, claims: Sequence[Claim], *, confidence: 
         took_ms=judge.took_ms(),
         query=asked.query,
         notes=asked.notes,
-        raw_text="".join(gate.raw) if asked.policy.keeps_draft else None,
+        raw_text=gate.draft() if asked.policy.keeps_draft else None,
     )
 
 

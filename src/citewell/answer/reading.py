@@ -26,6 +26,9 @@ from citewell.ports import Owners, Writer
 from citewell.prompts import Template
 from citewell.types import Claim, Context, Hit, Message, Scope
 
+TOO_LONG = "Passages were found, but they are too long for the model's window"
+"""Why no answer can be given where not even a sentence of what was found fits."""
+
 
 @dataclass(frozen=True, slots=True)
 class Limits:
@@ -49,7 +52,8 @@ class Reading(ABC):
     verify: Verify
     calibrate: Callable[[Sequence[Claim], Context], float]
     owners: Owners
-    admin_email: str | None
+    admin_email: Callable[[str], str | None]
+    """Who is named where a tenant has no administrator; never somebody of another tenant."""
     policy: Policy = field(default_factory=Policy)
     limits: Limits = field(default_factory=Limits)
 
@@ -77,9 +81,10 @@ class Reading(ABC):
         written, context = self._fitted(question, query, hits, history)
         asked = replace(asked, context=context, query=query, subjects=self._subjects(query))
         begun_at = time.monotonic()
-        judge = self._judge(asked, hits, scope, started, begun_at=begun_at)
+        # a follow-up is rated as the writer was asked it: by itself “and for how long?” asks nothing
+        judge = self._judge(replace(asked, question=written), hits, scope, started, begun_at=begun_at)
         if not context.evidence:
-            yield Done(abstain(asked, self.nothing(scope), judge=judge))
+            yield Done(abstain(asked, TOO_LONG if hits else self.nothing(scope), judge=judge))
             return
         yield Working("writing", len(context.evidence))
         pieces = self.writer.write(written, context, rules=self.rules.text, begun_at=begun_at)
@@ -142,6 +147,8 @@ class Reading(ABC):
         return Judge(
             rate=lambda answer: self.writer.rate(asked.question, asked.context, answer, begun_at=begun_at),
             calibrate=self.calibrate,
-            route=lambda reason: route(reason, hits, scope=scope, owners=self.owners, admin_email=self.admin_email),
+            route=lambda reason: route(
+                reason, hits, scope=scope, owners=self.owners, admin_email=self.admin_email(scope.tenant)
+            ),
             took_ms=lambda: (time.perf_counter() - started) * 1000,
         )

@@ -74,7 +74,7 @@ def record(telling: Telling, claims: Sequence[Claim], answer: Answer | None, *, 
 def _answer(answer: Answer, telling: Telling) -> dict[str, Any]:
     """The answer as it was given, with where it was looked for."""
     looked = Looked(telling.asker.scope, telling.searched.versions.count)
-    return {**answer_json(answer, with_withheld=True), "scope": looked_json(looked)}
+    return {**answer_json(answer, with_withheld=True, with_windows=False), "scope": looked_json(looked)}
 
 
 def _library(searched: Searched) -> dict[str, Any]:

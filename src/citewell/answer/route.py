@@ -11,9 +11,15 @@ from citewell.types import EVERY, Hit, Route, Scope
 UNROUTED = frozenset({"public", "system"})
 """Tags that say nothing about who knows."""
 
+NOBODY = (
+    "Nobody is set to answer such questions here yet. Yours waits in the inbox, and the reply will appear under Asked: "
+    "whoever runs Citewell can add an administrator with `citewell users add`."
+)
+"""What an asker is told whose tenant has no administrator; another tenant's is none of its business."""
+
 
 def route(reason: str, hits: Sequence[Hit], *, scope: Scope, owners: Owners, admin_email: str | None) -> Route:
-    """The owner of the tag that most of the passages carry and the asker holds, else the administrator.
+    """The owner of the tag that most of the passages carry and the asker holds, else an administrator, if any.
 
     Of tags that occur equally often the one of the better passage wins, then the alphabet.
     """
@@ -30,10 +36,10 @@ def route(reason: str, hits: Sequence[Hit], *, scope: Scope, owners: Owners, adm
     return Route("system", None, told, reason, is_fallback=True)
 
 
-def _administrator(own: Sequence[str], of_all: str | None) -> str | None:
-    """Whom to name: the tenant's own administrator where it has one, else the one of the whole server.
+def _administrator(own: Sequence[str], named: str | None) -> str | None:
+    """Whom to name: the tenant's own administrator where it has one, else the one whom the settings name for it.
 
     >>> _administrator(["ann@ward.example", "bob@ward.example"], "bob@ward.example"), _administrator([], "it@x.example")
     ('bob@ward.example', 'it@x.example')
     """
-    return of_all if of_all in own or not own else own[0]
+    return named if named in own or not own else own[0]

@@ -20,7 +20,12 @@ CAP_WITHOUT_SELF = 0.9
 """An answer whose writer gave no estimate of its own is never trusted more than this."""
 
 _WORD = re.compile(r"\b[a-z0-9]+\b")
-_NUMBER = re.compile(r"\d{1,3}(?:\.\d+)?")
+_RATING = re.compile(
+    r"(?:(?:my |the |overall |confidence |support )*(?:score|rating|confidence|support|answer)\s*(?:is\s*|[:=]\s*))?"
+    r"(?P<points>[0-9]{1,3})(?:\s*%|\s*/\s*100|\s+out\s+of\s+100)?\s*\.?",
+    re.IGNORECASE,
+)
+"""A rating and nothing else: any other reply may hold a dose or a mark, and those are no rating."""
 _THOUGHT = re.compile(r"<think>.*?(?:</think>|$)", re.DOTALL | re.IGNORECASE)
 
 
@@ -70,12 +75,8 @@ def overall(similarities: Sequence[float], covered: float, self_rating: float | 
 def self_rating(reply: str) -> float | None:
     """The number that a model gave for its own answer, or None when it gave none that can be read.
 
-    >>> self_rating("85"), self_rating("<think>90? no</think> 70/100"), self_rating("Score: 0.8"), self_rating("high")
+    >>> self_rating("85"), self_rating("<think>90? no</think> 70/100"), self_rating("Score: 0.8"), self_rating("-95")
     (0.85, 0.7, None, None)
     """
-    words = _THOUGHT.sub("", reply).strip()
-    found = _NUMBER.findall(words)
-    if not found or (len(found) > 1 and not re.fullmatch(r"\D*\d{1,3}(?:\.\d+)?\s*(?:/|out of)\s*100\D*", words)):
-        return None
-    value = float(found[0])
-    return value / 100 if 1 < value <= 100 or found[0] in ("0", "1") else None
+    found = _RATING.fullmatch(_THOUGHT.sub("", reply).strip(" \t\r\n*"))
+    return int(found["points"]) / 100 if found and int(found["points"]) <= 100 else None

@@ -8,8 +8,13 @@ from citewell.answer.cite import Marks, marked_text
 from citewell.answer.stream import Done, Event, Failed, Looked, Replace, Sentence, Started, Told, Working
 from citewell.types import Action, Answer, Check, Citation, Cite, Claim, Evidence, Qualify, Refuse, Route
 
+WINDOW_CHARACTERS = 200
+"""How much of a passage is told on each side of the words that are cited."""
 
-def answer_json(answer: Answer, *, with_withheld: bool, marks: Marks = Marks.NUMBER) -> dict[str, Any]:
+
+def answer_json(
+    answer: Answer, *, with_withheld: bool, marks: Marks = Marks.NUMBER, with_windows: bool = True
+) -> dict[str, Any]:
     """An answer; the sentences that were withheld only for those who may see a draft."""
     shown = {
         "id": answer.id,
@@ -19,7 +24,7 @@ def answer_json(answer: Answer, *, with_withheld: bool, marks: Marks = Marks.NUM
         "text": marked_text(answer.text, answer.citations, marks),
         "grounded": answer.is_grounded,
         "sentences": [claim_json(claim) for claim in answer.claims if claim.is_shown],
-        "citations": [citation_json(citation) for citation in answer.citations],
+        "citations": [citation_json(one, with_window=with_windows) for one in answer.citations],
         "evidence": [evidence_json(one) for one in answer.evidence],
         "confidence": {
             "overall": answer.confidence.overall,
@@ -116,9 +121,9 @@ def check_json(text: str, check: Check) -> dict[str, Any]:
     return {"text": text, "verdict": check.verdict.value, "reasons": list(check.reasons), "evidence": evidence}
 
 
-def citation_json(citation: Citation) -> dict[str, Any]:
-    """A citation with its exact place."""
-    return {
+def citation_json(citation: Citation, *, with_window: bool = False) -> dict[str, Any]:
+    """A citation with its exact place; with a window, also the words round it."""
+    place = {
         "n": citation.n,
         "source_id": citation.source_id,
         "chunk_id": citation.chunk_id,
@@ -131,7 +136,19 @@ def citation_json(citation: Citation) -> dict[str, Any]:
         "start": citation.start,
         "end": citation.end,
         "quote": citation.quote,
+        "relevance": round(citation.relevance, 4),
     }
+    return {**place, "window": window_json(citation)} if with_window else place
+
+
+def window_json(citation: Citation) -> dict[str, str]:
+    """The words of the passage before and after those that are cited, cut between words."""
+    before, after = citation.before, citation.after
+    if len(before) > WINDOW_CHARACTERS:
+        before = before[-WINDOW_CHARACTERS - 1 :].partition(" ")[2] or before[-WINDOW_CHARACTERS:]
+    if len(after) > WINDOW_CHARACTERS:
+        after = after[: WINDOW_CHARACTERS + 1].rpartition(" ")[0] or after[:WINDOW_CHARACTERS]
+    return {"before": before, "after": after}
 
 
 def evidence_json(evidence: Evidence) -> dict[str, Any]:
@@ -153,7 +170,9 @@ def evidence_json(evidence: Evidence) -> dict[str, Any]:
     }
 
 
-def event_json(event: Event, *, with_withheld: bool) -> tuple[str, dict[str, Any]]:  # noqa: PLR0911 - one for each event
+def event_json(  # noqa: PLR0911 - one for each event
+    event: Event, *, with_withheld: bool, marks: Marks = Marks.NUMBER
+) -> tuple[str, dict[str, Any]]:
     """The name and the data of an event, as the stream sends it."""
     match event:
         case Started():
@@ -167,7 +186,7 @@ def event_json(event: Event, *, with_withheld: bool) -> tuple[str, dict[str, Any
         case Replace():
             return "replace", _sentence(event.index, event.claim, event.citations, with_withheld=with_withheld)
         case Done():
-            return "done", done_json(event, with_withheld=with_withheld)
+            return "done", done_json(event, with_withheld=with_withheld, marks=marks)
         case Failed():
             return "failed", {"kind": event.kind, "message": event.message}
         case _:
@@ -176,4 +195,9 @@ def event_json(event: Event, *, with_withheld: bool) -> tuple[str, dict[str, Any
 
 def _sentence(index: int, claim: Claim, citations: tuple[Citation, ...], *, with_withheld: bool) -> dict[str, Any]:
     shown = claim_json(claim) if claim.is_shown or with_withheld else {"verdict": claim.check.verdict.value}
-    return {"index": index, "shown": claim.is_shown, **shown, "sources": [citation_json(one) for one in citations]}
+    return {
+        "index": index,
+        "shown": claim.is_shown,
+        **shown,
+        "sources": [citation_json(one, with_window=True) for one in citations],
+    }

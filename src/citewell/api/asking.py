@@ -11,6 +11,7 @@ from typing import TypeVar
 
 from starlette.concurrency import run_in_threadpool
 
+from citewell.answer.cite import Marks
 from citewell.answer.stream import Done, Event, Failed, Started
 from citewell.answer.view import action_name
 from citewell.answer.wishes import NONE, Wishes
@@ -76,9 +77,9 @@ async def begun(site: Site, asking: Asking) -> Iterator[Event]:
     return await run_in_threadpool(begin)
 
 
-async def streamed(site: Site, events: Iterator[Event]) -> AsyncIterator[bytes]:
-    """An answer as server-sent events."""
-    sent = stream.sent(events, threads=site.writers, with_withheld=True, watch=counted(site))
+async def streamed(site: Site, events: Iterator[Event], *, marks: Marks = Marks.NUMBER) -> AsyncIterator[bytes]:
+    """An answer as server-sent events, its text cited as it was asked for."""
+    sent = stream.sent(events, threads=site.writers, with_withheld=True, marks=marks, watch=counted(site))
     site.metrics.move("streams", 1)
     try:
         async with aclosing(sent):

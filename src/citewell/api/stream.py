@@ -10,6 +10,7 @@ from concurrent.futures import Executor
 from contextlib import suppress
 from typing import Any
 
+from citewell.answer.cite import Marks
 from citewell.answer.stream import Event, Failed
 from citewell.answer.view import event_json
 from citewell.api.errors import problem_of
@@ -25,6 +26,7 @@ async def sent(
     *,
     threads: Executor,
     with_withheld: bool,
+    marks: Marks = Marks.NUMBER,
     watch: Callable[[Event], None],
     beat_s: float = BEAT_S,
 ) -> AsyncGenerator[bytes]:
@@ -48,7 +50,7 @@ async def sent(
             if event is None:
                 return
             watch(event)
-            yield framed(*event_json(event, with_withheld=with_withheld))
+            yield framed(*event_json(event, with_withheld=with_withheld, marks=marks))
     finally:
         gone.set()
         writing.cancel()

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Collection, Mapping, Sequence
+from contextlib import suppress
 from functools import cached_property
 from types import TracebackType
 from typing import TYPE_CHECKING, Self
@@ -11,6 +12,7 @@ from citewell.adapters.store.library import SqlLibrary
 from citewell.bootstrap.parts import make_built_in, make_embedder, make_library, make_writer
 from citewell.bootstrap.workers import make_blobs, make_queue
 from citewell.config import Settings
+from citewell.errors import InputError
 from citewell.types import Check, Scope, Span
 
 if TYPE_CHECKING:
@@ -198,6 +200,12 @@ class Assembly:
 
         return make_entailment(self.settings)
 
+    def admin_email(self, tenant: str) -> str | None:
+        """Whom the settings name for questions without an owner: for the tenant that runs this server, and no other."""
+        with suppress(InputError):  # several tenants, and none of them is said to run it
+            return self.settings.admin_email if tenant == self.tenant else None
+        return None
+
     @cached_property
     def knowledge(self) -> Knowledge:
         """The assistant for a tenant's documents."""
@@ -213,7 +221,7 @@ class Assembly:
             verify=self.verify_sentence,
             calibrate=lambda claims, _context: calibrated([claim.check for claim in claims]),
             owners=self.people,
-            admin_email=chosen.admin_email,
+            admin_email=self.admin_email,
             policy=Policy(threshold=chosen.confidence_threshold, keeps_draft=True),
             limits=Limits(chosen.context_chunks, chosen.max_context_tokens, chosen.max_history_tokens),
             checkers={

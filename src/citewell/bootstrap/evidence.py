@@ -125,7 +125,7 @@ class EvidenceRoom:
             verify=self.app.verify_sentence,
             calibrate=lambda claims, _context: calibrated([claim.check for claim in claims]),
             owners=self.app.people,
-            admin_email=chosen.admin_email,
+            admin_email=self.app.admin_email,
             policy=Policy(threshold=chosen.confidence_threshold, keeps_draft=True),
             limits=Limits(chosen.context_chunks, chosen.max_context_tokens, chosen.max_history_tokens),
         )

@@ -175,6 +175,9 @@ class Citation:
     relevance: float
     published: date | None = None
     """The date of the document; what a model says of it counts for nothing."""
+    before: str = ""
+    after: str = ""
+    """The words of its passage before and after it."""
 
     @property
     def chunk_id(self) -> str:

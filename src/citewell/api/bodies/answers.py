@@ -63,6 +63,13 @@ class SentenceShape(BaseModel):
     citations: list[int]
 
 
+class WindowShape(BaseModel):
+    """The words of a passage round those that are cited."""
+
+    before: str
+    after: str
+
+
 class CitationShape(BaseModel):
     """The exact words that a sentence rests on."""
 
@@ -78,6 +85,8 @@ class CitationShape(BaseModel):
     start: int
     end: int
     quote: str
+    relevance: float
+    window: WindowShape
 
 
 class EvidenceShape(BaseModel):

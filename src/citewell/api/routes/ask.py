@@ -47,7 +47,8 @@ async def ask_stream(site: Here, visitor: Member, asked: Question) -> StreamingR
     """The same, sentence by sentence while it is being written."""
     site.take_ask(visitor)
     events = await begun(site, _asking(asked, visitor))
-    return StreamingResponse(streamed(site, events), media_type=stream.MEDIA_TYPE, headers={"X-Accel-Buffering": "no"})
+    sending = streamed(site, events, marks=asked.marks)
+    return StreamingResponse(sending, media_type=stream.MEDIA_TYPE, headers={"X-Accel-Buffering": "no"})
 
 
 @router.post("/check", response_model=ChecksShape)

@@ -174,7 +174,10 @@ export class Turn {
     if (route.owner_email) {
       words.append("Handed to ", make("b", { text: route.owner_email }));
       words.append(["system", "public"].includes(route.tag) ? "." : `, who looks after “${route.tag}”.`);
-    } else words.append("Handed to an administrator.");
+    } else {
+      words.append("Nobody is named for it: it waits in the inbox for an administrator. Where there is none yet, ");
+      words.append(make("code", { text: "citewell users add" }), " makes one.");
+    }
     words.append(" The reply will stand in ", make("a", { href: "/asked", text: "Asked" }), ".");
     const fallback = route.fallback ? ". Nobody owns its subject yet, so it goes to an administrator" : "";
     const why = details("why", "Why this was routed", make("p", { text: `${route.reason}${fallback}. ${support[0].toUpperCase()}${support.slice(1)}: ${number(answer.confidence.overall)}.` }));
@@ -198,7 +201,9 @@ export class Turn {
   #about(answer) {
     const { overall, retrieval, coverage, llm, calibrated } = answer.confidence;
     const word = this.words.confidence[answer.action];
-    const own = llm === null ? "none: the writer quotes and does not judge" : `${number(llm)}: what the model thinks of its answer`;
+    const none = answer.model === "extractive" ? "none: the writer quotes and does not judge"
+      : "none: the model gave none that can be read, so that the whole is at most 0.90";
+    const own = llm === null ? none : `${number(llm)}: what the model thinks of its answer`;
     const rows = [
       ["Passages", `${number(retrieval)}: how near they are to the question`],
       ["Words", `${number(coverage)}: the share of the answer's words that stand in them`],
