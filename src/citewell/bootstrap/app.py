@@ -275,10 +275,10 @@ class App(Assembly):
 
     def page_image(self, document_id: str, number: int, *, width_px: int, scope: Scope | None = None) -> bytes:
         """A page of a PDF as PNG."""
-        from citewell.adapters.parsers.pdf_image import render_page
+        from citewell.adapters.parsers.apart import draw_page
 
         source = self.library.original(document_id, scope or self.scope_of_owner())
-        return render_page(source.data, number, width_px=width_px)
+        return draw_page(source.data, number, width_px=width_px)
 
     def verify(self) -> Verification:
         """Prove that text, chunks and vectors agree."""
