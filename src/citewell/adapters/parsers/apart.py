@@ -13,11 +13,11 @@ from functools import cache
 from pathlib import Path
 from typing import Any, Literal
 
-import citewell
 from citewell import errors
-from citewell.adapters.parsers import PARSERS
+from citewell.adapters.parsers import all_parsers
 from citewell.adapters.parsers.apart_process import Done, Draw, Failed, Read, received, send
 from citewell.errors import CitewellError, DamagedFile, TooLarge, Unavailable
+from citewell.ingest import sniff
 from citewell.ingest.allowance import Allowance, allowance
 from citewell.ingest.library import PARSED_AT_ONCE
 from citewell.ports import Parser
@@ -26,11 +26,16 @@ from citewell.types import Document, Limits, Source
 Use = Literal["read", "draw"]
 AT_ONCE: dict[Use, int] = {"read": PARSED_AT_ONCE, "draw": 2}
 """How many processes there are for each use: a file that hangs while it is read keeps no page from being drawn."""
+HERE_BYTES = 16 << 10
+HERE = frozenset({sniff.TEXT, sniff.MARKDOWN})
+"""A few pages of plain text are read in this process: nothing in them takes long, and the way there and back does."""
+PACKAGES = Path(__file__).parents[3]
+"""The folder that the package stands in."""
 DRAWING_S = 30.0
 """How long a page may take to be drawn."""
 END_S = 5.0
 START = "import sys; sys.path.append(sys.argv.pop(1)); from citewell.adapters.parsers.apart_process import main; main()"
-"""The folder that the package stands in is named, not the folder that the person stands in."""
+"""The folder of the package is looked in, not the one that the person stands in."""
 DIED = (
     "Reading the file stopped the process that read it: it is damaged or hostile. "
     "Open it, save it again, and add that copy."
@@ -70,7 +75,7 @@ class Hand:
     """One process that does jobs, one after the other."""
 
     def __init__(self) -> None:
-        command = [sys.executable, "-P", "-c", START, str(Path(citewell.__file__).parents[1]), str(os.getpid())]
+        command = [sys.executable, "-P", "-c", START, str(PACKAGES), str(os.getpid())]
         try:
             self._process = subprocess.Popen(  # noqa: S603 -- our own command
                 command,
@@ -200,8 +205,13 @@ def hands(use: Use) -> Hands:
 class ApartParser:
     """Parses files of any kind in a process of its own, within the time and memory that their size allows."""
 
+    def __init__(self, here: Parser) -> None:
+        self._here = here
+
     def parse(self, source: Source, *, media_type: str, limits: Limits) -> Document:
         """The document, or an InputError that says what to do."""
+        if media_type in HERE and len(source.data) <= HERE_BYTES:
+            return self._here.parse(source, media_type=media_type, limits=limits)
         allowed = allowance(len(source.data))
         job = Read(source, media_type, limits, allowed.memory_bytes)
         try:
@@ -215,8 +225,8 @@ class ApartParser:
 
 
 def apart_parsers() -> dict[str, Parser]:
-    """A parser for every media type that can be read, none of which runs in this process."""
-    return dict.fromkeys(PARSERS, ApartParser())
+    """A parser for every media type that can be read."""
+    return {media_type: ApartParser(here) for media_type, here in all_parsers().items()}
 
 
 def draw_page(data: bytes, number: int, *, width_px: int) -> bytes:

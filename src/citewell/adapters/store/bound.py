@@ -57,7 +57,7 @@ def close_reason(seal: Seal, reason: str, item: Mapping[str, Any]) -> str:
 def open_reason(seal: Seal, row: Row[Any]) -> str:
     """The reason again; LibraryError where it, or whose and in which state the item is, was changed."""
     if row.reason.startswith(BOUND):
-        return seal.open(base64.b64decode(row.reason[len(BOUND) :]), about=_about_item(row._mapping))
+        return seal.open(base64.b64decode(row.reason[len(BOUND) :]), about=_about_item(row._asdict()))
     if row.reason.startswith(SEALED):  # from before items were sealed as a whole
         return seal.open(base64.b64decode(row.reason[len(SEALED) :]), about=f"reason:{row.id}")
     return str(row.reason)  # from before reasons were sealed

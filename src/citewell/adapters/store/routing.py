@@ -120,7 +120,7 @@ class SqlInbox:
         """Change an item, and seal it as it is then."""
         mine = routed.c.id == routed_id
         row = connection.execute(select(routed).where(mine)).one()
-        reason = close_reason(self._seal, open_reason(self._seal, row), {**row._mapping, **values})
+        reason = close_reason(self._seal, open_reason(self._seal, row), {**row._asdict(), **values})
         connection.execute(update(routed).where(mine).values(**values, reason=reason))
 
     def _one(self, connection: Connection, routed_id: str, asker: Asker) -> Routed:
