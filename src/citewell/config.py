@@ -145,7 +145,11 @@ class Settings(BaseSettings):
         "proxy.",
     )
     requests_per_minute: int = Field(default=3_000, ge=1, description="Requests that one user or key may send.")
-    asks_per_minute: int = Field(default=600, ge=1, description="Questions and checks that one user or key may send.")
+    asks_per_minute: int = Field(
+        default=600,
+        ge=1,
+        description="Questions that one user or key may send; ten sentences of a text to check count as one.",
+    )
     sign_ins_per_quarter: int = Field(
         default=10, ge=1, description="Failed sign-ins for one address in a quarter of an hour."
     )

@@ -16,7 +16,7 @@ CitewellError
 ├── TookTooLong              work went on for longer than its size allows
 ├── LibraryError             the library cannot be read or written
 │   ├── LibraryBusy          another process holds the write lock
-│   ├── DiskFull             nothing was written
+│   ├── DiskFull             what was to be kept was not
 │   ├── LibraryReadOnly      nothing was written
 │   ├── LibraryUnreachable   the database that holds it does not answer
 │   └── SchemaTooNew         written by a newer Citewell
@@ -48,7 +48,8 @@ CitewellError
 
 from __future__ import annotations
 
-from typing import Literal
+import re
+from typing import Literal, Self
 
 
 class CitewellError(Exception):
@@ -56,6 +57,24 @@ class CitewellError(Exception):
 
     conversation_id: str | None = None
     """Where the question that failed was kept, to be asked again."""
+    place: str | None = None
+    """The folder or server that the message names, where it names one."""
+
+    def at(self, place: object) -> Self:
+        """The same error; its message names this place."""
+        self.place = str(place)
+        return self
+
+    @property
+    def told(self) -> str:
+        """The message for people who do not run this machine, to whom its folders and servers are not named.
+
+        >>> DiskFull("The disk of the library in /srv/our files is full.").at("/srv/our files").told
+        'The disk of the library is full.'
+        """
+        if not self.place:
+            return str(self)
+        return re.sub(rf" (?:\({re.escape(self.place)}\)|(?:in |at |to )?{re.escape(self.place)})", "", str(self))
 
 
 class InputError(CitewellError):
@@ -119,7 +138,7 @@ class LibraryBusy(LibraryError):
 
 
 class DiskFull(LibraryError):
-    """The disk is full; nothing was written."""
+    """The disk is full; what was to be kept was not."""
 
 
 class LibraryReadOnly(LibraryError):

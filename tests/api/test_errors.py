@@ -3,13 +3,19 @@
 from __future__ import annotations
 
 import logging
+import shutil
+import sqlite3
+from pathlib import Path
 
 import httpx
 import pytest
+from sqlalchemy.exc import OperationalError
 
 from citewell import errors
+from citewell.adapters.store.engine import plain_errors
 from citewell.api.errors import STATUS, problem_of
 from citewell.bootstrap import App
+from citewell.ingest.retries import Again, GiveUp, judge
 
 BEARER = {"Authorization": "Bearer a-token-for-tests"}
 SECRET = "Mrs Example has an INR of 9"
@@ -153,3 +159,34 @@ def test_a_text_is_held_against_one_thing_at_a_time(empty: httpx.Client) -> None
     answer = empty.post("/api/v1/check", json=both, headers=BEARER)
     assert (answer.status_code, answer.json()["kind"]) == (422, "InputError")
     assert "not both" in answer.json()["detail"]
+
+
+@pytest.mark.parametrize(
+    "words", ["database or disk is full", "database is locked", "attempt to write a readonly database", "what else"]
+)
+def test_no_folder_of_the_server_is_told_over_http(tmp_path: Path, words: str) -> None:
+    home = tmp_path / "our files (new)"
+    with pytest.raises(errors.LibraryError) as raised, plain_errors(home / "library.sqlite"):
+        raise OperationalError("INSERT", {}, sqlite3.OperationalError(words))
+    assert str(home) in str(raised.value)  # who is at the machine needs it
+    told = problem_of(raised.value).detail
+    assert "our files" not in told
+    assert "/" not in told
+    assert "  " not in told
+    match judge(raised.value, attempts=1, chance=lambda: 0.5):
+        case Again(_, message) | GiveUp(message):
+            assert "our files" not in message  # a document's error is shown to whoever may see the document
+
+
+def test_a_server_on_a_full_disk_is_not_ready_and_says_so(
+    empty: httpx.Client, monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
+    assert empty.get("/api/v1/health/ready", headers=BEARER).json()["parts"]["store"]["state"] == "ok"
+    empty.app.state.health._known.clear()  # type: ignore[attr-defined]
+    usage = shutil.disk_usage(tmp_path)
+    monkeypatch.setattr(shutil, "disk_usage", lambda _place: usage._replace(free=4_096))
+    answer = empty.get("/api/v1/health/ready", headers=BEARER)
+    assert (answer.status_code, answer.json()["ready"]) == (503, False)
+    store = answer.json()["parts"]["store"]
+    assert (store["state"], "disk of the library is full" in store["detail"]) == ("failed", True)
+    assert str(tmp_path) not in answer.text

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from citewell.api.progress import Progress, Stopwatch
+from citewell.api.progress import REMEMBERED, Progress, Stopwatch
 from citewell.ingest.read import Step
 
 
@@ -28,3 +28,10 @@ def test_what_waits_says_so_and_what_is_done_is_forgotten() -> None:
     watch.look("d", Step("embedding", 0, 10), now_s=0.0)
     watch.forget("d")
     assert watch.look("d", Step("embedding", 9, 10), now_s=50.0).time_left_s is None
+
+
+def test_documents_that_nobody_looks_at_again_do_not_pile_up() -> None:
+    watch = Stopwatch()
+    for number in range(3 * REMEMBERED):
+        watch.look(f"d{number}", Step("reading"), now_s=0.0)
+    assert list(watch._first) == [f"d{number}" for number in range(2 * REMEMBERED, 3 * REMEMBERED)]

@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 import shutil
 import sqlite3
+from base64 import b64encode
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import replace
 from datetime import datetime
@@ -288,3 +289,90 @@ def test_the_log_is_read_in_parts_and_many_records_at_once(office: Office) -> No
     }
     assert set(office.audit.records(ids, ANN)) == {ids[1], ids[3]}
     assert office.audit.records(ids, STRANGER) == {}
+
+
+# ------------------------------------------------------------------------- what is said belongs to the answer it is of
+
+
+def two_talks(office: Office) -> tuple[Ending, Ending]:
+    """Questions of two people, each answered and passed on."""
+    kept = []
+    for question, asker in (("How much iron?", ANN), ("How much zinc?", BOB)):
+        place = office.conversations.begin(question, asker, conversation_id=None)
+        route = {"tag": ROUTE.tag, "owner_id": ROUTE.owner_id, "reason": ROUTE.reason}
+        words = {"question": question, "claims": [], "answer": {"route": route}}
+        kept.append(ending(question, asker, place=place, route=ROUTE, words=words))
+        office.ledger.keep(kept[-1])
+    return kept[0], kept[1]
+
+
+EXCHANGES = {
+    "an answer to another's question": ("UPDATE messages SET answer_id = '{other}'", "message 1: its seal is broken"),
+    "no answer": ("UPDATE messages SET answer_id = NULL", "message 1: its seal is broken"),
+    "another's conversation": ("UPDATE conversations SET user_id = '{someone}'", "given to another question, or"),
+    "another answer in the inbox": ("UPDATE routed SET answer_id = '{other}'", "it was changed"),
+    "another who asked": ("UPDATE routed SET asked_by = '{someone}'", "it was changed"),
+    "another owner": ("UPDATE routed SET owner_id = '{someone}'", "it was changed"),
+    "another state": ("UPDATE routed SET state = 'closed'", "it was changed"),
+    "another owner, and a reason as of old": (
+        "UPDATE routed SET owner_id = '{someone}', reason = 'Low confidence: 45%'",
+        "it was changed",
+    ),
+}
+
+
+@pytest.mark.parametrize("name", EXCHANGES)
+def test_what_stands_with_another_answer_is_seen(office: Office, name: str) -> None:
+    mine, other = two_talks(office)
+    assert office.audit.prove("clinic").problems == ()
+    statement, told = EXCHANGES[name]
+    change(office, statement.format(other=other.answer_id, someone=OWNER.user_id))
+    problems = office.audit.prove("clinic").problems
+    assert any(told in problem for problem in problems), problems
+    if "messages" in statement:
+        assert mine.place is not None
+        with pytest.raises(LibraryError, match="changed"):
+            office.conversations.turns(mine.place.conversation_id, ANN)
+    if "routed" in statement and "reason" not in statement:
+        with pytest.raises(LibraryError, match="changed"):
+            office.inbox.waiting(OWNER)
+
+
+def test_messages_and_items_from_before_they_were_bound_are_read_and_their_answers_are_compared(
+    office: Office, tmp_path: Path
+) -> None:
+    mine, other = two_talks(office)
+    assert mine.place is not None
+    seal, talk = Seal.of(tmp_path), mine.place.conversation_id
+    with office.library.engine.begin() as connection:
+        for row in connection.execute(schema.messages.select()).all():
+            words = seal.open(row.text, about=f"message:{row.conversation_id}:{row.position}:{row.answer_id}")
+            old = seal.close(words, about=f"message:{row.conversation_id}:{row.position}")
+            here = (schema.messages.c.conversation_id == row.conversation_id) & (
+                schema.messages.c.position == row.position
+            )
+            connection.execute(schema.messages.update().where(here).values(text=old))
+        for row in connection.execute(schema.routed.select()).all():
+            kept = b64encode(seal.close(ROUTE.reason, about=f"reason:{row.id}")).decode()
+            here = schema.routed.c.id == row.id
+            connection.execute(schema.routed.update().where(here).values(reason=f"sealed:{kept}"))
+    assert [turn.message.text for turn in office.conversations.turns(talk, ANN)] == [mine.question, mine.text]
+    assert {one.reason for one in office.inbox.waiting(OWNER).items} == {ROUTE.reason}
+    assert office.audit.prove("clinic").problems == ()
+    change(office, f"UPDATE messages SET answer_id = '{other.answer_id}' WHERE conversation_id = '{talk}'")
+    assert any("answer was given to another question" in one for one in office.audit.prove("clinic").problems)
+    with pytest.raises(LibraryError, match="an answer to another question"):
+        office.conversations.turns(talk, ANN)
+    change(office, f"UPDATE routed SET owner_id = '{OWNER.user_id}'")
+    assert any(one.startswith("inbox item") for one in office.audit.prove("clinic").problems)
+
+
+def test_an_item_that_was_answered_and_put_away_proves_itself(office: Office) -> None:
+    two_talks(office)
+    first, second = office.inbox.waiting(OWNER).items
+    office.inbox.reply(first.id, "Ask the ward.", OWNER)
+    assert office.audit.prove("clinic").problems == ()
+    office.inbox.close(first.id, OWNER)
+    office.inbox.close(second.id, BOB)
+    assert office.audit.prove("clinic").problems == ()
+    assert {one.reason for one in office.inbox.waiting(OWNER).items} == {ROUTE.reason}

@@ -27,6 +27,7 @@ PROBLEM = "application/problem+json"
 SIGN_IN_FORM = "sign_in.html"
 
 _ADDRESS = re.compile(r" at [a-z]+://[^\s,;)]*[^\s,;).:]")
+_FOLDER = re.compile(r" \(/[^)]*\)| (?:in|at) /[^\s,;:()]*[^\s,;:().]")
 
 FOR_PROGRAMS = ("/api/", "/metrics", "/assess", "/chat")
 """Where problems are told as JSON: the API, and the short paths of guidelines beside it."""
@@ -139,7 +140,7 @@ def problem_of(error: Exception) -> Problem:
     if isinstance(error, errors.CitewellError):
         status = next(STATUS[kind] for kind in type(error).__mro__ if kind in STATUS)
         wait_s = error.wait_s if isinstance(error, errors.VaultWaits) else None
-        return Problem(status, type(error).__name__, without_addresses(str(error)), wait_s, error.conversation_id)
+        return Problem(status, type(error).__name__, without_addresses(error.told), wait_s, error.conversation_id)
     if isinstance(error, Refused):
         return error.problem
     if isinstance(error, RequestValidationError):
@@ -154,12 +155,14 @@ def problem_of(error: Exception) -> Problem:
 
 
 def without_addresses(text: str) -> str:
-    """A message without the addresses of servers behind this one: who operates them knows, and others need not.
+    """A message without the servers behind this one and its folders: who operates them knows, and others need not.
 
     >>> without_addresses("Ollama at http://10.0.0.7:11434 cannot be reached. Start it.")
     'Ollama cannot be reached. Start it.'
+    >>> without_addresses("The entailment model in /srv/models cannot be read. Put a classifier there.")
+    'The entailment model cannot be read. Put a classifier there.'
     """
-    return _ADDRESS.sub("", text)
+    return _FOLDER.sub("", _ADDRESS.sub("", text))
 
 
 def _wrong(item: Mapping[str, Any]) -> str:

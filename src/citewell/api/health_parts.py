@@ -8,7 +8,7 @@ from citewell.adapters.index.qdrant import QdrantIndex
 from citewell.adapters.llm import split_spec
 from citewell.adapters.llm.listing import server_of
 from citewell.adapters.queue.celery import AWAY, CeleryQueue
-from citewell.adapters.store.engine import refuse_newer
+from citewell.adapters.store.engine import refuse_full, refuse_newer
 from citewell.answer.retrieve import refuse_misfit
 from citewell.api.site import Site
 from citewell.bootstrap.workers import try_blobs
@@ -18,9 +18,12 @@ NO_WORKER = "No worker was heard of: start one with `citewell worker`."
 
 
 def ask_store(site: Site) -> None:
-    """Read a row, and look whether a newer version has brought the tables up to date meanwhile."""
-    site.app.library.stamp()
-    refuse_newer(site.app.library.engine, site.app.library.path)
+    """Read a row, and look whether answers can be kept and no newer version has brought the tables up to date."""
+    library = site.app.library
+    library.stamp()
+    refuse_newer(library.engine, library.path)
+    if site.app.settings.database_url is None:  # PostgreSQL tells of its own disk when it is written to
+        refuse_full(library.path)
 
 
 def ask_embedder(site: Site) -> None:

@@ -9,6 +9,8 @@ from dataclasses import dataclass
 from citewell.ingest.read import Step
 from citewell.web import phrases
 
+REMEMBERED = 1_000
+"""Documents of which it is known since when they are at their stage: many are never looked at again."""
 SHOWN_AFTER_S = 2.0
 """An estimate made earlier than this says little."""
 
@@ -50,7 +52,10 @@ class Stopwatch:
         with self._lock:
             first = self._first.get(document_id)
             if first is None or first.step.stage != step.stage:
+                self._first.pop(document_id, None)
                 first = self._first[document_id] = _Seen(step, now_s)
+                if len(self._first) > REMEMBERED:
+                    del self._first[next(iter(self._first))]
         left_s = _time_left_s(first, step, now_s)
         return Progress(step.stage, step.done, step.total, left_s, phrases.stage(step, left_s))
 

@@ -23,12 +23,12 @@ from citewell.answer.desk import Desk
 from citewell.api.auth import Keys
 from citewell.api.door import Door
 from citewell.api.errors import Refused
-from citewell.api.limits import Allowance, too_often
+from citewell.api.limits import Allowance, Running, too_often
 from citewell.api.metrics import Metrics
 from citewell.api.progress import Progress, Stopwatch
 from citewell.api.visitor import Visitor
 from citewell.bootstrap import App, Results
-from citewell.errors import CitewellError, NotFound
+from citewell.errors import NotFound
 from citewell.ingest.worker import Took, Worker, reason
 from citewell.ports.queue import Queue
 from citewell.types import Chunk, Document, Entry, Scope, State
@@ -44,6 +44,8 @@ QUARTER_S = 900.0
 UNDER_WAY = frozenset({State.PENDING, State.QUEUED, State.PROCESSING})
 OPENED_DOCUMENTS = 4
 PAGE_IMAGES = 48
+CHECKS_AT_ONCE = 2
+"""Texts of one person that are checked at the same time: a long one takes as long as many answers."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -92,6 +94,7 @@ class Site:
         settings = app.settings
         self.requests = Allowance(settings.requests_per_minute)
         self.asks = Allowance(settings.asks_per_minute)
+        self.checks = Running(CHECKS_AT_ONCE)
         self.failures = Allowance(settings.sign_ins_per_quarter, every_s=QUARTER_S)
         """Wrong passwords for one account."""
         self.machine_failures = Allowance(10 * settings.sign_ins_per_quarter, every_s=QUARTER_S)
@@ -186,11 +189,15 @@ class Site:
         """Remember how long answers take, the last ones counting most."""
         self.usual_ms = took_ms if self.usual_ms is None else 0.7 * self.usual_ms + 0.3 * took_ms
 
-    def take_ask(self, visitor: Visitor) -> None:
-        """Use one question of a visitor's allowance, or refuse."""
-        wait_s = self.asks.take(f"{visitor.tenant}/{visitor.user_id}")
+    def take_ask(self, visitor: Visitor, *, count: int = 1) -> None:
+        """Use one question of a visitor's allowance, or as many as a long text counts for, or refuse."""
+        wait_s = self.asks.take(f"{visitor.tenant}/{visitor.user_id}", uses=count)
         if wait_s:
             raise Refused(too_often(wait_s))
+
+    def is_run_by(self, visitor: Visitor | None) -> bool:
+        """Whether a visitor runs this server, and may be told of the folders and servers that it uses."""
+        return visitor is not None and visitor.may("govern") and visitor.tenant == self.tenant
 
     def take_try(self, account: str, machine: str | None = None) -> None:
         """Use one try at a password before it is checked, or refuse: many at the same moment count as many."""
@@ -211,9 +218,7 @@ class Site:
     def loaded(self) -> App:
         """The library with its parts in memory: two threads must not load them at the same time."""
         with self._loading:
-            _ = self.app.embedder, self.app.lexicon, self.app.index, self.app.desk
-            with suppress(CitewellError):  # told to whoever asks; a search needs neither
-                _ = self.app.writer, self.app.knowledge
+            self.app.open_parts()
         return self.app
 
     def desk(self) -> Desk:

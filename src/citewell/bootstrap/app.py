@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import time
 from collections.abc import Callable, Generator, Iterable, Iterator
-from contextlib import closing
+from contextlib import closing, suppress
 from dataclasses import replace
 from functools import cached_property, partial
 from pathlib import Path
@@ -15,7 +15,7 @@ from citewell.answer.wishes import NONE, Wishes
 from citewell.bootstrap.assembly import Assembly
 from citewell.bootstrap.home import read_source, size_of
 from citewell.bootstrap.outcome import Outcome, Results
-from citewell.errors import InputError, LibraryError, NotFound
+from citewell.errors import CitewellError, InputError, LibraryError, NotFound
 from citewell.types import (
     EVERY,
     OWNER_ID,
@@ -71,6 +71,13 @@ class App(Assembly):
         from citewell.bootstrap.consult import ConsultRoom
 
         return ConsultRoom(self)
+
+    def open_parts(self) -> None:
+        """Make all that threads would make side by side; whoever calls this from several holds a lock."""
+        _ = self.embedder, self.lexicon, self.index, self.desk, self._search
+        _ = self.guidelines, self.chat, self.evidence, self.consult
+        with suppress(CitewellError):  # told to whoever asks; a search needs none of these
+            _ = self._likeness, self.writer, self.knowledge
 
     def owner(
         self, *, tags: Iterable[str] | None = None, journey: str | None = None, subject: str | None = None
@@ -293,10 +300,10 @@ class App(Assembly):
 
     def page_image(self, document_id: str, number: int, *, width_px: int, scope: Scope | None = None) -> bytes:
         """A page of a PDF as PNG."""
-        from citewell.adapters.parsers.pdf_image import render_page
+        from citewell.adapters.parsers.apart import draw_page
 
         source = self.library.original(document_id, scope or self.scope_of_owner())
-        return render_page(source.data, number, width_px=width_px)
+        return draw_page(source.data, number, width_px=width_px)
 
     def verify(self) -> Verification:
         """Prove that text, chunks and vectors agree."""

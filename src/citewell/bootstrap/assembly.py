@@ -120,10 +120,10 @@ class Assembly:
     def reader(self) -> Reader:
         """What reads files."""
         from citewell.adapters.embedding.tokenizer import WordPiece
-        from citewell.adapters.parsers import all_parsers
+        from citewell.adapters.parsers.apart import apart_parsers
         from citewell.ingest.read import Reader
 
-        return Reader(all_parsers(), WordPiece.load(), self.embedder, self.settings.limits)
+        return Reader(apart_parsers(), WordPiece.load(), self.embedder, self.settings.limits)
 
     @cached_property
     def worker(self) -> Worker:

@@ -53,7 +53,7 @@ def judge(error: Exception, *, attempts: int, chance: Callable[[], float]) -> Ag
     GiveUp(message='It needs a password.')
     """
     is_ours = isinstance(error, CitewellError)
-    message = str(error) if is_ours else STOPPED.format(name=type(error).__name__)
+    message = error.told if isinstance(error, CitewellError) else STOPPED.format(name=type(error).__name__)
     if isinstance(error, CANNOT_HEAL) or (is_ours and not isinstance(error, MAY_HEAL)):
         return GiveUp(message)
     if attempts > RETRIES:

@@ -51,7 +51,7 @@ class FolderBlobs:
             try:
                 return (self._folder / key).read_bytes()
             except FileNotFoundError:
-                raise NotFound(MISSING.format(place=self._folder)) from None
+                raise NotFound(MISSING.format(place=self._folder)).at(self._folder) from None
 
     def remove(self, key: str) -> None:
         """Remove a key for good, and what a sudden end left of it."""
@@ -66,8 +66,8 @@ class FolderBlobs:
             yield
         except OSError as error:
             if error.errno in (errno.ENOSPC, errno.EDQUOT):
-                raise DiskFull(FULL.format(place=self._folder)) from error
-            raise BlobsUnavailable(UNUSABLE.format(place=self._folder, why=error.strerror)) from error
+                raise DiskFull(FULL.format(place=self._folder)).at(self._folder) from error
+            raise BlobsUnavailable(UNUSABLE.format(place=self._folder, why=error.strerror)).at(self._folder) from error
 
 
 def _sync_folder(folder: Path) -> None:

@@ -86,9 +86,9 @@ class S3Blobs:
             code = str(told.get("Error", {}).get("Code", "unknown"))
             status = str(told.get("ResponseMetadata", {}).get("HTTPStatusCode", ""))
             if {code, status} & NO_ROOM:
-                raise DiskFull(FULL.format(place=self._place)) from error
+                raise DiskFull(FULL.format(place=self._place)).at(self._place) from error
             if code in NOT_THERE:
-                raise NotFound(MISSING.format(place=self._place)) from error
-            raise BlobsUnavailable(REFUSED.format(place=self._place, code=code)) from error
+                raise NotFound(MISSING.format(place=self._place)).at(self._place) from error
+            raise BlobsUnavailable(REFUSED.format(place=self._place, code=code)).at(self._place) from error
         except (BotoCoreError, OSError) as error:
-            raise BlobsUnavailable(SILENT.format(place=self._place)) from error
+            raise BlobsUnavailable(SILENT.format(place=self._place)).at(self._place) from error

@@ -13,6 +13,7 @@ from citewell.adapters.parsers.pdf_columns import columns
 from citewell.adapters.parsers.pdf_compose import Composer, Vocabulary
 from citewell.adapters.parsers.pdf_facts import Facts, chosen_title, read_facts, with_imprint
 from citewell.adapters.parsers.pdf_flow import mark_footnotes, run_on
+from citewell.adapters.parsers.pdf_forms import refuse_endless
 from citewell.adapters.parsers.pdf_headings import mark_contents, mark_headings, with_chapter_numbers
 from citewell.adapters.parsers.pdf_image import PDFIUM_LOCK, opened
 from citewell.adapters.parsers.pdf_layout import LaidOut, laid_out
@@ -38,6 +39,7 @@ class PdfParser:
         """The document, or an InputError that says what to do."""
         with opened(source.data) as document:
             _check_end(source.data)
+            refuse_endless(source.data)
             sheets = _sheets(document, limits)
             notes = read_scans(document, sheets, self._ocr)
             facts = read_facts(document)

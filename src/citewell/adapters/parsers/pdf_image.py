@@ -13,6 +13,7 @@ import pypdfium2 as pdfium
 import pypdfium2.raw as pdfium_c
 from numpy.typing import NDArray
 
+from citewell.adapters.parsers.pdf_forms import refuse_endless
 from citewell.errors import DamagedFile, EmptyFile, EncryptedFile, NotFound
 
 PDFIUM_LOCK = threading.RLock()
@@ -52,6 +53,7 @@ def opened(data: bytes) -> Iterator[pdfium.PdfDocument]:
 
 def render_page(data: bytes, number: int, *, width_px: int) -> bytes:
     """Page `number` (from 1) as a PNG image of that width."""
+    refuse_endless(data, page=max(1, number))
     with opened(data) as document, PDFIUM_LOCK:
         if not 1 <= number <= len(document):
             raise NotFound(f"The document has {len(document)} pages; there is no page {number}.")

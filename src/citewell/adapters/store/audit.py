@@ -12,6 +12,7 @@ from typing import Any
 
 from sqlalchemy import ColumnElement, Connection, Engine, Row, and_, delete, insert, select, update
 
+from citewell.adapters.store.bound import unbound
 from citewell.adapters.store.engine import reading
 from citewell.adapters.store.heads import HEAD_FILE, Heads, NoHeads
 from citewell.adapters.store.rows import hashed, now
@@ -139,6 +140,7 @@ class SqlAudit:
                 hashes[row.number] = row.hash
             told += self._wrong_end(connection, tenant, last)
             told += _orphans(connection, tenant)
+            told += unbound(connection, tenant, self._seal)
         told += self._wrong_notes(tenant, hashes, known)
         return Proof(len(hashes) - 1, last, tuple(told))
 

@@ -12,12 +12,13 @@ from typing import Any
 from sqlalchemy import Connection, Engine, Row, Select, delete, func, insert, select, update
 
 from citewell.adapters.store import paging
+from citewell.adapters.store.bound import CHANGED, close_message, is_answer_to, open_message
 from citewell.adapters.store.engine import reading, writing
 from citewell.adapters.store.rows import now
-from citewell.adapters.store.schema import conversations, messages
+from citewell.adapters.store.schema import answers, conversations, messages
 from citewell.adapters.store.seal import Seal
 from citewell.answer.erase import cleaned_text
-from citewell.errors import NotFound
+from citewell.errors import LibraryError, NotFound
 from citewell.keeping import PAGE_LENGTH, Conversation, Ending, Page, Place, Turn
 from citewell.types import EVERY, Asker, Message
 
@@ -41,7 +42,7 @@ class SqlConversations:
                 conversation_id = self._start(connection, question, asker)
             elif not self._is_mine(connection, conversation_id, asker):
                 raise NotFound(NO_SUCH_CONVERSATION)
-            elif (last := self._last(connection, conversation_id)) and _waits(last, question):
+            elif (last := self._last(connection, conversation_id, asker)) and _waits(last, question):
                 return Place(conversation_id, last.position)
             return Place(conversation_id, self._append(connection, conversation_id, Message("user", question)))
 
@@ -55,7 +56,11 @@ class SqlConversations:
             & (messages.c.position == place.position)
             & messages.c.answer_id.is_(None)
         )
-        if connection.execute(update(messages).where(waiting).values(answer_id=answer_id)).rowcount == 0:
+        asks = connection.execute(select(messages).where(waiting)).first()
+        if asks is not None:
+            sealed = self._sealed(open_message(self._seal, asks), asks, answer_id)
+            connection.execute(update(messages).where(waiting).values(answer_id=answer_id, text=sealed))
+        else:
             asked = Message("user", ending.question)  # the same question, asked twice at once
             self._append(connection, place.conversation_id, asked, answer_id=answer_id)
         said = Message("assistant", ending.text)
@@ -64,12 +69,12 @@ class SqlConversations:
     def turns(self, conversation_id: str, asker: Asker, *, newest: int | None = None) -> list[Turn]:
         """The turns, oldest first; only so many of the newest where a number is given."""
         self._drop_expired()
-        query = select(messages).where(messages.c.conversation_id == conversation_id)
+        query = _with_answers(conversation_id)
         with reading(self._engine, self._path) as connection:
             if not self._is_mine(connection, conversation_id, asker):
                 raise NotFound(NO_SUCH_CONVERSATION)
             rows = connection.execute(query.order_by(messages.c.position.desc()).limit(newest)).all()
-        return [self._turn(row) for row in reversed(rows)]
+        return [self._turn(row, asker) for row in reversed(rows)]
 
     def all(self, asker: Asker) -> list[Conversation]:
         """The asker's conversations, the last changed first."""
@@ -105,10 +110,10 @@ class SqlConversations:
         query = select(messages).join(conversations).where(conversations.c.tenant == tenant)
         changed = []
         for row in connection.execute(query.where(messages.c.role == "assistant")).yield_per(200):
-            about, taken = f"message:{row.conversation_id}:{row.position}", dict[str, str]()
-            text = cleaned_text(self._seal.open(row.text, about=about), gone, taken)
+            taken: dict[str, str] = {}
+            text = cleaned_text(open_message(self._seal, row), gone, taken)
             if taken:
-                changed.append((row.conversation_id, row.position, self._seal.close(text, about=about)))
+                changed.append((row.conversation_id, row.position, self._sealed(text, row, row.answer_id)))
         for conversation_id, position, sealed in changed:
             place = (messages.c.conversation_id == conversation_id) & (messages.c.position == position)
             connection.execute(update(messages).where(place).values(text=sealed))
@@ -167,7 +172,9 @@ class SqlConversations:
             "conversation_id": conversation_id,
             "position": position,
             "role": message.role,
-            "text": self._seal.close(message.text, about=f"message:{conversation_id}:{position}"),
+            "text": close_message(
+                self._seal, message.text, conversation_id=conversation_id, position=position, answer_id=answer_id
+            ),
             "answer_id": answer_id,
             "made_at": now(),
         }
@@ -177,13 +184,20 @@ class SqlConversations:
         )
         return position
 
-    def _last(self, connection: Connection, conversation_id: str) -> Turn | None:
-        query = select(messages).where(messages.c.conversation_id == conversation_id)
+    def _last(self, connection: Connection, conversation_id: str, asker: Asker) -> Turn | None:
+        query = _with_answers(conversation_id)
         row = connection.execute(query.order_by(messages.c.position.desc()).limit(1)).first()
-        return None if row is None else self._turn(row)
+        return None if row is None else self._turn(row, asker)
 
-    def _turn(self, row: Row[Any]) -> Turn:
-        text = self._seal.open(row.text, about=f"message:{row.conversation_id}:{row.position}")
+    def _sealed(self, text: str, row: Row[Any], answer_id: str | None) -> bytes:
+        """New words, or a new answer, for a message that is there."""
+        place = {"conversation_id": row.conversation_id, "position": row.position}
+        return close_message(self._seal, text, answer_id=answer_id, **place)
+
+    def _turn(self, row: Row[Any], asker: Asker) -> Turn:
+        text = open_message(self._seal, row)
+        if not is_answer_to(self._seal, row, text, user_id=asker.user_id):
+            raise LibraryError(CHANGED)
         return Turn(row.position, Message(row.role, text), row.answer_id, row.made_at.replace(tzinfo=UTC))
 
     def _mine(self, asker: Asker) -> Any:
@@ -196,6 +210,15 @@ class SqlConversations:
     def _is_mine(self, connection: Connection, conversation_id: str, asker: Asker) -> bool:
         query = select(conversations.c.id).where(self._mine(asker), conversations.c.id == conversation_id)
         return connection.execute(query).first() is not None
+
+
+def _with_answers(conversation_id: str) -> Select[Any]:
+    """The messages of a conversation, each with which question of whom its answer was given to."""
+    return (
+        select(messages, answers.c.question_hash, answers.c.user_id.label("answered_for"))
+        .outerjoin(answers, answers.c.id == messages.c.answer_id)
+        .where(messages.c.conversation_id == conversation_id)
+    )
 
 
 def _waits(turn: Turn, question: str) -> bool:

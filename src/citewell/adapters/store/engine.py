@@ -28,10 +28,12 @@ CONNECTIONS = 40
 CONNECTION_TIMEOUT_S = 30.0
 LEAST_FREE_BYTES = 64 << 10
 """What SQLite needs to open a file at all."""
+LEAST_ROOM_BYTES = 1 << 20
+"""What a question with its answer may need to be kept."""
 
 READ_ONLY = "The library in {place} cannot be written: check the folder's permissions, or choose another with --home."
-FULL = "The disk that holds {place} is full. Nothing was changed; free some space and try again."
-BUSY = "Another process is writing to the library in {place}. Nothing was changed; try again in a moment."
+FULL = "The disk of the library in {place} is full. What came last was not kept; free some space and try again."
+BUSY = "Another process is writing to the library in {place}. What came last was not kept; try again in a moment."
 CROWDED = "Too much is being read from the library in {place} at once. Nothing was changed; try again in a moment."
 BROKEN = "The library file in {place} is damaged or no Citewell library. Restore it from a backup."
 
@@ -165,7 +167,7 @@ def plain_errors(place: Path) -> Iterator[None]:
     try:
         yield
     except (DBAPIError, PoolTimeout, OSError) as error:
-        raise _translated(error, place) from error
+        raise _translated(error, place).at(place.parent) from error
 
 
 def _translated(error: Exception, place: Path) -> LibraryError:
@@ -182,6 +184,12 @@ def _translated(error: Exception, place: Path) -> LibraryError:
     if isinstance(error, DatabaseError) and ("malformed" in words or "not a database" in words):
         return LibraryError(BROKEN.format(place=folder))
     return LibraryError(f"The library in {folder} could not be used ({type(error).__name__}). Run `citewell doctor`.")
+
+
+def refuse_full(place: Path) -> None:
+    """Refuse a disk on which no answer could be kept."""
+    if shutil.disk_usage(place.parent).free < LEAST_ROOM_BYTES:
+        raise DiskFull(FULL.format(place=place.parent)).at(place.parent)
 
 
 def _is_full(folder: Path) -> bool:

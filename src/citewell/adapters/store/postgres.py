@@ -45,8 +45,8 @@ UNREACHABLE = "PostgreSQL at {place} cannot be reached. Start it, or correct CIT
 REFUSED = "PostgreSQL at {place} refuses this user or password. Correct CITEWELL_DATABASE_URL."
 NO_DATABASE = "There is no such database at {place}. Make it with createdb, or correct CITEWELL_DATABASE_URL."
 CROWDED = "PostgreSQL at {place} has no connection left. Try again in a moment, or raise its max_connections."
-BUSY = "Another process is writing to {place}. Nothing was changed; try again in a moment."
-FULL = "The disk of PostgreSQL at {place} is full. Nothing was changed; free some space and try again."
+BUSY = "Another process is writing to {place}. What came last was not kept; try again in a moment."
+FULL = "The disk of PostgreSQL at {place} is full. What came last was not kept; free some space and try again."
 READ_ONLY = "PostgreSQL at {place} takes no changes: it is a standby or set to read only. Name the primary instead."
 
 MIXED = (
@@ -169,7 +169,7 @@ def _translating(place: str) -> Callable[[ExceptionContext], None]:
     def translate(context: ExceptionContext) -> None:
         error = context.original_exception
         if not context.is_pre_ping and type(error).__module__.startswith("psycopg"):
-            raise translated(error, place) from None
+            raise translated(error, place).at(place) from None
 
     return translate
 

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import base64
 import uuid
 from collections.abc import Callable, Iterable
 from datetime import UTC
@@ -12,6 +11,7 @@ from typing import Any
 from sqlalchemy import ColumnElement, Connection, Engine, Row, Select, and_, insert, or_, select, update
 
 from citewell.adapters.store import paging
+from citewell.adapters.store.bound import close_reason, open_reason
 from citewell.adapters.store.engine import reading, writing
 from citewell.adapters.store.rows import now
 from citewell.adapters.store.schema import routed
@@ -21,8 +21,6 @@ from citewell.keeping import PAGE_LENGTH, Ending, Page, Routed
 from citewell.types import Asker, Route
 
 MAX_REPLY_CHARACTERS = 20_000
-SEALED = "sealed:"
-"""What a reason in the table opens with that is sealed."""
 NO_SUCH_QUESTION = "There is no such question in the inbox. `citewell inbox` shows the ids."
 
 
@@ -42,12 +40,11 @@ class SqlInbox:
             "asked_by": ending.asker.user_id,
             "tag": route.tag,
             "owner_id": route.owner_id,
-            "reason": self._sealed(route.reason, routed_id),
             "is_fallback": route.is_fallback,
             "state": "open",
             "made_at": now(),
         }
-        connection.execute(insert(routed).values(**row))
+        connection.execute(insert(routed).values(**row, reason=close_reason(self._seal, route.reason, row)))
         return routed_id
 
     def waiting(
@@ -101,14 +98,14 @@ class SqlInbox:
         with writing(self._engine, self._path) as connection:
             if self._answerable(connection, routed_id, asker).state == "closed":
                 raise DoesNotFit("This question was put away. Ask it again to open a new one.")
-            connection.execute(update(routed).where(routed.c.id == routed_id).values(**values))
+            self._change(connection, routed_id, **values)
             return self._one(connection, routed_id, asker)
 
     def close(self, routed_id: str, asker: Asker) -> Routed:
         """Put a question away, answered or not."""
         with writing(self._engine, self._path) as connection:
             self._answerable(connection, routed_id, asker)
-            connection.execute(update(routed).where(routed.c.id == routed_id).values(state="closed"))
+            self._change(connection, routed_id, state="closed")
             return self._one(connection, routed_id, asker)
 
     # -------------------------------------------------------------------------------------------------------- inside
@@ -118,6 +115,13 @@ class SqlInbox:
         if not self.may_answer(found, asker):
             raise NotFound(NO_SUCH_QUESTION)
         return found
+
+    def _change(self, connection: Connection, routed_id: str, **values: Any) -> None:
+        """Change an item, and seal it as it is then."""
+        mine = routed.c.id == routed_id
+        row = connection.execute(select(routed).where(mine)).one()
+        reason = close_reason(self._seal, open_reason(self._seal, row), {**row._asdict(), **values})
+        connection.execute(update(routed).where(mine).values(**values, reason=reason))
 
     def _one(self, connection: Connection, routed_id: str, asker: Asker) -> Routed:
         query = select(routed).where(routed.c.id == routed_id, routed.c.tenant == asker.tenant)
@@ -136,15 +140,6 @@ class SqlInbox:
             rows = connection.execute(query.limit(limit + 1)).all()
         return paging.page_of(rows, limit=limit, made=self._made, cursor=cursor)
 
-    def _sealed(self, reason: str, routed_id: str) -> str:
-        """A reason as it is kept: it may say of which words of the question the documents do not speak."""
-        return SEALED + base64.b64encode(self._seal.close(reason, about=f"reason:{routed_id}")).decode()
-
-    def _reason(self, row: Row[Any]) -> str:
-        if not row.reason.startswith(SEALED):
-            return str(row.reason)  # from before reasons were sealed
-        return self._seal.open(base64.b64decode(row.reason[len(SEALED) :]), about=f"reason:{row.id}")
-
     def _made(self, row: Row[Any]) -> Routed:
         reply = self._seal.open(row.reply, about=f"reply:{row.id}") if row.reply else None
         return Routed(
@@ -153,7 +148,7 @@ class SqlInbox:
             asked_by=row.asked_by,
             tag=row.tag,
             owner_id=row.owner_id,
-            reason=self._reason(row),
+            reason=open_reason(self._seal, row),
             is_fallback=row.is_fallback,
             state=row.state,
             reply=reply,

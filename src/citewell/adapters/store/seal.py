@@ -42,9 +42,11 @@ class Seal:
         except OSError as error:
             raise LibraryReadOnly(
                 f"The key of the audit log cannot be kept in {home} ({error.strerror}). Check the folder's permissions."
-            ) from error
+            ).at(home) from error
         if len(key) * 8 != KEY_BITS:
-            raise LibraryError(f"{KEY_FILE} in {home} is damaged. Restore it from a backup; nothing was changed.")
+            raise LibraryError(f"{KEY_FILE} in {home} is damaged. Restore it from a backup; nothing was changed.").at(
+                home
+            )
         return cls(key, is_new=is_new)
 
     @classmethod
@@ -66,7 +68,7 @@ class Seal:
             raise LibraryError(
                 f"{KEY_FILE} in {home} is not the key of this database. Copy it and audit.head from the machine "
                 "that opened it first; nothing was changed."
-            )
+            ).at(home)
 
     def close(self, text: str, *, about: str) -> bytes:
         """The text, unreadable without the key."""

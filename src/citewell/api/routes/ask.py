@@ -11,13 +11,13 @@ from citewell.answer.view import check_json, done_json
 from citewell.answer.wishes import Wishes
 from citewell.answer.withheld import may_open
 from citewell.api import stream
-from citewell.api.asking import Asking, answered, begun, in_turn, streamed
+from citewell.api.asking import Asking, answered, begun, streamed
 from citewell.api.bodies.answers import AnswerShape, ChecksShape, Question, ToCheck
 from citewell.api.bodies.events import STREAMED
+from citewell.api.checking import Checking, checked
 from citewell.api.requests import our_request
 from citewell.api.site import Here
 from citewell.api.visitor import Member, Visitor
-from citewell.types import Check
 
 router = APIRouter(prefix="/api/v1", dependencies=[Depends(our_request)])
 
@@ -54,11 +54,6 @@ async def ask_stream(site: Here, visitor: Member, asked: Question) -> StreamingR
 @router.post("/check", response_model=ChecksShape)
 async def check(site: Here, visitor: Member, given: ToCheck) -> dict[str, Any]:
     """Hold a text against the library, one document or words sent with it, sentence by sentence."""
-    site.take_ask(visitor)
     scope = visitor.whole if given.against else visitor.scope(tags=given.tags)
-
-    def work() -> list[tuple[str, Check]]:
-        return site.loaded().check(given.text, against=given.against, evidence=given.evidence, scope=scope)
-
-    checked = await in_turn(site, work)
-    return {"sentences": [check_json(sentence, result) for sentence, result in checked]}
+    found = await checked(site, visitor, Checking(given.text, scope, given.against, given.evidence))
+    return {"sentences": [check_json(sentence, result) for sentence, result in found]}

@@ -9,13 +9,12 @@ from fastapi import APIRouter, Form, Request, Response
 from starlette.concurrency import run_in_threadpool
 
 from citewell.answer.view import check_json
-from citewell.api.asking import in_turn
+from citewell.api.checking import Checking, checked
 from citewell.api.errors import Problem, problem_of
 from citewell.api.requests import require_our_form
 from citewell.api.site import Here, Site, is_answering
 from citewell.api.visitor import Member, Visitor
 from citewell.errors import CitewellError
-from citewell.types import Check
 from citewell.web.answers import checked_sentences, tally
 
 router = APIRouter()
@@ -49,15 +48,11 @@ async def check(
 ) -> Response:
     """Every sentence of a text with its verdict, the reasons and the words."""
     require_our_form(request, csrf)
-    site.take_ask(visitor)
     given = Given(text, against, evidence)
     scope = visitor.whole if against else visitor.scope()
-
-    def work() -> list[tuple[str, Check]]:
-        return site.loaded().check(text, against=against or None, evidence=evidence.strip() or None, scope=scope)
-
+    asked = Checking(text, scope, against or None, evidence.strip() or None)
     try:
-        found = await in_turn(site, work)
+        found = await checked(site, visitor, asked)
     except CitewellError as error:
         return await run_in_threadpool(_page, site, visitor, given, problem=problem_of(error))
     shown = [check_json(sentence, result) for sentence, result in found]

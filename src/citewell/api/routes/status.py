@@ -18,7 +18,7 @@ from citewell.api import metrics
 from citewell.api.bodies.status import HealthShape, ModelsShape
 from citewell.api.errors import Refused
 from citewell.api.health import Health, is_ready
-from citewell.api.site import UNDER_WAY, Here
+from citewell.api.site import UNDER_WAY, Here, Site
 from citewell.api.visitor import NOT_THIS_ROLE, VISITOR, Governor, Member, Visitor
 from citewell.types import State
 
@@ -32,7 +32,8 @@ async def _told(request: Request) -> dict[str, Any]:
     health: Health = request.app.state.health
     visitor: Visitor | None = request.scope[VISITOR]
     parts = await health.parts()
-    if visitor is None or not visitor.may("govern"):  # a reason may name a folder or a server
+    site: Site = request.app.state.site
+    if not site.is_run_by(visitor):  # a reason may name a folder or a server
         parts = {name: replace(part, detail=None) for name, part in parts.items()}
     status = "ok" if all(part.state == "ok" for part in parts.values()) else "degraded"
     return {"status": status, "live": True, "ready": is_ready(parts), "parts": {k: asdict(v) for k, v in parts.items()}}
@@ -67,7 +68,7 @@ async def models(site: Here, visitor: Member) -> dict[str, Any]:
         found = await _answer(site.models.asked())
     except TimeoutError:
         found = unanswered(settings, vendor_of(settings), SILENT)
-    if found.problem is not None and not visitor.may("govern"):  # it names the server's address
+    if found.problem is not None and not site.is_run_by(visitor):  # it names the server's address
         found = replace(found, problem="The model's server does not answer. Tell an administrator.")
     return {"writer": settings.model, **asdict(found)}
 
@@ -89,7 +90,7 @@ async def _answer(asking: Asking[Listing]) -> Listing:
 @exposition.get("/metrics", response_class=PlainTextResponse)
 def exposed(site: Here, visitor: Governor) -> Response:
     """Counts and times of the whole server for Prometheus, for an administrator of the tenant that runs it."""
-    if visitor.tenant != site.tenant:
+    if not site.is_run_by(visitor):
         raise Refused(NOT_THIS_ROLE)
     entries = site.app.entries(visitor.whole)
     queue = site.app.library.status(visitor.whole)
