@@ -156,8 +156,9 @@ def test_an_answer_that_cites_what_it_was_not_given_is_not_shown(opening: Openin
 def test_a_wrong_dose_is_withheld(opening: Opening, server: Server) -> None:
     server.script.pieces = ("Give ferrous sulfate 20 mg once daily. [S1] ", ANSWER)
     answer = opening(f"{server.url}/v1").ask(QUESTION)
-    assert [claim.is_shown for claim in answer.claims] in ([False, True], [False, False])
-    assert "20 mg" not in answer.text
+    assert [(claim.is_shown, claim.check.is_vetoed) for claim in answer.claims] == [(False, True), (True, False)]
+    assert isinstance(answer.action, Qualify)
+    assert answer.text == "Give ferrous sulfate 200 mg once daily. [1]"
 
 
 def test_generate_low_confidence_routes(opening: Opening, server: Server) -> None:
