@@ -59,6 +59,8 @@ bench: .venv/dev ## All benches; results in bench/results
 	$(BIN)/python bench/quality/retrieval.py --data $(SHARED)/scifact --json bench/results/retrieval.json
 	$(BIN)/python bench/quality/verify.py --data $(SHARED)/scifact --json bench/results/verify.json
 	$(BIN)/python bench/quality/alterations.py --data $(SHARED) --json bench/results/alterations.json
+	$(BIN)/python bench/quality/extractive.py --data $(SHARED)/scifact --json bench/results/extractive.json
+	$(BIN)/python bench/quality/adversary.py --json bench/results/adversary.json
 	$(BIN)/python bench/quality/tables.py --json bench/results/tables.json
 	$(BIN)/python bench/quality/injection.py --data $(SHARED)/injection --json bench/results/injection.json
 	$(BIN)/python bench/quality/consult.py --data $(SHARED) --json bench/results/consult.json
@@ -68,6 +70,8 @@ bench: .venv/dev ## All benches; results in bench/results
 	$(BIN)/python bench/speed/answer.py --data $(SHARED)/scifact --json bench/results/answer.json
 	$(BIN)/python bench/speed/streams.py --data $(SHARED)/scifact --json bench/results/streams.json
 	$(BIN)/python bench/speed/guidelines.py --data $(SHARED) --json bench/results/guidelines.json
+	$(BIN)/python bench/speed/bookshelf.py --data $(SHARED)/scifact --passages 1000 --json bench/results/bookshelf.json
+	$(BIN)/python bench/speed/bookshelf_growth.py --data $(SHARED)/scifact --json bench/results/bookshelf-growth.json
 	$(BIN)/python bench/speed/records.py --json bench/results/records.json
 	$(BIN)/python bench/speed/consult.py --data $(SHARED)/scifact --json bench/results/consult-speed.json
 	$(BIN)/python bench/speed/workers.py --data $(SHARED)/scifact --documents 60 --json bench/results/workers.json

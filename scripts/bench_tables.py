@@ -45,6 +45,62 @@ def sizing(search: Mapping[str, Any], ingest: Mapping[str, Any]) -> str:
     return "\n".join(lines)
 
 
+def extractive(result: Mapping[str, Any]) -> str:
+    """What the extractive writer shows beside the first sentences of the passages, on the claims of one set."""
+    (rows,) = result.values()
+    return table(rows)
+
+
+def alterations(result: Mapping[str, Any]) -> str:
+    """How many altered sentences, originals and paraphrases the check flags, beside what was asked for."""
+    kinds = {f"of these: {kind}": (None, found) for kind, found in result["altered_flagged_by_kind"].items()}
+    rows: dict[str, tuple[str | None, str]] = {
+        f"{result['sentences']} true sentences altered by script, flagged": (
+            "≥ 98 %",
+            _percent(result["altered_flagged"]),
+        ),
+        **kinds,
+        "the same sentences unaltered, flagged": ("≤ 2 %", _percent(result["unaltered_flagged"])),
+        "100 faithful paraphrases, flagged": ("≤ 10 %", _percent(result["paraphrases_flagged"])),
+        f"{result['altered_paraphrases']} alterations of those paraphrases, flagged": (
+            None,
+            _percent(result["altered_paraphrases_flagged"]),
+        ),
+    }
+    lines = ["|  | asked | measured |", "|---|---|---|"]
+    return "\n".join([*lines, *(f"| {name} | {asked or '–'} | {found} |" for name, (asked, found) in rows.items())])
+
+
+def gain(result: Mapping[str, Any]) -> str:
+    """By how much the F1 lies over the baseline's, and where 95 of 100 draws of the claims put that."""
+    lines = ["| F1 over the baseline's | claims | gain | 95 % interval |", "|---|---|---|---|"]
+    for of_set in ("validation", "train"):
+        for verdict, one in result["gain"][of_set].items():
+            interval = f"{one['low']:+.3f} to {one['high']:+.3f}"
+            lines.append(f"| {verdict}, {of_set} | {result[of_set]['claims']} | {one['f1']:+.3f} | {interval} |")
+    return "\n".join(lines)
+
+
+def calibration(result: Mapping[str, Any]) -> str:
+    """What was said with each probability, and how much of it was true."""
+    curve = result["reliability"]
+    lines = ["| probability | claims | mean said | truly supported |", "|---|---|---|---|"]
+    for one in curve["bins"]:
+        span = f"{one['from']:.1f}–{one['from'] + 0.1:.1f}"
+        lines.append(f"| {span} | {one['claims']} | {one['said']:.2f} | {one['true']:.2f} |")
+    error, brier = curve["expected_calibration_error"], curve["brier"]
+    return "\n".join([*lines, "", f"Expected calibration error {error:.3f}, Brier score {brier:.3f}."])
+
+
+def _percent(share: float) -> str:
+    """As a share of a hundred.
+
+    >>> _percent(0.99333), _percent(0.0)
+    ('99.3 %', '0 %')
+    """
+    return f"{100 * share:.3g} %"
+
+
 def _lasting(seconds: float) -> str:
     """In words, in the unit that a person would choose."""
     for unit, size in (("h", 3600), ("min", 60)):

@@ -1,5 +1,7 @@
 """The check on sentences as a language model might write them: `bench/quality/adversary.py [--set NAME] [--json FILE]`.
 
+Both sets are judged unless one is named.
+
 Reads `tests/data/adversary.tsv`: false sentences, close and free paraphrases about invented passages. Every sentence is
 held against its whole passage, with similarity and the pair reader as in an answer, or without both.
 """
@@ -23,6 +25,7 @@ from citewell.types import Span, Verdict
 
 ROWS = Path(__file__).parents[2] / "tests" / "data" / "adversary.tsv"
 KINDS = ("false", "close", "free")
+SETS = ("first", "fresh")
 
 
 def cases(of_set: str) -> list[tuple[str, str, Span]]:
@@ -48,33 +51,34 @@ def cosines(cache: Path) -> Similarity:
     return similarity
 
 
-def measure(of_set: str, cache: Path, *, with_models: bool, show_misses: bool) -> dict[str, dict[str, int]]:
-    """How many of each kind get each verdict."""
+def measure(of_sets: Sequence[str], cache: Path, *, with_models: bool, show_misses: bool) -> dict[str, dict[str, int]]:
+    """How many of each kind of each set get each verdict."""
     similarity = cosines(cache) if with_models else None
     reader = PairReader(cache) if with_models else None
     lexicon = Lexicon.load()
-    counts: dict[str, Counter[str]] = {kind: Counter() for kind in KINDS}
-    for kind, sentence, span in cases(of_set):
+    counts: dict[str, Counter[str]] = {}
+    for of_set, (kind, sentence, span) in ((one, case) for one in of_sets for case in cases(one)):
         found = verify(sentence, [span], lexicon=lexicon, similarity=similarity, pair=reader)
-        counts[kind][found.verdict.value] += 1
+        counts.setdefault(f"{of_set} {kind}", Counter())[found.verdict.value] += 1
         if show_misses and (kind == "false") == (found.verdict is Verdict.SUPPORTED):
             words = found.span.text if found.span else ""
             print(f"{kind} {found.verdict.value} {found.support:.2f}", sentence, words, *found.reasons, sep="\n   ")
-    return {kind: {verdict.value: counts[kind][verdict.value] for verdict in Verdict} for kind in KINDS}
+    return {name: {verdict.value: found[verdict.value] for verdict in Verdict} for name, found in counts.items()}
 
 
 def main() -> None:
     """Measure, print one table, write JSON."""
     parser = argparse.ArgumentParser(description=__doc__)
-    parser.add_argument("--set", default="first")
+    parser.add_argument("--set", choices=SETS, help="only this one")
     parser.add_argument("--without-models", action="store_true", help="by the words alone")
     parser.add_argument("--misses", action="store_true")
     parser.add_argument("--json", type=Path)
     options = parser.parse_args()
     with tempfile.TemporaryDirectory() as cache:
-        result = measure(options.set, Path(cache), with_models=not options.without_models, show_misses=options.misses)
-    for kind, row in result.items():
-        print(f"{kind:8}", *(f"{verdict} {count}" for verdict, count in row.items()), sep="  ", file=sys.stdout)
+        sets = (options.set,) if options.set else SETS
+        result = measure(sets, Path(cache), with_models=not options.without_models, show_misses=options.misses)
+    for name, row in result.items():
+        print(f"{name:12}", *(f"{verdict} {count}" for verdict, count in row.items()), sep="  ", file=sys.stdout)
     if options.json:
         options.json.parent.mkdir(parents=True, exist_ok=True)
         options.json.write_text(json.dumps(result, indent=2) + "\n")

@@ -18,6 +18,7 @@ from hypothesis import strategies as st
 from citewell.adapters.index import compact, dense, exact, rough
 from citewell.adapters.index.bm25 import TUNING
 from citewell.adapters.index.exact import ExactIndex, Size
+from citewell.adapters.index.tenants import TenantIndex
 from citewell.adapters.store.postgres import open_postgres
 from citewell.errors import EmbedderMismatch, LibraryError
 from citewell.ingest.postings import pack
@@ -27,7 +28,7 @@ from tests.contracts.mirror import mirrored
 
 Open = Callable[[Shelf], Index]
 
-ADAPTERS: dict[str, Open] = {"exact": ExactIndex}
+ADAPTERS: dict[str, Open] = {"exact": ExactIndex, "tenants": lambda shelf: TenantIndex(lambda _tenant: shelf)}
 """Every adapter runs the whole suite; an adapter opens on a shelf."""
 
 HERE = Scope.owner("here")

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from dataclasses import replace
 
 import pytest
 from hypothesis import given, settings
@@ -11,7 +12,7 @@ from hypothesis import strategies as st
 from citewell.adapters.embedding.tokenizer import WordPiece
 from citewell.answer.assemble import TURN_TOKENS, Budget, assemble, render, render_one
 from citewell.errors import TokenBudgetExceededError
-from citewell.types import Evidence, Message
+from citewell.types import Message
 from tests.core.answers import DOCUMENT, evidence, hit
 
 COUNT = WordPiece.load().count
@@ -120,6 +121,13 @@ def test_a_best_passage_that_is_too_large_is_cut_after_a_sentence() -> None:
     long = " ".join(f"Sentence {number} says give {number} mg." for number in range(200))
     budget = Budget(2_000, 100, max_evidence=300)
     context = assemble("Dose?", [hit(long), hit("Other.", 1)], [], system=SYSTEM, budget=budget, count=COUNT)
-    assert isinstance(context.evidence[0], Evidence)
-    assert context.evidence[0].text.endswith("mg.")
-    assert context.left_out in (0, 1)
+    (cut,) = context.evidence
+    assert re.fullmatch(r"(Sentence \d+ says give \d+ mg\. ?)+", cut.text)
+    assert (cut.is_shortened, context.left_out) == (True, 1)
+    longer = replace(cut, end=cut.start + long.index(".", len(cut.text) + 1) + 1)
+    assert COUNT(render_one(longer)) + 1 > 300, "another sentence would have fitted"
+
+
+def test_a_passage_that_is_shown_whole_is_not_called_shortened() -> None:
+    context = assemble("Dose?", [hit("Give 5 mg.")], [], system=SYSTEM, budget=Budget(2_000, 100), count=COUNT)
+    assert [(one.is_shortened, context.left_out) for one in context.evidence] == [(False, 0)]

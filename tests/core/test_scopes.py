@@ -4,15 +4,17 @@ from __future__ import annotations
 
 import random
 from collections.abc import Iterator
+from functools import partial
 from pathlib import Path
 
 import pytest
 
 from citewell.adapters.embedding.tokenizer import WordPiece
-from citewell.adapters.index.exact import ExactIndex
+from citewell.adapters.index.tenants import TenantIndex
 from citewell.adapters.parsers import all_parsers
 from citewell.adapters.store.library import SqlLibrary
 from citewell.adapters.store.people import SqlPeople
+from citewell.adapters.store.tenants import TenantShelf
 from citewell.answer.route import UNROUTED, route
 from citewell.errors import NotFound, ScopeRefused
 from citewell.ingest.library import add
@@ -35,7 +37,7 @@ class Shelf:
 
     def __init__(self, library: SqlLibrary) -> None:
         self.library = library
-        self.index = ExactIndex(library)
+        self.index = index_of(library)
         self.vector = Hashes().embed(["fever"])[0]
         self.entries = self._filled(random.Random(1))
         self.people = SqlPeople(library.engine, library.path)
@@ -62,6 +64,11 @@ class Shelf:
     def seen(self, scope: Scope) -> dict[str, Entry]:
         """Who may see what, said a second time in plain Python."""
         return {entry.id: entry for entry in self.entries if _may_see(scope, entry)}
+
+
+def index_of(library: SqlLibrary) -> TenantIndex:
+    """The index as the product makes it over a file."""
+    return TenantIndex(partial(TenantShelf, library))
 
 
 def _may_see(scope: Scope, entry: Entry) -> bool:
@@ -150,11 +157,11 @@ def test_a_score_does_not_depend_on_what_is_outside_the_scope(shelf: Shelf, tmp_
             filing = Filing(frozenset(entry.tags), frozenset(entry.journeys), entry.subject)
             add(source, filing=filing, scope=Scope.owner(entry.tenant), library=alone, reader=reader)
 
-        def scores(index: ExactIndex, scope: Scope = scope) -> list[tuple[float, float, float]]:
+        def scores(index: TenantIndex, scope: Scope = scope) -> list[tuple[float, float, float]]:
             found = index.candidates(shelf.vector, {"fever": 1.0, "way": 0.5}, scope=scope, limit=1_000)
             return sorted((one.cosine, one.lexical_score, one.coverage) for one in found)
 
-        assert scores(ExactIndex(alone)) == scores(shelf.index)
+        assert scores(index_of(alone)) == scores(shelf.index)
         alone.close()
 
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 import logging
 import time
 from collections.abc import Callable
+from dataclasses import replace
 from datetime import timedelta
 
 import pytest
@@ -13,7 +14,6 @@ from sqlalchemy.exc import TimeoutError as PoolTimeout
 from citewell.adapters.queue.celery import AWAY, InOurWords
 from citewell.adapters.store import queue
 from citewell.bootstrap import App
-from citewell.ingest.read import Step
 from citewell.ingest.worker import Worker
 from citewell.types import Filing, Source, State
 
@@ -55,7 +55,10 @@ def test_it_runs_until_it_is_stopped(app: App) -> None:
             break
         app.worker._wake.wait(0.05)
     assert app.search("iron dose").hits[0].document_id == queued.id
-    assert all(isinstance(step, Step) for step in app.worker.steps.values())
+    app.worker.stop()
+    later = app.library.enqueue(replace(TEXT, name="later.md"), filing=Filing(), scope=app.scope_of_owner())
+    app.worker.nudge()
+    assert app.library.entry(later.id, app.scope_of_owner()).state == State.QUEUED
 
 
 def test_no_error_ends_it(app: App, monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture) -> None:

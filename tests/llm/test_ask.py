@@ -104,9 +104,10 @@ def test_a_follow_up_is_rated_as_the_question_that_it_is_after_the_last_one(open
 
 
 @pytest.mark.slow
-def test_a_real_model_answers_with_checked_sentences_or_the_question_is_passed_on(
+def test_of_whatever_a_real_model_writes_only_what_is_carried_is_shown(
     opening: Opening, real_server: RealServer
 ) -> None:
+    """Which of both it is depends on the model; test_real_damage has a case of each that must be so."""
     app = opening(
         real_server.url,
         f"openai:{real_server.model_name}",
@@ -115,9 +116,10 @@ def test_a_real_model_answers_with_checked_sentences_or_the_question_is_passed_o
     )
     answer = app.ask(QUESTION)
     assert answer.model == f"openai:{real_server.model_name}"
+    assert answer.raw_text, "the real model wrote nothing"
     assert is_grounded(answer)
     shown = any(claim.is_shown for claim in answer.claims)
-    assert isinstance(answer.action, Cite | Qualify) == shown
+    assert isinstance(answer.action, Cite | Qualify) == shown == answer.is_grounded == ("[1]" in answer.text)
 
 
 def test_health_check(opening: Opening) -> None:
@@ -167,8 +169,9 @@ def test_an_answer_that_cites_what_it_was_not_given_is_not_shown(opening: Openin
 def test_a_wrong_dose_is_withheld(opening: Opening, server: Server) -> None:
     server.script.pieces = ("Give ferrous sulfate 20 mg once daily. [S1] ", ANSWER)
     answer = opening(f"{server.url}/v1").ask(QUESTION)
-    assert [claim.is_shown for claim in answer.claims] in ([False, True], [False, False])
-    assert "20 mg" not in answer.text
+    assert [(claim.is_shown, claim.check.is_vetoed) for claim in answer.claims] == [(False, True), (True, False)]
+    assert isinstance(answer.action, Qualify)
+    assert answer.text == "Give ferrous sulfate 200 mg once daily. [1]"
 
 
 def test_generate_low_confidence_routes(opening: Opening, server: Server) -> None:

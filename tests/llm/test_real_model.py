@@ -107,12 +107,17 @@ def test_a_model_that_is_too_slow_is_left(real_server: RealServer) -> None:
     model.close()
 
 
+def forced(word: str) -> Prompt:
+    """A question that can only be answered with this word, so that a reply tells whose it is."""
+    properties: dict[str, object] = {"answer": {"enum": [word]}}
+    shape: dict[str, object] = {"type": "object", "properties": properties, "required": ["answer"]}
+    return asked("Say it.", reply=24, schema={**shape, "additionalProperties": False})
+
+
 def test_two_readers_get_a_reply_each(model: RemoteModel) -> None:
     with ThreadPoolExecutor(2) as pool:
-        questions = [asked("Name a fruit.", reply=6), asked("Name a river.", reply=6)]
-        first, second = pool.map(lambda prompt: pieces_until_the_limit(model, prompt), questions)
-    assert first
-    assert second
+        replies = list(pool.map(lambda asking: pieces_until_the_limit(model, asking), [forced("fig"), forced("Nile")]))
+    assert [json.loads("".join(reply)) for reply in replies] == [{"answer": "fig"}, {"answer": "Nile"}]
 
 
 def test_a_server_killed_in_the_middle_of_a_reply_is_a_cut_and_then_gone(mortal_server: RealServer) -> None:

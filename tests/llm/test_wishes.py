@@ -228,7 +228,7 @@ def test_sixty_requests_to_a_silent_server_hold_up_nobody_else(
         try:
             for path in ("/api/v1/search", "/api/v1/health", "/", "/api/v1/conversations"):
                 answer = client.get(path, params=search if path.endswith("search") else None)
-                assert answer.status_code in (200, 503)
+                assert answer.status_code == 200, path
             assert client.get("/api/v1/search", params=search).json()["hits"]
             assert not any(one.done() for one in waiting)
         finally:  # else a failure would wait for those who wait

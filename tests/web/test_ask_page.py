@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import re
 from pathlib import Path
 from typing import Any
 
@@ -10,6 +11,7 @@ import pytest
 from playwright.sync_api import Page, Route, expect
 
 from citewell.types import Filing, Scope, Source
+from tests.cli.test_cli import Shell
 from tests.llm.servers import Ollama, Script, Server
 from tests.web.conftest import follow, serving
 
@@ -78,6 +80,39 @@ def test_a_question_is_written_by_the_model_that_was_chosen_for_it(
         page.select_option("#model", label="small")
         ask(page, "How much ferrous sulfate for iron deficiency anaemia in adults?")
         assert ollama.chats[-1]["model"] == "small:latest"
+    ollama.stop()
+
+
+def test_what_the_model_was_not_shown_is_told_alike_by_script_server_and_command_line(
+    visit: Any, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """Four long passages for a window that holds one and a part of the next; first unanswered, then answered."""
+    script = Script(models=("small:latest",), pieces=("The wards differ.",), prompt_tokens=None)
+    ollama = Server(Ollama, script)
+    monkeypatch.setenv("CITEWELL_MODEL", "ollama:small")
+    monkeypatch.setenv("CITEWELL_MODEL_URL", ollama.url)
+    monkeypatch.setenv("CITEWELL_ALLOWED_MODELS", '["small=1400/128"]')
+    monkeypatch.setenv("CITEWELL_CONFIDENCE_THRESHOLD", "0.1")
+    wards = " ".join(f"Give ferrous sulfate {number} mg on ward {number} for anaemia." for number in range(80))
+    question = "How much ferrous sulfate is given for anaemia on ward 5?"
+    with serving(tmp_path / "home") as site:
+        site.app.add_source(Source(f"# Iron\n\n{wards}".encode(), "iron.md"))
+        page = visit(site)
+        told = ask(page, question).locator(".left-out").inner_text()
+        page.reload()
+        assert page.locator(".left-out").inner_text() == told
+        first = site.app.ask(question).evidence[0]
+    shell = Shell(tmp_path / "home", capsys, monkeypatch)
+    answer = shell.json("ask", question)
+    assert (answer["action"], len(answer["evidence"]), answer["left_out"], answer["shortened"]) == ("ROUTE", 2, 2, 1)
+    assert told == "Not shown to the model: 2 of 4 passages; 1 shortened."
+    assert told in shell("ask", question)[1].splitlines()
+    quoted = re.search(r"Give ferrous sulfate \d+ mg on ward \d+ for anaemia\.", first.text)
+    assert quoted is not None
+    script.pieces = (f"{quoted.group()} [S1]",)
+    answered = shell.json("ask", question)
+    assert (answered["action"], answered["reason"]) == ("CITE", None)
+    assert told in shell("ask", question)[1].splitlines()
     ollama.stop()
 
 

@@ -36,6 +36,7 @@ def answer_json(
         "route": route_json(answer.action),
         "model": answer.model,
         "left_out": answer.left_out,
+        "shortened": answer.shortened,
         "dropped_citations": answer.dropped_citations,
         "withheld_count": sum(not claim.is_shown for claim in answer.claims),
         "took_ms": round(answer.took_ms, 1),
@@ -88,6 +89,20 @@ def action_name(action: Action) -> str:
 
 def _reason(action: Action) -> str | None:
     return None if isinstance(action, Cite) else action.reason
+
+
+def left_out_words(left_out: int, shortened: int, shown: int) -> str | None:
+    """What of the passages found the writer was not shown, in one sentence; None where it saw them all.
+
+    >>> left_out_words(2, 1, 5)
+    'Not shown to the model: 2 of 7 passages; 1 shortened.'
+    >>> left_out_words(0, 1, 3)
+    'Not shown to the model: the end of 1 of 3 passages.'
+    """
+    if not left_out:
+        return f"Not shown to the model: the end of {shortened} of {shown} passages." if shortened else None
+    also = f"; {shortened} shortened" if shortened else ""
+    return f"Not shown to the model: {left_out} of {left_out + shown} passages{also}."
 
 
 def route_json(action: Action) -> dict[str, Any] | None:

@@ -22,6 +22,7 @@ if TYPE_CHECKING:
     from citewell.adapters.index.exact import ExactIndex
     from citewell.adapters.index.postgres import PostgresIndex
     from citewell.adapters.index.qdrant import QdrantIndex
+    from citewell.adapters.index.tenants import TenantIndex
     from citewell.adapters.store.catalogue import SqlCatalogue
     from citewell.adapters.store.journeys import SqlJourneys
     from citewell.adapters.store.people import SqlPeople
@@ -110,7 +111,7 @@ class Assembly:
         return Lexicon.load()
 
     @cached_property
-    def index(self) -> ExactIndex | PostgresIndex | QdrantIndex:
+    def index(self) -> TenantIndex | ExactIndex | PostgresIndex | QdrantIndex:
         """What finds passages."""
         from citewell.bootstrap.index import make_index
 

@@ -8,16 +8,16 @@ from typing import TYPE_CHECKING
 from citewell.errors import InputError
 
 if TYPE_CHECKING:
-    from citewell.adapters.index.exact import ExactIndex
     from citewell.adapters.index.postgres import PostgresIndex
     from citewell.adapters.index.qdrant import QdrantIndex
     from citewell.adapters.index.replica import Replica
+    from citewell.adapters.index.tenants import TenantIndex
     from citewell.adapters.store.filings import SqlFilings
     from citewell.adapters.store.library import SqlLibrary
     from citewell.config import Settings
 
 
-def make_index(library: SqlLibrary, settings: Settings) -> ExactIndex | PostgresIndex | QdrantIndex:
+def make_index(library: SqlLibrary, settings: Settings) -> TenantIndex | PostgresIndex | QdrantIndex:
     """The library's own index; before it the replica, where there is one."""
     own = _own_index(library, settings)
     if settings.qdrant_url is None:
@@ -44,13 +44,14 @@ def shelf_for_replica(library: SqlLibrary) -> SqlFilings:
     return SqlFilings(library)
 
 
-def _own_index(library: SqlLibrary, settings: Settings) -> ExactIndex | PostgresIndex:
-    """All of a file in memory; of a database that many tenants share, those who are searched."""
-    if library.engine.dialect.name == "sqlite":
-        from citewell.adapters.index.exact import ExactIndex
-
-        return ExactIndex(library)
-    from citewell.adapters.index.postgres import PostgresIndex
+def _own_index(library: SqlLibrary, settings: Settings) -> TenantIndex | PostgresIndex:
+    """Of each tenant that is searched, all of it in memory; in a database, as far as the settings allow."""
     from citewell.adapters.store.tenants import TenantShelf
+
+    if library.engine.dialect.name == "sqlite":
+        from citewell.adapters.index.tenants import TenantIndex
+
+        return TenantIndex(partial(TenantShelf, library))
+    from citewell.adapters.index.postgres import PostgresIndex
 
     return PostgresIndex(partial(TenantShelf, library), memory_bytes=settings.index_memory_mb << 20)

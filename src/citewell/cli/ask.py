@@ -9,13 +9,13 @@ import typer
 
 from citewell.answer.cite import Marks, mark
 from citewell.answer.stream import Done, Event, Replace, Sentence, Started, Working
-from citewell.answer.view import done_json
+from citewell.answer.view import done_json, left_out_words
 from citewell.answer.wishes import MAX_CHUNKS, Wishes
 from citewell.cli.conversations import conversation_id
 from citewell.cli.frame import Home, Journey, Json, Subject, Tags, need_documents, opened, print_json, printable
 from citewell.cli.stages import Stages
 from citewell.errors import CitewellError, InputError
-from citewell.types import Cite, Evidence, Qualify, Route
+from citewell.types import Answer, Cite, Evidence, Qualify, Route
 
 if TYPE_CHECKING:
     from citewell.bootstrap import App
@@ -112,6 +112,7 @@ def _print_end(done: Done, marks: Marks) -> None:
         typer.echo(
             printable(f"{UNANSWERED.format(reason=answer.action.reason)} {_passed_on(answer.action, done.routed_id)}")
         )
+        _print_left_out(answer)
         return
     if not isinstance(answer.action, Cite | Qualify):
         typer.echo(printable(answer.text))
@@ -123,9 +124,7 @@ def _print_end(done: Done, marks: Marks) -> None:
         typer.echo(printable(f"{named} {citation.document}, {place.strip(' ·')}  ({citation.source_id})"))
     if isinstance(answer.action, Qualify):
         typer.echo(f"Note: {answer.action.reason}.")
-    if answer.left_out:
-        total = answer.left_out + len(answer.evidence)
-        typer.echo(f"{answer.left_out} of {total} passages were not shown to the model.")
+    _print_left_out(answer)
     typer.echo(f"Confidence {answer.confidence.overall:.2f} · {answer.model} · {answer.took_ms:.0f} ms")
 
 
@@ -135,6 +134,12 @@ def _print_flagged(evidence: Sequence[Evidence]) -> None:
         if one.is_suspicious:
             told = f"Note: a passage of {one.hit.document} reads like an instruction; it was taken as plain words."
             typer.echo(printable(f"{told}  ({one.hit.source_id})"))
+
+
+def _print_left_out(answer: Answer) -> None:
+    """What of the passages the writer was not shown, where there is any."""
+    if told := left_out_words(answer.left_out, answer.shortened, len(answer.evidence)):
+        typer.echo(told)
 
 
 def _passed_on(action: Route, routed_id: str) -> str:

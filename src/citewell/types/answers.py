@@ -98,6 +98,11 @@ class Evidence:
     def alias(self) -> str:
         return f"S{self.number}"
 
+    @property
+    def is_shortened(self) -> bool:
+        """Whether the passage goes on where the model no longer reads."""
+        return (self.start, self.end) != (self.hit.start, self.hit.end)
+
 
 @dataclass(frozen=True, slots=True)
 class Context:
@@ -267,6 +272,11 @@ class Answer:
     """How the assistant came to it, where it tells: for programs and the record."""
     raw_text: str | None = None
     """The draft as it was written, marks and all, where the assistant's policy keeps it; `withheld` says for whom."""
+
+    @property
+    def shortened(self) -> int:
+        """Passages of which only the beginning was shown to the model."""
+        return sum(one.is_shortened for one in self.evidence)
 
     @property
     def is_grounded(self) -> bool:

@@ -8,6 +8,7 @@ from dataclasses import asdict, dataclass
 from typing import Any
 
 from citewell.answer.case import Passage
+from citewell.answer.view import left_out_words
 from citewell.web.source import Place
 
 GIVEN = "given"
@@ -45,6 +46,8 @@ class Turn:
     """The passages that the writer was shown."""
     reply: str | None = None
     """What the person answered to whom it was handed."""
+    left_out: str | None = None
+    """What of the passages the writer was not shown."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -69,7 +72,8 @@ def turn(question: str, answer: Mapping[str, Any], *, reply: str | None = None) 
     """An answer in its JSON shape, ready to be shown."""
     chips = {one["n"]: _chip(one["n"], one, one["quote"]) for one in answer["citations"]}
     searched = [_chip(at, one, "") for at, one in enumerate(answer.get("evidence", ()), start=1)]
-    return Turn(question, answer, chips, searched, reply)
+    left_out = left_out_words(answer["left_out"], answer.get("shortened", 0), len(searched))
+    return Turn(question, answer, chips, searched, reply, left_out)
 
 
 def waiting(question: str) -> Turn:

@@ -156,6 +156,7 @@ class AnswerShape(BaseModel):
     route: RouteShape | None
     model: str
     left_out: int
+    shortened: int = 0  # answers on record from before it was told have none
     dropped_citations: int
     withheld_count: int
     withheld: list[SentenceShape]

@@ -52,6 +52,12 @@ function lookedIn(scope) {
   return `${told}.`;
 }
 
+// What of the passages the writer was not shown; the server says it in the same words (left_out_words).
+function leftOutWords({ left_out: out, shortened, evidence }) {
+  if (!out) return shortened ? `Not shown to the model: the end of ${shortened} of ${evidence.length} passages.` : null;
+  return `Not shown to the model: ${out} of ${out + evidence.length} passages${shortened ? `; ${shortened} shortened` : ""}.`;
+}
+
 function details(kind, summary, ...children) {
   return make("details", { class: kind }, make("summary", { text: summary }), ...children);
 }
@@ -156,10 +162,8 @@ export class Turn {
     if (answer.action === "QUALIFY") yield make("p", { class: "reservation", text: `${answer.reason[0].toUpperCase()}${answer.reason.slice(1)}.` });
     if (answer.withheld?.length) yield this.#withheld(answer);
     if (answer.sentences.length) yield this.#about(answer);
-    if (answer.left_out) {
-      const total = answer.left_out + answer.evidence.length;
-      yield make("p", { class: "left-out", text: `Not shown to the model: ${answer.left_out} of ${total} passages.` });
-    }
+    const leftOut = leftOutWords(answer);
+    if (leftOut) yield make("p", { class: "left-out", text: leftOut });
     if (answer.evidence.length || answer.action === "ROUTE") yield this.#searched(answer);
     if (answer.citations.length) {
       const items = answer.citations.map((one) => make("li", { value: one.n }, ...opens(one), " ", make("q", { text: one.quote })));
