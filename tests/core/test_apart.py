@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import os
-import pickle
+import struct
 import subprocess
 import sys
 import threading
@@ -14,8 +14,8 @@ from pathlib import Path
 import pytest
 
 from citewell.adapters.parsers import all_parsers, apart
-from citewell.adapters.parsers.apart import Died, Reply, apart_parsers, draw_page, hands
-from citewell.adapters.parsers.apart_process import Done
+from citewell.adapters.parsers.apart import Died, Hand, apart_parsers, draw_page, hands
+from citewell.adapters.parsers.apart_frames import Draw
 from citewell.adapters.parsers.pdf_forms import refuse_endless
 from citewell.bootstrap import App
 from citewell.errors import DamagedFile, EmptyFile, InputError, TooLarge
@@ -139,14 +139,16 @@ def test_a_process_that_was_killed_while_it_waited_is_replaced() -> None:
     assert "tablet" in read(hostile.HARMLESS).text
 
 
-def test_a_reply_is_made_of_nothing_but_documents() -> None:
-    class Hostile:
-        def __reduce__(self) -> tuple[object, tuple[str]]:
-            return os.system, ("true",)
-
-    assert Reply(BytesIO(pickle.dumps(Done(b"png")))).load() == Done(b"png")
-    with pytest.raises(Died):
-        Reply(BytesIO(pickle.dumps(Hostile()))).load()
+@pytest.mark.parametrize(
+    "said", [b"", b"not a frame", struct.pack(">QQ", 2, 0) + b"{}", struct.pack(">QQ", 1 << 62, 0)]
+)
+def test_what_is_no_frame_is_no_reply(monkeypatch: pytest.MonkeyPatch, said: bytes) -> None:
+    hand = Hand()
+    with monkeypatch.context() as patch:
+        patch.setattr(hand._process, "stdout", BytesIO(said))
+        with pytest.raises(Died):
+            hand.do(Draw(b"", 1, 1, 1), time_s=30)
+    hand.end()
 
 
 @pytest.mark.skipif(not Path("/proc").is_dir(), reason="looks for a process in /proc")

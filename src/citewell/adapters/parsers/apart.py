@@ -3,19 +3,17 @@
 from __future__ import annotations
 
 import atexit
-import io
 import os
-import pickle
 import subprocess
 import sys
 import threading
 from functools import cache
 from pathlib import Path
-from typing import Any, Literal
+from typing import Literal
 
 from citewell import errors
 from citewell.adapters.parsers import all_parsers
-from citewell.adapters.parsers.apart_process import Done, Draw, Failed, Read, received, send
+from citewell.adapters.parsers.apart_frames import Done, Draw, Failed, Read, received, send
 from citewell.errors import CitewellError, DamagedFile, TooLarge, Unavailable
 from citewell.ingest import sniff
 from citewell.ingest.allowance import Allowance, allowance
@@ -46,11 +44,6 @@ TOO_LONG = (
 )
 UNDRAWABLE = "Page {number} cannot be drawn: the file is damaged or too much stands on the page. Download it to look."
 NOT_STARTED = "The machine lets no process be started to read files. End other programs, then try again."
-KNOWN = {("citewell.adapters.parsers.apart_process", name) for name in ("Done", "Failed")} | {
-    ("citewell.types.documents", name) for name in ("Document", "Block", "Page", "Line", "Layout", "Metadata")
-}
-PLAIN = {("array", "array"), ("array", "_array_reconstructor"), ("datetime", "date")}
-"""What a reply may be made of: a file that takes over the process that reads it gets no further by it."""
 
 
 class OutOfTime(Exception):
@@ -59,16 +52,6 @@ class OutOfTime(Exception):
 
 class Died(Exception):
     """The process ended in the middle of its job."""
-
-
-class Reply(pickle.Unpickler):
-    """Takes nothing but documents and errors out of what a process sent."""
-
-    def find_class(self, module_name: str, global_name: str) -> Any:
-        """One of the few types that a reply is made of."""
-        if (module_name, global_name) not in KNOWN | PLAIN:
-            raise Died
-        return super().find_class(module_name, global_name)
 
 
 class Hand:
@@ -106,19 +89,13 @@ class Hand:
         timer.start()
         try:
             send(self._process.stdin, job)
-            data = received(self._process.stdout)
-        except OSError:
-            data = None
+            reply = received(self._process.stdout)
+        except (OSError, ValueError, TypeError, KeyError, ArithmeticError, MemoryError, RecursionError):
+            reply = None  # what is no frame comes from a process that a file has taken over
         finally:
             timer.cancel()
-        if data is None:
-            raise OutOfTime if is_over.is_set() else Died
-        try:
-            reply = Reply(io.BytesIO(data)).load()
-        except Exception:
-            raise Died from None
         if not isinstance(reply, Done | Failed):
-            raise Died
+            raise OutOfTime if is_over.is_set() else Died
         return reply
 
     def end(self) -> None:

@@ -3,77 +3,19 @@
 from __future__ import annotations
 
 import os
-import pickle
-import struct
 import sys
 import threading
 import time
 from collections.abc import Mapping
-from dataclasses import dataclass
-from typing import IO, Any
 
 from citewell.adapters.parsers import all_parsers
+from citewell.adapters.parsers.apart_frames import Done, Draw, Failed, Read, received, send
 from citewell.errors import CitewellError
 from citewell.ingest.allowance import bounded_memory
 from citewell.ports import Parser
-from citewell.types import Document, Limits, Source
 
-LENGTH = struct.Struct(">Q")
 LOOK_S = 1.0
 """How often the process looks whether whoever started it is still there."""
-
-
-@dataclass(frozen=True, slots=True)
-class Read:
-    """A file to be parsed."""
-
-    source: Source
-    media_type: str
-    limits: Limits
-    memory_bytes: int
-
-
-@dataclass(frozen=True, slots=True)
-class Draw:
-    """A page to be drawn."""
-
-    data: bytes
-    number: int
-    width_px: int
-    memory_bytes: int
-
-
-@dataclass(frozen=True, slots=True)
-class Done:
-    """What came of a job."""
-
-    result: Document | bytes
-
-
-@dataclass(frozen=True, slots=True)
-class Failed:
-    """What went wrong: the name of an error, and its message where it is one of ours."""
-
-    name: str
-    message: str
-
-
-def send(stream: IO[bytes], thing: object) -> None:
-    """Write one thing, its length before it."""
-    data = pickle.dumps(thing, pickle.HIGHEST_PROTOCOL)
-    stream.write(LENGTH.pack(len(data)))
-    stream.write(data)
-    stream.flush()
-
-
-def received(stream: IO[bytes]) -> bytes | None:
-    """The bytes of one thing, or None where the other side is no more."""
-    head = stream.read(LENGTH.size)
-    if len(head) < LENGTH.size:
-        return None
-    (length,) = LENGTH.unpack(head)
-    data = stream.read(length)
-    return data if len(data) == length else None
 
 
 def do(job: Read | Draw, parsers: Mapping[str, Parser]) -> Done | Failed:
@@ -106,7 +48,6 @@ def main() -> None:
     os.dup2(2, 1)  # what a library prints must not come between the replies
     threading.Thread(target=end_with, args=(int(sys.argv[1]),), daemon=True).start()
     parsers = all_parsers()
-    while (data := received(incoming)) is not None:
-        job: Any = pickle.loads(data)  # noqa: S301 -- our own parent wrote it
+    while isinstance(job := received(incoming), Read | Draw):
         send(outgoing, do(job, parsers))
-        del job, data
+        del job
