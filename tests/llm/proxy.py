@@ -25,9 +25,9 @@ def untouched(lines: Iterator[bytes]) -> Iterator[bytes]:
 
 
 def broken_json(lines: Iterator[bytes]) -> Iterator[bytes]:
-    """The JSON of every piece ends in its middle."""
+    """The JSON of every piece that brings words ends in its middle."""
     for line in lines:
-        yield line[: len(line) // 2] + b"\n" if _is_piece(line) else line
+        yield line[: len(line) // 2] + b"\n" if _words(line) is not None else line
 
 
 def emptied(lines: Iterator[bytes]) -> Iterator[bytes]:

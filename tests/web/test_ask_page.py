@@ -272,7 +272,9 @@ def test_a_sentence_that_is_overturned_keeps_its_place_and_is_struck_to_the_end(
         ("replace", checked(1, "Rest.", "supported", shown=False)),
         ("done", {**ROUTED, "withheld": withheld}),
     )
-    expect(page.locator(".turn[data-action=ROUTE] .routed")).to_contain_text("it waits in the inbox for an administrator")
+    expect(page.locator(".turn[data-action=ROUTE] .routed")).to_contain_text(
+        "it waits in the inbox for an administrator"
+    )
     expect(page.locator(".taken-back s")).to_have_text(["Give 50 mg.", "Rest."])
     expect(page.locator(".taken-back").first).to_contain_text("taken back")
     assert page.locator(".withheld summary").evaluate("(one) => one.scrollWidth <= one.parentElement.clientWidth")
