@@ -7,6 +7,7 @@ from collections.abc import Iterator
 from functools import cache, lru_cache
 
 from citewell import vocabulary
+from citewell.answer.age_groups import ages
 from citewell.answer.verify_findings import Finding, Grade
 from citewell.answer.verify_read import Reading, is_light, read
 
@@ -29,10 +30,6 @@ _ANY_AGE = re.compile(
     r"|whatever\s+their\s+age)\b",
     re.IGNORECASE,
 )
-_PEOPLE = re.compile(
-    r"\b(?:aged?|adults?|people|patients|persons|child(?:ren)?|wom[ae]n|m[ae]n|those)\s+\Z", re.IGNORECASE
-)
-"""Before a number of years that is an age."""
 _LEFT_OUT = re.compile(
     r"\b(?:is|are|was|were)\s+(?:excluded|ineligible|not\s+(?:included|eligible))(?=\s*(?:from\b|[.;,]|$))",
     re.IGNORECASE,
@@ -89,10 +86,8 @@ def says_more(claim: Reading, source: Reading, *, coverage: float) -> Iterator[F
     if every and not _ALL.search(source.text) and _is_limited(claim, source):
         yield Finding(Grade.WEAKER, "opposite", "the source does not say it of all", *every.span())
     any_age = _ANY_AGE.search(claim.text)
-    limits = [one for one in source.quantities if one.unit == "year" and one.sign != "="]
-    aged = next((one for one in limits if _PEOPLE.search(source.text[: one.start])), None)
-    if any_age and aged and not _ANY_AGE.search(source.text):
-        yield Finding(Grade.AGAINST, "opposite", f"the source says “{aged.text}”", *any_age.span())
+    if any_age and ages(source.text) and not _ANY_AGE.search(source.text):
+        yield Finding(Grade.AGAINST, "opposite", "the source says it of some ages only", *any_age.span())
     cause = _CAUSES.search(claim.text)
     if cause and _GOES_WITH.search(source.text) and not _CAUSAL.search(source.text):
         yield Finding(Grade.WEAKER, "opposite", "the source only says that the two go together", *cause.span())
