@@ -45,11 +45,13 @@ class PatientSent(BaseModel):
     model_config = ConfigDict(extra="allow", strict=True)
 
     patient_id: Words | None = None
+    id: Words | None = None
     name: Words | None = None
     age: Annotated[float | None, Field(ge=0, le=OLDEST, multiple_of=1)] = None
     gender: Words | None = None
     sex: Words | None = None
     smoking_history: Words | None = None
+    smoking: Words | None = None
     symptom_duration_days: Days = None
     symptoms: Annotated[list[Words | SymptomSent] | None, Field(max_length=100)] = None
     findings: Annotated[list[Words | SymptomSent] | None, Field(max_length=100)] = None

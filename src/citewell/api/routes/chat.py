@@ -12,6 +12,7 @@ from citewell.api.asking import streamed
 from citewell.api.bodies.chat import ChatAnswerShape, ChatHistoryShape, ChatMessage, RelatedShape
 from citewell.api.bodies.documents import DeletedShape
 from citewell.api.bodies.events import STREAMED
+from citewell.api.bodies.guidelines import PatientSent
 from citewell.api.chatting import chatted, chatting, related
 from citewell.api.requests import our_request
 from citewell.api.site import Here
@@ -56,7 +57,8 @@ def forget(site: Here, visitor: Member, session_id: str) -> dict[str, Any]:
 
 
 @router.post("/guidelines/related", response_model=RelatedShape, dependencies=[Depends(our_request)])
-async def rules_near(site: Here, visitor: Member, patient: dict[str, Any]) -> dict[str, Any]:
+async def rules_near(site: Here, visitor: Member, patient: PatientSent) -> dict[str, Any]:
     """The rules nearest to a patient, met or not: the fields of docs/guidelines.md, or a FHIR R4 bundle."""
-    found = await related(site, visitor, patient_from_object(patient))
+    given = patient_from_object(patient.model_dump(exclude_unset=True))
+    found = await related(site, visitor, given)
     return {"rules": [related_json(one) for one in found]}
