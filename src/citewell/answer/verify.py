@@ -10,12 +10,12 @@ from typing import Protocol
 
 from citewell.answer.rows import is_title
 from citewell.answer.verify_findings import Grade
-from citewell.answer.verify_look import CLEAR_FROM, Pair, Similarity, looks, whole
+from citewell.answer.verify_look import CLEAR_FROM, Pair, Similarity, heard, looks, whole
 from citewell.answer.verify_parts import parts_of
-from citewell.answer.verify_read import without_references
+from citewell.answer.verify_read import read, without_references
 from citewell.answer.verify_score import Known, never_from, opposed_from, supported_from
 from citewell.answer.verify_strangers import stranger
-from citewell.answer.verify_weigh import Look, Passage, bearing, support
+from citewell.answer.verify_weigh import MOST_ODDS, Judged, Look, Passage, bearing, support
 from citewell.clinical import Lexicon
 from citewell.types import Check, Span, Verdict
 
@@ -80,11 +80,13 @@ def verify(
     if (refused := _refused(sentence, spans)) is not None:
         return refused
     found = looks(sentence, spans, lexicon=lexicon, similarity=None)
-    if found and similarity is not None and not _is_clear(_judged(found), found):
-        found = looks(sentence, spans, lexicon=lexicon, similarity=similarity, pair=pair)
     if not found:
         return Check(Verdict.NOT_FOUND, ("there are no cited words to check it against",), None, 0.0)
-    check = _without_strangers(_judged(found), sentence, spans, lexicon)
+    check = _judged(found)
+    if similarity is not None and not _is_clear(check, found):
+        found = looks(sentence, spans, lexicon=lexicon, similarity=similarity)
+        check = _judged(found) if pair is None else _read(sentence, found, pair)
+    check = _without_strangers(check, sentence, spans, lexicon)
     is_open = not any(look.findings for look in found if look.part == check.span)
     return _heard(check, sentence, entailment, is_open=is_open) if entailment else check
 
@@ -121,7 +123,9 @@ def _without_strangers(check: Check, sentence: str, spans: Sequence[Span], lexic
 
 
 def _is_clear(check: Check, found: Sequence[Look]) -> bool:
-    """Whether the words alone carry the sentence; embedding it would cost more than all the rest."""
+    """Whether the words alone carry the sentence, or it repeats what speaks against it; embedding costs far more."""
+    if check.verdict is Verdict.CONTRADICTED:
+        return any(look.part == check.span and min(look.words, look.mirrored) >= REPEATED_FROM for look in found)
     if check.verdict is not Verdict.SUPPORTED:
         return False
     is_repeated = any(min(look.coverage, look.mirrored) >= REPEATED_FROM and not look.findings for look in found)
@@ -155,6 +159,18 @@ def _judged(found: Sequence[Look]) -> Check:
     told = reasons or ("the cited words carry only a part of it",)
     is_vetoed = any(finding.grade != Grade.WEAKER for finding in nearest.vetoes)
     return Check(Verdict.PARTLY, told, nearest.part, share, is_vetoed)
+
+
+def _read(sentence: str, found: Sequence[Look], pair: Pair) -> Check:
+    """The verdict with the word of the pair reader, which is not asked where no word of its could change it.
+
+    Support grows with the one of its odds and falls with the other, and no sentence is carried that it surely reads as
+    opposed: where its two extremes lead to one verdict, so does all between.
+    """
+    best, worst = (_judged(heard(found, Judged(odds, -odds))) for odds in (MOST_ODDS, -MOST_ODDS))
+    if replace(best, support=0.0) == replace(worst, support=0.0):
+        return replace(worst, support=support(found))
+    return _judged(heard(found, pair(read(sentence).text, found[0].passage.likest)))
 
 
 def _is_read_as_opposed(passage: Passage, least: float) -> bool:
