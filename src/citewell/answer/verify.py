@@ -10,7 +10,7 @@ from typing import Protocol
 
 from citewell.answer.rows import is_title
 from citewell.answer.verify_findings import Grade
-from citewell.answer.verify_look import CLEAR_FROM, Pair, Similarity, heard, looks, whole
+from citewell.answer.verify_look import CLEAR_FROM, Pair, Rounded, Similarity, heard, looks, whole
 from citewell.answer.verify_parts import parts_of
 from citewell.answer.verify_read import read, without_references
 from citewell.answer.verify_score import Known, never_from, opposed_from, supported_from
@@ -164,13 +164,27 @@ def _judged(found: Sequence[Look]) -> Check:
 def _read(sentence: str, found: Sequence[Look], pair: Pair) -> Check:
     """The verdict with the word of the pair reader, which is not asked where no word of its could change it.
 
-    Support grows with the one of its odds and falls with the other, and no sentence is carried that it surely reads as
-    opposed: where its two extremes lead to one verdict, so does all between.
+    What it says in eight bits counts where the same in full, which may be a little more or less, gives one verdict.
     """
-    best, worst = (_judged(heard(found, Judged(odds, -odds))) for odds in (MOST_ODDS, -MOST_ODDS))
-    if replace(best, support=0.0) == replace(worst, support=0.0):
-        return replace(worst, support=support(found))
-    return _judged(heard(found, pair(read(sentence).text, found[0].passage.likest)))
+    check = _same(found, Judged(0.0, 0.0), within=MOST_ODDS)
+    if check is not None:
+        return replace(check, support=support(found))
+    pieces = read(sentence).text, found[0].passage.likest
+    judged = pair(*pieces)
+    if isinstance(pair, Rounded) and _same(found, judged, within=pair.within) is None:
+        judged = pair.exactly(*pieces)
+    return _judged(heard(found, judged))
+
+
+def _same(found: Sequence[Look], judged: Judged, *, within: float) -> Check | None:
+    """The verdict with every word of the pair reader that is so near to this one, if it is the same with all.
+
+    Support grows with the one of its odds and falls with the other, and no sentence is carried that it surely reads as
+    opposed: where the two extremes lead to one verdict, so does all between.
+    """
+    carried, opposed = judged
+    best, worst = (_judged(heard(found, Judged(carried + off, opposed - off))) for off in (within, -within))
+    return worst if replace(best, support=0.0) == replace(worst, support=0.0) else None
 
 
 def _is_read_as_opposed(passage: Passage, least: float) -> bool:

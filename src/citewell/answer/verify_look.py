@@ -6,7 +6,7 @@ import re
 from collections.abc import Sequence
 from dataclasses import replace
 from functools import lru_cache
-from typing import Protocol
+from typing import Protocol, runtime_checkable
 
 from citewell.answer.rows import Row, tabled
 from citewell.answer.verify_amounts import amounts_missing
@@ -57,6 +57,18 @@ class Pair(Protocol):
     """Reads a sentence and its evidence together, as the pair reader does."""
 
     def __call__(self, sentence: str, evidence: str) -> Judged: ...
+
+
+@runtime_checkable
+class Rounded(Pair, Protocol):
+    """A pair reader that is quick and a little off."""
+
+    within: float
+    """How far its log-odds may be off."""
+
+    def exactly(self, sentence: str, evidence: str) -> Judged:
+        """What it would say if it were not."""
+        ...
 
 
 def looks(
