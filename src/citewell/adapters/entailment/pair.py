@@ -44,8 +44,8 @@ REFERENCE_CARRIED = 4.26
 """The log-odds that the reference pair gets in fp32; short floats are a little off."""
 REFERENCE_WITHIN = 0.5
 
-ROUNDED_WITHIN = 0.3
-"""How far the log-odds in eight bits may be from those in fp32: on 541 pairs 0.04 in the mean and 0.22 at most."""
+ROUNDED_WITHIN = 0.15
+"""How far the log-odds in eight bits may be from fp32: of 541 pairs 99 in 100 are nearer, the farthest 0.22."""
 
 Run = Callable[[NDArray[np.int64], NDArray[np.int64]], NDArray[np.float32]]
 
