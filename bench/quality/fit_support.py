@@ -20,7 +20,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from citewell.answer.verify import bearer
-from citewell.answer.verify_look import Similarity, looks
+from citewell.answer.verify_look import Similarity, heard, looks
 from citewell.answer.verify_score import log_odds, weights
 from citewell.answer.verify_weigh import Judged, facts
 from citewell.clinical import Lexicon
@@ -36,7 +36,6 @@ if __package__:
         cosines,
         f1,
         logistic,
-        saying,
         term_share,
         unseen_by_reader,
     )
@@ -49,7 +48,6 @@ else:
         cosines,
         f1,
         logistic,
-        saying,
         term_share,
         unseen_by_reader,
     )
@@ -102,8 +100,8 @@ def rows(every: Sequence[Claim], similarity: Similarity | None, judged: Sequence
     )
     table, able = np.zeros((len(every), len(names))), np.zeros(len(every), bool)
     for number, claim in enumerate(every):
-        pair = None if judged is None else saying(judged[number])
-        found = looks(claim.text, claim.spans, lexicon=lexicon, similarity=similarity, pair=pair)
+        found = looks(claim.text, claim.spans, lexicon=lexicon, similarity=similarity)
+        found = found if judged is None else heard(found, judged[number])
         told = facts(found)
         table[number] = [told[name] for name in names]
         able[number] = bearer(found) is not None

@@ -8,18 +8,19 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from citewell.adapters.embedding.engine import Compiled
+from citewell.adapters.embedding.cpu import features
+from citewell.adapters.embedding.engine import Compiled, choose
 from citewell.adapters.embedding.tokenizer import SEPARATOR, WordPiece
 from citewell.adapters.entailment import pair
 from citewell.adapters.entailment.pair import PairReader
 from citewell.answer.verify import verify
-from citewell.answer.verify_score import never_from, opposed_from
-from citewell.answer.verify_weigh import Judged
+from citewell.answer.verify_score import never_from, opposed_from, weights
+from citewell.answer.verify_weigh import MOST_ODDS, Judged
 from citewell.bootstrap import build
 from citewell.clinical import Lexicon
 from citewell.config import Settings
 from citewell.errors import ModelFilesMissing
-from citewell.types import Span, Verdict
+from citewell.types import Check, Span, Verdict
 
 EVIDENCE = (
     "We followed 2,300 adults who drank green tea every day. Their systolic blood pressure was lower than that of "
@@ -49,11 +50,23 @@ def test_it_tells_carried_from_opposed_and_from_neither(reader: PairReader) -> N
 
 def test_openvino_and_onnxruntime_read_alike(cache: Path) -> None:
     pytest.importorskip("openvino", reason="the extra openvino is not installed")
-    graph = pair.cached_graph(cache)
+    graph = pair.cached_graph(cache, "float")
     runs = pair.on_onnxruntime(graph), Compiled(graph, threads=1).infer
     for text in (CARRIED, OPPOSED, NEITHER):
         one, other = (pair.judged(run, text, EVIDENCE) for run in runs)
         assert one == pytest.approx(other, abs=0.3)
+
+
+def test_eight_bits_read_as_fp32_does(cache: Path) -> None:
+    flavour = choose("onnxruntime", features()).flavour
+    if flavour == "float":
+        pytest.skip("this CPU does not multiply eight bits natively")
+    rounded, exact = (pair.on_onnxruntime(pair.cached_graph(cache, one)) for one in (flavour, "float"))
+    texts = [(text, EVIDENCE) for text in (CARRIED, OPPOSED, NEITHER)] + [pair.REFERENCE, ("tea", "")]
+    read = [[pair.judged(run, *text) for text in texts] for run in (rounded, exact)]
+    assert np.array(read[0]) == pytest.approx(np.array(read[1]), abs=2 * pair.ROUNDED_WITHIN)
+    assert PairReader(cache).within == pair.ROUNDED_WITHIN
+    assert PairReader(cache).exactly(CARRIED, EVIDENCE) == read[1][0]
 
 
 def test_long_and_empty_texts_are_read_too(reader: PairReader) -> None:
@@ -77,7 +90,7 @@ def test_threads_get_what_one_gets(reader: PairReader) -> None:
 
 
 def test_a_damaged_graph_is_built_anew(tmp_path: Path) -> None:
-    graph = pair.cached_graph(tmp_path)
+    graph = pair.cached_graph(tmp_path, choose("auto", features()).flavour)
     whole = graph.stat().st_size
     graph.write_bytes(graph.read_bytes()[: whole // 2])
     assert PairReader(tmp_path).is_true()
@@ -105,6 +118,65 @@ def test_it_never_lifts_a_veto(tmp_path: Path) -> None:
         app.__dict__["pair_reader"] = lambda _sentence, _evidence: Judged(6.0, -6.0)
         check = app.verify_sentence("At night, adults take 50 mg of the tablet.", [Span("a:0", 0, len(words), words)])
     assert check.verdict is Verdict.CONTRADICTED
+
+
+DOSE = "Adults take 5 mg of the tablet at night. The tablet may be taken with food, or with a little water."
+
+
+@pytest.mark.parametrize(
+    ("sentence", "is_asked"),
+    [
+        ("At night adults swallow a tablet of 50 mg.", False),
+        ("The tablet cannot be taken with food by anybody.", False),
+        ("In the evening an adult has 50 mg of it as one tablet.", True),
+        ("Grown-ups swallow one at bedtime.", True),
+    ],
+)
+def test_it_is_asked_where_a_word_of_its_could_change_the_verdict(sentence: str, is_asked: bool) -> None:
+    said: list[str] = []
+
+    def checked(judged: Judged) -> Check:
+        def read(one: str, _evidence: str) -> Judged:
+            said.append(one)
+            return judged
+
+        return verify(
+            sentence,
+            [Span("a:0", 0, len(DOSE), DOSE)],
+            lexicon=Lexicon.load(),
+            similarity=lambda _sentence, parts: [0.6] * len(parts),
+            pair=read,
+        )
+
+    words = [Judged(one, other) for one in (-MOST_ODDS, 0.0, MOST_ODDS) for other in (-MOST_ODDS, -0.2, 1.6, MOST_ODDS)]
+    verdicts = {checked(judged).verdict for judged in words}
+    assert bool(said) == is_asked
+    assert (len(verdicts) > 1) == is_asked
+
+
+@pytest.mark.parametrize(("opposed", "is_exact"), [(-0.35, True), (-0.15, True), (-1.5, False), (0.5, False)])
+def test_where_rounding_could_change_the_verdict_it_is_read_in_full(opposed: float, is_exact: bool) -> None:
+    class Quick:
+        within = 0.3
+
+        def __call__(self, _sentence: str, _evidence: str) -> Judged:
+            return Judged(-6.0, opposed)
+
+        def exactly(self, _sentence: str, _evidence: str) -> Judged:
+            return Judged(-6.0, 0.0 if opposed < opposed_from() else -1.0)
+
+    check = verify(
+        NEITHER,
+        [Span("a:0", 0, len(EVIDENCE), EVIDENCE)],
+        lexicon=Lexicon.load(),
+        similarity=lambda _sentence, parts: [0.6] * len(parts),
+        pair=Quick(),
+    )
+    assert (check.verdict is Verdict.CONTRADICTED) == ((opposed < opposed_from()) == is_exact)
+
+
+def test_support_grows_with_the_one_of_its_odds_and_falls_with_the_other() -> None:
+    assert weights("pair")["read as carried"] > 0 > weights("pair")["read as opposed"]
 
 
 @pytest.mark.parametrize(

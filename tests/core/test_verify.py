@@ -269,6 +269,27 @@ def test_similarity_is_asked_once_with_every_part_and_raises_support() -> None:
     assert (check.verdict, check.span) == (Verdict.SUPPORTED, Span("d:0", 0, 12, "It may itch."))
 
 
+@pytest.mark.parametrize(
+    ("sentence", "is_embedded"),
+    [
+        ("Offer allopurinol to adults who have ten or more attacks in 12 months.", False),
+        ("Do give colchicine to people with severe renal impairment.", False),
+        ("After ten attacks a grown man may well be given some allopurinol by his practice.", True),
+    ],
+)
+def test_what_repeats_words_that_speak_against_it_is_not_embedded(sentence: str, is_embedded: bool) -> None:
+    asked: list[str] = []
+
+    def near(said: str, parts: Sequence[Span]) -> Sequence[float]:
+        asked.append(said)
+        return [0.8] * len(parts)
+
+    spans = [Span("d:0", 0, len(PASSAGE), PASSAGE)]
+    check = verify(sentence, spans, lexicon=Lexicon.load(), similarity=near)
+    assert check.verdict is not Verdict.SUPPORTED
+    assert bool(asked) == is_embedded
+
+
 class _Stubborn:
     """An entailment model that always gives the same answer."""
 

@@ -12,13 +12,13 @@ from citewell.answer.rows import is_title
 from citewell.answer.verify_evidence import beside
 from citewell.answer.verify_findings import Grade
 from citewell.answer.verify_held import known_of
-from citewell.answer.verify_look import CLEAR_FROM, Pair, Similarity, looks, whole
+from citewell.answer.verify_look import CLEAR_FROM, Pair, Rounded, Similarity, heard, looks, whole
 from citewell.answer.verify_parts import parts_of
 from citewell.answer.verify_read import read, without_references
 from citewell.answer.verify_score import Known, never_from, opposed_from, supported_from
 from citewell.answer.verify_strangers import stranger
 from citewell.answer.verify_things import is_put
-from citewell.answer.verify_weigh import Look, Passage, bearing, support
+from citewell.answer.verify_weigh import MOST_ODDS, Judged, Look, Passage, bearing, support
 from citewell.clinical import Lexicon
 from citewell.types import Check, Span, Verdict
 
@@ -83,11 +83,16 @@ def verify(
     if (refused := _refused(sentence, spans)) is not None:
         return refused
     found = looks(sentence, spans, lexicon=lexicon, similarity=None)
-    if found and similarity is not None and not _is_clear(_judged(found), found):
-        found = looks(sentence, spans, lexicon=lexicon, similarity=similarity, pair=pair)
     if not found:
         return Check(Verdict.NOT_FOUND, ("there are no cited words to check it against",), None, 0.0)
-    check = _with_all(_without_strangers(_judged(found), sentence, spans, lexicon), sentence, found, spans, lexicon)
+    check = _judged(found)
+    if similarity is not None and not _is_clear(check, found):
+        found = looks(sentence, spans, lexicon=lexicon, similarity=similarity)
+        if pair is None:
+            check = _judged(found)
+        else:
+            check, found = _read(sentence, found, pair, is_asked=entailment is not None)
+    check = _with_all(_without_strangers(check, sentence, spans, lexicon), sentence, found, spans, lexicon)
     return _heard(check, sentence, entailment, is_open=_is_open(check, found)) if entailment else check
 
 
@@ -140,7 +145,9 @@ def _with_all(check: Check, sentence: str, found: Sequence[Look], spans: tuple[S
 
 
 def _is_clear(check: Check, found: Sequence[Look]) -> bool:
-    """Whether the words alone carry the sentence; embedding it would cost more than all the rest."""
+    """Whether the words alone carry the sentence, or it repeats what speaks against it; embedding costs far more."""
+    if check.verdict is Verdict.CONTRADICTED:
+        return any(look.part == check.span and min(look.words, look.mirrored) >= REPEATED_FROM for look in found)
     if check.verdict is not Verdict.SUPPORTED:
         return False
     is_repeated = any(min(look.coverage, look.mirrored) >= REPEATED_FROM and not look.findings for look in found)
@@ -174,6 +181,33 @@ def _judged(found: Sequence[Look]) -> Check:
     told = reasons or ("the cited words carry only a part of it",)
     is_vetoed = any(finding.grade != Grade.WEAKER for finding in nearest.vetoes)
     return Check(Verdict.PARTLY, told, nearest.part, share, is_vetoed)
+
+
+def _read(sentence: str, found: list[Look], pair: Pair, *, is_asked: bool) -> tuple[Check, list[Look]]:
+    """The verdict with the word of the pair reader, and the looks with it; it is asked where it could change something.
+
+    What it says in eight bits counts where the same in full, which may be a little more or less, gives one verdict.
+    """
+    check = _same(found, Judged(0.0, 0.0), within=MOST_ODDS)
+    if check is not None and not is_asked:
+        return replace(check, support=support(found)), found
+    pieces = read(sentence).text, found[0].passage.likest
+    judged = pair(*pieces)
+    if isinstance(pair, Rounded) and _same(found, judged, within=pair.within) is None:
+        judged = pair.exactly(*pieces)
+    found = heard(found, judged)
+    return _judged(found), found
+
+
+def _same(found: Sequence[Look], judged: Judged, *, within: float) -> Check | None:
+    """The verdict with every word of the pair reader that is so near to this one, if it is the same with all.
+
+    Support grows with the one of its odds and falls with the other, and no sentence is carried that it surely reads as
+    opposed: where the two extremes lead to one verdict, so does all between.
+    """
+    carried, opposed = judged
+    best, worst = (_judged(heard(found, Judged(carried + off, opposed - off))) for off in (within, -within))
+    return worst if replace(best, support=0.0) == replace(worst, support=0.0) else None
 
 
 def _is_read_as_opposed(passage: Passage, least: float) -> bool:

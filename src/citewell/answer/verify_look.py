@@ -6,7 +6,7 @@ import re
 from collections.abc import Sequence
 from dataclasses import replace
 from functools import lru_cache
-from typing import Protocol
+from typing import Protocol, runtime_checkable
 
 from citewell.answer.rows import Row, tabled
 from citewell.answer.verify_amounts import amounts_missing
@@ -61,22 +61,33 @@ class Pair(Protocol):
     def __call__(self, sentence: str, evidence: str) -> Judged: ...
 
 
+@runtime_checkable
+class Rounded(Pair, Protocol):
+    """A pair reader that is quick and a little off."""
+
+    within: float
+    """How far its log-odds may be off."""
+
+    def exactly(self, sentence: str, evidence: str) -> Judged:
+        """What it would say if it were not."""
+        ...
+
+
 def looks(
     sentence: str,
     spans: Sequence[Span],
     *,
     lexicon: Lexicon,
     similarity: Similarity | None,
-    pair: Pair | None = None,
 ) -> list[Look]:
-    """The nearest source sentences, nearest first, each with its findings; the pair reader needs cosines."""
+    """The nearest source sentences, nearest first, each with its findings."""
     claim, parts, rough = _rough(sentence, tuple(spans), lexicon)
     if not rough:
         return []
     if similarity is not None:
         cosines = similarity(sentence, parts)
-        judged = None if pair is None else pair(claim.text, evidence([look.text for look in rough], cosines))
-        passage = replace(rough[0].passage, likeness=likeness(cosines), judged=judged)
+        likest = evidence([look.text for look in rough], cosines)
+        passage = replace(rough[0].passage, likeness=likeness(cosines), likest=likest)
         rough = tuple(replace(look, cosine=one, passage=passage) for look, one in zip(rough, cosines, strict=True))
     known = known_of(claim.text, lexicon)
     nearest = sorted(rough, key=lambda look: -look.nearness)[:NEAREST]
@@ -88,6 +99,12 @@ def looks(
     close += _together(claim, known, close, lexicon)
     read_closely = [_own(claim, filled(claim, look, close, parts), close, parts) for look in close]
     return sorted(read_closely, key=lambda look: -look.nearness)
+
+
+def heard(found: Sequence[Look], judged: Judged) -> list[Look]:
+    """The same looks with the word of the pair reader."""
+    passage = replace(found[0].passage, judged=judged)
+    return [replace(look, passage=passage) for look in found]
 
 
 def likeness(cosines: Sequence[float]) -> float:

@@ -67,6 +67,8 @@ class Passage:
     """The share of the claim's words that they say; one that they do not say counts by its runs of four letters."""
     likeness: float | None = None
     """How like the claim its sentences are, where there are cosines."""
+    likest: str = ""
+    """The sentences most like the claim, as the pair reader gets them, where there are cosines."""
     judged: Judged | None = None
     """What the pair reader says of the claim and the sentences most like it, where it was asked."""
 

@@ -35,9 +35,9 @@ REFERENCE_TEXT = "This is an example sentence"
 """A text whose fp32 vector the package brings, so that any machine can check its own arithmetic."""
 
 
-def load() -> Ranges:
-    """The ranges that the package brings."""
-    with np.load(_FILE) as file:
+def load(path: Path = _FILE) -> Ranges:
+    """The ranges that the package brings, of this model or another of its shape."""
+    with np.load(path, allow_pickle=False) as file:
         stored = {name: file[name].astype(np.float32) for name in file.files if name != _REFERENCE}
     return {name: Range(*rows) for name, rows in stored.items()}
 
@@ -49,15 +49,21 @@ def reference() -> Array:
     return vector
 
 
-def save(ranges: Ranges, vector: Array) -> None:
-    """Write the ranges and the reference vector that the package brings."""
+def save(ranges: Ranges, vector: Array | None = None, path: Path = _FILE) -> None:
+    """Write the ranges that the package brings, and the reference vector where the model gives one."""
     rows = {name: np.stack([found.low, found.high, found.mean]).astype(np.float16) for name, found in ranges.items()}
-    np.savez_compressed(_FILE, allow_pickle=False, **rows, **{_REFERENCE: vector})
+    known = {} if vector is None else {_REFERENCE: vector}
+    np.savez_compressed(path, allow_pickle=False, **rows, **known)
 
 
 def measure(tensors: Tensors, texts: Sequence[str]) -> Ranges:
     """The ranges over some texts, from a plain numpy run of the model."""
     tokens = WordPiece.load().ids(texts, max_tokens=256)
+    return measure_tokens(tensors, tokens, [[0] * len(ids) for ids in tokens])
+
+
+def measure_tokens(tensors: Tensors, tokens: Sequence[Sequence[int]], types: Sequence[Sequence[int]]) -> Ranges:
+    """The ranges over texts that are cut into tokens, each of a type."""
     ranges: Ranges = {}
 
     def linear(name: str, value: Array) -> Array:
@@ -75,9 +81,11 @@ def measure(tensors: Tensors, texts: Sequence[str]) -> Ranges:
     words, positions, kinds = (
         tensors[f"embeddings.{part}_embeddings.weight"] for part in ("word", "position", "token_type")
     )
-    hidden = norm(
-        "embeddings.LayerNorm", np.concatenate([words[ids] + positions[: len(ids)] + kinds[0] for ids in tokens])
-    )
+    placed = [
+        words[np.array(ids)] + positions[: len(ids)] + kinds[np.array(of)]
+        for ids, of in zip(tokens, types, strict=True)
+    ]
+    hidden = norm("embeddings.LayerNorm", np.concatenate(placed))
     ends = np.cumsum([len(ids) for ids in tokens])[:-1]
     for layer in range(LAYERS):
         name = f"encoder.layer.{layer}"

@@ -15,7 +15,7 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
-from citewell.adapters.embedding.calibration import Array, Range, load
+from citewell.adapters.embedding.calibration import Array, Range, Ranges, load
 from citewell.adapters.embedding.graph import FLOAT, HALF, Graph
 from citewell.adapters.embedding.weights import DIMENSIONS, EPSILON, HEAD_SIZE, LAYERS, Tensors
 
@@ -37,7 +37,7 @@ _BALANCE = 0.85
 
 def quantised_graph(tensors: Tensors, *, half: bool) -> bytes:
     """The graph, serialised; in `half`, attention and GELU are in fp16, for CPUs that compute in it."""
-    return QuantisedGraph(tensors, half=half).build()
+    return QuantisedGraph(tensors, load(), half=half).build()
 
 
 @dataclass(frozen=True, slots=True)
@@ -58,15 +58,19 @@ class Normed:
 class QuantisedGraph(Graph):
     """Linear layers on bytes, the rest in fp32 or fp16."""
 
-    def __init__(self, tensors: Tensors, *, half: bool) -> None:
+    def __init__(self, tensors: Tensors, ranges: Ranges, *, half: bool) -> None:
         super().__init__(tensors)
         self._half = half
-        self._ranges = load()
+        self._ranges = ranges
         self._one = self.floats(1.0)
         self._middle = self.constant(np.array(_MIDDLE, np.uint8))
 
     def build(self) -> bytes:
         """The graph, serialised."""
+        return self.finished(self.hidden(), with_lengths=True)
+
+    def hidden(self) -> str:
+        """What the last layer gives, one row per token."""
         hidden = self.embeddings()
         norm = "embeddings.LayerNorm"
         for layer in range(LAYERS):
@@ -74,7 +78,7 @@ class QuantisedGraph(Graph):
             hidden = self._attend(name, norm, hidden, precise=layer >= LAYERS - _PRECISE_LAYERS)
             hidden = self._think(name, hidden)
             norm = f"{name}.output.LayerNorm"
-        return self.finished(self.normalised(norm, hidden), with_lengths=True)
+        return self.normalised(norm, hidden)
 
     def _attend(self, name: str, norm: str, hidden: str, *, precise: bool) -> str:
         """Norm, attention and its output, added to what came in; `precise` leaves the attended values unrounded."""

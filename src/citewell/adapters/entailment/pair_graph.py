@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
-from citewell.adapters.embedding.graph import FloatGraph
+from citewell.adapters.embedding.calibration import Ranges
+from citewell.adapters.embedding.graph import FloatGraph, Graph
+from citewell.adapters.embedding.quantised import QuantisedGraph
 from citewell.adapters.embedding.weights import DIMENSIONS, Tensors
 
 SCORES = 3
@@ -13,12 +15,17 @@ def pair_graph(tensors: Tensors) -> bytes:
     return PairGraph(tensors).build()
 
 
-class PairGraph(FloatGraph):
-    """The embedding model that knows which of two texts a token is of, and scores both together."""
+def quantised_pair_graph(tensors: Tensors, ranges: Ranges, *, half: bool) -> bytes:
+    """The graph with eight-bit linear layers; in `half`, attention and GELU are in fp16."""
+    return QuantisedPairGraph(tensors, ranges, half=half).build()
 
-    def build(self) -> bytes:
-        """The graph, serialised."""
-        texts = self.node("Reshape", [self.hidden(), self.shaped(DIMENSIONS)])
+
+class OfTwoTexts(Graph):
+    """What knows which of two texts a token is of, and scores both together."""
+
+    def scored(self, hidden: str) -> bytes:
+        """Three scores from the first token and the mean of all, and with them the whole graph."""
+        texts = self.node("Reshape", [hidden, self.shaped(DIMENSIONS)])
         mean = self.node("ReduceMean", [texts, self.integers(1)], keepdims=0)
         first = self.node("Gather", [texts, self.integers(0)], axis=1)
         both = self.node("Concat", [self.node("Squeeze", [first, self.integers(1)]), mean], axis=-1)
@@ -33,3 +40,19 @@ class PairGraph(FloatGraph):
         steps = self.node("Slice", [positions, self.integers(0), length])
         kinds = self.floats(self._tensors["embeddings.token_type_embeddings.weight"])
         return self.node("Add", [steps, self.node("Gather", [kinds, "types"])])
+
+
+class PairGraph(OfTwoTexts, FloatGraph):
+    """The reader as it was trained."""
+
+    def build(self) -> bytes:
+        """The graph, serialised."""
+        return self.scored(self.hidden())
+
+
+class QuantisedPairGraph(OfTwoTexts, QuantisedGraph):
+    """The reader with linear layers on bytes."""
+
+    def build(self) -> bytes:
+        """The graph, serialised."""
+        return self.scored(self.hidden())
