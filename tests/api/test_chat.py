@@ -118,6 +118,9 @@ def test_the_rules_nearest_to_a_patient_come_in_the_order_that_the_record_gives(
     assert [one["rule"] for one in found] == ["1.1.1", "1.1.2"]
     assert [one["boost"] for one in found] == [0.25, 0.0], "an age that is reached, and a symptom in common"
     assert ann.post("/api/v1/guidelines/related", json={"patient_id": "P2"}).json() == {"rules": []}
+    refused = ann.post("/api/v1/guidelines/related", json={"symptoms": [{"days": 3}]})
+    assert refused.status_code == 422
+    assert refused.json()["detail"].startswith("Check these parts of the request")
     kept = ann.post("/api/v1/assess", json=patient).headers["X-Citewell-Answer-Id"]
     page = ann.get(f"/guidelines/assessments/{kept}/related").text
     assert page.index("§1.1.1") < page.index("§1.1.2")

@@ -141,3 +141,25 @@ def test_every_answer_that_can_come_is_declared(described: BaseSchema) -> None:
         for told in ways.values():
             for status in ("401", "403", "404", "422", "429", "500"):
                 assert list(told["responses"][status]["content"]) == ["application/problem+json"]
+
+
+def test_every_number_that_is_sent_has_a_limit_that_a_store_can_hold(described: BaseSchema) -> None:
+    def integers(node: object, seen: frozenset[str]) -> Iterator[dict[str, object]]:
+        if isinstance(node, list):
+            for one in node:
+                yield from integers(one, seen)
+        if isinstance(node, dict):
+            name = str(node.get("$ref", "")).rsplit("/", 1)[-1]
+            if name and name not in seen:
+                yield from integers(described.raw_schema["components"]["schemas"][name], seen | {name})
+            if node.get("type") == "integer":
+                yield node
+            for one in node.values():
+                yield from integers(one, seen)
+
+    told = [way for ways in described.raw_schema["paths"].values() for way in ways.values()]
+    sent = [
+        one for way in told for one in integers([way.get("parameters", []), way.get("requestBody", {})], frozenset())
+    ]
+    assert sent
+    assert not [one for one in sent if one.get("maximum") is None or one["maximum"] > 2**31 - 1]

@@ -55,8 +55,8 @@ def test_a_scope_decides_what_is_found(writer: httpx.Client) -> None:
 
 
 def test_a_question_is_checked(reader: httpx.Client) -> None:
-    answers = [reader.get("/api/v1/search", params={"q": question}) for question in ("   ", "x " * 2_001)]
-    assert [(answer.status_code, answer.json()["kind"]) for answer in answers] == [(422, "InputError")] * 2
+    answers = [reader.get("/api/v1/search", params={"q": question}) for question in ("   ", "\x1f", "x " * 2_001)]
+    assert [(answer.status_code, answer.json()["kind"]) for answer in answers] == [(422, "InputError")] * 3
 
 
 def test_no_word_of_a_question_reaches_a_log(

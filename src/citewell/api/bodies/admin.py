@@ -12,7 +12,7 @@ from citewell.api.bodies.documents import DocumentShape
 from citewell.api.bodies.journeys import Slug
 from citewell.api.bodies.lifecycle import ChangeShape
 from citewell.api.bodies.people import Tag
-from citewell.api.bodies.sent import Id, Sent
+from citewell.api.bodies.sent import SEEN, Id, Revision, Sent
 from citewell.types import MAX_CHUNK
 
 
@@ -27,12 +27,12 @@ class Cut(Sent):
 class DocumentEdit(Sent):
     """What is to change; what is left out stays. With a revision, only if nobody changed it since."""
 
-    title: Annotated[str | None, Field(min_length=1, max_length=MAX_TITLE_CHARACTERS, pattern=r"\S")] = None
+    title: Annotated[str | None, Field(min_length=1, max_length=MAX_TITLE_CHARACTERS, pattern=SEEN)] = None
     tags: Annotated[list[Tag] | None, Field(min_length=1, max_length=64)] = None
     journeys: Annotated[list[Slug] | None, Field(max_length=64)] = None
     """None of them: for everyone."""
     chunking: Cut | None = None
-    revision: Annotated[int | None, Field(ge=0)] = None
+    revision: Revision | None = None
 
 
 class Selection(Sent):

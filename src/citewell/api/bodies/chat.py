@@ -8,7 +8,7 @@ from typing import Annotated, Literal
 from pydantic import BaseModel, Field
 
 from citewell.api.bodies.answers import Words
-from citewell.api.bodies.sent import Id, Sent
+from citewell.api.bodies.sent import SEEN, Id, Sent
 
 
 class ChatMessage(Sent):
@@ -16,7 +16,7 @@ class ChatMessage(Sent):
 
     message: Words
     session_id: Id | None = None
-    guideline: Annotated[str | None, Field(min_length=1, max_length=200, pattern=r"\S")] = None
+    guideline: Annotated[str | None, Field(min_length=1, max_length=200, pattern=SEEN)] = None
     """A guideline by its name, such as NG12, or by the id of its document."""
 
 

@@ -6,10 +6,10 @@ from typing import Annotated, Any, Literal
 
 from pydantic import BaseModel, Field, StrictBool
 
-from citewell.api.bodies.sent import Id, Sent
+from citewell.api.bodies.sent import SEEN, Id, Sent
 
-Words = Annotated[str, Field(min_length=1, max_length=20_000, pattern=r"\S")]
-Short = Annotated[str, Field(min_length=1, max_length=200, pattern=r"\S")]
+Words = Annotated[str, Field(min_length=1, max_length=20_000, pattern=SEEN)]
+Short = Annotated[str, Field(min_length=1, max_length=200, pattern=SEEN)]
 CategoryName = Literal[
     "symptom",
     "location",
@@ -77,7 +77,7 @@ class FindingSent(Sent):
 class EnteredSent(Sent):
     """A condition that is thought of, and how sure."""
 
-    condition: Annotated[str, Field(min_length=1, max_length=120, pattern=r"\S")]
+    condition: Annotated[str, Field(min_length=1, max_length=120, pattern=SEEN)]
     confidence: ConfidenceName = "moderate"
 
 

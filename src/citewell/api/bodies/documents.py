@@ -7,7 +7,7 @@ from typing import Annotated, Literal
 
 from pydantic import BaseModel, ConfigDict, Field
 
-from citewell.api.bodies.sent import Sent, Tags
+from citewell.api.bodies.sent import Revision, Sent, Tags
 
 AnyCaseTag = Annotated[str, Field(min_length=1, max_length=64, pattern=r"^[A-Za-z0-9]([A-Za-z0-9]|-[A-Za-z0-9])*$")]
 """A tag as it may be sent; it is stored in lower case."""
@@ -18,7 +18,7 @@ class Refiling(Sent):
 
     tags: Annotated[list[AnyCaseTag] | None, Field(min_length=1, max_length=64)] = None
     journeys: Tags = None
-    revision: Annotated[int | None, Field(ge=0)] = None
+    revision: Revision | None = None
     """The document's revision when it was opened; where it has another by now, nothing is changed."""
 
 

@@ -7,12 +7,12 @@ from typing import Annotated
 
 from pydantic import BaseModel, Field
 
-from citewell.api.bodies.sent import Id, Sent
+from citewell.api.bodies.sent import SEEN, Id, Revision, Sent
 from citewell.types.journeys import MAX_DESCRIPTION_CHARACTERS, MAX_NAME_CHARACTERS, MAX_SLUG_CHARACTERS
 
 SLUG = r"^[a-z0-9]+(-[a-z0-9]+)*$"
 Slug = Annotated[str, Field(min_length=1, max_length=MAX_SLUG_CHARACTERS, pattern=SLUG)]
-JourneyName = Annotated[str, Field(min_length=1, max_length=MAX_NAME_CHARACTERS, pattern=r"[^\s\x00-\x1f\x7f-\x9f]")]
+JourneyName = Annotated[str, Field(min_length=1, max_length=MAX_NAME_CHARACTERS, pattern=SEEN)]
 Description = Annotated[str, Field(max_length=MAX_DESCRIPTION_CHARACTERS)]
 
 
@@ -30,7 +30,7 @@ class JourneyEdit(Sent):
     name: JourneyName | None = None
     slug: Slug | None = None
     description: Description | None = None
-    revision: Annotated[int | None, Field(ge=0)] = None
+    revision: Revision | None = None
 
 
 class Assigned(Sent):

@@ -7,13 +7,13 @@ from typing import Annotated, Any, Literal
 
 from pydantic import BaseModel, ConfigDict, Field
 
-from citewell.api.bodies.sent import Sent
+from citewell.api.bodies.sent import SEEN, Sent
 
 
 class Reply(Sent):
     """What a person answers to a question that was handed to them."""
 
-    text: Annotated[str, Field(min_length=1, max_length=20_000, pattern=r"\S")]
+    text: Annotated[str, Field(min_length=1, max_length=20_000, pattern=SEEN)]
 
 
 class ConversationShape(BaseModel):

@@ -8,7 +8,7 @@ from typing import Literal
 from pydantic import BaseModel, Field, StrictBool
 
 from citewell.api.bodies.documents import ProgressShape
-from citewell.api.bodies.sent import Sent
+from citewell.api.bodies.sent import Revision, Sent
 
 StateName = Literal["pending", "queued", "processing", "completed", "failed", "superseded", "withdrawn"]
 
@@ -16,7 +16,7 @@ StateName = Literal["pending", "queued", "processing", "completed", "failed", "s
 class Seen(Sent):
     """What the sender saw last; left out, nothing is checked."""
 
-    revision: int | None = Field(default=None, ge=0, description="The document's revision when it was opened.")
+    revision: Revision | None = Field(default=None, description="The document's revision when it was opened.")
 
 
 class Rereading(Sent):

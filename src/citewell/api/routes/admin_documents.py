@@ -25,6 +25,7 @@ from citewell.api.bodies.admin import (
 )
 from citewell.api.bodies.journeys import SLUG
 from citewell.api.bodies.people import TAG
+from citewell.api.bodies.sent import MAX_NUMBER
 from citewell.api.requests import our_request
 from citewell.api.shapes import entry_json
 from citewell.api.site import Here
@@ -138,7 +139,7 @@ def audit(
     assistant: Annotated[str, Query(max_length=16)] = "",
     since: Day | None = None,
     until: Day | None = None,
-    before: Annotated[int | None, Query(ge=1)] = None,
+    before: Annotated[int | None, Query(ge=1, le=MAX_NUMBER)] = None,
 ) -> dict[str, Any]:
     """Answers on record by words of the question or the answer, person, assistant and day, the newest first."""
     found = search(site, visitor, Sought(words, user, assistant, since, until, before))

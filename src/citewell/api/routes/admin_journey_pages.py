@@ -9,6 +9,7 @@ from fastapi import APIRouter, Form, Request, Response
 from fastapi.responses import RedirectResponse
 
 from citewell.adapters.store.journeys import JourneyChange
+from citewell.api.bodies.sent import Revision
 from citewell.api.changes import who
 from citewell.api.errors import Problem, problem_of
 from citewell.api.requests import require_our_form
@@ -73,7 +74,7 @@ def edit(
     name: Text = "",
     slug: Text = "",
     description: Text = "",
-    revision: Annotated[int | None, Form()] = None,
+    revision: Annotated[Revision | None, Form()] = None,
     csrf: Csrf = "",
 ) -> Response:
     """Change a journey, unless somebody else did since it was shown."""

@@ -12,6 +12,7 @@ import citewell
 from citewell.adapters.store.catalogue import Sorting, Wanted
 from citewell.api import admin
 from citewell.api.admin_audit import Sought, search
+from citewell.api.bodies.sent import MAX_NUMBER
 from citewell.api.health import Health, is_ready
 from citewell.api.history import names
 from citewell.api.requests import require_our_form
@@ -67,7 +68,7 @@ def audit(
     assistant: Short = "",
     since: Short = "",
     until: Short = "",
-    before: Annotated[int | None, Query(ge=1)] = None,
+    before: Annotated[int | None, Query(ge=1, le=MAX_NUMBER)] = None,
 ) -> Response:
     """Answers on record by words, person, assistant and day."""
     sought = Sought(words, user, assistant, _day(since), _day(until), before)

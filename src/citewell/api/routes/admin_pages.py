@@ -12,6 +12,7 @@ from fastapi.responses import RedirectResponse
 
 from citewell.adapters.store.catalogue import Order, Sorting, Wanted
 from citewell.api.admin import Action, Outcome, acted, chosen, chunking, edited
+from citewell.api.bodies.sent import Revision
 from citewell.api.errors import Problem, problem_of
 from citewell.api.requests import our_form, require_our_form
 from citewell.api.routes.library_pages import ACCEPTED
@@ -225,7 +226,7 @@ def edit(
     strategy: Annotated[str, Form(max_length=16)] = "",
     size: Annotated[int, Form()] = 0,
     overlap: Annotated[int, Form()] = 0,
-    revision: Annotated[int | None, Form()] = None,
+    revision: Annotated[Revision | None, Form()] = None,
     csrf: Csrf = "",
 ) -> Response:
     """Save what the form says, unless somebody else changed the document since it was shown."""

@@ -9,6 +9,7 @@ from fastapi import APIRouter, Depends, Query
 from citewell.answer.kept_view import entry_json, proof_json, record_json, replay_json
 from citewell.api.asking import in_turn
 from citewell.api.bodies.kept import ProofShape, RecordShape, RecordsShape, ReplayShape
+from citewell.api.bodies.sent import MAX_NUMBER
 from citewell.api.requests import our_request
 from citewell.api.site import Here
 from citewell.api.visitor import Governor, Member
@@ -21,7 +22,7 @@ def records(
     site: Here,
     visitor: Member,
     limit: Annotated[int, Query(ge=1, le=1_000)] = 100,
-    before: Annotated[int | None, Query(ge=1, le=2**31 - 1, description="Only records with a lower number.")] = None,
+    before: Annotated[int | None, Query(ge=1, le=MAX_NUMBER, description="Only records with a lower number.")] = None,
 ) -> dict[str, Any]:
     """The newest records: all of the tenant for an administrator, their own for others."""
     found = site.desk().audit.entries(visitor.asker(), limit=limit, before=before)

@@ -11,6 +11,7 @@ from starlette.concurrency import run_in_threadpool
 
 from citewell.answer.replay import Replay
 from citewell.api.asking import in_turn
+from citewell.api.bodies.sent import MAX_NUMBER
 from citewell.api.history import names, questions
 from citewell.api.parts import Wanted
 from citewell.api.requests import require_our_form
@@ -82,7 +83,7 @@ def close(request: Request, site: Here, visitor: Member, routed_id: str, csrf: C
 
 
 @router.get("/audit")
-def audit(site: Here, visitor: Member, before: Annotated[int | None, Query(ge=1, le=2**31 - 1)] = None) -> Response:
+def audit(site: Here, visitor: Member, before: Annotated[int | None, Query(ge=1, le=MAX_NUMBER)] = None) -> Response:
     """The newest answers on record, or those before a number."""
     return _records(site, visitor, proof=None, before=before)
 

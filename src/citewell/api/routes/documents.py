@@ -6,7 +6,7 @@ from http import HTTPStatus
 from typing import Annotated, Any
 from urllib.parse import quote
 
-from fastapi import APIRouter, Depends, Query, Request, Response
+from fastapi import APIRouter, Depends, Path, Query, Request, Response
 from fastapi.encoders import jsonable_encoder
 from fastapi.responses import JSONResponse
 
@@ -21,6 +21,7 @@ from citewell.api.bodies.documents import (
     Refiling,
     UploadShape,
 )
+from citewell.api.bodies.sent import MAX_NUMBER
 from citewell.api.intake import FIELDS, take_in
 from citewell.api.requests import our_request
 from citewell.api.shapes import box_json, entry_json
@@ -34,6 +35,7 @@ router = APIRouter(prefix="/api/v1/documents")
 IMAGE_WIDTHS_PX = (200, 2_400)
 PRIVATE = "private, max-age=600"
 MAX_TEXT_CHARACTERS = 200_000
+Offset = Annotated[int, Query(ge=0, le=MAX_NUMBER)]
 TAG_LIST = "^([a-z0-9](-?[a-z0-9])*([, ]+|$))*$"
 UPLOAD = {
     "required": True,
@@ -149,7 +151,7 @@ def page_image(
     site: Here,
     visitor: Reader,
     document_id: str,
-    number: int,
+    number: Annotated[int, Path(le=MAX_NUMBER)],
     width: Annotated[int, Query(ge=IMAGE_WIDTHS_PX[0], le=IMAGE_WIDTHS_PX[1])] = 1_200,
 ) -> Response:
     """A page of a PDF as an image."""
@@ -162,8 +164,8 @@ def text(
     site: Here,
     visitor: Reader,
     document_id: str,
-    start: Annotated[int, Query(ge=0)] = 0,
-    end: Annotated[int | None, Query(ge=0)] = None,
+    start: Offset = 0,
+    end: Offset | None = None,
 ) -> dict[str, Any]:
     """A part of the canonical text."""
     document = site.opened(document_id, visitor.whole).document
@@ -173,9 +175,7 @@ def text(
 
 
 @router.get("/{document_id}/boxes", response_model=BoxesShape)
-def boxes(
-    site: Here, visitor: Reader, document_id: str, start: Annotated[int, Query(ge=0)], end: Annotated[int, Query(ge=0)]
-) -> dict[str, Any]:
+def boxes(site: Here, visitor: Reader, document_id: str, start: Offset, end: Offset) -> dict[str, Any]:
     """Where a span of the text stands on the pages, line by line; empty where that is not known."""
     document = site.opened(document_id, visitor.whole).document
     _check_span(start, end, len(document.text))

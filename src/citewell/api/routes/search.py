@@ -8,13 +8,14 @@ from fastapi import APIRouter, Query
 
 from citewell.answer.retrieve import MAX_QUESTION_CHARACTERS
 from citewell.api.bodies.documents import ResultsShape
+from citewell.api.bodies.sent import SEEN
 from citewell.api.shapes import results_json
 from citewell.api.site import Here
 from citewell.api.visitor import Reader
 
 router = APIRouter(prefix="/api/v1")
 
-Question = Annotated[str, Query(min_length=1, max_length=MAX_QUESTION_CHARACTERS, pattern=r"\S")]
+Question = Annotated[str, Query(min_length=1, max_length=MAX_QUESTION_CHARACTERS, pattern=SEEN)]
 Tags = Annotated[tuple[str, ...], Query()]
 
 
