@@ -28,10 +28,18 @@ __all__ = ["libraries_in_files", "libraries_in_postgres", "opened_elsewhere", "p
 SHARED = Path(__file__).resolve().parents[2] / "shared" / "data"
 
 
+DOORS = ("api", "cli", "contracts", "faults", "llm")
+"""Folders whose tests go through a server, a database, a process or a model of their own."""
+
+
+@pytest.hookimpl(tryfirst=True)
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
-    """Begin with the files that take long, so that no process waits at the end for another."""
+    """Begin with the files that take long, so that no process waits at the end for another; doors are slow."""
     slow = Counter(item.path for item in items if any(map(item.get_closest_marker, ("slow", "browser"))))
     items.sort(key=lambda item: -slow[item.path])
+    for item in items:
+        if item.path.parent.name in DOORS:
+            item.add_marker(pytest.mark.slow)
 
 
 @pytest.fixture(scope="session")

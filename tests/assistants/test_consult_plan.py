@@ -30,6 +30,8 @@ from citewell.types.consult import By, Category, Finding, Patient, Polarity, Sta
 from citewell.web.consult import plan_of
 from tests.assistants.consult_library import with_guidelines
 
+pytestmark = pytest.mark.slow
+
 HERE = Path(__file__).parent
 STORY = (
     "28-year-old woman, 9 weeks pregnant, fever for 3 days with rigors, no cough. Temp 38.5, weighs 130 lb. "

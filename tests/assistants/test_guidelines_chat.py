@@ -33,6 +33,8 @@ from citewell.types import Cite, Message, Qualify, Refuse, Source, Verdict
 from tests.assistants.test_desk import user
 from tests.llm.servers import OpenAI, Script, Server
 
+pytestmark = pytest.mark.slow
+
 SPOTS = """# Green spots: recognition and referral
 
 ## 1.1 Spots

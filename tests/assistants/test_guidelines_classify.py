@@ -15,6 +15,8 @@ from citewell.assistants.guidelines.guideline import Guideline
 from citewell.assistants.guidelines.loaded import Loaded
 from citewell.assistants.guidelines.tables import rows
 
+pytestmark = pytest.mark.slow
+
 HERE = Path(__file__).parent
 Sort = Callable[[str], Sorted]
 

@@ -21,6 +21,8 @@ from citewell.types import Asker, Role, Scope, State
 from tests.assistants.printed import FIRST, SECOND, print_edition
 from tests.assistants.written import rules
 
+pytestmark = pytest.mark.slow
+
 OWNER = Asker.owner(Scope.owner("local"))
 ANN = Asker("ann", Role.MEMBER, Scope("local", frozenset({"wards"}), None, None))
 

@@ -21,6 +21,8 @@ from citewell.types import Document
 from tests.assistants.conftest import parsed
 from tests.assistants.written import document
 
+pytestmark = pytest.mark.slow
+
 REVIEWED = "4d057a7e346ce3672265d7193c7bafa30a2262f73c128fd21840caa18ce90297"
 """Of number, page, date and words of all rules, which another library reads the same."""
 SCRIPT = Path(__file__).parents[2] / "scripts" / "check_ng12.py"

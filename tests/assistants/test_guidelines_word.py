@@ -19,6 +19,8 @@ from citewell.types import Source
 from tests.assistants.test_guidelines_chat import SPOTS
 from tests.llm.servers import OpenAI, Script, Server
 
+pytestmark = pytest.mark.slow
+
 PATIENT = patient_from({"patient_id": "P1", "age": 62, "symptoms": ["jaundice"]})
 RULE = "People aged 40 and over with unexplained jaundice are referred [S1]. "
 FACT = "The patient is aged 62 and has jaundice [S2]. "

@@ -26,6 +26,8 @@ from citewell.types import Document, Filing, Limits, Source, State
 from tests.core import hostile_pdfs as hostile
 from tests.core.test_worker import reached
 
+pytestmark = pytest.mark.slow
+
 PDF_SAMPLE = next(path for path in sample_files() if path.suffix == ".pdf")
 MEBIBYTE = 1 << 20
 

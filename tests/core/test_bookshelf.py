@@ -26,6 +26,8 @@ from citewell.bootstrap.bookshelf import Done, Parsing, download, embed
 from citewell.errors import DamagedFile, EmptyFile, InputError, TooLarge, Unavailable
 from citewell.types import Filing, Limits, Scope
 
+pytestmark = pytest.mark.slow
+
 HEAD = "File,Book Title,Publisher,Publication Date,Accession ID,Last Updated"
 
 

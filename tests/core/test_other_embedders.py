@@ -29,6 +29,8 @@ from citewell.samples import sample_files
 from citewell.types import Source, Span
 from tests.contracts.embedding_server import Behaviour, serving
 
+pytestmark = pytest.mark.slow
+
 SHIFT = 1.5
 """What is put beside every vector: all cosines then lie between 0.6 and 1, as those of some models do."""
 QUESTION = "how often should the INR be checked with warfarin"

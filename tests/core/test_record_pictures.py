@@ -17,6 +17,8 @@ from citewell.bootstrap.records import Record
 from citewell.errors import DamagedFile, TooLarge
 from citewell.types import Source
 
+pytestmark = pytest.mark.slow
+
 
 def letter(kind: str, *, degrees: float = 0) -> Source:
     """A picture of two lines of text."""

@@ -34,6 +34,8 @@ from citewell.errors import InputError, LibraryError, NotFound, SchemaTooNew, Va
 from citewell.ingest.read import Step
 from citewell.types import Source
 
+pytestmark = pytest.mark.slow
+
 PASSPHRASE = "three green bicycles"
 SECRET_WORDS = ("Zanzibarine", "quokkamycin")
 LETTER = Source(b"Mrs Zanzibarine takes quokkamycin 5 mg once daily for her heart.", "letter.txt")

@@ -20,6 +20,8 @@ from citewell.types import Check, Span, Verdict
 from citewell.web.source import Place, view
 from tests.once import once
 
+pytestmark = pytest.mark.slow
+
 DATA = Path(__file__).parents[1] / "data"
 KNOWN = {"A lower number of 180 mmHg or more means that help must be called now."}
 """Written as false, with the number of the column beside it; but 180 lies within “120 or more”, so it follows."""
