@@ -1,9 +1,10 @@
 """The check on sentences as a language model might write them: `bench/quality/adversary.py [--set NAME] [--json FILE]`.
 
-Both sets are judged unless one is named.
+All sets are judged unless one is named.
 
 Reads `tests/data/adversary.tsv`: false sentences, close and free paraphrases about invented passages. Every sentence is
-held against its whole passage, with similarity and the pair reader as in an answer, or without both.
+held against its whole passage, with similarity and the pair reader as in an answer, or without both. The sets `dev` and
+`kept` (`tests/data/sample_claims.tsv`) are held against the sample library, as `citewell check` does it.
 """
 
 from __future__ import annotations
@@ -13,19 +14,27 @@ import json
 import sys
 import tempfile
 from collections import Counter
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from pathlib import Path
 
 from citewell.adapters.embedding.minilm import MiniLM
 from citewell.adapters.entailment.pair import PairReader
 from citewell.answer.verify import verify
 from citewell.answer.verify_look import Similarity
+from citewell.bootstrap import build
 from citewell.clinical import Lexicon
-from citewell.types import Span, Verdict
+from citewell.config import Settings
+from citewell.samples import sample_files
+from citewell.types import Check, Span, Verdict
 
-ROWS = Path(__file__).parents[2] / "tests" / "data" / "adversary.tsv"
+DATA = Path(__file__).parents[2] / "tests" / "data"
+ROWS = DATA / "adversary.tsv"
 KINDS = ("false", "close", "free")
-SETS = ("first", "fresh")
+SETS = ("first", "fresh", "dev", "kept")
+IN_LIBRARY = SETS[2:]
+"""Those about the sample library: “kept” was not looked at when rules were made."""
+
+WORST = (Verdict.SUPPORTED, Verdict.PARTLY, Verdict.NOT_FOUND, Verdict.CONTRADICTED)
 
 
 def cases(of_set: str) -> list[tuple[str, str, Span]]:
@@ -51,14 +60,37 @@ def cosines(cache: Path) -> Similarity:
     return similarity
 
 
-def measure(of_sets: Sequence[str], cache: Path, *, with_models: bool, show_misses: bool) -> dict[str, dict[str, int]]:
-    """How many of each kind of each set get each verdict."""
+def checked(of_sets: Sequence[str], cache: Path, *, with_models: bool) -> Iterator[tuple[str, str, str, Check]]:
+    """Set, kind and sentence of every row, with its verdict."""
     similarity = cosines(cache) if with_models else None
     reader = PairReader(cache) if with_models else None
     lexicon = Lexicon.load()
+    for of_set in of_sets:
+        if of_set in IN_LIBRARY:
+            yield from in_library(of_set, cache, with_models=with_models)
+            continue
+        for kind, sentence, span in cases(of_set):
+            yield of_set, kind, sentence, verify(sentence, [span], lexicon=lexicon, similarity=similarity, pair=reader)
+
+
+def in_library(of_set: str, cache: Path, *, with_models: bool) -> Iterator[tuple[str, str, str, Check]]:
+    """The same of sentences about the sample library; a text of two sentences counts by its worst."""
+    settings = Settings(home=cache / "library", pair_reader=with_models)
+    rows = [line.split("\t") for line in (DATA / "sample_claims.tsv").read_text("utf-8").splitlines()]
+    with build(settings) as app:
+        if not app.entries(app.scope()):
+            for sample in sample_files():
+                app.add(sample)
+        for kind, its_set, _, sentence in (row for row in rows if not row[0].startswith("#")):
+            if its_set == of_set:
+                found = [check for _, check in app.check(sentence)]
+                yield of_set, kind, sentence, max(found, key=lambda check: WORST.index(check.verdict))
+
+
+def measure(of_sets: Sequence[str], cache: Path, *, with_models: bool, show_misses: bool) -> dict[str, dict[str, int]]:
+    """How many of each kind of each set get each verdict."""
     counts: dict[str, Counter[str]] = {}
-    for of_set, (kind, sentence, span) in ((one, case) for one in of_sets for case in cases(one)):
-        found = verify(sentence, [span], lexicon=lexicon, similarity=similarity, pair=reader)
+    for of_set, kind, sentence, found in checked(of_sets, cache, with_models=with_models):
         counts.setdefault(f"{of_set} {kind}", Counter())[found.verdict.value] += 1
         if show_misses and (kind == "false") == (found.verdict is Verdict.SUPPORTED):
             words = found.span.text if found.span else ""

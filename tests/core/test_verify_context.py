@@ -57,3 +57,37 @@ def test_what_is_denied_of_others_is_not_denied_of_the_claim() -> None:
 )
 def test_it_is_denied_where_the_source_says_it_of_those_others_alone(claim: str, source: str) -> None:
     assert _verdict(claim, source) is Verdict.CONTRADICTED
+
+
+RESTART = (
+    "1. Restart warfarin at the usual dose on the evening of the procedure. "
+    "2. Restart the treatment dose 48 hours after a high-risk procedure."
+)
+
+
+def test_two_rules_of_a_list_are_not_read_as_one() -> None:
+    assert _verdict("Warfarin is restarted on the evening of the procedure.", RESTART) is Verdict.SUPPORTED
+    joined = "Warfarin is restarted 48 hours after the procedure at the usual dose."
+    assert _verdict(joined, RESTART) is not Verdict.SUPPORTED
+
+
+def test_what_one_passage_says_and_another_does_are_not_read_as_one() -> None:
+    first = "Nurses of the bleeding clinic check every plan before discharge."
+    second = "The form says when warfarin restarts, and who agreed to that."
+    claim = "The bleeding clinic says when warfarin restarts after discharge."
+    apart = [Span(f"d:{number}", 0, len(text), text) for number, text in enumerate((first, second))]
+    together = verify(claim, apart, lexicon=Lexicon.load(), similarity=None)
+    assert together.verdict is not Verdict.SUPPORTED
+    assert _verdict(claim, f"{first} {second}") is Verdict.SUPPORTED
+
+
+@pytest.mark.parametrize(
+    ("claim", "verdict"),
+    [
+        ("Dalteparin 5,000 units is given once a day.", Verdict.SUPPORTED),
+        ("Dalteparin 5,000 units is given intravenously once a day.", Verdict.PARTLY),
+        ("Dalteparin 5,000 units is given by mouth once a day.", Verdict.PARTLY),
+    ],
+)
+def test_a_way_of_giving_a_medicine_that_the_source_does_not_name_is_not_carried(claim: str, verdict: Verdict) -> None:
+    assert _verdict(claim, "Give dalteparin 5,000 units once a day until the patient walks.") is verdict

@@ -11,6 +11,7 @@ from citewell.answer.rows import tabled
 from citewell.answer.verify_agreement import Agreement, agreement
 from citewell.answer.verify_findings import Finding, Grade
 from citewell.answer.verify_names import medicines
+from citewell.answer.verify_parts import may_tell_one
 from citewell.answer.verify_read import Reading, forms, read
 from citewell.answer.verify_things import KIND
 from citewell.answer.verify_weigh import Look
@@ -40,7 +41,7 @@ def _is_filled(claim: Reading, finding: Finding, look: Look, close: Sequence[Loo
         passage = [
             read(part.text)
             for part in parts
-            if part.source_id == look.part.source_id and wanted & {drug.name for drug in medicines(part.text)}
+            if may_tell_one(look.part, part) and wanted & {drug.name for drug in medicines(part.text)}
         ]
         is_denied = claim.is_clause_denied(finding.start)
         return any(
@@ -57,12 +58,12 @@ def _is_filled(claim: Reading, finding: Finding, look: Look, close: Sequence[Loo
         return any(
             len(context & forms(part.text)) >= least and _says(claim, finding, part.text)
             for part in parts
-            if part != look.part and part not in rows
+            if part != look.part and part not in rows and may_tell_one(look.part, part)
         )
     return any(
         len(context & forms(other.text)) >= least and not any(lack.start == finding.start for lack in other.findings)
         for other in close
-        if other.part != look.part and other.row is None
+        if other.part != look.part and other.row is None and may_tell_one(look.part, other.part)
     )
 
 

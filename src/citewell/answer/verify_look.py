@@ -17,7 +17,7 @@ from citewell.answer.verify_fill import excludes, filled
 from citewell.answer.verify_findings import Finding, Grade
 from citewell.answer.verify_headings import is_heading, only_names_it
 from citewell.answer.verify_held import held_against, known_of
-from citewell.answer.verify_parts import parts_of
+from citewell.answer.verify_parts import may_tell_one, parts_of
 from citewell.answer.verify_populations import of_others
 from citewell.answer.verify_read import Reading, Word, is_light, read
 from citewell.answer.verify_rows import apart, is_same_case, said, swapped
@@ -87,8 +87,11 @@ def looks(
     if similarity is not None:
         cosines = similarity(sentence, parts)
         likest = evidence([look.text for look in rough], cosines)
-        passage = replace(rough[0].passage, likeness=likeness(cosines), likest=likest)
-        rough = tuple(replace(look, cosine=one, passage=passage) for look, one in zip(rough, cosines, strict=True))
+        like = likeness(cosines)
+        rough = tuple(
+            replace(look, cosine=one, passage=replace(look.passage, likeness=like, likest=likest))
+            for look, one in zip(rough, cosines, strict=True)
+        )
     known = known_of(claim.text, lexicon)
     nearest = sorted(rough, key=lambda look: -look.nearness)[:NEAREST]
     first = _unmixed(claim, known, _close(claim, nearest[0], lexicon), parts)
@@ -103,8 +106,7 @@ def looks(
 
 def heard(found: Sequence[Look], judged: Judged) -> list[Look]:
     """The same looks with the word of the pair reader."""
-    passage = replace(found[0].passage, judged=judged)
-    return [replace(look, passage=passage) for look in found]
+    return [replace(look, passage=replace(look.passage, judged=judged)) for look in found]
 
 
 def likeness(cosines: Sequence[float]) -> float:
@@ -136,18 +138,24 @@ def _rough(
     if not parts or not (claim.words or claim.quantities):
         return claim, parts, ()
     known = known_of(claim.text, lexicon)
-    everything = whole(spans)
-    unknown = _unknown(claim, known, everything)
-    strange = sum(not is_light(word.form) for word in unknown)
-    passage = Passage(coverage(claim, known, everything), strange, _letters(claim, unknown, spans))
+    passages = {name: _passage(claim, known, spans, name) for name in {span.source_id for span in spans}}
     rows = tabled(spans).rows
     found = (
-        _weighed(claim, known, part, passage, rows[part])
+        _weighed(claim, known, part, passages[part.source_id], rows[part])
         if rows and part in rows
-        else _read_there(claim, known, part, passage)
+        else _read_there(claim, known, part, passages[part.source_id])
         for part in parts
     )
     return claim, parts, tuple(found)
+
+
+def _passage(claim: Reading, known: Sequence[Topic], spans: Sequence[Span], source_id: str) -> Passage:
+    """What the words cited of one source have of a claim."""
+    spans = tuple(span for span in spans if span.source_id == source_id)
+    everything = whole(spans)
+    unknown = _unknown(claim, known, everything)
+    strange = sum(not is_light(word.form) for word in unknown)
+    return Passage(coverage(claim, known, everything), strange, _letters(claim, unknown, spans))
 
 
 def _read_there(claim: Reading, known: Sequence[Topic], part: Span, passage: Passage) -> Look:
@@ -299,6 +307,8 @@ def _together(claim: Reading, known: Sequence[Topic], close: Sequence[Look], lex
     for other in close[1:]:
         text = f"{first.text}\n{other.text}"
         if (first.row is not None and other.row is not None) or excludes(claim, other.text):
+            continue
+        if not may_tell_one(first.part, other.part):
             continue
         if other.is_opposed or is_put(other) or coverage(claim, known, profile(text)) < alone + PAIR_GAIN:
             continue

@@ -23,6 +23,9 @@ _ANATOMICAL = re.compile(
 
 _CLAUSE = re.compile(r";|,?\s+(?:and|but)\s+(?=(?:consider|offer|give|do|may|should|must)\b)", re.IGNORECASE)
 
+ROUTE = "route"
+"""The axis of ways in which a medicine is given, which a source must name too."""
+
 _SCALES = ("severity",)
 """Words with the stem of one end of a scale that name the whole of it."""
 
@@ -95,6 +98,10 @@ def opposites(claim: Reading, source: Reading, *, coverage: float) -> list[Findi
     found = []
     for axis, ours in ours_by_axis.items():
         theirs = theirs_by_axis.get(axis, [])
+        if axis == ROUTE and not theirs and claim.medicines:
+            told = f"the source does not say “{claim.text[ours[0].start : ours[0].end]}” of it"
+            found.append(Finding(Grade.MISSING, ROUTE, told, ours[0].start, ours[0].end))
+            continue
         finding = (
             _strength(ours, _in_clause(claim, source, theirs), source)
             if axis == "strength"

@@ -2,12 +2,16 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterable, Iterator
 from functools import lru_cache
 
 from citewell.answer.rows import Tabled, tabled
+from citewell.answer.verify_read import form, is_empty
 from citewell.types import Span
 from citewell.words import sentences
+
+_OPENING = re.compile(r"\W*(?:\d[\d.)]*\s+)?([^\W\d_]+)")
 
 MAX_PART = 1_500
 """A source sentence of more characters is read in pieces."""
@@ -53,3 +57,19 @@ def _beside(span: Span, lines: Iterable[Span], tables: Tabled) -> Iterator[Span]
             if line in tables.rows:
                 yield line
     yield from _cut(span, low)
+
+
+def may_tell_one(part: Span, other: Span) -> bool:
+    """Whether two sentences may say one thing together: both of one passage, and not each a rule of its own.
+
+    >>> rules = ("Restart warfarin in the evening.", "Restart apixaban after 48 hours.", "The dose is 5 mg.")
+    >>> one, two, three = (Span("a:0", 0, len(text), text) for text in rules)
+    >>> may_tell_one(one, two), may_tell_one(one, three)
+    (False, True)
+    """
+    if part.source_id != other.source_id:
+        return False
+    first, second = (_OPENING.match(text) for text in (part.text, other.text))
+    if first is None or second is None:
+        return True
+    return is_empty(first.group(1)) or form(first.group(1)) != form(second.group(1))
