@@ -43,7 +43,7 @@ docs: .venv/dev ## Check that the generated parts of the docs are true
 fast: .venv/dev ## Tests that take less than two minutes together
 	@$(BIN)/python -m pytest -q -n 2 --dist loadfile -m "not slow and not browser"
 
-thorough: .venv/dev ## Hold the API to its schema with ten times as many cases as `make test`
+thorough: .venv/dev ## Hold the API to its schema with many more cases than `make test`, and at its limits
 	CITEWELL_EXAMPLES=100 $(BIN)/python -m pytest -q -n 2 tests/api/test_schema.py
 
 faults: .venv/dev ## kill -9 a writer 200 times

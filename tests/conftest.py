@@ -8,6 +8,7 @@ from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
+from argon2 import PasswordHasher
 
 from citewell.adapters.embedding.engine import Backend
 from citewell.adapters.embedding.minilm import MiniLM
@@ -78,10 +79,14 @@ def embedder(one_model: MiniLM) -> MiniLM:
 
 
 @pytest.fixture(scope="session", autouse=True)
-def cheap_vaults() -> Iterator[None]:
-    """A new vault costs as little as any may; that one is slow on purpose is the matter of test_vault_cost."""
+def cheap_secrets() -> Iterator[None]:
+    """A new vault and a new password cost as little as any may; test_vault_cost and test_people are about the cost."""
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(Derivation, "measured", lambda: Derivation(LOWEST_TIME_COST, LOWEST_MEMORY_KIB))
+        patch.setattr(
+            "citewell.adapters.store.people.PasswordHasher",
+            lambda: PasswordHasher(time_cost=1, memory_cost=64, parallelism=1),
+        )
         yield
 
 

@@ -6,9 +6,10 @@ import sqlite3
 from typing import Any
 
 import pytest
+from argon2 import PasswordHasher
 from sqlalchemy import text
 
-from citewell.adapters.store.people import User
+from citewell.adapters.store.people import _STAND_IN, User
 from citewell.errors import InputError, NotFound, ScopeRefused
 from citewell.types import EVERY, OWNER_ID, Asker, Role, Scope
 from citewell.types.tags import checked_tags
@@ -174,3 +175,7 @@ def test_reserved_tags_are_for_administrators() -> None:
         checked_tags(["public"], by_admin=False)
     with pytest.raises(InputError):
         checked_tags([], by_admin=True)
+
+
+def test_a_user_who_is_not_there_costs_as_much_as_a_password_does() -> None:
+    assert not PasswordHasher().check_needs_rehash(_STAND_IN)
