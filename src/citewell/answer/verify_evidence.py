@@ -7,7 +7,7 @@ from collections.abc import Iterable, Sequence
 from citewell.answer.quantities import Quantity, quantities
 from citewell.answer.verify_agreement import Agreement, agreement
 from citewell.answer.verify_context import in_context
-from citewell.answer.verify_read import Reading, Word
+from citewell.answer.verify_read import Reading, Word, is_light
 from citewell.answer.verify_subjects import Topic
 from citewell.answer.verify_support import Profile, profile
 from citewell.types import Span
@@ -54,17 +54,26 @@ def _lacking(
     claim: Reading, known: Sequence[Topic], text: str, *, of: Sequence[_Said] | None = None
 ) -> tuple[_Said, ...]:
     """Of the words and amounts of a claim those that a text does not say, in its words or others."""
-    there, amounts = profile(text), quantities(text)
-    named = [(topic.start, topic.end) for topic in known if topic.is_in(there.forms)]
-    said: Sequence[_Said] = [*claim.words, *claim.quantities] if of is None else of
-    return tuple(one for one in said if not _is_said(one, there, amounts, named))
+    there = profile(text)
+    said: Sequence[_Said] = [*_telling_words(claim), *claim.quantities] if of is None else of
+    left = [one for one in said if not _is_said(one, there, text)]
+    named = [(topic.start, topic.end) for topic in known if topic.is_in(there.forms)] if left else []
+    return tuple(one for one in left if not _is_named(one, named))
 
 
-def _is_said(one: _Said, there: Profile, amounts: Sequence[Quantity], named: Sequence[tuple[int, int]]) -> bool:
+def _telling_words(claim: Reading) -> list[Word]:
+    """The words that need a sentence to say them; those of many sentences need none."""
+    return [word for word in claim.words if not is_light(word.form)]
+
+
+def _is_said(one: _Said, there: Profile, text: str) -> bool:
     if isinstance(one, Quantity):
-        return any(agreement(one, theirs) == Agreement.SAME for theirs in amounts)
-    is_named = any(start <= one.start < end for start, end in named)
-    return is_named or one.form in there.forms or not one.meanings.isdisjoint(there.meanings)
+        return any(agreement(one, theirs) == Agreement.SAME for theirs in quantities(text))
+    return one.form in there.forms or not one.meanings.isdisjoint(there.meanings)
+
+
+def _is_named(one: _Said, named: Sequence[tuple[int, int]]) -> bool:
+    return isinstance(one, Word) and any(start <= one.start < end for start, end in named)
 
 
 def _weight(lacking: Sequence[_Said]) -> float:

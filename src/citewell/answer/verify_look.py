@@ -6,7 +6,7 @@ import re
 from collections.abc import Sequence
 from dataclasses import replace
 from functools import lru_cache
-from typing import Protocol, runtime_checkable
+from typing import Any, Protocol, runtime_checkable
 
 from citewell.answer.rows import Row, tabled
 from citewell.answer.verify_amounts import amounts_missing
@@ -42,6 +42,9 @@ HEADED_FROM = 0.8
 
 LIKEST = 3
 """How many of the source sentences most like the claim count together."""
+
+SAME_FROM = 0.85
+"""Coverage, of the claim by a source sentence and of that by the claim, from which the two are one sentence."""
 
 LETTERS = 4
 """How long the runs of letters are that a claim and its source are compared by."""
@@ -81,23 +84,26 @@ def looks(
     similarity: Similarity | None,
 ) -> list[Look]:
     """The nearest source sentences, nearest first, each with its findings."""
-    claim, parts, rough = _rough(sentence, tuple(spans), lexicon)
+    spans = tuple(spans)
+    claim, parts, rough = _rough(sentence, spans, lexicon)
     if not rough:
         return []
+    like: dict[str, Any] = {}
     if similarity is not None:
         cosines = similarity(sentence, parts)
-        likest = evidence([look.text for look in rough], cosines)
-        like = likeness(cosines)
-        rough = tuple(
-            replace(look, cosine=one, passage=replace(look.passage, likeness=like, likest=likest))
-            for look, one in zip(rough, cosines, strict=True)
-        )
+        like = {"likeness": likeness(cosines), "likest": evidence([look.text for look in rough], cosines)}
+        rough = tuple(replace(look, cosine=one) for look, one in zip(rough, cosines, strict=True))
     known = known_of(claim.text, lexicon)
     nearest = sorted(rough, key=lambda look: -look.nearness)[:NEAREST]
-    first = _unmixed(claim, known, _close(claim, nearest[0], lexicon), parts)
+
+    def closely(look: Look) -> Look:
+        passage = replace(_passage(sentence, spans, look.part.source_id, lexicon), **like)
+        return _unmixed(claim, known, _close(claim, replace(look, passage=passage), lexicon), parts)
+
+    first = closely(nearest[0])
     if similarity is None and _settles(first, claim, nearest):
         return [first]
-    close = [first, *(_unmixed(claim, known, _close(claim, look, lexicon), parts) for look in nearest[1:])]
+    close = [first, *map(closely, nearest[1:])]
     close = spread(claim, _without_other_cases(claim, close))
     close += _together(claim, known, close, lexicon)
     read_closely = [_own(claim, filled(claim, look, close, parts), close, parts) for look in close]
@@ -138,38 +144,36 @@ def _rough(
     if not parts or not (claim.words or claim.quantities):
         return claim, parts, ()
     known = known_of(claim.text, lexicon)
-    passages = {name: _passage(claim, known, spans, name) for name in {span.source_id for span in spans}}
     rows = tabled(spans).rows
     found = (
-        _weighed(claim, known, part, passages[part.source_id], rows[part])
-        if rows and part in rows
-        else _read_there(claim, known, part, passages[part.source_id])
+        _weighed(claim, known, part, rows[part]) if rows and part in rows else _read_there(claim, known, part)
         for part in parts
     )
     return claim, parts, tuple(found)
 
 
-def _passage(claim: Reading, known: Sequence[Topic], spans: Sequence[Span], source_id: str) -> Passage:
+@lru_cache(maxsize=256)
+def _passage(sentence: str, spans: tuple[Span, ...], source_id: str, lexicon: Lexicon) -> Passage:
     """What the words cited of one source have of a claim."""
-    spans = tuple(span for span in spans if span.source_id == source_id)
-    everything = whole(spans)
+    claim, spans = read(sentence), tuple(span for span in spans if span.source_id == source_id)
+    known, everything = known_of(claim.text, lexicon), whole(spans)
     unknown = _unknown(claim, known, everything)
     strange = sum(not is_light(word.form) for word in unknown)
     return Passage(coverage(claim, known, everything), strange, _letters(claim, unknown, spans))
 
 
-def _read_there(claim: Reading, known: Sequence[Topic], part: Span, passage: Passage) -> Look:
+def _read_there(claim: Reading, known: Sequence[Topic], part: Span) -> Look:
     """A sentence as it reads under its titles, with the share of the claim that it says."""
-    context = in_context(part, claim.text)
-    return Look(part, coverage(claim, known, profile(context)), None, passage, context=context)
+    context = in_context(part, claim.text) if part.titles else part.text
+    return Look(part, coverage(claim, known, profile(context)), None, context=context)
 
 
-def _weighed(claim: Reading, known: Sequence[Topic], part: Span, passage: Passage, row: Row) -> Look:
+def _weighed(claim: Reading, known: Sequence[Topic], part: Span, row: Row) -> Look:
     """A row with the share of the claim that it says; rows differ in their numbers, so these count too."""
     told = said(row, claim.text)
     lost = len({finding.start for finding in amounts_missing(claim, read(told.text), is_row=True)})
     share = coverage(claim, known, profile(told.text), amounts_missing=lost)
-    return Look(part, share, None, passage, row=row, said=told)
+    return Look(part, share, None, row=row, said=told)
 
 
 def _unknown(claim: Reading, known: Sequence[Topic], source: Profile) -> list[Word]:
@@ -289,6 +293,8 @@ def _own(claim: Reading, look: Look, close: Sequence[Look], parts: Sequence[Span
 def _settles(first: Look, claim: Reading, rough: Sequence[Look]) -> bool:
     """Whether the nearest sentence carries the claim so clearly that no other one, read closely, could change that."""
     alone, others = rough[0].coverage, rough[1:]
+    if not first.findings and min(first.coverage, first.mirrored) >= SAME_FROM:
+        return True
     if first.findings or first.is_silent or support([first]) < CLEAR_FROM or alone + PAIR_GAIN <= 1.0:
         return False
     drugs = [(drug.start, drug.end) for drug in claim.medicines]
