@@ -183,6 +183,14 @@ def test_an_empty_sentence_is_not_found() -> None:
     assert _check("—", PASSAGE).verdict is Verdict.NOT_FOUND
 
 
+@pytest.mark.parametrize("sentence", ["Is warfarin started in the evening?", "Warfarin, started in the evening?. [S1]"])
+def test_a_question_says_nothing_unless_the_source_asks_it_too(sentence: str) -> None:
+    source = "Warfarin is started in the evening."
+    found = _check(sentence, source)
+    assert (found.verdict, found.is_vetoed) == (Verdict.NOT_FOUND, True)
+    assert _check("Who starts warfarin?", f"Who starts warfarin? {source}").verdict is Verdict.SUPPORTED
+
+
 def test_the_deciding_words_keep_their_exact_place() -> None:
     check = _check("Colchicine must not be given to people with severe renal impairment.", "Rest.", PASSAGE)
     quote = "Do not give colchicine to people with severe renal impairment."

@@ -54,6 +54,10 @@ _STRANGE = re.compile(
 """Letters of other scripts, some of which look like Latin ones, and characters that cannot be seen."""
 
 
+_ASKS = re.compile(r"\?[\W\d]*\Z")
+"""At the end of a sentence."""
+
+
 class Entailment(Protocol):
     """A model that reads two texts: does the first one carry the second?"""
 
@@ -113,10 +117,12 @@ def _by_words(spans: tuple[Span, ...]) -> dict[str, Span]:
 
 
 def _refused(sentence: str, spans: Sequence[Span]) -> Check | None:
-    """The verdict of a sentence that cannot be read as it will be seen, or is too long to be one."""
+    """The verdict of a sentence that cannot be read as it will be seen, is too long to be one, or only asks."""
     if len(sentence) > MAX_CHARACTERS:
         told = f"it is longer than {MAX_CHARACTERS:,} characters: give shorter sentences"
         return Check(Verdict.NOT_FOUND, (told,), None, 0.0, is_vetoed=True)
+    if _ASKS.search(_flat(sentence)):
+        return Check(Verdict.NOT_FOUND, ("it asks, and says nothing that could be checked",), None, 0.0, is_vetoed=True)
     strange = set(_STRANGE.findall(sentence))
     if strange and strange - set("".join(span.text for span in spans)):
         return Check(Verdict.NOT_FOUND, ("it holds letters that the source does not use",), None, 0.0, is_vetoed=True)
