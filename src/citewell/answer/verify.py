@@ -151,8 +151,8 @@ def _with_all(check: Check, sentence: str, found: Sequence[Look], spans: tuple[S
 
 
 def _is_clear(check: Check, found: Sequence[Look]) -> bool:
-    """Whether the words alone carry the sentence, or it repeats what speaks against it; embedding costs far more."""
-    if check.verdict is Verdict.CONTRADICTED:
+    """Whether the words alone carry the sentence, or it repeats what vetoes it; embedding costs far more."""
+    if check.is_vetoed:
         return any(look.part == check.span and min(look.words, look.mirrored) >= REPEATED_FROM for look in found)
     if check.verdict is not Verdict.SUPPORTED:
         return False
