@@ -328,6 +328,27 @@ def test_a_bold_first_row_is_a_header_and_pairs_stay_pairs() -> None:
     ]
 
 
+def test_two_columns_of_one_kind_of_number_keep_the_names_above_them() -> None:
+    def row(*texts: str) -> tuple[str, ...]:
+        return tuple(cell(p(run(text, ""))) for text in texts)
+
+    body = table(row("Area", "Audit target"), row("Theatre", "95%"), row("Ward", "90%")) + p("x")
+    body += table(row("Patient", "Ann Smith"), row("Number", "12345"), row("Bed", "7")) + p("y")
+    body += table(row("Owner", "Pharmacy"), row("Version", "3"), row("Pages", "12")) + p("z")
+    body += table(
+        row("Department", "Extension"), row("Pharmacy", "5512"), row("Radiology", "5530"), row("Ward", "5541")
+    )
+    assert [text for _, text in blocks(read(by_hand(body)))] == [
+        *("Area: Theatre; Audit target: 95%", "Area: Ward; Audit target: 90%", "x"),
+        *("Patient: Ann Smith", "Number: 12345", "Bed: 7", "y"),
+        *("Owner: Pharmacy", "Version: 3", "Pages: 12", "z"),
+        *(
+            f"Department: {of}; Extension: {number}"
+            for of, number in (("Pharmacy", 5512), ("Radiology", 5530), ("Ward", 5541))
+        ),
+    ]
+
+
 def test_a_frame_of_one_cell_and_nested_tables_lose_nothing() -> None:
     nested = cell(p("outer"), table((cell(p("in 1")), cell(p("in 2")))), p("end"))
     body = (

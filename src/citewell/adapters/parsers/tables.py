@@ -7,6 +7,13 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 
 MAX_COLUMN_SPAN = 200
+LEAST_CODE = 3
+"""Digits of a number without a unit, and how many of them there must be, for a column of codes."""
+
+_DIGITS = re.compile(r"[\d\s.,]+")
+_COLUMN_NAME = re.compile(r"[^\W\d_](?:[^\W\d_A-Z]|[\s()/-]){1,60}")
+"""Words without a number or a capital inside: “Audit target”, not “Ann Smith”."""
+
 _NUMERIC = re.compile(r"[\d\s.,%±<>=≤≥()/–—-]*")
 
 
@@ -56,11 +63,33 @@ def guess_header_rows(rows: Sequence[Sequence[Cell]]) -> int:
     >>> guess_header_rows([[Cell("Name"), Cell("A. Patient")], [Cell("Born"), Cell("1950")]])
     0
     """
-    if len(rows) < 3 or len(rows[0]) < 3:
+    if len(rows) < 3 or len(rows[0]) < 2:
         return 0
+    if len(rows[0]) == 2:
+        return int(_are_pairs_under_names([[cell.text for cell in row] for row in rows]))
     first = [cell.text for cell in rows[0]]
     named = all(text and len(text) <= 80 and not _NUMERIC.fullmatch(text) for text in first[1:])
     return int(named and not _NUMERIC.fullmatch(first[0] or "x"))
+
+
+def _are_pairs_under_names(rows: Sequence[Sequence[str]]) -> bool:
+    """Whether two columns are a list of one kind of number under two names, and not fields with their values.
+
+    >>> _are_pairs_under_names([["Area", "Audit target"], ["Theatre", "95%"], ["Ward", "90%"], ["Clinic", "85 %"]])
+    True
+    >>> _are_pairs_under_names([["Patient", "Ann Smith"], ["Number", "12345"], ["Bed", "7"], ["Ward", "3"]])
+    False
+    """
+    if any(len(row) != 2 for row in rows):
+        return False
+    (first, second), *pairs = rows
+    is_named = bool(_COLUMN_NAME.fullmatch(first) and _COLUMN_NAME.fullmatch(second))
+    is_counted = all(_DIGITS.search(value) and not _DIGITS.search(of) for of, value in pairs)
+    kinds = {_DIGITS.sub("", value) for _, value in pairs}
+    # Numbers without a unit are of one kind where they are codes of one length, as extensions are.
+    lengths = {len(value.strip()) for _, value in pairs}
+    is_one_kind = len(kinds) == 1 and (kinds != {""} or (len(lengths) == 1 and min(*lengths, len(pairs)) >= LEAST_CODE))
+    return is_named and is_counted and is_one_kind
 
 
 def _unfolded_cells(rows: Sequence[Sequence[Cell]]) -> int:
