@@ -12,8 +12,9 @@ from citewell.answer.rows import is_title
 from citewell.answer.verify_evidence import beside
 from citewell.answer.verify_findings import Grade
 from citewell.answer.verify_held import known_of
-from citewell.answer.verify_look import CLEAR_FROM, Pair, Rounded, Similarity, heard, looks, whole
+from citewell.answer.verify_look import CLEAR_FROM, Pair, Rounded, Similarity, heard, looks
 from citewell.answer.verify_parts import parts_of
+from citewell.answer.verify_passage import whole
 from citewell.answer.verify_read import read, without_references
 from citewell.answer.verify_score import Known, never_from, opposed_from, supported_from
 from citewell.answer.verify_strangers import stranger

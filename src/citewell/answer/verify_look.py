@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import re
 from collections.abc import Sequence
 from dataclasses import replace
 from functools import lru_cache
@@ -18,13 +17,14 @@ from citewell.answer.verify_findings import Finding, Grade
 from citewell.answer.verify_headings import is_heading, only_names_it
 from citewell.answer.verify_held import held_against, known_of
 from citewell.answer.verify_parts import may_tell_one, parts_of
+from citewell.answer.verify_passage import passage_of
 from citewell.answer.verify_populations import of_others
-from citewell.answer.verify_read import Reading, Word, is_light, read
+from citewell.answer.verify_read import Reading, read
 from citewell.answer.verify_rows import apart, is_same_case, said, swapped
 from citewell.answer.verify_subjects import Topic
-from citewell.answer.verify_support import Profile, coverage, profile
+from citewell.answer.verify_support import coverage, profile
 from citewell.answer.verify_things import is_put, spread, things_differ
-from citewell.answer.verify_weigh import Judged, Look, Passage, support
+from citewell.answer.verify_weigh import Judged, Look, support
 from citewell.clinical import Lexicon
 from citewell.types import Span
 
@@ -45,11 +45,6 @@ LIKEST = 3
 
 SAME_FROM = 0.85
 """Coverage, of the claim by a source sentence and of that by the claim, from which the two are one sentence."""
-
-LETTERS = 4
-"""How long the runs of letters are that a claim and its source are compared by."""
-
-_GAP = re.compile(r"\W+")
 
 
 class Similarity(Protocol):
@@ -97,7 +92,7 @@ def looks(
     nearest = sorted(rough, key=lambda look: -look.nearness)[:NEAREST]
 
     def closely(look: Look) -> Look:
-        passage = replace(_passage(sentence, spans, look.part.source_id, lexicon), **like)
+        passage = replace(passage_of(sentence, spans, look.part.source_id, lexicon), **like)
         return _unmixed(claim, known, _close(claim, replace(look, passage=passage), lexicon), parts)
 
     first = closely(nearest[0])
@@ -152,16 +147,6 @@ def _rough(
     return claim, parts, tuple(found)
 
 
-@lru_cache(maxsize=256)
-def _passage(sentence: str, spans: tuple[Span, ...], source_id: str, lexicon: Lexicon) -> Passage:
-    """What the words cited of one source have of a claim."""
-    claim, spans = read(sentence), tuple(span for span in spans if span.source_id == source_id)
-    known, everything = known_of(claim.text, lexicon), whole(spans)
-    unknown = _unknown(claim, known, everything)
-    strange = sum(not is_light(word.form) for word in unknown)
-    return Passage(coverage(claim, known, everything), strange, _letters(claim, unknown, spans))
-
-
 def _read_there(claim: Reading, known: Sequence[Topic], part: Span) -> Look:
     """A sentence as it reads under its titles, with the share of the claim that it says."""
     context = in_context(part, claim.text) if part.titles else part.text
@@ -174,52 +159,6 @@ def _weighed(claim: Reading, known: Sequence[Topic], part: Span, row: Row) -> Lo
     lost = len({finding.start for finding in amounts_missing(claim, read(told.text), is_row=True)})
     share = coverage(claim, known, profile(told.text), amounts_missing=lost)
     return Look(part, share, None, row=row, said=told)
-
-
-def _unknown(claim: Reading, known: Sequence[Topic], source: Profile) -> list[Word]:
-    """The words of a claim that the source does not say in any wording, nor names under another name."""
-    named = [(topic.start, topic.end) for topic in known if topic.is_in(source.forms)]
-    return [
-        word
-        for word in claim.words
-        if word.form not in source.forms
-        and word.meanings.isdisjoint(source.meanings)
-        and not any(start <= word.start < end for start, end in named)
-    ]
-
-
-def _letters(claim: Reading, unknown: Sequence[Word], spans: tuple[Span, ...]) -> float:
-    """The share of a claim's words that the source says, one that it does not say counting by its runs of letters.
-
-    It sees a part of “thrombotic” in “antithrombin”.
-    """
-    if not claim.words:
-        return 1.0
-    held = _letters_of(spans)
-    missed = 0.0
-    for word in unknown:
-        runs = _runs(claim.text[word.start : word.end])
-        missed += 1 - sum(run in held for run in runs) / len(runs) if runs else 1
-    return 1 - missed / len(claim.words)
-
-
-@lru_cache(maxsize=256)
-def _letters_of(spans: tuple[Span, ...]) -> str:
-    return "\n".join(_GAP.sub(" ", span.text.casefold()) for span in spans)
-
-
-def _runs(text: str) -> frozenset[str]:
-    plain = _GAP.sub(" ", text.casefold())
-    return frozenset(plain[start : start + LETTERS] for start in range(len(plain) - LETTERS + 1))
-
-
-@lru_cache(maxsize=256)
-def whole(spans: tuple[Span, ...]) -> Profile:
-    """All the cited words as one."""
-    profiles = [profile(part.text) for part in (*parts_of(spans), *tabled(spans).others)]
-    return Profile(
-        frozenset().union(*(one.forms for one in profiles)), frozenset().union(*(one.meanings for one in profiles))
-    )
 
 
 def _close(claim: Reading, look: Look, lexicon: Lexicon) -> Look:
