@@ -223,6 +223,25 @@ def test_the_section_says_what_its_sentences_are_about() -> None:
     assert answer("missed dose", evidence) == ["Take it before midnight."]
 
 
+def test_of_a_long_section_under_the_very_heading_what_tells_what_was_asked_is_shown() -> None:
+    told = (
+        "Do not give loperamide or other antidiarrhoeal medicines to a child with diarrhoea.",
+        "Do not give metoclopramide.",
+        "Stop diuretics until the family says that drinking is normal again.",
+    )
+    others = ("Give zinc for ten days.", "Offer food early.", "Weigh everyone again.", "Tell the family about ORS.")
+    text = " ".join((told[0], *others[:2], told[1], *others[2:], told[2]))
+    section = passage(f"Medicines to avoid\n\n{text}", section=("Diarrhoea in children", "Medicines to avoid"))
+    assert answer("which medicines should be avoided", section) == list(told)
+
+
+def test_what_explains_a_word_does_not_open_an_answer_unless_it_is_asked_what_it_is() -> None:
+    words = "Haemoptysis. Coughing up blood. Blood from the nose or the stomach is not haemoptysis."
+    terms = passage(words, section=("Cough", "Terms used in this guideline"))
+    rule = "1.1.5 Ask every adult with breathlessness or cough about:\n• coughing up blood (haemoptysis)\n• fainting"
+    assert answer("coughing up blood", terms, passage(rule, number=2))[0].startswith("1.1.5 Ask every adult")
+
+
 def test_no_more_is_shown_than_allowed() -> None:
     lines = [f"Warfarin and {word} do not go together." for word in "kale rum oats figs plums beans".split()]
     evidence = passage("\n\n".join(lines))

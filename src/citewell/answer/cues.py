@@ -77,7 +77,7 @@ CUES = (
     ),
     _cue(
         "avoid",
-        r"\b(?:avoid|contraindicat\w+|not (?:take|use|give)|unsafe|stop|interact\w*|never)\b",
+        r"\b(?:avoid(?:ed|ing|s)?|contraindicat\w+|not (?:take|use|give)|unsafe|stop|interact\w*|never)\b",
         r"\b(?:do not|don['’]t|avoid|never|contraindicated|stop|not (?:recommended|offer|use)|unless|without)\b",
     ),
     _cue(

@@ -81,3 +81,6 @@ OF_CHANGES = re.compile(
     re.IGNORECASE,
 )
 """A question that may be on what was changed."""
+
+GLOSSARY = re.compile(r"\b(?:terms used|glossary|definitions)\b", re.IGNORECASE)
+"""Titles of sections that explain words."""

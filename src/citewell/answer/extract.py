@@ -86,6 +86,10 @@ def _with_section(chosen: Sequence[Scored], scored: Sequence[Scored], asked: Wan
         return list(chosen)
     best = chosen[0].statement
     section = [one for one in scored if (one.statement.number, one.statement.titles) == (best.number, best.titles)]
+    if len(section) > measure.max_statements:  # of a longer one, what tells what was asked for: what to avoid
+        told = [cue.answers for cue in asked.cues if cue.answers.search(best.text)]
+        parts = [[one for one in section if answers.search(one.statement.text)] for answers in told]
+        section = min(parts, key=len, default=section)
     length = sum(len(one.statement.text) for one in section)
     is_prose = all(one.statement.kind in ("sentence", "list") for one in section)
     adds = asked.part(beyond(chosen[0].held, chosen[0].heading))

@@ -22,7 +22,7 @@ from citewell.answer.cues import (
     TOLD,
     weighings,
 )
-from citewell.answer.cues_fitting import CHANGES, HISTORY
+from citewell.answer.cues_fitting import CHANGES, GLOSSARY, HISTORY
 from citewell.answer.of_medicines import names_any, names_one, says_one
 from citewell.answer.seen import Seen, part_texts
 from citewell.answer.statements import Statement, is_dose
@@ -87,13 +87,18 @@ def scored(one: Seen, asked: Wanted, named: Sequence[Medicine]) -> Scored:
         + WEIGHTS.looked_up * (one.statement.kind == "row" and any(states(text, given) for given in asked.amounts))
         + WEIGHTS.history * (not asked.asks_changes and _is_history(one.statement))
         + WEIGHTS.to_reader * (asked.is_of_oneself and bool(TO_THE_READER.search(text)))
-        + WEIGHTS.glossary * (one.statement.kind == "term" and not asked.asks_what)
+        + WEIGHTS.glossary * (not asked.asks_what and _is_of_glossary(one.statement))
         + WEIGHTS.kind * _is_of_kind(one, asked)
         + (WEIGHTS.definition if defines else WEIGHTS.no_definition * asked.asks_what)
     )
     above = one.heading | one.titles | (one.before if asked.is_question else frozenset())
     gain = WEIGHTS.recommends * (asked.asks_to_do and _recommends(one.statement))
     return Scored(one.statement, odds + gain, odds, held, above, one.heading, defines)
+
+
+def _is_of_glossary(statement: Statement) -> bool:
+    """Whether it says what a word means, or stands where words are explained."""
+    return statement.kind == "term" or any(GLOSSARY.search(title) for title in statement.titles[-1:])
 
 
 def _asks_alike(one: Seen, asked: Wanted) -> int:
