@@ -242,6 +242,19 @@ def test_what_explains_a_word_does_not_open_an_answer_unless_it_is_asked_what_it
     assert answer("coughing up blood", terms, passage(rule, number=2))[0].startswith("1.1.5 Ask every adult")
 
 
+def test_a_rule_that_says_all_that_its_heading_does_not_needs_no_more_of_its_section() -> None:
+    rules = (
+        "3.1 Record observations every 30 minutes for 2 hours after a fall.",
+        "3.2 A doctor must review the patient.",
+        "3.3 Inform the next of kin within 12 hours.",
+        "3.4 Paracetamol 1 g may be given.",
+    )
+    text = "\n".join(("3 After a fall\n", *rules))  # a line for each: numbered lines are not one paragraph
+    found = answer("Who must be informed after a fall?", passage(text, section=("Falls", "3 After a fall")))
+    assert rules[2] in found
+    assert rules[3] not in found
+
+
 def test_no_more_is_shown_than_allowed() -> None:
     lines = [f"Warfarin and {word} do not go together." for word in "kale rum oats figs plums beans".split()]
     evidence = passage("\n\n".join(lines))

@@ -140,6 +140,15 @@ def test_markdown_keeps_its_structure() -> None:
     ]
 
 
+def test_numbered_rules_on_lines_of_their_own_are_paragraphs_and_broken_lines_are_not() -> None:
+    document = read("# Falls\n\n3.1 Record it\nwithin 2.5 hours.\n3.2 A doctor comes.\n3.3 Tell the family.\n", "a.md")
+    assert blocks(document)[1:] == [
+        ("paragraph", "3.1 Record it within 2.5 hours."),
+        ("paragraph", "3.2 A doctor comes."),
+        ("paragraph", "3.3 Tell the family."),
+    ]
+
+
 def test_html_between_markdown_is_read_without_its_tags() -> None:
     text = "# x\n\n<details>\n<summary>Who?</summary>\n\nAll **staff**.\n\n</details>\n\n<!-- note -->\n\nEnd."
     assert read(text, "a.md").text == "x\n\nWho?\n\nAll staff.\n\nEnd."

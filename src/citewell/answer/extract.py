@@ -80,7 +80,8 @@ def _chosen(ranked: Sequence[Scored], asked: Wanted, documents: Mapping[int, str
 def _with_section(chosen: Sequence[Scored], scored: Sequence[Scored], asked: Wanted, measure: Measure) -> list[Scored]:
     """The statements with the rest of a short section that answers by its heading, such as “If you miss a dose”.
 
-    Recommendations and rows are shown so only where the heading says more of the question than the best of them adds.
+    Recommendations and rows are shown so only where the heading says more of the question than the best of them adds,
+    and nothing is where the best says all that the heading does not: “3.4 Inform …” of who is informed “After a fall”.
     """
     if not chosen or asked.part(chosen[0].heading) < measure.headed_from:
         return list(chosen)
@@ -93,8 +94,10 @@ def _with_section(chosen: Sequence[Scored], scored: Sequence[Scored], asked: Wan
     length = sum(len(one.statement.text) for one in section)
     is_prose = all(one.statement.kind in ("sentence", "list") for one in section)
     adds = asked.part(beyond(chosen[0].held, chosen[0].heading))
+    is_told = adds > 0 and asked.part(chosen[0].held | chosen[0].heading) >= measure.told_from
     if (
-        not (is_prose or adds < asked.part(chosen[0].heading))
+        is_told
+        or not (is_prose or adds < asked.part(chosen[0].heading))
         or len(section) > measure.max_statements
         or length > measure.max_characters
     ):

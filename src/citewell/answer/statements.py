@@ -249,6 +249,8 @@ def _lines(text: str, titles: frozenset[str]) -> Iterator[Line]:
                 kinds.append(Line("row", start, end))
             elif _ITEM.match(text, start, end):
                 kinds.append(Line("item", start, end))
+            elif kinds and _NUMBERED.match(text, start, end) and _ENDS.search(text[kinds[-1].start : kinds[-1].end]):
+                kinds.append(Line("prose", start, end))
             elif kinds and kinds[-1].kind != "row" and not _LABELLED.match(text, start, end):
                 kinds[-1] = Line(kinds[-1].kind, kinds[-1].start, end)
             else:

@@ -78,6 +78,8 @@ class Measure:
     """How much farther, if it holds all of the question that those shown do not."""
     margin_defined: float = 0.4
     """The same where the best one says what the thing is that is asked for: little need be added."""
+    told_from: float = 0.9
+    """Share of the question that a statement and its heading say together for it to need no more of its section."""
     headed_from: float = 0.35
     """The section of the best statement, if short, is shown whole where its heading holds this part of the question."""
     overlap: float = 0.85

@@ -61,6 +61,10 @@ def _front_matter(text: str) -> tuple[dict[str, str], str]:
     return fields, text[match.end() :]
 
 
+_RULES = re.compile(r"(?<=[.;:?!)\]])[ \t]*\n(?=\d{1,2}(?:\.\d{1,3}){1,4}\.?[ \t]+[A-Z])")
+"""The end of a line before one that opens with the number of a rule, “3.2 A doctor …”: each is a paragraph."""
+
+
 @cache  # what it takes to make them is more than what it takes to read a page
 def _readers() -> tuple[MarkdownIt, MarkdownIt]:
     """One reads the blocks of a text, one the marks within a line."""
@@ -114,15 +118,17 @@ class _Writer:
                     self.flow.add("table_row", line)
 
     def _write_inline(self, token: Token, before: Token) -> None:
-        text = self._line(token.content)
         if before.type == "heading_open":
-            self.flow.heading(text, level=int(before.tag[1:]))
+            self.flow.heading(self._line(token.content), level=int(before.tag[1:]))
         elif before.type in ("th_open", "td_open"):
-            self._rows[-1].append(Cell(text))
+            self._rows[-1].append(Cell(self._line(token.content)))
         else:
             kind: BlockKind = "list_item" if self._lists else "paragraph"
-            self.flow.add(kind, f"{self._marker} {text}" if self._marker else text)
+            first, *others = (self._line(rule) for rule in _RULES.split(token.content))
+            self.flow.add(kind, f"{self._marker} {first}" if self._marker else first)
             self._marker = ""
+            for rule in others:
+                self.flow.add("paragraph", rule)
 
     def _next_marker(self) -> str:
         number = self._lists[-1]
