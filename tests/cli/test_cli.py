@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import io
 import json
 import re
 import subprocess
@@ -322,6 +323,46 @@ def test_a_text_in_a_word_file_is_checked(shell: Shell) -> None:
     (path,) = [one for one in sample_files() if one.suffix == ".docx"]
     told = shell.json("check", str(path), "--evidence", "Zebras fly.")
     assert len(told["sentences"]) > 5
+
+
+def _typed(monkeypatch: pytest.MonkeyPatch, text: str) -> None:
+    monkeypatch.setattr(sys, "stdin", io.TextIOWrapper(io.BytesIO(text.encode()), encoding="utf-8"))
+
+
+def test_a_text_is_read_from_standard_input(shell: Shell, monkeypatch: pytest.MonkeyPatch) -> None:
+    held = "Iron is red. Take 200 mg once a day."
+    _typed(monkeypatch, "Iron is red.\n\nTake 400 mg once a day.\n")
+    told = shell.json("check", "-", "--evidence", held)["sentences"]
+    assert [(one["text"], one["verdict"]) for one in told] == [
+        ("Iron is red.", "supported"),
+        ("Take 400 mg once a day.", "contradicted"),
+    ]
+    _typed(monkeypatch, held)
+    (one,) = shell.json("check", "Iron is red.", "--evidence", "-")["sentences"]
+    assert one["verdict"] == "supported"
+
+
+def test_standard_input_is_read_once(shell: Shell, monkeypatch: pytest.MonkeyPatch) -> None:
+    _typed(monkeypatch, "Iron is red.")
+    status, out, err = shell("check", "-", "--evidence", "-")
+    assert (status, out) == (1, "")
+    assert err == "Standard input can be read once: give the text or the evidence as a file.\n"
+
+
+@pytest.mark.parametrize("typed", ["", " \n\n"])
+def test_nothing_on_standard_input_is_told(shell: Shell, monkeypatch: pytest.MonkeyPatch, typed: str) -> None:
+    _typed(monkeypatch, typed)
+    status, out, err = shell("check", "-", "--evidence", "Iron is red.")
+    assert (status, out) == (1, "")
+    assert err == "Standard input is empty: pipe a text into it, or give the text itself.\n"
+
+
+def test_too_much_on_standard_input_is_told(shell: Shell, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("CITEWELL_MAX_FILE_MB", "1")
+    _typed(monkeypatch, "Iron is red. " * 100_000)
+    status, out, err = shell("check", "-", "--evidence", "Iron is red.")
+    assert (status, out) == (1, "")
+    assert err == "Standard input has more than the limit of 1 MiB. Split it, or raise CITEWELL_MAX_FILE_MB.\n"
 
 
 def test_a_text_is_held_against_one_thing_at_a_time(shell: Shell, leaflet: Path) -> None:

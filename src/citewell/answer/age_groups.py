@@ -8,8 +8,8 @@ from collections.abc import Iterable
 from functools import cache, lru_cache
 from typing import Literal, NamedTuple
 
-from citewell import vocabulary
-from citewell.answer.quantities import Quantity, quantities
+from citewell.answer.aged import LOOK_BACK, person_before, person_words
+from citewell.answer.quantities import BARE, Quantity, quantities
 
 Group = Literal["child", "adult"]
 
@@ -21,14 +21,7 @@ ADULT_FROM, CHILD_BELOW = 18 * YEAR, 12 * YEAR
 
 _MAY_BE_AGE = re.compile(r"\bage|\bold|[\d\s-]yo\b|y/o|\bover|\babove|\byoung|\bunder|\bbelow|[<>≥≤⩾⩽]", re.IGNORECASE)
 """Without any of these a text tells no age."""
-_AGED = re.compile(r"\bage[ds]?\W+(?:of\s+|between\s+|from\s+)?\Z", re.IGNORECASE)
-_OF_THE_AGE = re.compile(r"\bage", re.IGNORECASE)
-_LIMIT = re.compile(r"\bolder|\byounger|\b(?:and|or)\s+(?:over|above|under|below)\Z", re.IGNORECASE)
-"""Limits of an age in years; a wound may be older than six hours."""
-_OLD = re.compile(r"[\s/-]*(?:(?P<of_age>of age)|o|(?P<old>old))\b", re.IGNORECASE)
 _SHORT = re.compile(r"\b(?P<years>\d{1,3})[\s-]?yo\b", re.IGNORECASE)
-_WORDS_BETWEEN = 4
-"""Words that may stand between a person and “5 years old”."""
 _OF_BIRTH = re.compile(r"\b(?:unborn|pregnan\w*|breast-?feed\w*|births?|born|lactat\w*)\b", re.IGNORECASE)
 """Where one of these stands, a baby is not who is treated."""
 
@@ -52,25 +45,8 @@ class Ages(NamedTuple):
 
 
 @cache
-def _words() -> dict[str, str]:
-    """The words that name children, adults and persons of any age, as patterns."""
-    found: dict[str, list[str]] = {}
-    for group, words in vocabulary.rows("age_groups.tsv"):
-        found.setdefault(group, []).append(words)
-    return {group: rf"\b(?:{'|'.join(words)})\b" for group, words in found.items()}
-
-
-@cache
 def _naming(group: Group) -> re.Pattern[str]:
-    return re.compile(_words()[group], re.IGNORECASE)
-
-
-@cache
-def _person_before(words: int) -> re.Pattern[str]:
-    """A person, and up to so many words after it, at the end of a text."""
-    return re.compile(
-        rf"(?:{'|'.join(_words().values())})(?:[\s,]+[\w'’-]+){{0,{words}}}(?:\s+(?:is|are))?[\s,]*\Z", re.I
-    )
+    return re.compile(person_words()[group], re.IGNORECASE)
 
 
 @lru_cache(maxsize=4096)
@@ -90,19 +66,11 @@ def ages(text: str) -> tuple[Ages, ...]:
 
 def _is_age(amount: Quantity, text: str) -> bool:
     """Whether a time is the age of a person; a bare number is one as a limit of people: “people 40 and over”."""
-    before = text[max(0, amount.start - 80) : amount.start]
-    is_of_people = amount.sign != "=" and _person_before(0).search(before) is not None
-    if amount.dimension != "time":
-        return is_of_people and amount.dimension == "number" and not amount.is_word
-    if _OF_THE_AGE.search(amount.text) or _AGED.search(before):
-        return True
-    if amount.unit == "year" and (is_of_people or _LIMIT.search(amount.text)):
-        return True
-    old = _OLD.match(text, amount.end)
-    if old is None:
-        return False
-    is_of_thing = old["old"] and amount.text.endswith("s") and not _person_before(_WORDS_BETWEEN).search(before)
-    return not is_of_thing
+    if amount.dimension == "time":
+        return amount.told == "age"
+    before = text[max(0, amount.start - LOOK_BACK) : amount.start]
+    is_of_people = amount.sign != "=" and person_before().search(before) is not None
+    return is_of_people and amount.dimension == BARE and not amount.is_word
 
 
 def _reach(age: Quantity) -> Ages:

@@ -8,7 +8,8 @@ from dataclasses import dataclass, replace
 from functools import lru_cache
 from typing import Literal
 
-from citewell.answer.verify_periods import NUMBER, NUMBER_WORD, Mark, dates, has_label, labels, number, periods
+from citewell.answer.aged import Told, is_bare_age, told_of
+from citewell.answer.verify_periods import NUMBER, NUMBER_WORD, Mark, clocks, dates, has_label, labels, number, periods
 from citewell.answer.verify_units import (
     PLAIN,
     Comparator,
@@ -45,6 +46,8 @@ class Quantity:
     loose: bool = False
     is_word: bool = False
     """A number word without a unit, such as “two groups”."""
+    told: Told = ""
+    """Of a time: whether it is somebody's age or how long something takes, where the text says so."""
 
 
 _FLAT = str.maketrans(
@@ -102,11 +105,6 @@ _AGED = re.compile(
     r"\b(?:aged?|ages|ages\s+of|age\s+of|older\s+than|younger\s+than)\s+(?:between\s+|from\s+)?(?:(?:over|under|at\s+least|above|below|[<>≥≤]=?)\s*)?$",
     re.IGNORECASE,
 )
-_PEOPLE = re.compile(
-    r"\b(?:people|persons?|adults?|patients?|women|men|children|those|anyone|individuals|participants|infants?|girls|boys)"
-    r"\s+(?:who\s+are\s+)?(?:over|under|above|below|of|≥|>|<|≤)\s*$",
-    re.IGNORECASE,
-)
 
 
 @dataclass(frozen=True, slots=True)
@@ -130,7 +128,7 @@ def quantities(text: str) -> tuple[Quantity, ...]:
         return ()
     found: list[Quantity] = []
     rest = flat
-    for read in (dates, labels, periods):
+    for read in (dates, clocks, labels, periods):
         for mark in read(rest):
             if _BLANK not in rest[mark.start : mark.end]:
                 found.append(_marked(mark, text))
@@ -242,7 +240,7 @@ def _quantity(flat: str, text: str, atoms: tuple[_Atom, ...], shape: Shape) -> Q
     before, low = comparator_before(flat, start)
     after, high = comparator_after(flat, end)
     limit, span = (after, (start, high)) if after is not PLAIN else (before, (low, end))
-    if unit is None and (_AGED.search(flat[:start]) or (limit.sign != "=" and _PEOPLE.search(flat[:start]))):
+    if unit is None and (_AGED.search(flat[:start]) or (limit.sign != "=" and is_bare_age(flat, *span))):
         unit = unit_named("year")
     is_chance = unit is None and _CHANCE.search(flat[:low]) is not None
     values = tuple(_base(atom.value, atom.unit or unit) for atom in atoms)
@@ -251,7 +249,8 @@ def _quantity(flat: str, text: str, atoms: tuple[_Atom, ...], shape: Shape) -> Q
     name = (unit.name if unit else "") if all(atom.unit in (None, unit) for atom in atoms) else "mixed"
     made = Quantity(*span, text[span[0] : span[1]], values, tuple(atom.value for atom in atoms), dimension, name, shape)
     is_word = atoms[0].is_word and unit is None
-    return replace(made, sign=limit.sign, loose=_is_loose(limit, unit), is_word=is_word)
+    told = told_of(flat, *span, unit=name, is_limit=limit.sign != "=") if dimension == "time" else ""
+    return replace(made, sign=limit.sign, loose=_is_loose(limit, unit), is_word=is_word, told=told)
 
 
 def _base(value: float, unit: Unit | None) -> float:

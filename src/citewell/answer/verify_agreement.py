@@ -43,9 +43,23 @@ _COUNTABLE = [
 
 def comparable(claim: Quantity, source: Quantity) -> bool:
     """Whether two quantities could stand for each other."""
+    if is_age_and_length(claim, source):
+        return False
     if claim.dimension == source.dimension or {claim.dimension, source.dimension} == {"time", "period"}:
         return True
     return {claim.dimension, source.dimension} in _COUNTABLE
+
+
+def is_age_and_length(one: Quantity, other: Quantity) -> bool:
+    """Whether one time is somebody's age and the other how long, or how often: they answer other questions.
+
+    >>> from citewell.answer.quantities import quantities
+    >>> age, hours = quantities("people over 40")[0], quantities("within 24 hours")[0]
+    >>> is_age_and_length(age, hours), is_age_and_length(age, quantities("from 30 years")[0])
+    (True, False)
+    """
+    kinds = {"period" if quantity.dimension == "period" else quantity.told for quantity in (one, other)}
+    return "age" in kinds and not kinds.isdisjoint(("length", "period"))
 
 
 def _equal(claim: Quantity, source: Quantity) -> bool:

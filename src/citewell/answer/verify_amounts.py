@@ -7,7 +7,7 @@ from itertools import combinations
 
 from citewell.answer.illnesses import illnesses
 from citewell.answer.quantities import BARE, Quantity
-from citewell.answer.verify_agreement import Agreement, agreement
+from citewell.answer.verify_agreement import Agreement, agreement, is_age_and_length
 from citewell.answer.verify_findings import Finding, Grade
 from citewell.answer.verify_read import Reading, form, forms
 
@@ -123,6 +123,8 @@ def _is_name(ours: Quantity, claim: Reading, source: Reading) -> bool:
 
 def _rivals(ours: Quantity, theirs: Quantity) -> bool:
     """Whether the source's quantity answers the same question with another number."""
+    if is_age_and_length(ours, theirs):
+        return False
     return ours.dimension == theirs.dimension or ours.dimension.split("/")[0] == theirs.dimension.split("/")[0] != BARE
 
 

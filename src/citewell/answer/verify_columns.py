@@ -203,7 +203,7 @@ def is_within(ours: Quantity, band: Quantity) -> bool:
     is_band = band.shape == "range" or band.sign != "="
     if not is_band or band.shape == "pair" or ours.shape == "pair" or not comparable(ours, band):
         return False
-    if ours.written == band.written and ours.unit != band.unit:
+    if ours.written == band.written and ours.unit != band.unit and BARE not in (ours.dimension, band.dimension):
         return False  # the same number in another unit is a slip and not another case
     is_bare = BARE in (ours.dimension, band.dimension) and ours.dimension != band.dimension
     low, high = _ends(ours, is_bare=is_bare)

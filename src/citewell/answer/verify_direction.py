@@ -18,7 +18,7 @@ _CLAUSE = re.compile(
     re.IGNORECASE,
 )
 _AIM = re.compile(
-    r"\b(?:whether|hypothesi[sz]\w*|aims?|aimed|objectives?|purpose"
+    r"\b(?:whether(?!\s+or\s+not\b)|hypothesi[sz]\w*|aims?|aimed|objectives?|purpose"
     r"|we (?:investigated|examined|assessed|evaluated|studied|sought|tested)"
     r"|not (?:yet )?been (?:\w+ly )?(?:well |fully )?(?:studied|assessed|described|explored|reported|established"
     r"|determined|investigated)|(?:is|are|remains?) (?:largely )?(?:unknown|unclear|uncertain)"

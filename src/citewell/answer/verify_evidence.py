@@ -2,19 +2,22 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterable, Sequence
 
 from citewell.answer.quantities import Quantity, quantities
 from citewell.answer.verify_agreement import Agreement, agreement
 from citewell.answer.verify_context import in_context
 from citewell.answer.verify_read import Reading, Word, is_light
-from citewell.answer.verify_subjects import Topic
+from citewell.answer.verify_subjects import Topic, is_of_other_medicine
 from citewell.answer.verify_support import Profile, profile
 from citewell.types import Span
 
 MOST_BESIDE = 2
 """Sentences beside the nearest one; what is left then is said in too many places to be shown."""
 
+_WORD = re.compile(r"[^\W\d_]")
+"""The number of a list item, cut off from it, says nothing."""
 
 _Said = Word | Quantity
 
@@ -26,7 +29,7 @@ def beside(
 
     One that speaks against the claim is among them only where no other names what the claim is about.
     """
-    every = [part for part in parts if part != first]
+    every = [part for part in parts if part != first and _WORD.search(part.text)]
     lacking: Sequence[_Said] = _lacking(claim, known, in_context(first, claim.text))
     found, lacking = _telling(claim, known, first, [part for part in every if part not in opposed], lacking)
     about = [one for one in lacking if any(topic.start <= one.start < topic.end for topic in known)]
@@ -56,7 +59,8 @@ def _lacking(
     """Of the words and amounts of a claim those that a text does not say, in its words or others."""
     there = profile(text)
     said: Sequence[_Said] = [*_telling_words(claim), *claim.quantities] if of is None else of
-    left = [one for one in said if not _is_said(one, there, text)]
+    is_apart = is_of_other_medicine(claim, text)
+    left = [one for one in said if (is_apart and isinstance(one, Quantity)) or not _is_said(one, there, text)]
     named = [(topic.start, topic.end) for topic in known if topic.is_in(there.forms)] if left else []
     return tuple(one for one in left if not _is_named(one, named))
 

@@ -13,6 +13,7 @@ from citewell.answer.verify_findings import Finding, Grade
 from citewell.answer.verify_names import medicines
 from citewell.answer.verify_parts import may_tell_one
 from citewell.answer.verify_read import Reading, forms, read
+from citewell.answer.verify_subjects import is_of_other_medicine
 from citewell.answer.verify_things import KIND
 from citewell.answer.verify_weigh import Look
 from citewell.types import Span
@@ -59,6 +60,7 @@ def _is_filled(claim: Reading, finding: Finding, look: Look, close: Sequence[Loo
             len(context & forms(part.text)) >= least and _says(claim, finding, part.text)
             for part in parts
             if part != look.part and part not in rows and may_tell_one(look.part, part)
+            if not is_of_other_medicine(claim, part.text)
         )
     return any(
         len(context & forms(other.text)) >= least and not any(lack.start == finding.start for lack in other.findings)

@@ -20,7 +20,7 @@ from citewell.answer.verify_parts import may_tell_one, parts_of
 from citewell.answer.verify_passage import passage_of
 from citewell.answer.verify_populations import of_others
 from citewell.answer.verify_read import Reading, read
-from citewell.answer.verify_rows import apart, is_same_case, said, swapped
+from citewell.answer.verify_rows import apart, is_other_case, is_same_case, said, swapped
 from citewell.answer.verify_subjects import Topic
 from citewell.answer.verify_support import coverage, profile
 from citewell.answer.verify_things import is_put, spread, things_differ
@@ -168,10 +168,13 @@ def _close(claim: Reading, look: Look, lexicon: Lexicon) -> Look:
     close = replace(look, **held_against(claim.text, look.text, lexicon, row))
     if look.row is None:
         return _unheaded(close) if is_heading(look.part.text) else close
-    findings = (*close.findings, *swapped(claim, look.row), *apart(claim, look.row))
+    known = known_of(claim.text, lexicon)
+    findings = (*close.findings, *swapped(claim, look.row, known), *apart(claim, look.row))
     rows = (replace(look.row, cells=cells) for cells in look.row.table.rows)
     if not any(is_same_case(claim, row) for row in rows):  # no number of a case speaks against a claim that names none
         findings = tuple(replace(one, grade=Grade.MISSING) if one.kind == "amount" else one for one in findings)
+    if is_other_case(known, look.row):
+        findings = tuple(replace(one, grade=Grade.MISSING) if one.grade == Grade.AGAINST else one for one in findings)
     return replace(close, findings=findings, is_same_case=is_same_case(claim, look.row))
 
 

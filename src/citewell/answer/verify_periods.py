@@ -1,4 +1,4 @@
-"""How often, which date and which numbered thing: numbers that are not amounts."""
+"""How often, which date, which time of day and which numbered thing: numbers that are not amounts."""
 
 from __future__ import annotations
 
@@ -45,7 +45,7 @@ def number(written: str) -> float:
 
 @dataclass(frozen=True, slots=True)
 class Mark:
-    """A period, date or numbered thing in a text; `values` are days, (year, month, day) or the number."""
+    """A period, date, time of day or numbered thing; `values` are days, (year, month, day), minutes or the number."""
 
     start: int
     end: int
@@ -165,6 +165,37 @@ def dates(text: str) -> Iterator[Mark]:
             month = month or int(parts.get("number") or 0)
             values = (float(parts.get("year") or 0), float(month), float(day))
             yield Mark(*found.span(), "date", values, values)
+
+
+# ----------------------------------------------------------------------------------------------------- times of day
+
+_CLOCKS = (
+    re.compile(
+        r"\b(?P<hour>0?\d|1[0-2])(?:[:.](?P<minute>[0-5]\d))?\s*(?:(?P<half>[ap])(?:\.\s?m\.|m\b)|(?P<HALF>[AP])M\b)"
+    ),
+    re.compile(r"(?<![\d:.,/])(?P<hour>[01]\d|2[0-4]):(?P<minute>[0-5]\d)(?::[0-5]\d)?(?![\d:]|\s*(?:ratio|dilution))"),
+    re.compile(
+        r"\b(?:at|from|until|till|by|before|after|since|between|and|to)\s+(?P<hour>\d):(?P<minute>00|15|30|45)(?![\d:]"
+        r"|\s*(?:ratio|dilution))",
+        re.IGNORECASE,
+    ),
+)
+"""Where it might be a ratio, as 9:15 is one, a word must tell that a time is meant; 10 pM is a concentration."""
+
+
+def clocks(text: str) -> Iterator[Mark]:
+    """Times of day, as minutes after midnight.
+
+    >>> [mark.values for mark in clocks("from 08:30 to 8 pm, or at 9:15")], list(clocks("30:2, or a 1:10 dilution"))
+    ([(1200.0,), (510.0,), (555.0,)], [])
+    """
+    for pattern in _CLOCKS if _DIGIT.search(text) else ():
+        for found in pattern.finditer(text):
+            parts = found.groupdict()
+            half = parts.get("half") or parts.get("HALF")
+            hour = int(parts["hour"]) % 12 + 12 * (half in ("p", "P")) if half else int(parts["hour"]) % 24
+            minutes = 60.0 * hour + int(parts["minute"] or 0)
+            yield Mark(found.start("hour"), found.end(), "time of day", (minutes,), (minutes,))
 
 
 # -------------------------------------------------------------------------------------------------- numbered things

@@ -14,8 +14,10 @@ from citewell.answer.rows import Cell, Row, Table
 from citewell.answer.verify_agreement import Agreement, agreement, comparable
 from citewell.answer.verify_columns import chosen, is_band_header, is_none, is_within, parallel, with_units, yes_or_no
 from citewell.answer.verify_findings import Finding, Grade
+from citewell.answer.verify_names import medicines
 from citewell.answer.verify_read import Reading, Word, forms, is_light, meanings, read
-from citewell.answer.verify_subjects import topics_differ
+from citewell.answer.verify_subjects import Topic, topics_differ
+from citewell.answer.verify_support import names_of
 from citewell.answer.verify_words import denials_differ
 from citewell.clinical import Lexicon
 
@@ -128,13 +130,35 @@ def _is_unitless(ours: Quantity, theirs: Quantity) -> bool:
 
 
 def is_same_case(claim: Reading, row: Row) -> bool:
-    """Whether a claim names what the row is about: its first cell, by a word or a quantity that is only there."""
+    """Whether a claim names what the row is about: its first cell, by a word or a quantity that is only there.
+
+    Where several rows are about one thing, as about pneumonia, their medicine may tell which of them is meant.
+    """
     key = with_units(row.cells, row.table.caption)[0]
     told = _narrowed(key.value, claim)
     if any(agreement(ours, theirs) == Agreement.SAME for ours in claim.quantities for theirs in quantities(told)):
         return True
     words, cases, own = {word.form for word in claim.words}, _cases(row.table), forms(row.cells[0].value)
-    return any(word in words and cases[word] == (word in own) for word in forms(key.value))
+    if any(word in words and cases[word] == (word in own) for word in forms(key.value)):
+        return True
+    named = frozenset(word for word in words if word in cases)
+    drugs = names_of(claim.medicines)
+    return bool(named and drugs) and [row.cells] == [
+        cells for cells in row.table.rows if named <= forms(cells[0].value) and drugs <= _given(cells)
+    ]
+
+
+@lru_cache(maxsize=2048)
+def _given(cells: tuple[Cell, ...]) -> frozenset[str]:
+    """The medicines that a row names beside its case."""
+    return frozenset().union(*(names_of(medicines(cell.value)) for cell in cells[1:]))
+
+
+def is_other_case(known: Sequence[Topic], row: Row) -> bool:
+    """Whether a claim names a condition that other rows are about, and this one does not name."""
+    own = forms(" ".join((row.table.caption, row.heading, *(cell.value for cell in row.cells))))
+    absent = [topic for topic in known if not topic.is_in(own)]
+    return any(topic.is_in(forms(cells[0].value)) for topic in absent for cells in row.table.rows)
 
 
 @lru_cache(maxsize=512)
@@ -154,8 +178,11 @@ def _columns(table: Table) -> dict[str, tuple[Cell, ...]]:
     return {header: tuple(cells) for header, cells in columns.items()}
 
 
-def swapped(claim: Reading, row: Row) -> Iterator[Finding]:
-    """Where a claim has the words of another row, or of a column that it does not name, in place of this row's."""
+def swapped(claim: Reading, row: Row, known: Sequence[Topic] = ()) -> Iterator[Finding]:
+    """Where a claim has the words of another row, or of a column that it does not name, in place of this row's.
+
+    The words of a name are one: who coughs up blood has no cough where the row says haemoptysis.
+    """
     kept, dropped = chosen(row, claim)
     there = forms(said(row, claim.text).text)
     titles = forms(" ".join((row.table.caption, row.heading, *(cell.header for cell in row.cells))))
@@ -165,8 +192,18 @@ def swapped(claim: Reading, row: Row) -> Iterator[Finding]:
     others += [
         (own, other) for other in dropped for own in kept if any({own.header, other.header} <= g for g in groups)
     ]
+    named = [topic for topic in known if topic.is_in(there)]
+    words = {
+        word.form: word
+        for word in claim.words
+        if word.form not in titles and not any(topic.start <= word.start < topic.end for topic in named)
+    }
     for own, other in others:
-        word = _put(claim, own.value, other.value, there, titles)
+        if any(topic.is_in(forms(own.value)) and not topic.is_in(forms(other.value)) for topic in named):
+            continue
+        if own != kept[0] and forms(other.value) <= forms(row.cells[0].value):
+            continue  # its own case, which another row has in this column
+        word = _put(claim.text, words, own.value, other.value, there)
         if word is not None:
             reason = f"the table says “{own.value}” there, not “{other.value}”"
             yield Finding(Grade.AGAINST, "cell", reason, *word)
@@ -193,14 +230,13 @@ def _holding(wanted: Quantity, cells: Sequence[Sequence[Quantity]]) -> frozenset
     )
 
 
-def _put(claim: Reading, own: str, other: str, there: frozenset[str], titles: frozenset[str]) -> tuple[int, int] | None:
+def _put(claimed: str, words: dict[str, Word], own: str, other: str, there: frozenset[str]) -> tuple[int, int] | None:
     """Where the claim says another cell and nothing that is only in this one."""
     theirs, ours = forms(other) - forms(own), forms(own) - forms(other)
-    words = {word.form: word for word in claim.words if word.form not in titles}
     if not theirs or _is_said(ours, [word for word in words.values() if word.form not in theirs]):
         return None
     stranger = next((word for word in words if word in theirs and word not in there and not is_light(word)), None)
-    if stranger is None and len(theirs) <= MAX_NAME_WORDS and theirs <= forms(claim.text):
+    if stranger is None and len(theirs) <= MAX_NAME_WORDS and theirs <= forms(claimed):
         stranger = next((word for word in words if word in theirs), None)
     return None if stranger is None else (words[stranger].start, words[stranger].end)
 

@@ -9,7 +9,7 @@ from functools import lru_cache
 
 from citewell.answer.illnesses import Illness, are_related, illnesses
 from citewell.answer.verify_findings import Finding, Grade
-from citewell.answer.verify_names import Medicine
+from citewell.answer.verify_names import Medicine, medicines
 from citewell.answer.verify_read import Reading, form, forms
 from citewell.clinical import Concept, Lexicon, Mention
 
@@ -33,6 +33,19 @@ def medicines_differ(claim: Reading, source: Reading) -> list[Finding]:
             continue
         found.append(_medicine_finding(drug, claim, [other for other in source.medicines if other.name not in named]))
     return found
+
+
+def is_of_other_medicine(claim: Reading, text: str) -> bool:
+    """Whether a text speaks of medicines, and of none of the claim's, nor of their kin: its numbers are not theirs.
+
+    >>> from citewell.answer.verify_read import read
+    >>> claim = read("Amoxicillin is given for 7 days")
+    >>> [is_of_other_medicine(claim, text) for text in ("Apixaban for 7 days.", "For 7 days.", "A penicillin: 7 days.")]
+    [True, False, False]
+    """
+    there = medicines(text) if claim.medicines else ()
+    kin = {name for drug in claim.medicines for name in (drug.name, drug.family)}
+    return bool(there) and not any({drug.name, drug.family} & kin for drug in there)
 
 
 def _refused(drug: Medicine, claim: Reading, source: Reading) -> list[Finding]:

@@ -268,7 +268,7 @@ class App(Assembly):
 
         return check(text, find=find, verify=self.verify_sentence)
 
-    def words_of(self, path: Path) -> str:
+    def words_of(self, given: Path | Source) -> str:
         """The words of a file: of plain text as they stand, of any other type as its parser reads them."""
         from citewell.adapters.parsers import all_parsers
         from citewell.ingest.decode import decode
@@ -276,7 +276,7 @@ class App(Assembly):
         from citewell.ingest.sniff import MARKDOWN, TEXT
 
         limits = self.settings.limits
-        source = read_source(path, limits.max_bytes)
+        source = read_source(given, limits.max_bytes) if isinstance(given, Path) else given
         if kind_of(source, limits=limits) in (TEXT, MARKDOWN):
             return decode(source.data)[0]
         return parse(source, parsers=all_parsers(), limits=limits).text

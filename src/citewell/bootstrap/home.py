@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 from contextlib import suppress
 from pathlib import Path
+from typing import BinaryIO
 
 from citewell.errors import InputError, LibraryReadOnly, TooLarge
 from citewell.types import Source
@@ -31,6 +32,17 @@ def read_source(path: Path, max_bytes: int) -> Source:
         return Source(path.read_bytes(), path.name)
     except OSError as error:
         raise InputError(f"{path} cannot be read: {error.strerror}.") from error
+
+
+def read_stream(stream: BinaryIO, name: str, max_bytes: int) -> Source:
+    """All bytes of a stream, unless there are too many to read."""
+    data = stream.read(max_bytes + 1)
+    if len(data) > max_bytes:
+        raise TooLarge(
+            f"{name} has more than the limit of {max_bytes / 1_048_576:,.0f} MiB. Split it, or raise "
+            "CITEWELL_MAX_FILE_MB."
+        )
+    return Source(data, name)
 
 
 def size_of(path: Path) -> int:

@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 import re
+import sys
 from pathlib import Path
-from typing import Annotated
+from typing import TYPE_CHECKING, Annotated
 
 import typer
 
@@ -12,8 +13,12 @@ from citewell.answer.view import check_json
 from citewell.cli.frame import Home, Json, Tags, need_documents, opened, print_json, printable
 from citewell.errors import InputError
 
+if TYPE_CHECKING:
+    from citewell.bootstrap import App
+
 PATH = re.compile(r"(?:~|\.{0,2})/\S.*|\S+\.[a-z][a-z0-9]{1,4}", re.IGNORECASE)
 """A way through folders, or one word with the ending of a file."""
+STANDARD_INPUT = "-"
 MARKS = {"supported": "✓", "partly": "≈", "contradicted": "✗", "not_found": "?"}
 
 
@@ -22,22 +27,26 @@ def check(
     text: Annotated[
         str,
         typer.Argument(
-            help="A text, or a file that holds one: plain text, PDF, Word and all else that can be added.",
+            help="A text, or a file that holds one: plain text, PDF, Word and all else that can be added; "
+            "- reads standard input.",
             show_default=False,
         ),
     ],
     against: Annotated[str | None, typer.Option(help="Id of the one document to look in.", show_default=False)] = None,
     evidence: Annotated[
-        str | None, typer.Option(help="A text, or a file, to hold it against instead.", show_default=False)
+        str | None,
+        typer.Option(help="A text, a file, or - for standard input, to hold it against instead.", show_default=False),
     ] = None,
     tag: Tags = None,
     home: Home = None,
     json: Json = False,
 ) -> None:
     """Check a text sentence by sentence: supported, partly, contradicted or not found, and by which words."""
+    if text == evidence == STANDARD_INPUT:
+        raise InputError("Standard input can be read once: give the text or the evidence as a file.")
     files = {given: _file(given) for given in (text, evidence) if given is not None}
     with opened(context, home) as app:
-        said = {given: given if path is None else app.words_of(path) for given, path in files.items()}
+        said = {given: _words(app, given, path) for given, path in files.items()}
         words, held = said[text], None if evidence is None else said[evidence]
         if held is None:
             need_documents(app)
@@ -58,8 +67,22 @@ def check(
             typer.echo(printable(f"    “{span.text}” ({span.source_id})"))
 
 
+def _words(app: App, given: str, path: Path | None) -> str:
+    """The words of a file or of standard input, or those that were given."""
+    if given == STANDARD_INPUT:
+        from citewell.bootstrap.home import read_stream
+
+        source = read_stream(sys.stdin.buffer, "Standard input", app.settings.limits.max_bytes)
+        if not source.data.strip():
+            raise InputError("Standard input is empty: pipe a text into it, or give the text itself.")
+        return app.words_of(source)
+    return given if path is None else app.words_of(path)
+
+
 def _file(given: str) -> Path | None:
-    """The file that was named, or None where the words themselves were given."""
+    """The file that was named, or None where the words themselves, or standard input, were given."""
+    if given == STANDARD_INPUT:
+        return None
     try:
         is_file = len(given) < 1_000 and Path(given).is_file()
     except (OSError, ValueError):
