@@ -167,8 +167,9 @@ def test_a_question_that_nothing_answers_says_whom_it_went_to_and_why(served: An
     expect(turn.locator(".routed")).to_contain_text(
         "The documents do not answer this well enough. Nobody is named for it: it waits in the inbox"
     )
+    assert turn.locator(".routed code").count() == 0
     turn.locator(".routed summary").click()
-    expect(turn.locator(".routed .why p")).to_be_visible()
+    expect(turn.locator(".routed .why p")).to_contain_text(", so it goes to an administrator.")
     assert turn.locator(".sentence").count() == 0
 
 
@@ -444,3 +445,15 @@ def test_people_sign_in_and_out_and_see_what_is_theirs(own: Any, visit: Any, wat
     expect(page.locator("h1")).to_have_text("Sign in")
     page.goto(f"{own.address}/library")
     expect(page.locator("h1")).to_have_text("Sign in")
+
+
+def test_a_text_that_is_too_long_to_check_is_refused_in_words_and_not_cut(served: Any, visit: Any) -> None:
+    page = visit(served)
+    follow(page, "nav >> text=Check")
+    long = "Do not give loperamide to children under 12 years. " * 1_200
+    page.fill("#text", long)
+    with page.expect_navigation():
+        page.click("#check button")
+    expect(page.locator("[role=alert]")).to_contain_text("up to 50,000 characters can be checked at once")
+    assert page.input_value("#text") == long
+    assert page.locator(".checked").count() == 0

@@ -32,6 +32,7 @@ def templates() -> Environment:
         duration=phrases.duration,
         kind=phrases.kind,
         looked_in=phrases.looked_in,
+        moment=phrases.moment,
         relevance_word=phrases.relevance_word,
         size=phrases.size,
         state_colour=phrases.state_colour,

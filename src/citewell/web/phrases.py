@@ -139,6 +139,15 @@ def day(moment: datetime | date | None) -> str:
     return f"{local.day} {local:%b %Y}"
 
 
+def moment(when: datetime | None) -> str:
+    """A day with its time, to the minute, in this machine's time zone.
+
+    >>> moment(datetime(2026, 3, 2, 14, 5).astimezone()), moment(None)
+    ('2 Mar 2026, 14:05', '')
+    """
+    return "" if when is None else f"{day(when)}, {when.astimezone():%H:%M}"
+
+
 def size(count: int) -> str:
     """A number of bytes in words.
 
