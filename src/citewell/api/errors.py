@@ -21,6 +21,7 @@ from citewell import errors
 from citewell.api.advise import advised, pieces
 from citewell.api.auth import VISITOR
 from citewell.web.pages import page
+from citewell.web.phrases import advice
 
 if TYPE_CHECKING:
     from citewell.api.visitor import Visitor
@@ -237,8 +238,9 @@ def install(site: FastAPI, routes: Sequence[APIRoute]) -> None:
 
     async def handle(request: Request, error: Exception) -> Response:
         problem = problem_of(error)
-        visitor = request.scope.get(VISITOR)
-        response = answer(request.url.path, problem, form=request.app.state.site.door.form, visitor=visitor)
+        here, visitor = request.app.state.site, request.scope.get(VISITOR)
+        problem = replace(problem, detail=advice(problem.detail, runs_site=here.is_run_by(visitor)))
+        response = answer(request.url.path, problem, form=here.door.form, visitor=visitor)
         if problem.status is HTTPStatus.METHOD_NOT_ALLOWED:
             response.headers["Allow"] = ", ".join(methods(request.scope["path"], routes))
         return response

@@ -12,7 +12,14 @@ from jinja2 import Environment, PackageLoader, StrictUndefined
 from citewell.answer.withheld import why_withheld
 from citewell.web import phrases
 
-NOBODY: dict[str, Any] = {"is_local": False, "stays_here": False, "visitor": None, "csrf": "", "talks": ()}
+NOBODY: dict[str, Any] = {
+    "is_local": False,
+    "stays_here": False,
+    "runs_site": False,
+    "visitor": None,
+    "csrf": "",
+    "talks": (),
+}
 """What a page knows when it is made for no visitor."""
 
 
@@ -27,6 +34,7 @@ def templates() -> Environment:
         lstrip_blocks=True,
     )
     environment.filters.update(
+        advice=phrases.advice,
         counted=phrases.counted,
         day=phrases.day,
         duration=phrases.duration,

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+import re
 from collections.abc import Mapping
 from datetime import date, datetime
 from typing import Any
@@ -181,6 +182,18 @@ def duration(seconds: float) -> str:
         return f"{math.ceil(whole / 5) * 5} s"
     minutes = math.ceil(whole / 60)
     return f"{minutes} min" if minutes < 60 else f"{minutes // 60} h {minutes % 60} min"
+
+
+_SETTING = re.compile(r", or raise (?:CITEWELL_[A-Z_]+|max_\w+)(?: and start again| in the settings)?(?=\.)")
+
+
+def advice(message: str, *, runs_site: bool) -> str:
+    """What went wrong and what to do; settings are named only to those who run the site.
+
+    >>> advice("It is too long. Split it and add the parts, or raise CITEWELL_MAX_CHARACTERS.", runs_site=False)
+    'It is too long. Split it and add the parts.'
+    """
+    return message if runs_site else _SETTING.sub("", message)
 
 
 ELSEWHERE = "a worker reads it"
