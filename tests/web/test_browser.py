@@ -79,11 +79,11 @@ def test_a_click_on_a_result_marks_the_exact_words_on_the_page(served: Any, visi
     search(page, BLOOD)
     expect(page.locator(".found")).to_contain_text("found among")
     assert page.locator(".hit mark").count() > 0
-    before = page.locator(".hit").first.bounding_box()
     link = hit_in(page, served, GUIDELINE)
+    top = link.bounding_box()["y"]
     link.click()
     page.wait_for_selector("#source .sheet")
-    assert page.locator(".hit").first.bounding_box() == before
+    assert abs(link.bounding_box()["y"] - top) < 2
     hit = next(hit for hit in served.app.search(BLOOD).hits if hit.page)
     _, document, _ = served.app.show(hit.document_id)
     start, end = hit.why.best_sentence or (hit.start, hit.end)
@@ -151,7 +151,7 @@ def test_the_keyboard_alone_is_enough(served: Any, visit: Any) -> None:
     expect(page.locator("#hit-1")).to_have_class("hit is-open")
     page.keyboard.press("Escape")
     expect(page.locator("#hit-1 .opens")).to_be_focused()
-    expect(page.locator("#source .hint")).to_be_visible()
+    expect(page.locator("#source")).to_be_hidden()
     page.keyboard.press("/")
     expect(page.locator("#q")).to_be_focused()
     page.keyboard.press("ArrowDown")
