@@ -10,12 +10,17 @@ from pathlib import Path
 import httpx
 import pytest
 from sqlalchemy.exc import OperationalError
+from starlette.testclient import TestClient
 
+import citewell
 from citewell import errors
 from citewell.adapters.store.engine import plain_errors
+from citewell.api.app import create_app
 from citewell.api.errors import STATUS, problem_of
 from citewell.bootstrap import App
 from citewell.ingest.retries import Again, GiveUp, judge
+from citewell.types import Role
+from tests.api.conftest import TOKEN
 
 BEARER = {"Authorization": "Bearer a-token-for-tests"}
 SECRET = "Mrs Example has an INR of 9"
@@ -109,6 +114,31 @@ def test_what_is_not_there_is_not_found(empty: httpx.Client, path: str) -> None:
     assert "unknown" not in answer.text
 
 
+@pytest.mark.parametrize("path", ["/nowhere", "/documents/nothing"])
+def test_who_is_signed_in_keeps_the_menu_where_nothing_is(empty: httpx.Client, path: str) -> None:
+    page = empty.get(path, headers=BEARER).text
+    assert '<nav aria-label="Main">' in page
+    assert '<a href="/library">Library</a>' in page
+    assert '<nav aria-label="Main">' not in empty.get(path).text
+
+
+def test_an_address_that_is_mistyped_is_told_to_be_no_page(empty: httpx.Client) -> None:
+    page = empty.get("/serach", headers=BEARER).text
+    assert "There is no such page. Check how the address is spelt." in page
+    assert "deleted" not in page
+
+
+def test_who_may_not_do_a_thing_keeps_the_menu_of_what_they_may(tmp_path: Path) -> None:
+    with citewell.open(tmp_path) as app:
+        ann = app.people.add(tenant="local", email="ann@x.example", name="", role=Role.READER, tags=())
+        _, key = app.people.add_key(ann.id, tenant="local", name="tests")
+        site = TestClient(create_app(app, token=TOKEN), base_url="http://127.0.0.1")
+        answer = site.get("/admin", headers={"Authorization": f"Bearer {key}"})
+    assert (answer.status_code, "Your role does not include this." in answer.text) == (403, True)
+    assert '<a href="/search">Search</a>' in answer.text
+    assert '"/admin' not in answer.text
+
+
 def test_a_method_that_is_not_there_is_told(empty: httpx.Client) -> None:
     assert empty.put("/api/v1/documents", headers=BEARER).json()["kind"] == "MethodNotAllowed"
 
@@ -144,7 +174,7 @@ def test_what_cannot_be_done_at_an_address_comes_with_what_can(
         ("/api/v1/conversations/nothing", "`GET /api/v1/conversations` shows the ids."),
         ("/api/v1/audit/nothing", "`GET /api/v1/audit` shows the ids."),
         ("/api/v1/inbox/nothing", "`GET /api/v1/inbox` shows the ids."),
-        ("/documents/nothing/source", "Library shows what there is."),
+        ("/documents/nothing/source", '<a href="/library">Library</a> shows what there is.'),
     ],
 )
 def test_what_is_not_there_comes_with_a_way_over_http(empty: httpx.Client, path: str, told: str) -> None:

@@ -20,6 +20,7 @@ from citewell.bootstrap import App, build
 from citewell.config import Settings
 from citewell.errors import InputError, ScopeRefused
 from citewell.ingest.library import unwatched
+from citewell.ingest.retries import RETRIES
 from citewell.types import EVERY, Filing, Role, Scope, Source
 
 TOKEN = "a-token-for-tests"
@@ -358,3 +359,41 @@ def test_no_scope_is_wider_than_its_visitor() -> None:
     assert mine.whole == Scope("local", frozenset({"lung"}), EVERY, None)
     with pytest.raises(ScopeRefused):
         mine.scope(subject="p-1")
+
+
+def test_only_who_runs_the_site_is_told_of_its_settings_and_what_cannot_heal_is_not_tried_again(
+    app: App, knock: Knock
+) -> None:
+    editor, boss = knock(Role.EDITOR, "lung"), knock(Role.ADMIN)
+    mine = put(app, "mine.txt", "lung")
+    claim = app.library.claim("tests")
+    assert claim is not None
+    app.library.fail(mine, "It is too long. Split it and add the parts, or raise CITEWELL_MAX_CHARACTERS.", "tests")
+    seen = [client.get(path).text for client in (editor, boss) for path in (f"/documents/{mine}", "/library")]
+    assert ["Split it and add the parts" in page for page in seen] == [True] * 4
+    assert ["CITEWELL_MAX_CHARACTERS" in page for page in seen] == [False, False, True, True]
+    assert [f"/documents/{mine}/retry" in page for page in seen] == [False] * 4
+
+
+def test_what_was_only_given_up_after_many_tries_may_be_tried_again(app: App, knock: Knock) -> None:
+    editor, mine = knock(Role.EDITOR, "lung"), put(app, "mine.txt", "lung")
+    for _ in range(RETRIES):
+        assert app.library.claim("tests") is not None
+        app.library.retry_later(mine, "The disk is full.", "tests", pause_s=0.0)
+    assert app.library.claim("tests") is not None
+    app.library.fail(mine, "The disk is full. It was tried 4 times.", "tests")
+    assert f"/documents/{mine}/retry" in editor.get(f"/documents/{mine}").text
+
+
+def test_an_editor_whose_file_is_too_large_is_told_to_split_it(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(Site, "worker", lambda _site: Idle())
+    with build(Settings(home=tmp_path, max_file_mb=1)) as app:
+        site, told = create_app(app, token=TOKEN), []
+        for role in (Role.EDITOR, Role.ADMIN):
+            user = app.people.add(tenant="local", email=f"{role}@x.example", name="", role=role, tags=["lung"])
+            bearer = {"Authorization": f"Bearer {app.people.add_key(user.id, tenant='local', name='tests')[1]}"}
+            client = TestClient(site, base_url="http://127.0.0.1", headers=bearer)
+            sent = {"data": {"tags": "lung"}, "files": {"files": ("large.txt", b"x" * 1_100_000)}}
+            told.append(client.post("/api/v1/documents", **sent).json()["detail"])
+    begins = "The file is larger than 1 MiB, the most that is read. Split it and add the parts"
+    assert told == [f"{begins}.", f"{begins}, or raise CITEWELL_MAX_FILE_MB and start again."]

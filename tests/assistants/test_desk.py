@@ -295,7 +295,12 @@ def test_nobody_is_sent_their_own_question(notes: App) -> None:
     assert "you answer for tag “ward” yourself" in done.answer.action.reason
     assert "passed on to the administrator" in done.answer.text
     assert notes.desk.inbox.waiting(bob).items == ()
-    assert [item.id for item in notes.desk.inbox.waiting(notes.owner()).items] == [done.routed_id]
+    (waiting,) = notes.desk.inbox.waiting(notes.owner()).items
+    assert (waiting.id, "; the asker answers for tag “ward”" in waiting.reason) == (done.routed_id, True)
+    assert waiting.reason == notes.desk.case(waiting.id, notes.owner()).routed.reason
+    (mine,) = notes.desk.inbox.asked(bob).items
+    assert mine.reason == notes.desk.case(mine.id, bob).routed.reason == done.answer.action.reason
+    assert notes.desk.inbox.reply(mine.id, "At 130 percent.", notes.owner()).reason == waiting.reason
 
 
 def test_an_owner_sees_no_document_that_they_may_not_see(notes: App) -> None:

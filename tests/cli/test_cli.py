@@ -2,19 +2,24 @@
 
 from __future__ import annotations
 
+import importlib.util
 import io
 import json
 import re
 import subprocess
 import sys
+from collections.abc import Iterator
+from datetime import UTC, datetime
 from itertools import pairwise
 from pathlib import Path
 from typing import Any
 
 import pytest
+from typer.main import get_command
 
 from citewell.adapters.store.library import SqlLibrary
 from citewell.cli import main
+from citewell.cli.commands import app
 from citewell.cli.frame import NO_DOCUMENTS
 from citewell.errors import DiskFull
 from citewell.samples import sample_files
@@ -389,10 +394,31 @@ def test_titles_have_room_in_a_narrow_window(shell: Shell, tmp_path: Path, monke
     monkeypatch.setenv("COLUMNS", "80")
     narrow = shell("list")[1]
     assert title in narrow
+    assert f"{datetime.now(UTC):%d %b %Y}" in narrow
     assert max(map(len, narrow.splitlines())) <= 80
     assert "passages" not in narrow
     monkeypatch.setenv("COLUMNS", "140")
     assert "passages" in shell("list")[1]
+
+
+def test_every_verb_takes_json() -> None:
+    def verbs(group: Any) -> Iterator[Any]:
+        for name in group.list_commands(None):
+            verb = group.get_command(None, name)
+            yield from verbs(verb) if hasattr(verb, "list_commands") else [verb]
+
+    found = list(verbs(get_command(app)))
+    assert len(found) > 80
+    assert [one.name for one in found if not any("--json" in part.opts for part in one.params)] == []
+
+
+def test_a_part_that_is_not_installed_is_not_ticked(shell: Shell, monkeypatch: pytest.MonkeyPatch) -> None:
+    found = importlib.util.find_spec
+    monkeypatch.setattr(importlib.util, "find_spec", lambda name: None if name == "boto3" else found(name))
+    told = shell("doctor")[1]
+    assert "– extra s3: not installed (pip install 'citewell[s3]')" in told
+    assert "✓ extra ocr: scanned pages are read" in told
+    assert "0 workers heard of" in told
 
 
 def test_a_verb_reads_no_other_verbs_file() -> None:

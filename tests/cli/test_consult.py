@@ -45,7 +45,9 @@ def test_a_consult_is_held_assessed_signed_and_exported(run: Run, tmp_path: Path
     assert "f99" not in run("consult", "findings", consult_id).output
     assert "Signed by Dr Ada" in run("consult", "sign", consult_id, "--as", "Dr Ada").output
     for suffix, begins in ((".json", b"{"), (".pdf", b"%PDF"), (".txt", b"CONSULT")):
-        assert run("consult", "export", consult_id, "--to", str(tmp_path / f"note{suffix}")).exit_code == 0
+        path = tmp_path / f"note{suffix}"
+        written = run("consult", "export", consult_id, "--to", str(path), "--json")
+        assert json.loads(written.stdout) == {"file": str(path), "bytes": path.stat().st_size}
         assert (tmp_path / f"note{suffix}").read_bytes().startswith(begins)
     assert "signed" in run("consult", "list").output
     refused = run("consult", "say", consult_id, "more")

@@ -64,6 +64,8 @@ def test_a_file_without_text_is_empty(data: bytes) -> None:
 def test_a_wrong_name_does_not_matter(data: bytes, name: str, media_type: str) -> None:
     document = read(data, name)
     assert (document.text, document.media_type) == ("Words.", media_type)
+    told = "Its name says PDF, and it holds text: it was read as text. Check that it is the file you meant."
+    assert document.notes == ((told,) if name == "thesis.pdf" else ())
 
 
 def test_a_pdf_named_docx_goes_to_the_pdf_parser() -> None:

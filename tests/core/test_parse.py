@@ -168,9 +168,9 @@ def test_an_empty_file_is_refused(data: bytes) -> None:
 
 
 def test_sizes_over_the_limits_are_refused() -> None:
-    with pytest.raises(TooLarge, match="max_bytes"):
+    with pytest.raises(TooLarge, match="CITEWELL_MAX_FILE_MB"):
         parse_with(GOOD, data=b"x" * 11, limits=Limits(max_bytes=10))
-    with pytest.raises(TooLarge, match="max_characters"):
+    with pytest.raises(TooLarge, match="CITEWELL_MAX_CHARACTERS"):
         parse_with(GOOD, limits=Limits(max_characters=10))
 
 

@@ -3,14 +3,23 @@
 from __future__ import annotations
 
 import json
+import sys
 from collections.abc import Iterator
 from typing import Any
 
 import pytest
 from typer.testing import CliRunner, Result
 
+from citewell.adapters.llm import VENDORS
 from citewell.cli.models import app
-from citewell.errors import LLMConnectionError, ModelError, ModelNotAllowedError, ModelReply, ModelUnavailableError
+from citewell.errors import (
+    LLMConnectionError,
+    MissingExtra,
+    ModelError,
+    ModelNotAllowedError,
+    ModelReply,
+    ModelUnavailableError,
+)
 from tests.llm.servers import Ollama, OpenAI, Script, Server
 
 QWEN = {
@@ -47,6 +56,10 @@ def run_json(*words: str) -> Any:
 
 def test_models_are_listed_by_what_is_allowed_and_what_is_there(ollama: Server) -> None:
     listed = run_json("list")
+    kinds = listed.pop("kinds")
+    assert [(one["name"], one["is_chosen"]) for one in kinds] == [
+        *(("extractive", False), ("ollama", True), ("openai", False), ("anthropic", False), ("google", False))
+    ]
     assert listed == {
         "server": "ollama",
         "problem": None,
@@ -72,12 +85,13 @@ def test_models_are_listed_by_what_is_allowed_and_what_is_there(ollama: Server) 
             },
         ],
     }
-    assert run_json() == listed
+    assert run_json() == {**listed, "kinds": kinds}
 
 
 def test_a_person_sees_a_table(ollama: Server) -> None:
     lines = run("list").stdout.splitlines()
-    assert lines[2].split() == [
+    assert lines[0] == "extractive: verbatim sentences; always there"
+    assert lines[4].split() == [
         "qwen3:8b",
         "(in",
         "use)",
@@ -153,3 +167,24 @@ def test_models_of_a_compatible_server_are_listed(monkeypatch: pytest.MonkeyPatc
     found = run_json("check", "some-model")["model"]
     server.stop()
     assert (found["name"], found["is_chosen"], found["context_window"]) == ("some-model", True, 16_384)
+
+
+def test_without_the_extras_the_allowed_models_are_listed_with_the_ways_to_get_them(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    for name in ("ollama", "openai", "anthropic", "google.genai"):
+        monkeypatch.setitem(sys.modules, name, None)
+    told = run()
+    assert told.exit_code == 0
+    assert told.stdout.startswith("extractive (in use): verbatim sentences; always there\n")
+    assert "qwen3:8b" in told.stdout
+    for vendor in VENDORS:
+        assert f"  {vendor}: {sys.executable} -m pip install 'citewell[{vendor}]'\n" in told.stdout
+    assert "Ollama's client is not installed." in told.stderr
+    listed = run_json("list")
+    assert [one["name"] for one in listed["models"]] == ["llama3.2", "qwen3:8b", "deepseek-r1:32b"]
+    assert [(one["is_installed"], one["install"] is None) for one in listed["kinds"]] == [(True, True)] + 4 * [
+        (False, False)
+    ]
+    for verb in ("check", "pull"):
+        assert isinstance(run(verb, "qwen3:8b").exception, MissingExtra)

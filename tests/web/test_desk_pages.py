@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from typing import Any
 
 import pytest
@@ -14,6 +15,7 @@ pytestmark = [pytest.mark.slow, pytest.mark.browser]
 
 WARFARIN = "Which nurse is in charge of warfarin today?"
 PASSWORD = "ten letters!"
+A_MOMENT = re.compile(r"\d{1,2} [A-Z][a-z]{2} \d{4}, \d\d:\d\d")
 
 
 def sign_in(page: Page, site: Any, email: str) -> None:
@@ -55,6 +57,7 @@ def test_a_routed_question_is_answered_by_its_owner_and_the_asker_sees_the_reply
     sign_in(page, own, "olga@clinic.example")
     follow(page, "nav >> text=Inbox")
     expect(page.locator("td")).to_contain_text([WARFARIN, "wards", "Ann", "open"])
+    expect(page.locator("time")).to_have_text(A_MOMENT)
     follow(page, f"text={WARFARIN}")
     page.locator(".hit .opens").first.click()
     page.wait_for_selector("#source .source-title")
@@ -66,6 +69,7 @@ def test_a_routed_question_is_answered_by_its_owner_and_the_asker_sees_the_reply
     sign_in(page, own, "ann@clinic.example")
     follow(page, "nav >> text=Asked")
     expect(page.locator(".reply")).to_contain_text("Sister Mary, until eight.")
+    expect(page.locator(".turn .place, .reply .help")).to_contain_text([A_MOMENT, A_MOMENT])
     page.goto(own.address)
     page.click("#talks a")
     expect(page.locator(".reply")).to_contain_text("Then the night team.")
@@ -77,9 +81,11 @@ def test_an_answer_on_record_can_be_proved_and_asked_again(own: Any, visit: Any)
     page.press("#q", "Enter")
     page.click("text=On record", timeout=60_000)
     expect(page.locator("h1")).to_have_text("Record 1")
+    expect(page.locator("dt:text-is('On') + dd")).to_have_text(A_MOMENT)
     page.click("text=Ask again on the same versions")
     expect(page.locator(".notice.good")).to_contain_text("the same answer", timeout=60_000)
     follow(page, "nav >> text=Audit")
+    expect(page.locator("time")).to_have_text(A_MOMENT)
     page.click("text=Prove that none was changed")
     expect(page.locator(".notice.good")).to_contain_text("1 record checked: each is as it was written")
 

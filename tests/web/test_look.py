@@ -76,3 +76,8 @@ def test_spacing_goes_in_steps_of_four() -> None:
     sizes = re.findall(r"--s\d+: (\d+)px", STYLE)
     assert sizes
     assert all(int(size) % 4 == 0 for size in sizes)
+
+
+@pytest.mark.parametrize("path", [one for one in FILES if one.suffix == ".html"], ids=lambda path: path.name)
+def test_no_box_for_words_cuts_what_is_pasted(path: Path) -> None:
+    assert path.name == "sign_in.html" or "maxlength" not in path.read_text()

@@ -9,7 +9,7 @@ from citewell.answer.abstention import is_abstention, says_more
 from citewell.answer.asked import Asked, Frame, Judge, Policy, Verify
 from citewell.answer.cite import cite
 from citewell.answer.guard import is_suspicious, repeats
-from citewell.answer.route import NOBODY
+from citewell.answer.route import NOBODY, OWN_TAG
 from citewell.answer.score import coverage, overall
 from citewell.answer.stream import Done, Event, Replace, Sentence, Working, whole_sentences
 from citewell.answer.subjects import Miss, missed, sections
@@ -197,7 +197,7 @@ def passed_on(answer: Answer, *, asked_by: str) -> Answer:
         return answer
     is_own = action.owner_id == asked_by
     if is_own:
-        reason = f"{action.reason}; you answer for tag “{action.tag}” yourself"
+        reason = f"{action.reason}; {OWN_TAG.format(tag=action.tag)}"
         action = replace(action, owner_id=None, owner_email=None, reason=reason, is_fallback=True)
     person = action.owner_email or ("the administrator" if is_own else None)
     told = f"Your question was passed on to {person}; the reply will appear under Asked." if person else NOBODY

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections import Counter
 from collections.abc import Sequence
 
@@ -12,10 +13,14 @@ UNROUTED = frozenset({"public", "system"})
 """Tags that say nothing about who knows."""
 
 NOBODY = (
-    "Nobody is set to answer such questions here yet. Yours waits in the inbox, and the reply will appear under Asked: "
-    "whoever runs Citewell can add an administrator with `citewell users add`."
+    "Nobody is set to answer such questions here yet. Yours waits in the inbox for an administrator, and the reply "
+    "will appear under Asked."
 )
 """What an asker is told whose tenant has no administrator; another tenant's is none of its business."""
+
+OWN_TAG = "you answer for tag “{tag}” yourself"
+"""Why the owner of a tag is not sent a question of their own, as they read it."""
+_OWN_TAG = re.compile(r"; you answer for tag “([^”]*)” yourself$")
 
 
 def route(reason: str, hits: Sequence[Hit], *, scope: Scope, owners: Owners, admin_email: str | None) -> Route:
@@ -34,6 +39,17 @@ def route(reason: str, hits: Sequence[Hit], *, scope: Scope, owners: Owners, adm
         return Route(tag, None, told, f"{reason}; no owner for tag “{tag}”", is_fallback=True)
     told = _administrator(owners.administrators(tenant=scope.tenant), admin_email)
     return Route("system", None, told, reason, is_fallback=True)
+
+
+def told_to_others(reason: str) -> str:
+    """Why a question was passed on, as anybody but its asker reads it.
+
+    >>> told_to_others("no passage fits; you answer for tag “ward” yourself")
+    'no passage fits; the asker answers for tag “ward”'
+    >>> told_to_others("no passage fits; no owner for tag “ward”")
+    'no passage fits; no owner for tag “ward”'
+    """
+    return _OWN_TAG.sub(r"; the asker answers for tag “\1”", reason)
 
 
 def _administrator(own: Sequence[str], named: str | None) -> str | None:

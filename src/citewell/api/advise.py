@@ -27,6 +27,20 @@ WAYS: dict[str, tuple[str, str]] = {
 _COMMAND = re.compile(r"`citewell (?P<command>[^`]+)`(?P<ids> shows the (?:names and )?ids)?")
 
 
+PAGES = {
+    "Library": "/library",
+    "Inbox": "/inbox",
+    "Ask": "/",
+    "Admin": "/admin",
+    "Audit": "/audit",
+    "Evidence": "/evidence",
+    "Guidelines": "/guidelines",
+    "Consult": "/consult",
+    "My records": "/records",
+}
+"""Where the pages are that a message may name."""
+
+
 def advised(detail: str, *, is_program: bool) -> str:
     """The message with the ways that its reader has; commands that have none over HTTP stay.
 
@@ -44,3 +58,20 @@ def advised(detail: str, *, is_program: bool) -> str:
         return f"`{route}`{ids}" if is_program else f"{page}{' shows what there is' if ids else ''}"
 
     return _COMMAND.sub(way, detail)
+
+
+def pieces(detail: str) -> list[tuple[str, str | None]]:
+    """The message for a person in pieces, each with the address of the page that it names.
+
+    >>> pieces("There is no such document here. `citewell list` shows the ids.")
+    [('There is no such document here. ', None), ('Library', '/library'), (' shows what there is', None), ('.', None)]
+    """
+    found: list[tuple[str, str | None]] = []
+    at = 0
+    for one in _COMMAND.finditer(detail):
+        page = WAYS.get(one["command"], ("", ""))[1]
+        told = advised(one[0], is_program=False)
+        named = page if page in PAGES else ""
+        found += [(detail[at : one.start()], None), (named, PAGES.get(page)), (told.removeprefix(named), None)]
+        at = one.end()
+    return [(words, to) for words, to in [*found, (detail[at:], None)] if words]

@@ -10,6 +10,9 @@ import time
 from collections.abc import Collection
 from urllib.parse import urlsplit
 
+VISITOR = "citewell.visitor"
+"""In the scope of a request: who sent it."""
+
 LOOPBACK_NAMES = frozenset({"localhost", "127.0.0.1", "::1"})
 WILDCARDS = frozenset({"0.0.0.0", "::"})  # noqa: S104 -- compared with, not bound to
 

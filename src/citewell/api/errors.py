@@ -9,7 +9,7 @@ import uuid
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from http import HTTPStatus
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from fastapi import FastAPI, Request
 from fastapi.exceptions import RequestValidationError
@@ -18,8 +18,13 @@ from fastapi.routing import APIRoute
 from starlette.exceptions import HTTPException
 
 from citewell import errors
-from citewell.api.advise import advised
+from citewell.api.advise import advised, pieces
+from citewell.api.auth import VISITOR
 from citewell.web.pages import page
+from citewell.web.phrases import advice
+
+if TYPE_CHECKING:
+    from citewell.api.visitor import Visitor
 
 log = logging.getLogger(__name__)
 
@@ -79,7 +84,7 @@ TITLES = {
 }
 
 WHAT_TO_DO = {
-    HTTPStatus.NOT_FOUND: "This address leads nowhere. The document may have been deleted.",
+    HTTPStatus.NOT_FOUND: "There is no such page. Check how the address is spelt.",
     HTTPStatus.METHOD_NOT_ALLOWED: "This address does not do that. Go back and try another way.",
     HTTPStatus.BAD_REQUEST: "The request could not be understood. Go back and try again.",
 }
@@ -181,16 +186,20 @@ def _logged(error: Exception) -> str:
     return reference
 
 
-def answer(path: str, problem: Problem, *, form: Callable[[], Mapping[str, Any]] = dict) -> Response:
-    """The problem as the asker can read it; where they must sign in, with what that form asks for."""
+def answer(
+    path: str, problem: Problem, *, form: Callable[[], Mapping[str, Any]] = dict, visitor: Visitor | None = None
+) -> Response:
+    """The problem as the asker can read it: with their menu, or with what the form asks for where they must sign in."""
     is_program = path.startswith(FOR_PROGRAMS)
+    words = pieces(problem.detail)
     problem = replace(problem, detail=advised(problem.detail, is_program=is_program))
     if is_program:
         response: Response = JSONResponse(problem_json(problem), status_code=problem.status, media_type=PROBLEM)
     else:
         template = _template(path, problem)
         asked = form() if template == SIGN_IN_FORM else {}
-        response = page(template, status=problem.status, problem=problem, next=path, **asked)
+        known = {} if visitor is None or asked else {"visitor": visitor, "csrf": visitor.csrf}
+        response = page(template, status=problem.status, problem=problem, words=words, next=path, **asked, **known)
     if problem.status is HTTPStatus.UNAUTHORIZED and is_program:
         response.headers["WWW-Authenticate"] = "Bearer"
     if problem.retry_after_s is not None:
@@ -229,7 +238,9 @@ def install(site: FastAPI, routes: Sequence[APIRoute]) -> None:
 
     async def handle(request: Request, error: Exception) -> Response:
         problem = problem_of(error)
-        response = answer(request.url.path, problem, form=request.app.state.site.door.form)
+        here, visitor = request.app.state.site, request.scope.get(VISITOR)
+        problem = replace(problem, detail=advice(problem.detail, runs_site=here.is_run_by(visitor)))
+        response = answer(request.url.path, problem, form=here.door.form, visitor=visitor)
         if problem.status is HTTPStatus.METHOD_NOT_ALLOWED:
             response.headers["Allow"] = ", ".join(methods(request.scope["path"], routes))
         return response

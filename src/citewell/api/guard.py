@@ -13,13 +13,13 @@ from starlette.responses import RedirectResponse, Response
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
 from citewell.adapters.store.people import KEY_PREFIX
-from citewell.api.auth import is_equal, is_own_host, is_same_origin
+from citewell.api.auth import VISITOR, is_equal, is_own_host, is_same_origin
 from citewell.api.errors import Problem, Refused, answer, problem_of
 from citewell.api.limits import too_often
 from citewell.api.receiving import buffered, is_upload, limit_of
 from citewell.api.requests import CSRF_NEEDED
 from citewell.api.site import Site
-from citewell.api.visitor import VISITOR, Visitor
+from citewell.api.visitor import Visitor
 
 SAFE_METHODS = frozenset({"GET", "HEAD"})
 HEALTH = "/api/v1/health"
@@ -105,7 +105,7 @@ class Guard:
             if begun:
                 # The status is out already; ending the connection is all that can still be said.
                 raise ConnectionResetError("an answer broke off") from None
-            told = answer(scope["path"], problem, form=self._site.door.form)
+            told = answer(scope["path"], problem, form=self._site.door.form, visitor=scope.get(VISITOR))
             await told(scope, receive, send_with_headers)
 
     async def _looked_at(self, asked: HTTPConnection) -> Response | None:

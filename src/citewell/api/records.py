@@ -135,7 +135,7 @@ def owner_only(request: Request) -> Visitor:
     """The owner of the library; for everybody else there are no vaults here."""
     visitor = visitor_of(request)
     if not visitor.is_owner:
-        raise NotFound("This address leads nowhere.")
+        raise NotFound("There is no such page. Check how the address is spelt.")
     return visitor
 
 

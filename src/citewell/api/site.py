@@ -175,6 +175,7 @@ class Site:
         told: dict[str, Any] = {
             "is_local": is_local,
             "stays_here": is_local and not any(elsewhere),
+            "runs_site": self.is_run_by(visitor),
             "attribution": ATTRIBUTION,
         }
         return page(template, visitor=visitor, csrf=visitor.csrf, **told, **values)

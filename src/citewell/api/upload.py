@@ -120,8 +120,8 @@ class LimitedParser(MultiPartParser):
 def over_limit(max_bytes: int) -> TooLarge:
     """The error of a file that is too large."""
     return TooLarge(
-        f"The file is larger than {max_bytes / 1_048_576:,.0f} MiB, the most that is read. Split it, or raise "
-        "CITEWELL_MAX_FILE_MB and start again."
+        f"The file is larger than {max_bytes / 1_048_576:,.0f} MiB, the most that is read. Split it and add "
+        "the parts, or raise CITEWELL_MAX_FILE_MB and start again."
     )
 
 

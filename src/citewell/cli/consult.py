@@ -124,6 +124,7 @@ def export(
     consult: ConsultId,
     to: Annotated[Path, typer.Option(help="The file: .json for FHIR R4, .pdf or .txt.", show_default=False)],
     home: Home = None,
+    json: Json = False,
 ) -> None:
     """Write a consult to a file: a FHIR R4 document, a PDF, or plain text."""
     from citewell.bootstrap.consult import exported
@@ -132,6 +133,9 @@ def export(
         turn = flow.look(flow.find(consult, asker), asker)
         data = exported(turn, to.suffix.removeprefix(".").lower())
     to.write_bytes(data)
+    if json:
+        print_json({"file": str(to), "bytes": len(data)})
+        return
     typer.echo(printable(f"Wrote {to} ({len(data):,} bytes)."))
 
 

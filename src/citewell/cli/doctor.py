@@ -28,7 +28,8 @@ REFERENCE = ("This is an example sentence", (0.067657, 0.063496, 0.048713, 0.079
 MAX_DEVIATION = 0.01
 """How far a number of it may be off: the model may run in eight bits, with a cosine of 0.999 to the reference."""
 
-State = Literal["ok", "warning", "failed"]
+State = Literal["ok", "absent", "warning", "failed"]
+"""Absent: an optional part that is not there, which is as good as one that is."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -57,7 +58,7 @@ def doctor(
     if json:
         print_json({"ok": not failed, "checks": [asdict(check) for check in checks]})
     else:
-        marks = {"ok": "✓", "warning": "!", "failed": "✗"}
+        marks = {"ok": "✓", "absent": "–", "warning": "!", "failed": "✗"}
         for check in checks:
             typer.echo(f"{marks[check.state]} {check.part}: {check.detail}")
     if failed:
@@ -213,7 +214,8 @@ def _extras() -> Iterator[Check]:
         ("authlib", "oidc", "signing in through an OpenID Connect provider"),
     ):
         there = importlib.util.find_spec(package) is not None
-        yield Check(f"extra {extra}", "ok", use if there else f"not installed (pip install 'citewell[{extra}]'): {use}")
+        told = use if there else f"not installed (pip install 'citewell[{extra}]'): {use}"
+        yield Check(f"extra {extra}", "ok" if there else "absent", told)
 
 
 def _egress(chosen: Settings) -> Iterator[Check]:

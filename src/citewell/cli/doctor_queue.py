@@ -18,7 +18,7 @@ def look_at_queue(app: App) -> Found:
     waiting = status.states[State.QUEUED] + status.states[State.PROCESSING] + status.rereading
     failed = status.states[State.FAILED]
     alive = sum(not worker.is_silent for worker in status.workers)
-    detail = f"{waiting} waiting, {failed} failed, {alive} workers heard of"
+    detail = f"{waiting} waiting, {failed} failed, {alive} {'worker' if alive == 1 else 'workers'} heard of"
     broker = app.settings.broker_url
     if broker is not None:
         from citewell.adapters.queue.celery import CeleryQueue

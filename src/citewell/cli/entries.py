@@ -27,6 +27,8 @@ COLUMNS: Mapping[str, Callable[[Entry], str]] = {
     "added": lambda entry: f"{entry.added_at:%d %b %Y}",
 }
 NARROW = ("id", "title", "state", "tags", "added")
+WHOLE = frozenset({"id", "version", "state", "pages", "passages", "added"})
+"""Columns that are of no use when they are cut: titles and tags give way."""
 
 
 def list_entries(
@@ -55,9 +57,14 @@ def print_entries(entries: Sequence[Entry]) -> None:
     console = Console(highlight=False, markup=False)
     shown = COLUMNS if console.width >= WIDE else {name: COLUMNS[name] for name in NARROW}
     table = Table(box=None, pad_edge=False)
+    rows = [{column: printable(told(entry)) for column, told in shown.items()} for entry in entries]
+    widths = {column: max(len(column), *(len(row[column]) for row in rows)) for column in shown}
+    left = console.width - sum(widths[column] + 2 for column in shown if column in WHOLE) - 2
+    widths["tags"] = min(widths["tags"], max(len("tags"), left - MIN_TITLE))
     for column in shown:
         justify: Literal["left", "right"] = "right" if column in ("pages", "passages", "version") else "left"
-        table.add_column(column, justify=justify, min_width=MIN_TITLE if column == "title" else None)
-    for entry in entries:
-        table.add_row(*(printable(told(entry)) for told in shown.values()))
+        width = None if column == "title" else widths[column]
+        table.add_column(column, justify=justify, width=width)
+    for row in rows:
+        table.add_row(*row.values())
     console.print(table)

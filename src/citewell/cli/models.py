@@ -13,7 +13,7 @@ import typer
 from citewell.cli.frame import Home, Json, print_json, settings
 
 if TYPE_CHECKING:
-    from citewell.adapters.llm.listing import Row
+    from citewell.adapters.llm.listing import Kind, Row
 
 app = typer.Typer(help="List, check and fetch language models.", add_completion=False)
 
@@ -34,16 +34,27 @@ def models(context: typer.Context, server: Vendor = None, home: Home = None, jso
 @app.command("list")
 def list_models(context: typer.Context, server: Vendor = None, home: Home = None, json: Json = False) -> None:
     """List language models: which are allowed, which are there."""
-    from citewell.adapters.llm.listing import listing, vendor_of
+    from citewell.adapters.llm.listing import kinds, listing, vendor_of
 
     chosen = settings(context, home)
-    found = listing(chosen, server or vendor_of(chosen))
+    found, ways = listing(chosen, server or vendor_of(chosen)), list(kinds(chosen))
     if json:
-        print_json(asdict(found))
+        print_json({**asdict(found), "kinds": [{**asdict(one), "install": _install(one)} for one in ways]})
         return
+    typer.echo(f"extractive{' (in use)' if ways[0].is_chosen else ''}: verbatim sentences; always there\n")
     _print(found.models)
+    missing = [one for one in ways if not one.is_installed]
+    if missing:
+        typer.echo("\nNot installed:")
+    for one in missing:
+        typer.echo(f"  {one.name}: {_install(one)}")
     if found.problem:
         typer.echo(found.problem, err=True)
+
+
+def _install(one: Kind) -> str | None:
+    """The command that installs what a kind of model needs, where that is not there: with this very Python."""
+    return None if one.is_installed else f"{sys.executable} -m pip install 'citewell[{one.extra}]'"
 
 
 @app.command()

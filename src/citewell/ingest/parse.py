@@ -9,6 +9,7 @@ from dataclasses import replace
 from pathlib import PurePosixPath
 
 from citewell.errors import CitewellError, DamagedFile, EmptyFile, TooLarge, UnsupportedFile
+from citewell.ingest import sniff as sniffed
 from citewell.ingest.decode import clean
 from citewell.ingest.sniff import sniff
 from citewell.ports import Parser
@@ -18,6 +19,12 @@ __all__ = ["kind_of", "parse", "safe_name", "sniff"]
 
 MAX_NAME_CHARACTERS = 120
 MAX_TITLE_CHARACTERS = 300
+
+PROMISES = {".docx": "Word", ".doc": "Word", ".pdf": "PDF"}
+"""What endings of names promise."""
+FOUND = {sniffed.TEXT: "text", sniffed.MARKDOWN: "text", sniffed.HTML: "HTML", sniffed.XML: "XML"}
+"""What is told of a file that was promised to be one of those."""
+CHECK_IT = "Check that it is the file you meant."
 
 _SURROGATES_AND_NUL = re.compile("[\0\ud800-\udfff]")
 
@@ -38,7 +45,21 @@ def parse(source: Source, *, parsers: Mapping[str, Parser], limits: Limits) -> D
         raise DamagedFile(
             "The file could not be read: it is damaged or unusually built. Open it, save it again, and add that copy."
         ) from error
-    return checked(document, source.name, limits)
+    misnamed = _misnamed(source.name, media_type)
+    return checked(replace(document, notes=(*misnamed, *document.notes)), source.name, limits)
+
+
+def _misnamed(name: str, media_type: str) -> tuple[str, ...]:
+    """A word about a file whose name promises another kind than was found: it may not be what was meant.
+
+    >>> _misnamed("broken.docx", "text/plain"), _misnamed("letter.docx", "application/pdf")
+    (('Its name says Word, and it holds text: it was read as text. Check that it is the file you meant.',), ())
+    """
+    promised = next((kind for ending, kind in PROMISES.items() if name.lower().endswith(ending)), None)
+    found = FOUND.get(media_type)
+    if promised is None or found is None:
+        return ()
+    return (f"Its name says {promised}, and it holds {found}: it was read as {found}. {CHECK_IT}",)
 
 
 def kind_of(source: Source, *, limits: Limits) -> str:
@@ -48,7 +69,7 @@ def kind_of(source: Source, *, limits: Limits) -> str:
     if len(source.data) > limits.max_bytes:
         raise TooLarge(
             f"The file has {_megabytes(len(source.data))} MB and the limit is {_megabytes(limits.max_bytes)} MB. "
-            "Split it, or raise max_bytes in the settings."
+            "Split it and add the parts, or raise CITEWELL_MAX_FILE_MB."
         )
     return sniff(source)
 
@@ -78,7 +99,7 @@ def checked(document: Document, name: str, limits: Limits) -> Document:
     if len(document.text) > limits.max_characters:
         raise TooLarge(
             f"The file holds {len(document.text):,} characters and the limit is {limits.max_characters:,}. "
-            "Split it, or raise max_characters in the settings."
+            "Split it and add the parts, or raise CITEWELL_MAX_CHARACTERS."
         )
     if _SURROGATES_AND_NUL.search(document.text) or not _in_order(document):
         raise DamagedFile("The file was read into a text that does not hold together. Save it again and add that copy.")

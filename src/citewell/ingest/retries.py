@@ -61,6 +61,15 @@ def judge(error: Exception, *, attempts: int, chance: Callable[[], float]) -> Ag
     return Again(pause_s(attempts, chance=chance), message)
 
 
+def may_heal(attempts: int, *, is_waiting: bool) -> bool:
+    """Whether another try is worth it: the next one is waited for, or only so many were made.
+
+    >>> may_heal(1, is_waiting=True), may_heal(RETRIES + 1, is_waiting=False), may_heal(1, is_waiting=False)
+    (True, True, False)
+    """
+    return is_waiting or attempts > RETRIES
+
+
 def pause_s(attempts: int, *, chance: Callable[[], float]) -> float:
     """How long to wait after so many attempts: longer each time, and never all at the same moment.
 

@@ -12,7 +12,14 @@ from jinja2 import Environment, PackageLoader, StrictUndefined
 from citewell.answer.withheld import why_withheld
 from citewell.web import phrases
 
-NOBODY: dict[str, Any] = {"is_local": False, "stays_here": False, "visitor": None, "csrf": "", "talks": ()}
+NOBODY: dict[str, Any] = {
+    "is_local": False,
+    "stays_here": False,
+    "runs_site": False,
+    "visitor": None,
+    "csrf": "",
+    "talks": (),
+}
 """What a page knows when it is made for no visitor."""
 
 
@@ -27,11 +34,13 @@ def templates() -> Environment:
         lstrip_blocks=True,
     )
     environment.filters.update(
+        advice=phrases.advice,
         counted=phrases.counted,
         day=phrases.day,
         duration=phrases.duration,
         kind=phrases.kind,
         looked_in=phrases.looked_in,
+        moment=phrases.moment,
         relevance_word=phrases.relevance_word,
         size=phrases.size,
         state_colour=phrases.state_colour,

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+import re
 from collections.abc import Mapping
 from datetime import date, datetime
 from typing import Any
@@ -139,6 +140,15 @@ def day(moment: datetime | date | None) -> str:
     return f"{local.day} {local:%b %Y}"
 
 
+def moment(when: datetime | None) -> str:
+    """A day with its time, to the minute, in this machine's time zone.
+
+    >>> moment(datetime(2026, 3, 2, 14, 5).astimezone()), moment(None)
+    ('2 Mar 2026, 14:05', '')
+    """
+    return "" if when is None else f"{day(when)}, {when.astimezone():%H:%M}"
+
+
 def size(count: int) -> str:
     """A number of bytes in words.
 
@@ -172,6 +182,18 @@ def duration(seconds: float) -> str:
         return f"{math.ceil(whole / 5) * 5} s"
     minutes = math.ceil(whole / 60)
     return f"{minutes} min" if minutes < 60 else f"{minutes // 60} h {minutes % 60} min"
+
+
+_SETTING = re.compile(r", or raise (?:CITEWELL_[A-Z_]+|max_\w+)(?: and start again| in the settings)?(?=\.)")
+
+
+def advice(message: str, *, runs_site: bool) -> str:
+    """What went wrong and what to do; settings are named only to those who run the site.
+
+    >>> advice("It is too long. Split it and add the parts, or raise CITEWELL_MAX_CHARACTERS.", runs_site=False)
+    'It is too long. Split it and add the parts.'
+    """
+    return message if runs_site else _SETTING.sub("", message)
 
 
 ELSEWHERE = "a worker reads it"

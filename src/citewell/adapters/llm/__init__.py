@@ -5,6 +5,7 @@ from __future__ import annotations
 import time
 from collections.abc import Sequence
 from importlib import import_module
+from importlib.util import find_spec
 from typing import TYPE_CHECKING
 from urllib.parse import urlsplit
 
@@ -21,6 +22,16 @@ VENDORS = {
     "google": ("GoogleModel", "GoogleServer"),
 }
 """The classes in the file of each vendor; a file is read only when its vendor is asked for."""
+CLIENTS = {"google": "google.genai"}
+"""The package of a vendor's client, where it is not called like the vendor."""
+
+
+def has_client(vendor: str) -> bool:
+    """Whether the client of a vendor is installed; it is not read."""
+    try:
+        return find_spec(CLIENTS.get(vendor, vendor)) is not None
+    except (ModuleNotFoundError, ValueError):  # no package above it, or one that is said not to be there
+        return False
 
 
 def make_model(

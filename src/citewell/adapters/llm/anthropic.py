@@ -39,7 +39,8 @@ def _client(url: str, key: str | None, timeout_s: float) -> anthropic.Anthropic:
         import anthropic
     except ImportError as error:
         raise MissingExtra(
-            "Anthropic's client is not installed. Install it with `pip install 'citewell[anthropic]'`."
+            "Anthropic's client is not installed. Install it with `pip install 'citewell[anthropic]'` "
+            "in the environment that Citewell runs in."
         ) from error
     # At its loudest this client logs whole requests, which hold the words of questions and documents.
     logging.getLogger("anthropic").setLevel(logging.INFO)

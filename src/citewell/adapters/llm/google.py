@@ -35,7 +35,8 @@ def _client(url: str, key: str | None, timeout_s: float) -> genai.Client:
         from google import genai
     except ImportError as error:
         raise MissingExtra(
-            "Google's client is not installed. Install it with `pip install 'citewell[google]'`."
+            "Google's client is not installed. Install it with `pip install 'citewell[google]'` "
+            "in the environment that Citewell runs in."
         ) from error
     options = genai.types.HttpOptions(
         base_url=url, timeout=int(timeout_s * 1_000), client_args={"trust_env": not is_local(url)}

@@ -2,14 +2,15 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from contextlib import closing
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
-from citewell.adapters.llm import VENDORS, make_server
+from citewell.adapters.llm import VENDORS, has_client, make_server
 from citewell.adapters.llm.limits import allow_list, exact
 from citewell.config import Settings
-from citewell.errors import LLMConnectionError
+from citewell.errors import LLMConnectionError, MissingExtra
 from citewell.ports import ModelInfo
 
 if TYPE_CHECKING:
@@ -32,6 +33,16 @@ class Row:
 
 
 @dataclass(frozen=True, slots=True)
+class Kind:
+    """A way in which answers can be written, and the extra that it needs."""
+
+    name: str
+    is_installed: bool
+    is_chosen: bool
+    extra: str | None
+
+
+@dataclass(frozen=True, slots=True)
 class Listing:
     """The models of one server, and what kept it from answering."""
 
@@ -41,18 +52,26 @@ class Listing:
 
 
 def listing(chosen: Settings, vendor: str) -> Listing:
-    """Ask a vendor's server for its models; a server that cannot be reached leaves the allowed ones."""
-    with closing(server_of(chosen, vendor)) as asked:
-        try:
+    """Ask a vendor's server for its models; one that cannot be reached, or not asked, leaves the allowed ones."""
+    try:
+        with closing(server_of(chosen, vendor)) as asked:
             present = asked.models()
-        except LLMConnectionError as error:
-            return unanswered(chosen, vendor, str(error))
+    except (LLMConnectionError, MissingExtra) as error:
+        return unanswered(chosen, vendor, str(error))
     return Listing(vendor, None, tuple(rows(chosen, vendor, present)))
 
 
 def unanswered(chosen: Settings, vendor: str, problem: str) -> Listing:
     """What is known of the models of a server that does not answer: those that are allowed."""
     return Listing(vendor, problem, tuple(rows(chosen, vendor, [])))
+
+
+def kinds(chosen: Settings) -> Iterator[Kind]:
+    """All that answers can be written with: what needs no model first, then the vendors."""
+    in_use = chosen.model.partition(":")[0]
+    yield Kind("extractive", is_installed=True, is_chosen=in_use == "extractive", extra=None)
+    for vendor in VENDORS:
+        yield Kind(vendor, is_installed=has_client(vendor), is_chosen=in_use == vendor, extra=vendor)
 
 
 def vendor_of(chosen: Settings) -> str:

@@ -47,7 +47,8 @@ def _client(url: str, key: str | None, timeout_s: float) -> Any:
         import ollama
     except ImportError as error:
         raise MissingExtra(
-            "Ollama's client is not installed. Install it with `pip install 'citewell[ollama]'`."
+            "Ollama's client is not installed. Install it with `pip install 'citewell[ollama]'` "
+            "in the environment that Citewell runs in."
         ) from error
     return ollama.Client(
         host=url,

@@ -49,7 +49,8 @@ def _client(url: str, key: str | None, timeout_s: float) -> openai.OpenAI:
         import openai
     except ImportError as error:
         raise MissingExtra(
-            "The OpenAI client is not installed. Install it with `pip install 'citewell[openai]'`."
+            "The OpenAI client is not installed. Install it with `pip install 'citewell[openai]'` "
+            "in the environment that Citewell runs in."
         ) from error
     return openai.OpenAI(
         base_url=url,

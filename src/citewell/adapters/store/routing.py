@@ -16,6 +16,7 @@ from citewell.adapters.store.engine import reading, writing
 from citewell.adapters.store.rows import now
 from citewell.adapters.store.schema import routed
 from citewell.adapters.store.seal import Seal
+from citewell.answer.route import told_to_others
 from citewell.errors import DoesNotFit, InputError, NotFound
 from citewell.keeping import PAGE_LENGTH, Ending, Page, Routed
 from citewell.types import Asker, Route
@@ -60,7 +61,9 @@ class SqlInbox:
         if starting:
             query = query.where(routed.c.id.startswith(starting.lower(), autoescape=True))
         query = query.order_by(is_done, routed.c.made_at.desc(), routed.c.id)
-        return self._page(query, limit, lambda row: paging.cursor_of(row, moment="made_at", is_low=row.state != "open"))
+        return self._page(
+            query, asker, limit, lambda row: paging.cursor_of(row, moment="made_at", is_low=row.state != "open")
+        )
 
     def asked(self, asker: Asker, *, limit: int = PAGE_LENGTH, after: str | None = None) -> Page[Routed]:
         """What this person asked and was passed on, the newest first."""
@@ -68,7 +71,7 @@ class SqlInbox:
         if after is not None:
             query = query.where(paging.after(after, None, routed.c.made_at, routed.c.id))
         query = query.order_by(routed.c.made_at.desc(), routed.c.id)
-        return self._page(query, limit, lambda row: paging.cursor_of(row, moment="made_at"))
+        return self._page(query, asker, limit, lambda row: paging.cursor_of(row, moment="made_at"))
 
     def replies(self, answer_ids: Iterable[str], asker: Asker) -> dict[str, str]:
         """The replies to what this person asked, by answer id."""
@@ -76,7 +79,7 @@ class SqlInbox:
             self._asked_by(asker), routed.c.answer_id.in_(list(answer_ids)), routed.c.reply.is_not(None)
         )
         with reading(self._engine, self._path) as connection:
-            found = [self._made(row) for row in connection.execute(query)]
+            found = [self._made(row, asker) for row in connection.execute(query)]
         return {one.answer_id: one.reply for one in found if one.reply}
 
     def one(self, routed_id: str, asker: Asker) -> Routed:
@@ -130,17 +133,19 @@ class SqlInbox:
         row = connection.execute(query).first()
         if row is None:
             raise NotFound(NO_SUCH_QUESTION)
-        return self._made(row)
+        return self._made(row, asker)
 
     def _asked_by(self, asker: Asker) -> ColumnElement[bool]:
         return and_(routed.c.tenant == asker.tenant, routed.c.asked_by == asker.user_id)
 
-    def _page(self, query: Select[Any], limit: int, cursor: Callable[[Row[Any]], str]) -> Page[Routed]:
+    def _page(self, query: Select[Any], asker: Asker, limit: int, cursor: Callable[[Row[Any]], str]) -> Page[Routed]:
         with reading(self._engine, self._path) as connection:
             rows = connection.execute(query.limit(limit + 1)).all()
-        return paging.page_of(rows, limit=limit, made=self._made, cursor=cursor)
+        return paging.page_of(rows, limit=limit, made=lambda row: self._made(row, asker), cursor=cursor)
 
-    def _made(self, row: Row[Any]) -> Routed:
+    def _made(self, row: Row[Any], reader: Asker) -> Routed:
+        """An item as one person reads it: only who asked is spoken to as “you”."""
+        reason = open_reason(self._seal, row)
         reply = self._seal.open(row.reply, about=f"reply:{row.id}") if row.reply else None
         return Routed(
             id=row.id,
@@ -148,7 +153,7 @@ class SqlInbox:
             asked_by=row.asked_by,
             tag=row.tag,
             owner_id=row.owner_id,
-            reason=open_reason(self._seal, row),
+            reason=reason if row.asked_by == reader.user_id else told_to_others(reason),
             is_fallback=row.is_fallback,
             state=row.state,
             reply=reply,

@@ -156,6 +156,7 @@ def upload(site: Here, visitor: Editor) -> Response:
         rows=[(entry, site.progress(entry)) for entry in waiting],
         journeys=site.app.journeys.all(scope),
         max_file_mb=site.app.settings.max_file_mb,
+        max_characters=site.app.settings.max_characters,
         max_files=MAX_FILES,
         accepted=ACCEPTED,
     )

@@ -10,7 +10,7 @@ from starlette.concurrency import run_in_threadpool
 
 from citewell.answer.view import check_json
 from citewell.api.checking import Checking, checked
-from citewell.api.errors import Problem, problem_of
+from citewell.api.errors import Problem, Refused, problem_of
 from citewell.api.requests import require_our_form
 from citewell.api.site import Here, Site, is_answering
 from citewell.api.visitor import Member, Visitor
@@ -53,7 +53,7 @@ async def check(
     asked = Checking(text, scope, against or None, evidence.strip() or None)
     try:
         found = await checked(site, visitor, asked)
-    except CitewellError as error:
+    except (CitewellError, Refused) as error:
         return await run_in_threadpool(_page, site, visitor, given, problem=problem_of(error))
     shown = [check_json(sentence, result) for sentence, result in found]
     return await run_in_threadpool(_page, site, visitor, given, shown=shown)

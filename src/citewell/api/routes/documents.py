@@ -29,6 +29,7 @@ from citewell.api.site import UNDER_WAY, Here, Site
 from citewell.api.visitor import Editor, Reader
 from citewell.errors import InputError
 from citewell.types import Entry, Filing, State
+from citewell.web.phrases import advice
 
 router = APIRouter(prefix="/api/v1/documents")
 
@@ -82,7 +83,12 @@ async def upload(request: Request, site: Here, visitor: Editor) -> JSONResponse:
     body = {
         "documents": [{**_indexed(site, one.entry), "was_there": one.was_there} for one in taken.added],
         "refused": [
-            {"name": one.name, "kind": type(one.error).__name__, "detail": str(one.error)} for one in taken.refused
+            {
+                "name": one.name,
+                "kind": type(one.error).__name__,
+                "detail": advice(str(one.error), runs_site=site.is_run_by(visitor)),
+            }
+            for one in taken.refused
         ],
     }
     return JSONResponse(jsonable_encoder(body), status_code=HTTPStatus.ACCEPTED)

@@ -16,6 +16,7 @@ from citewell.api.site import UNDER_WAY, Here, Site
 from citewell.api.upload import MAX_FILES
 from citewell.api.visitor import Editor, Reader, Visitor
 from citewell.errors import InputError, NotFound
+from citewell.ingest.retries import may_heal
 from citewell.samples import sample_files, sample_filing
 from citewell.types import Entry, Filing, Source, State
 from citewell.web.listing import PAGE_ROWS, Order, listed
@@ -60,6 +61,7 @@ def library_page(
         down=down,
         number=number,
         last=max(1, -(-len(rows) // PAGE_ROWS)),
+        max_characters=site.app.settings.max_characters,
         news={"queued": queued, "known": known, "refused": refused, "deleted": deleted},
         max_file_mb=site.app.settings.max_file_mb,
         max_files=MAX_FILES,
@@ -150,6 +152,7 @@ def document_page(site: Here, visitor: Reader, document_id: str, first: Annotate
         first=first,
         shown=PASSAGES_SHOWN,
         total=len(chunks),
+        may_heal=may_heal(entry.attempts, is_waiting=entry.next_attempt_at is not None),
         accepted=ACCEPTED,
         max_file_mb=site.app.settings.max_file_mb,
     )

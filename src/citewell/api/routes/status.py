@@ -15,11 +15,12 @@ from fastapi.responses import PlainTextResponse
 from citewell.adapters.llm.listing import Listing, unanswered, vendor_of
 from citewell.adapters.llm.once import LIMIT_S, Asking
 from citewell.api import metrics
+from citewell.api.auth import VISITOR
 from citewell.api.bodies.status import HealthShape, ModelsShape
 from citewell.api.errors import Refused
 from citewell.api.health import Health, is_ready
 from citewell.api.site import UNDER_WAY, Here, Site
-from citewell.api.visitor import NOT_THIS_ROLE, VISITOR, Governor, Member, Visitor
+from citewell.api.visitor import NOT_THIS_ROLE, Governor, Member, Visitor
 from citewell.types import State
 
 router = APIRouter(prefix="/api/v1")

@@ -62,7 +62,8 @@ async function followRows() {
 
 function announce(fresh) {
   const title = fresh?.querySelector(".title a")?.textContent;
-  if (title) tell(`${title}: ${fresh.querySelector(".state").textContent}.`, fresh.querySelector(".state.bad") ? "bad" : "good");
+  const notes = fresh?.dataset.notes ? ` ${fresh.dataset.notes}` : "";
+  if (title) tell(`${title}: ${fresh.querySelector(".state").textContent}.${notes}`, fresh.querySelector(".state.bad") ? "bad" : "good");
 }
 
 function tell(words, colour) {
@@ -121,7 +122,7 @@ async function add(files) {
   const waiting = [...files].map((file) => ({ file, ...line(file) }));
   for (const { file, item, bar } of waiting) {
     if (file.size > Number(form.dataset.maxBytes)) {
-      refuse(item, `Larger than ${form.dataset.maxMb} MB, so it was not sent. Split it, or raise CITEWELL_MAX_FILE_MB.`);
+      refuse(item, `Larger than ${form.dataset.maxMb} MB, so it was not sent. ${form.dataset.advice}`);
       continue;
     }
     try {

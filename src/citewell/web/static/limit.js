@@ -1,9 +1,10 @@
 // A box that says when its text is too long, and keeps it: a limit of the browser's own would cut what is pasted.
 
-for (const box of document.querySelectorAll("textarea[data-most]")) {
+for (const box of document.querySelectorAll("[data-most]")) {
   const most = Number(box.dataset.most);
+  const what = box.id === "q" ? "A question" : "What is written here";
   const check = () => box.setCustomValidity(
-    box.value.trim().length > most ? `A question may have up to ${most.toLocaleString("en")} characters; this one is longer.` : "",
+    box.value.trim().length > most ? `${what} may have up to ${most.toLocaleString("en")} characters; this is longer.` : "",
   );
   box.addEventListener("input", check);
   check();

@@ -24,6 +24,13 @@ function select(link) {
   hit.classList.add("is-open");
 }
 
+// The text gets narrower beside the panel and wider without it: what was clicked stays at its height.
+function staying(link, change) {
+  const before = link?.getBoundingClientRect().top ?? 0;
+  change();
+  if (link && !panel.contains(link)) scrollBy(0, link.getBoundingClientRect().top - before);
+}
+
 function closeButton() {
   const button = document.createElement("button");
   button.type = "button";
@@ -52,7 +59,7 @@ export async function open(link) {
   if (!panel.contains(link)) opener = link;
   select(link);
   panel.setAttribute("aria-busy", "true");
-  panel.classList.add("is-open");
+  staying(link, () => panel.classList.add("is-open"));
   let content;
   try {
     const response = await fetch(address, { credentials: "same-origin" });
@@ -72,12 +79,9 @@ export async function open(link) {
 export function close() {
   if (!isOpen()) return false;
   asked += 1;
-  panel.classList.remove("is-open");
+  staying(opener, () => panel.classList.remove("is-open"));
   panel.removeAttribute("aria-busy");
-  const hint = document.createElement("p");
-  hint.className = "hint";
-  hint.textContent = "Open a passage to see its words in their place.";
-  panel.replaceChildren(hint);
+  panel.replaceChildren();
   unselect();
   opener?.focus();
   return true;

@@ -179,11 +179,10 @@ export class Turn {
       words.append("Handed to ", make("b", { text: route.owner_email }));
       words.append(["system", "public"].includes(route.tag) ? "." : `, who looks after “${route.tag}”.`);
     } else {
-      words.append("Nobody is named for it: it waits in the inbox for an administrator. Where there is none yet, ");
-      words.append(make("code", { text: "citewell users add" }), " makes one.");
+      words.append("Nobody is named for it: it waits in the inbox for an administrator.");
     }
     words.append(" The reply will stand in ", make("a", { href: "/asked", text: "Asked" }), ".");
-    const fallback = route.fallback ? ". Nobody owns its subject yet, so it goes to an administrator" : "";
+    const fallback = route.fallback ? ", so it goes to an administrator" : "";
     const why = details("why", "Why this was routed", make("p", { text: `${route.reason}${fallback}. ${support[0].toUpperCase()}${support.slice(1)}: ${number(answer.confidence.overall)}.` }));
     return make("div", { class: "notice wait routed" }, words, why);
   }
