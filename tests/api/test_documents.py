@@ -72,7 +72,8 @@ def test_a_file_that_cannot_be_read_says_why_and_the_others_go_on(writer: httpx.
     assert "damaged" in broken["error"]
     page = writer.get(f"/documents/{broken['document_id']}").text
     assert "It could not be read" in page
-    assert "Try again" in page
+    assert "Add a better copy, or delete it." in page
+    assert "Try again" not in page
     assert writer.post(f"/documents/{broken['document_id']}/retry").status_code == 303
     assert settled(writer, broken["document_id"])["state"] == "failed"
     history = writer.get(f"/api/v1/documents/{broken['document_id']}/history").json()["history"]
