@@ -120,11 +120,26 @@ def test_another_conversation_knows_nothing_of_it(notes: App, breaking: Breaking
     assert breaking.seen[-1] == ()
 
 
-@pytest.mark.parametrize("question", ["", "  \n", "x" * 4_001])
+@pytest.mark.parametrize("question", ["", "  \n", "x" * 4_001, "????", "… – !", "12?"])
 def test_what_is_no_question_is_refused_before_anything_is_kept(notes: App, question: str) -> None:
     with pytest.raises(InputError):
         notes.desk.ask(question, asker=notes.owner())
     assert notes.desk.conversations.all(notes.owner()) == []
+
+
+def test_what_has_no_words_is_told_to_ask_in_words_and_waits_in_no_inbox(notes: App) -> None:
+    begun = notes.desk.answer(ORS, asker=notes.owner())
+    for conversation_id in (None, begun.conversation_id):
+        with pytest.raises(InputError, match="Ask in words"):
+            notes.desk.ask("????", asker=notes.owner(), conversation_id=conversation_id)
+    assert notes.desk.inbox.waiting(notes.owner()).items == ()
+    assert len(notes.desk.conversations.turns(begun.conversation_id, notes.owner(), newest=9)) == 2
+
+
+def test_where_a_conversation_goes_on_a_number_is_a_question(notes: App) -> None:
+    begun = notes.desk.answer(ORS, asker=notes.owner())
+    then = notes.desk.answer("75?", asker=notes.owner(), conversation_id=begun.conversation_id)
+    assert then.conversation_id == begun.conversation_id
 
 
 def test_a_long_topic_does_not_make_a_follow_up_too_long(notes: App) -> None:

@@ -52,6 +52,11 @@ DOSE_RULES = re.compile(
     re.IGNORECASE,
 )
 """What a sentence says of a dose without an amount."""
+REFERS_TO_DOSE = re.compile(
+    r"\b(?:this|that|the (?:same|above)) (?:dose|dosage|amount|volume)\b|\b(?:start|begin|try) again\b",
+    re.IGNORECASE,
+)
+"""What a sentence says that speaks of a dose, or of a treatment to go on with, and leaves it to another to give it."""
 WEIGHS = re.compile(
     r"\b(?:child|infant|baby|toddler|adult|patient|person|(?:wo)?man) (?:of|who weighs|weighing) \d[\d.]* ?kg\b"
     r"|\(kg\): \d",
@@ -84,3 +89,13 @@ OF_CHANGES = re.compile(
 
 GLOSSARY = re.compile(r"\b(?:terms used|glossary|definitions)\b", re.IGNORECASE)
 """Titles of sections that explain words."""
+SUPPOSES = re.compile(
+    r"\bwhat (?:if|happens (?:if|when)|(?:do|should|must|can) (?:i|we|you|they) do (?:if|when)|to do (?:if|when))\b"
+    r"(?P<case>[^?—]*)",
+    re.IGNORECASE,
+)
+"""A question for what to do in a case: “what if she is vomiting?”."""
+IN_CASE = re.compile(r"\b(?:if|when|whenever|in case)\b(?P<case>[^,;.]*)", re.IGNORECASE)
+"""The case in which what a sentence says is done."""
+NOT_THE_CASE = re.compile(r"\b(?:without|no)\s+\w+", re.IGNORECASE)
+"""What such a case leaves out: “when the child has drunk without vomiting” is no case of vomiting."""

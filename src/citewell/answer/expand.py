@@ -44,6 +44,14 @@ _WORD = re.compile(r"[^\W\d_]+")
 _WHICH = re.compile(r"\b(?:which|what)(?:\s+[\w-]+){0,2}\s+\Z|\bfirst[- ]line\s+\Z", re.IGNORECASE)
 """What stands before the kind of thing that is asked for: “which oral …”, “what is the …”."""
 
+_BETWEEN = """is are was were be been being may can could might must should has have had do does did that which i you he
+    she they we"""
+_PASSIVE = re.compile(
+    rf"\b(?P<thing>[a-z]+)(?:\s+(?:{'|'.join(_BETWEEN.split())}))+\s+(?P<done>[a-z]+)(?:\s+(?P<way>up|out|off|down))?\b",
+    re.IGNORECASE,
+)
+"""A thing before what is done with it, and what may stand between: “blood may be coughed up”."""
+
 
 @dataclass(frozen=True, slots=True)
 class Expansion:
@@ -65,7 +73,7 @@ def expand(question: str, *, lexicon: Lexicon, to_answer: bool = False) -> tuple
     """
     question = question[:MAX_CHARACTERS]
     asked = {word.casefold() for word in _WORD.findall(question)}
-    found = [*_spellings(question), *_namings(question, lexicon)]
+    found = [*_spellings(question), *_namings(question, lexicon), *_turned(question, lexicon)]
     if to_answer:
         found += [*_classes(question), *_members(question)]
     chosen: dict[str, Expansion] = {}
@@ -107,6 +115,22 @@ def _namings(question: str, lexicon: Lexicon) -> Iterator[Expansion]:
             respelt = _respelt(phrase)
             if respelt != phrase:
                 yield Expansion(respelt, reason, span)
+
+
+def _turned(question: str, lexicon: Lexicon) -> Iterator[Expansion]:
+    """The names of what a question says with the thing before what is done: “blood may be coughed up”.
+
+    >>> [added.phrase for added in _turned("How much blood may be coughed up?", Lexicon.load())]
+    ['haemoptysis', 'hemoptysis', 'coughing up blood']
+    """
+    for match in _PASSIVE.finditer(question):
+        active = " ".join(filter(None, (match["done"], match["way"], match["thing"])))
+        whole = [
+            one for one in lexicon.find(active) if (one.start, one.end) == (0, len(active)) and one.concept.curated
+        ]
+        for phrase in (name for mention in whole for name, _ in _names(mention)):
+            for written in dict.fromkeys((phrase, _respelt(phrase))):
+                yield Expansion(written, "lay word", match.span())
 
 
 def _classes(question: str) -> Iterator[Expansion]:

@@ -8,11 +8,13 @@ from dataclasses import replace
 
 from citewell.answer.cues import NEGATIONS, REFERENCE_NUMBERS, TOLD
 from citewell.answer.expand import Expansion
-from citewell.answer.fitting import asker
+from citewell.answer.fitting import Asker, asker
 from citewell.answer.odds import Scored, scored
+from citewell.answer.of_medicines import is_in_company_of_others, says_one
 from citewell.answer.seen import Seen, seen
 from citewell.answer.statements import Statement
-from citewell.answer.wanted import Held, Wanted, beyond, wanted
+from citewell.answer.verify_read import is_empty, is_light
+from citewell.answer.wanted import ALIKE, Held, Wanted, beyond, wanted
 from citewell.answer.weights import MEASURE, Measure
 from citewell.types import Evidence
 from citewell.words import terms
@@ -26,10 +28,11 @@ def extract(
     measure: Measure = MEASURE,
 ) -> list[Statement]:
     """The statements that answer the question, in the order to be read; none where nothing does."""
+    expansions = tuple(expansions)
     if not any(one.hit.relevance >= measure.min_relevance for one in evidence):
         return []
     asked, holds = wanted(question, expansions), asker(question)
-    found = [one for each in evidence for one in seen(each, asked) if holds.admits(one.statement, each.hit.document)]
+    found = _admitted([one for each in evidence for one in seen(each, asked)], asked, holds)
     about = [asked.titled(title) for title in {one.hit.document for one in evidence}]
     asked = asked.weighed([frozenset().union(*one.parts) for one in found], frozenset.intersection(*about))
     named = holds.named if asked.is_question else ()
@@ -38,7 +41,38 @@ def extract(
     chosen = _chosen(sorted(judged, key=lambda one: -one.odds), asked, documents, measure)
     chosen = _with_section(chosen, judged, asked, measure)
     most = max((asked.part(one.held | one.above) for one in chosen), default=0.0)
-    return _in_reading_order(chosen) if most >= measure.min_part else []
+    if most < measure.min_part or (_is_plain(asked, holds, expansions) and _is_beside(chosen, asked, measure)):
+        return []
+    return _in_reading_order(chosen)
+
+
+def _is_plain(asked: Wanted, holds: Asker, expansions: Iterable[Expansion]) -> bool:
+    """Whether a question names nothing clinical, so that no rule on subjects holds an answer to what it is about."""
+    is_known = any(one.reason != "spelling" for one in expansions)
+    return asked.is_question and not (is_known or holds.named or holds.illnesses or asked.amounts or asked.labels)
+
+
+def _is_beside(chosen: Sequence[Scored], asked: Wanted, measure: Measure) -> bool:
+    """Whether no statement says enough of the words of a question: visiting hours tell not when wards are cleaned."""
+    words = [word for word in asked.words if not (is_light(word) or is_empty(word))]
+    said = ({word.removeprefix(ALIKE) for word in one.held | one.above} for one in chosen)
+    return all(sum(word in names for word in words) < measure.min_words * len(words) for names in said)
+
+
+def _admitted(found: Sequence[Seen], asked: Wanted, holds: Asker) -> list[Seen]:
+    """What may answer; of a section on other medicines than the one in the question, nothing may."""
+    sections: dict[tuple[str, tuple[str, ...]], list[Statement]] = {}
+    for one in found:
+        sections.setdefault((one.hit.document_id, one.statement.titles), []).append(one.statement)
+
+    def is_of_others(one: Seen) -> bool:
+        section = sections[one.hit.document_id, one.statement.titles]
+        return is_in_company_of_others(one.statement, section, one.hit.document, holds.named) and not says_one(
+            frozenset().union(*one.parts), holds.named
+        )
+
+    admitted = [one for one in found if holds.admits(one.statement, one.hit.document)]
+    return [one.with_dose() for one in admitted if not (asked.is_question and is_of_others(one))]
 
 
 def _telling(found: Sequence[Seen], asked: Wanted) -> Sequence[Seen]:

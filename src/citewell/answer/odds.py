@@ -22,12 +22,12 @@ from citewell.answer.cues import (
     TOLD,
     weighings,
 )
-from citewell.answer.cues_fitting import CHANGES, GLOSSARY, HISTORY
+from citewell.answer.cues_fitting import CHANGES, GLOSSARY, HISTORY, IN_CASE, NOT_THE_CASE
 from citewell.answer.of_medicines import names_any, names_one, says_one
 from citewell.answer.seen import Seen, part_texts
 from citewell.answer.statements import Statement, is_dose
 from citewell.answer.verify_names import Medicine
-from citewell.answer.wanted import NUMBERED, Held, Wanted, asked_by, beyond
+from citewell.answer.wanted import ALIKE, NUMBERED, Held, Wanted, asked_by, beyond
 from citewell.answer.weights import WEIGHTS
 from citewell.words import terms
 
@@ -86,6 +86,7 @@ def scored(one: Seen, asked: Wanted, named: Sequence[Medicine]) -> Scored:
         + WEIGHTS.example * (asked.is_question and any(EXAMPLE.search(title) for title in one.statement.titles))
         + WEIGHTS.looked_up * (one.statement.kind == "row" and any(states(text, given) for given in asked.amounts))
         + WEIGHTS.history * (not asked.asks_changes and _is_history(one.statement))
+        + WEIGHTS.in_case * _is_in_case(best, asked)
         + WEIGHTS.to_reader * (asked.is_of_oneself and bool(TO_THE_READER.search(text)))
         + WEIGHTS.glossary * (not asked.asks_what and _is_of_glossary(one.statement))
         + WEIGHTS.kind * _is_of_kind(one, asked)
@@ -105,6 +106,14 @@ def _asks_alike(one: Seen, asked: Wanted) -> int:
     """Whether the heading that speaks of the question asks by the same word (1), by another (-1), or by none (0)."""
     theirs = asked_by(one.statement.titles[-1]) if one.heading and one.statement.titles else ""
     return 0 if not theirs or not asked.asks_by else 1 if theirs == asked.asks_by else -1
+
+
+def _is_in_case(text: str, asked: Wanted) -> bool:
+    """Whether it says what is done in the case that the question supposes, and does not only mention that."""
+    if not asked.supposed:
+        return False
+    cases = (asked.held(NOT_THE_CASE.sub(" ", found["case"])) for found in IN_CASE.finditer(text))
+    return any(asked.supposed <= {word.removeprefix(ALIKE) for word in held} for held in cases)
 
 
 def _is_history(statement: Statement) -> bool:

@@ -64,6 +64,33 @@ def names_one(statement: Statement, document: str, named: Sequence[Medicine]) ->
     return not {one.name for one in told}.isdisjoint({name for one in named for name in (one.name, one.family)})
 
 
+def is_in_company_of_others(
+    statement: Statement, section: Sequence[Statement], document: str, named: Sequence[Medicine]
+) -> bool:
+    """Whether a statement that names no medicine stands in a section on others than those that are asked about.
+
+    “Give the last dose 24 hours before” is of the medicine that the other sentences name, whatever is asked.
+    """
+    if not named or medicines(statement.text):
+        return False
+    said = "\n".join((document, *statement.titles, *(one.text for one in section)))
+    told, names = medicines(said), {one.name for one in named}
+    if any(one.name in names or _is_member(one, named) for one in told):
+        return False
+    if any(names & group for group in subclasses(said)):
+        return False
+    others = [one for one in told if not (one.is_class and _is_kind_of(one, named)) and not members(one.name)]
+    families = {one.family for one in named}
+    are_rivals = any(one.family in families and not one.is_class for one in others)
+    return bool(others) and (are_rivals or not any(_is_kind_of(one, named) for one in told))
+
+
+def _is_kind_of(one: Medicine, named: Sequence[Medicine]) -> bool:
+    """Whether a medicine is the class of one of those named, or a kind that it belongs to."""
+    kinds = {one.name, *members(one.name)}
+    return any(not kinds.isdisjoint((each.name, each.family)) for each in named)
+
+
 def says_one(held: frozenset[str], named: Sequence[Medicine]) -> bool:
     """Whether it says one of these medicines by other words, as “infection prophylaxis” says antibiotics."""
     return any(held.issuperset(terms(one.name)) for one in named)

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
 
+from citewell.answer.cues_fitting import GIVEN_DOSE, REFERS_TO_DOSE, WEIGHS
 from citewell.answer.statements import Kind, Piece, Statement, statements
 from citewell.answer.verify_read import is_light
 from citewell.answer.wanted import Held, Wanted, beyond
@@ -30,6 +31,12 @@ class Seen:
     """What the sentences before it in its paragraph hold."""
     nearness: float
     heading_nearness: float
+    dose: Statement | None = None
+    """The statement that gives the dose of which it only speaks."""
+
+    def with_dose(self) -> Seen:
+        """The same, where its statement brings the one that gives the dose."""
+        return replace(self, statement=replace(self.statement, previous=self.dose)) if self.dose else self
 
 
 def seen(evidence: Evidence, asked: Wanted) -> Iterator[Seen]:
@@ -40,7 +47,7 @@ def seen(evidence: Evidence, asked: Wanted) -> Iterator[Seen]:
     titles: dict[tuple[str, ...], tuple[Held, Held]] = {}
     said: list[tuple[Statement, Held]] = []
     last: Piece | None = None
-    for one in statements(evidence):
+    for one, dose in _with_doses(statements(evidence)):
         if one.titles and asked.is_of_another(one.titles[-1]):
             continue
         if one.titles not in titles:
@@ -58,9 +65,29 @@ def seen(evidence: Evidence, asked: Wanted) -> Iterator[Seen]:
             frozenset[str]().union(*(held for _, held in said)),
             _nearness(one.pieces, near, evidence.hit.raw_cosine),
             _nearness([one.heading] if one.heading else [], near, 0.0),
+            dose,
         )
         said.append((one, frozenset().union(*parts)))
         last = one.heading
+
+
+def _with_doses(found: Sequence[Statement]) -> Iterator[tuple[Statement, Statement | None]]:
+    """Statements, those that only speak of “this dose” or “start again” with the one of their section that gives it."""
+    giving: list[Statement] = []
+    for one in found:
+        given = [other for other in giving if other.titles == one.titles]
+        # what was worked out for one person is no one else's
+        plain = [other for other in given if not WEIGHS.search(other.text)]
+        yield one, (plain or given)[-1] if given and _leaves_dose_open(one) else None
+        giving += [one] if GIVEN_DOSE.search(one.text) else []
+
+
+def _leaves_dose_open(one: Statement) -> bool:
+    """Whether it speaks of a dose that neither it nor the sentence that it leans on gives."""
+    refers = REFERS_TO_DOSE.search(one.text)
+    if refers is None or GIVEN_DOSE.search(one.text, 0, refers.start()):
+        return False
+    return one.previous is None or GIVEN_DOSE.search(one.previous.text) is None
 
 
 def _with_name(one: Statement, said: Sequence[tuple[Statement, Held]], held: Held) -> Statement:

@@ -28,6 +28,7 @@ from citewell.answer.cues import (
 )
 from citewell.answer.cues_fitting import OF_CHANGES
 from citewell.answer.expand import Expansion
+from citewell.answer.supposed import supposed
 from citewell.answer.verify_names import medicines, members
 from citewell.answer.verify_periods import Mark, labels
 from citewell.answer.verify_read import is_light, meanings
@@ -91,6 +92,8 @@ class Wanted:
     """The word that it asks by, such as “who”."""
     asks_changes: bool = False
     """It may ask what was changed in a document."""
+    supposed: frozenset[str] = frozenset()
+    """The words and amounts of the case for which it asks what to do."""
 
     @property
     def asks_to_do(self) -> bool:
@@ -135,8 +138,12 @@ class Wanted:
     def _alike(self, found: frozenset[str], words: set[str]) -> set[str]:
         """The words that only others of the same meaning say; what stands for itself stands for no other."""
         said = frozenset().union(*map(meanings, found)) - frozenset().union(*map(meanings, words))
-        alike = {word for word in self.words if not is_light(word) and meanings(word) & said}
+        alike = {word for word in self.words if self._is_alone(word) and meanings(word) & said}
         return {ALIKE + word for word in alike - words} | self.by_kin(found) - {ALIKE + word for word in words}
+
+    def _is_alone(self, word: str) -> bool:
+        """Whether a word of its own may stand for it: no part of a name, nor what many sentences share."""
+        return not is_light(word) and word not in self.phrases
 
     def by_kin(self, found: frozenset[str]) -> Held:
         """The medicines that a text speaks of by their class, or by a member: of painkillers, by paracetamol."""
@@ -297,4 +304,5 @@ def wanted(question: str, expansions: Iterable[Expansion] = ()) -> Wanted:
         weights,
         asked_by(question) if is_asked else "",
         OF_CHANGES.search(question) is not None,
+        supposed(question) & weights.keys(),
     )

@@ -55,6 +55,8 @@ class Weights:
     """For a row that gives the very amount of the question: people look their result up in it."""
     history: float = -1.5
     """For what tells of changes in a document, where none of them is asked for."""
+    in_case: float = 3.0
+    """For what is to be done in the very case that is asked about, “If the child vomits, …”, beside a mere mention."""
     to_reader: float = 0.5
     """For words to the reader where a person asks for themselves."""
 
@@ -72,6 +74,8 @@ class Measure:
     """Nothing is quoted that is less likely than this to answer."""
     min_part: float = 0.33
     """Nothing is quoted where no statement holds this part of the question, its titles included."""
+    min_words: float = 0.6
+    """The same by number of words, where the question names nothing clinical: of two words both must be said."""
     margin: float = 0.8
     """How far behind the best one, in log-odds, a further statement may be."""
     margin_for_more: float = 0.7

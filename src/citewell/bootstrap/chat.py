@@ -69,7 +69,8 @@ class ChatRoom:
             return self._past(stamp, generations, ())
 
         days = self.app.settings.chat_days
-        return desk_of(self.app.library, NAME, lambda: self._chat(()), past, keep_days=days)
+        desk = desk_of(self.app.library, NAME, lambda: self._chat(()), past, keep_days=days)
+        return replace(desk, takes_numbers=True)
 
     @cached_property
     def books(self) -> Books:
