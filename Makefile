@@ -5,8 +5,6 @@ BIN := .venv/bin
 HOME_FOLDER ?= $(CURDIR)/.citewell
 PORT ?= 8477
 SHARED ?= ../shared/data
-# One more than two cores: many tests wait for a browser, a server or a pause.
-PROCESSES ?= 3
 export PIP_DISABLE_PIP_VERSION_CHECK = 1
 
 .PHONY: help run test test-postgres check format lint types contracts fast thorough faults faults-workers faults-many bench samples vocabulary screenshot system audit docs clean
@@ -19,7 +17,7 @@ run: .venv/run ## Install, load the sample library, serve the web app and print 
 
 test: .venv/dev ## Install what is needed and run all checks and tests
 	@$(MAKE) --no-print-directory lint types contracts docs
-	$(BIN)/python -m pytest -q -n $(PROCESSES) --dist loadfile --no-loadscope-reorder
+	$(BIN)/python -m pytest -q -n 2 --dist loadfile --no-loadscope-reorder
 
 test-postgres: .venv/dev ## The same tests with every library in PostgreSQL instead of a file
 	CITEWELL_TESTS_ON=postgres $(BIN)/python -m pytest -q -n 2 --dist loadfile --no-loadscope-reorder tests

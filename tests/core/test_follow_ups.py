@@ -21,7 +21,6 @@ MISSED: dict[str, set[str]] = {
     "kept": {
         "and a score of 3?",  # the sentence on points does not name the score
         "and an older child?",  # “ORS 5 ml/kg per hour” names the older child, the infusion “12 months or more”
-        "and the 3 mg?",  # all four rows of a short section are shown
         "how soon is that?",  # what “very urgent” means stands in a table elsewhere
     },
 }

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 import uuid
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from contextlib import suppress
@@ -23,6 +24,9 @@ HISTORY_TURNS = 24
 """The newest turns that are looked at; how many of them the writer sees is a matter of tokens."""
 
 REMEMBERED_SCOPES = 64
+
+WORDY = r"[0-9A-Za-z\u00c0-\u167f\u1681-\u1fff\u2c00-\u2fef\u3040-\ud7ff\uf900-\ufaff]"
+"""A letter of some script, or a digit: what has none is no question. A schema can say it too."""
 
 WORDLESS = "Ask in words: this question has none that could be looked for in the documents."
 
@@ -86,8 +90,6 @@ class Desk:
     first: Callable[[str], str] = lambda _question: ""
     """What must be said of a question even where it is too long to be answered."""
     choose: Choose = as_it_is
-    takes_numbers: bool = False
-    """A number alone is a question here, as “1.3.6” is of a guideline; where a conversation goes on, it always is."""
     _versions: dict[tuple[int, Scope], Versions] = field(default_factory=dict)
 
     # ------------------------------------------------------------------------------------------------------- asking
@@ -100,8 +102,7 @@ class Desk:
         The question is kept before anything is answered, so that a failure loses nothing: asked again in the same
         conversation, it is answered there.
         """
-        takes_numbers = self.takes_numbers or conversation_id is not None
-        question = _checked(question, asker, self.first, takes_numbers=takes_numbers)
+        question = _checked(question, asker, self.first)
         grant = self.choose(wishes)
         place = self.conversations.begin(question, asker, conversation_id=conversation_id)
         return self._answered(Sitting(self, question, asker, place, wishes), grant)
@@ -231,13 +232,13 @@ def paired(turns: Sequence[Turn]) -> tuple[Message, ...]:
     return tuple(message for turn in said for message in (asked[turn.answer_id], turn.message))
 
 
-def _checked(question: str, asker: Asker, first: Callable[[str], str], *, takes_numbers: bool) -> str:
+def _checked(question: str, asker: Asker, first: Callable[[str], str]) -> str:
     question = question.strip()
     if not asker.may_ask:
         raise ScopeRefused("Your role lets you search and read. Ask an administrator to be made a member.")
     if not question:
         raise InputError("Type a question first.")
-    if not any(sign.isalpha() or (takes_numbers and sign.isdigit()) for sign in question):
+    if not re.search(WORDY, question):
         raise InputError(" ".join(filter(None, (first(question), WORDLESS))))
     if len(question) > MAX_QUESTION_CHARACTERS:
         told = f"A question may have up to {MAX_QUESTION_CHARACTERS:,} characters; this one is longer."

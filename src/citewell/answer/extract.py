@@ -128,7 +128,9 @@ def _with_section(chosen: Sequence[Scored], scored: Sequence[Scored], asked: Wan
     length = sum(len(one.statement.text) for one in section)
     is_prose = all(one.statement.kind in ("sentence", "list") for one in section)
     adds = asked.part(beyond(chosen[0].held, chosen[0].heading))
-    is_told = adds > 0 and asked.part(chosen[0].held | chosen[0].heading) >= measure.told_from
+    is_told = asked.part(chosen[0].held | chosen[0].heading) >= measure.told_from and not any(
+        asked.part(beyond(one.held, one.heading)) >= adds / 2 for one in section if one is not chosen[0]
+    )
     if (
         is_told
         or not (is_prose or adds < asked.part(chosen[0].heading))

@@ -69,8 +69,7 @@ class ChatRoom:
             return self._past(stamp, generations, ())
 
         days = self.app.settings.chat_days
-        desk = desk_of(self.app.library, NAME, lambda: self._chat(()), past, keep_days=days)
-        return replace(desk, takes_numbers=True)
+        return desk_of(self.app.library, NAME, lambda: self._chat(()), past, keep_days=days)
 
     @cached_property
     def books(self) -> Books:

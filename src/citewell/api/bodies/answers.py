@@ -9,12 +9,13 @@ from pydantic import BaseModel, ConfigDict, Field
 
 from citewell.answer.check import MAX_CHARACTERS
 from citewell.answer.cite import Marks
+from citewell.answer.desk import WORDY
 from citewell.answer.retrieve import MAX_QUESTION_CHARACTERS
 from citewell.answer.wishes import MAX_CHUNKS
 from citewell.api.bodies.sent import SEEN, Id, Name, Sent, Tags
 
 Verdict = Literal["supported", "partly", "contradicted", "not_found"]
-Words = Annotated[str, Field(min_length=1, pattern=SEEN, json_schema_extra={"maxLength": MAX_QUESTION_CHARACTERS})]
+Words = Annotated[str, Field(min_length=1, pattern=WORDY, json_schema_extra={"maxLength": MAX_QUESTION_CHARACTERS})]
 """A question; the desk itself refuses one that is too long, since an emergency in it must be told even then."""
 ModelName = Annotated[str, Field(min_length=1, max_length=200, pattern=r"^[\w./:@-]+$")]
 Text = Annotated[str, Field(min_length=1, max_length=MAX_CHARACTERS, pattern=SEEN)]
