@@ -58,7 +58,7 @@ def _summed(one: float, other: float) -> float:
 
 @dataclass(frozen=True, slots=True)
 class Passage:
-    """What all the cited words together have of a claim."""
+    """What the words cited of one source have of a claim together."""
 
     coverage: float = 0.0
     strange: int = 0
