@@ -21,7 +21,7 @@ _ENDING = frozenset("no nos hr hrs min mins wk wks yr yrs etc".split())
 """Of these, the ones that close a sentence where the next word has a capital: “80 mL/min. Stop it.”, but “No. 5”."""
 
 _END = re.compile(
-    r"""(?<![.!?])[.!?]++["'”’)\]]*+(?:\s?\[[^\]\n]{1,40}\])*(?=\s|$)"""
+    r"""(?<![.!?])[.!?]++["'”’)\]]*+(?:\s?\[(?:[^\]\n]{1,40}|(?i:SourceId|Doc)\b[^\]\n]{1,400})\])*(?=\s|$)"""
     r"""|\n{2,}|\n(?=[^\S\n]*+(?:[-•*▪◦–]|\(?[a-z0-9]{1,3}[.)])\s)"""
 )
 """Where a sentence may end; possessive, so that a line of dots costs no more than its length."""

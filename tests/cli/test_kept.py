@@ -21,7 +21,7 @@ HOW_MUCH = "How much ORS for some dehydration?"
 ANSWER = {
     "id", "action", "reason", "text", "sentences", "citations", "evidence", "confidence", "route", "model", "left_out",
     "dropped_citations", "withheld_count", "took_ms", "withheld", "conversation_id", "inbox_id",
-    "grounded", "raw_text", "query", "scope", "shortened",
+    "grounded", "raw_text", "query", "scope", "shortened", "context_tokens",
 }  # fmt: skip
 ROUTED = {
     "id", "answer_id", "asked_by", "tag", "owner_id", "reason", "fallback", "state", "reply", "replied_by", "made_at",

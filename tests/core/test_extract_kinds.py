@@ -5,6 +5,7 @@ from __future__ import annotations
 import pytest
 
 from citewell.answer.subjects import Section, graded_subjects, missed, subjects
+from citewell.answer.wanted import wanted
 from citewell.clinical import Lexicon
 from tests.core.test_extract import answer, passage
 
@@ -100,3 +101,37 @@ def test_an_answer_says_what_is_asked_of_a_thing(question: str, said: str, reaso
     miss = missed(asked, [Section(("A handbook on treatment", said))], [], question=question)
     assert (miss is None) == (reason is None)
     assert reason is None or (miss is not None and reason in miss.reason)
+
+
+# ------------------------------------------------------------------------------------ times, cases, and all of a kind
+
+RISKS = (
+    "Minimal risk\n\nDo not stop tidaban for a tooth. Leave out tidaban on the morning of the procedure.\n\n"
+    "Low risk\n\nA scan of the sea and a look at the tide are low risk.\n\n"
+    "High risk\n\nAny dive of more than 45 minutes and a night at sea are high risk."
+)
+
+
+def test_when_something_is_stopped_is_told_by_what_says_so_with_a_time() -> None:
+    text = (
+        "Do not stop warfarin for a small operation. Check the INR within 24 hours before an operation on warfarin. "
+        "For an operation, the last dose of warfarin is taken 6 days before."
+    )
+    found = answer("When should warfarin be stopped before an operation?", passage(text))
+    assert found[0] == "For an operation, the last dose of warfarin is taken 6 days before."
+    assert not any("INR" in one for one in found)
+
+
+def test_what_holds_in_one_case_of_several_is_shown_under_its_name() -> None:
+    found = answer("When is warfarin left out before a procedure?", passage(RISKS.replace("tidaban", "warfarin")))
+    assert found[0].startswith("Minimal risk\n")
+    alone = RISKS.replace("tidaban", "warfarin").split("\n\nLow risk")[0]
+    found = answer("When is warfarin left out before a procedure?", passage(alone))
+    assert found[0].startswith(("Do not", "Leave out"))
+
+
+def test_which_have_a_property_is_answered_by_what_is_said_to_have_it() -> None:
+    rows = "Stopping\n\nTidaban: 5 mg; Low risk: Stop 24 hours before; High risk: Stop 48 hours before a dive"
+    found = answer("Which dives are high risk?", passage(rows, number=1), passage(RISKS, number=2))
+    assert found == ["Any dive of more than 45 minutes and a night at sea are high risk."]
+    assert wanted("What if she is at high risk?").said_of == frozenset()

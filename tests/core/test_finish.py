@@ -26,7 +26,7 @@ from citewell.types import (
     Span,
     Verdict,
 )
-from tests.core.answers import evidence
+from tests.core.answers import DOCUMENT, evidence
 
 SHOWN = evidence("Take 5 mg daily. Swallow it whole.", "Take it with water.")
 ASKED = Asked("id", "How?", Context(SHOWN), "a model", "hash", Policy())
@@ -77,6 +77,26 @@ def test_grounded_false_no_citations() -> None:
     assert answer.citations == ()
     assert answer_json(answer, with_withheld=True)["grounded"] is False
     assert "5 mg" not in answer.text
+
+
+MARKED = [
+    ("[S1]", "[S2]"),
+    ("[1]", "[2]"),
+    ("[Source 1]", "[Source 2]"),
+    (f"[SourceId: {DOCUMENT}:0]", f"[sourceid: {DOCUMENT}:1]"),
+    (f"[Doc: {DOCUMENT}, Date: 2025-03-12]", f"[Doc ID: {DOCUMENT}]"),
+]
+
+
+@pytest.mark.parametrize(("first", "second"), MARKED)
+@pytest.mark.parametrize(
+    "draft", ["Take 5 mg daily. {} Take it with water. {}", "Take 5 mg daily {}. Take it with water {}."]
+)
+def test_a_mark_in_any_grammar_belongs_to_the_sentence_before_it(draft: str, first: str, second: str) -> None:
+    answer = answer_of(draft.format(first, second))
+    assert answer.action == Cite()
+    assert [claim.text for claim in answer.claims] == ["Take 5 mg daily.", "Take it with water."]
+    assert answer.confidence.coverage == 1.0
 
 
 def test_nothing_is_attached_that_was_not_cited() -> None:

@@ -83,6 +83,7 @@ def test_generate_full_pipeline(opening: Opening) -> None:
     assert (shown["action"], shown["route"], shown["grounded"]) == ("CITE", None, True)
     assert (shown["text"], shown["raw_text"]) == ("Give ferrous sulfate 200 mg once daily. [1]", ANSWER)
     assert (shown["model"], len(shown["evidence"])) == ("ollama:llama3.2", 1)
+    assert 100 < shown["context_tokens"] < drafted["options"]["num_ctx"] - drafted["options"]["num_predict"]
     (citation,) = shown["citations"]
     assert citation["source_id"] == f"{citation['document_id']}:0"
     assert app.show(citation["document_id"])[1].text[citation["start"] : citation["end"]] == citation["quote"]

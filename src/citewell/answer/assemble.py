@@ -6,6 +6,7 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 from html import escape
 
+from citewell.answer.cite import MARK
 from citewell.answer.guard import is_suspicious
 from citewell.errors import TokenBudgetExceededError
 from citewell.types import Context, Evidence, Hit, Message
@@ -51,7 +52,7 @@ def assemble(
             f"Rules and question take {fixed} tokens and the reply {budget.reply}: more than the model's window of "
             f"{budget.window}. Shorten the question, or choose a model with a larger window."
         )
-    turns, used = _newest(history, min(budget.max_history, room // 3), count)
+    turns, used = _newest([_unmarked(one) for one in history], min(budget.max_history, room // 3), count)
     room -= used
     evidence, taken = _best(hits, min(budget.max_evidence, room), count)
     return Context(evidence, turns, left_out=len(hits) - len(evidence), tokens=fixed + used + taken)
@@ -79,6 +80,11 @@ def render_one(evidence: Evidence) -> str:
     return f'<evidence id="{evidence.alias}"{attributes}>\n{escape(evidence.text, quote=False)}\n</evidence>'
 
 
+def _unmarked(message: Message) -> Message:
+    """A turn without the marks of an earlier answer: they number what was found then, and not what is shown now."""
+    return replace(message, text=MARK.sub("", message.text)) if message.role == "assistant" else message
+
+
 def _newest(history: Sequence[Message], room: int, count: Count) -> tuple[tuple[Message, ...], int]:
     """The newest turns that fit, oldest first; the newest of all is cut rather than dropped."""
     kept: list[Message] = []
@@ -103,7 +109,7 @@ def _best(hits: Sequence[Hit], room: int, count: Count) -> tuple[tuple[Evidence,
     kept: list[Evidence] = []
     used = 0
     for hit in hits:
-        whole = Evidence(len(kept) + 1, hit, hit.start, hit.end, is_suspicious(hit.text))
+        whole = Evidence(len(kept) + 1, hit, hit.start, hit.end, _reads_like_orders(hit))
         cost = count(render_one(whole)) + 1
         if used + cost > room:
             shorter = _shortened(whole, room - used, count) if room - used >= MIN_EVIDENCE_TOKENS else None
@@ -115,6 +121,11 @@ def _best(hits: Sequence[Hit], room: int, count: Count) -> tuple[tuple[Evidence,
         kept.append(whole)
         used += cost
     return tuple(kept), used
+
+
+def _reads_like_orders(hit: Hit) -> bool:
+    """Whether anything of a passage that a model is shown reads like an instruction to it, titles too."""
+    return any(is_suspicious(text) for text in (hit.text, hit.document, *hit.section))
 
 
 def _shortened(evidence: Evidence, room: int, count: Count) -> Evidence | None:

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import re
 
+from citewell.words import terms
+
 INTRODUCES = re.compile(
     r"""\b(?:this|the\ present)\ (?:chapter|guideline|guidance|policy|document|section|leaflet|review|handbook|manual)
         \ (?:explains|covers|says|describes|helps|aims|sets\ out|gives|provides|outlines|summari[sz]es|contains|presents
@@ -99,3 +101,24 @@ IN_CASE = re.compile(r"\b(?:if|when|whenever|in case)\b(?P<case>[^,;.]*)", re.IG
 """The case in which what a sentence says is done."""
 NOT_THE_CASE = re.compile(r"\b(?:without|no)\s+\w+", re.IGNORECASE)
 """What such a case leaves out: “when the child has drunk without vomiting” is no case of vomiting."""
+
+TIMED = {
+    word: tuple(frozenset(terms(phrase)) for phrase in phrases)
+    for word, phrases in {
+        "stop": ("last dose", "leave out", "discontinue", "withhold", "omit"),
+        "restart": ("start again", "resume", "next dose"),
+        "resum": ("start again", "restart", "next dose"),
+    }.items()
+}
+"""What is asked the time of, before or after something, and the phrases that say the same there."""
+NOT_DONE = re.compile(r"\b(?:do|does|should|must|need) not\b|\bnever\b|\bdon['’]t\b", re.IGNORECASE)
+"""Where a sentence says that something is not done."""
+
+ASKS_FOR_ALL = re.compile(
+    r"\s*(?:which|what)\s+(?!(?:is|are|if|when|happens|do|does|did|should|can|could|would|must|else)\b)"
+    r"(?:\w+\s+){1,3}?(?:is|are|have|has|carry|counts? as)\s+(?P<what>[^?]+)",
+    re.IGNORECASE,
+)
+"""A question for all of which something is said: “Which procedures have a high bleeding risk?”."""
+SAYS_OF = re.compile(r"\b(?:is|are|have|has|carry|carries|counts? as)\b(?!\s+not\b)(?P<what>[^.;:]*)", re.IGNORECASE)
+"""Where a sentence says something of its subject."""

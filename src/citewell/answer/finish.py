@@ -290,6 +290,7 @@ def _answer(gate: Gate, action: Action, claims: Sequence[Claim], *, confidence: 
         left_out=asked.context.left_out,
         dropped_citations=gate.dropped,
         took_ms=judge.took_ms(),
+        context_tokens=asked.context.tokens,
         query=asked.query,
         notes=asked.notes,
         raw_text=gate.draft() if asked.policy.keeps_draft else None,

@@ -22,7 +22,7 @@ from citewell.answer.cues import (
     TOLD,
     weighings,
 )
-from citewell.answer.cues_fitting import CHANGES, GLOSSARY, HISTORY, IN_CASE, NOT_THE_CASE
+from citewell.answer.cues_fitting import CHANGES, GLOSSARY, HISTORY, IN_CASE, NOT_DONE, NOT_THE_CASE, SAYS_OF
 from citewell.answer.of_medicines import names_any, names_one, says_one
 from citewell.answer.seen import Seen, part_texts
 from citewell.answer.statements import Statement, is_dose
@@ -77,6 +77,8 @@ def scored(one: Seen, asked: Wanted, named: Sequence[Medicine]) -> Scored:
         + WEIGHTS.cue * any(cue.answers.search(best) for cue in asked.cues)
         + WEIGHTS.told * any(cue.name in TOLD and cue.answers.search(text) for cue in asked.cues)
         + WEIGHTS.no_number * any(cue.name in NUMBERED and not cue.answers.search(best) for cue in asked.cues)
+        + WEIGHTS.told * (not beyond(asked.timed, held) and _tells_time(best, asked))
+        + WEIGHTS.no_number * bool(beyond(asked.timed, held, one.heading, one.titles))
         + WEIGHTS.deliberates * (asked.asks_to_do and _deliberates(text, asked))
         + WEIGHTS.explains * (asked.asks_advice and _explains(one.statement))
         + WEIGHTS.unnamed * (not names_one(one.statement, one.hit.document, named) and not says_one(held, named))
@@ -89,6 +91,7 @@ def scored(one: Seen, asked: Wanted, named: Sequence[Medicine]) -> Scored:
         + WEIGHTS.in_case * _is_in_case(best, asked)
         + WEIGHTS.to_reader * (asked.is_of_oneself and bool(TO_THE_READER.search(text)))
         + WEIGHTS.glossary * (not asked.asks_what and _is_of_glossary(one.statement))
+        + WEIGHTS.definition * _says_of(text, asked)
         + WEIGHTS.kind * _is_of_kind(one, asked)
         + (WEIGHTS.definition if defines else WEIGHTS.no_definition * asked.asks_what)
     )
@@ -114,6 +117,18 @@ def _is_in_case(text: str, asked: Wanted) -> bool:
         return False
     cases = (asked.held(NOT_THE_CASE.sub(" ", found["case"])) for found in IN_CASE.finditer(text))
     return any(asked.supposed <= {word.removeprefix(ALIKE) for word in held} for held in cases)
+
+
+def _tells_time(text: str, asked: Wanted) -> bool:
+    """Whether it tells when that is done whose time is asked for, and not that it is not."""
+    times = (cue.answers.search(text) for cue in asked.cues if cue.name == "timing")
+    return bool(asked.timed) and any(times) and not NOT_DONE.search(text)
+
+
+def _says_of(text: str, asked: Wanted) -> bool:
+    """Whether it says of something what is said of those that are asked for: “… are high risk”."""
+    said = (frozenset(terms(found["what"])) for found in SAYS_OF.finditer(text))
+    return len(asked.said_of) > 1 and any(len(words & asked.said_of) > 1 for words in said)
 
 
 def _is_history(statement: Statement) -> bool:

@@ -38,6 +38,7 @@ def answer_json(
         "left_out": answer.left_out,
         "shortened": answer.shortened,
         "dropped_citations": answer.dropped_citations,
+        "context_tokens": answer.context_tokens,
         "withheld_count": sum(not claim.is_shown for claim in answer.claims),
         "took_ms": round(answer.took_ms, 1),
     }

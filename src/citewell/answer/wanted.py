@@ -26,7 +26,7 @@ from citewell.answer.cues import (
     TOLD,
     Cue,
 )
-from citewell.answer.cues_fitting import OF_CHANGES
+from citewell.answer.cues_fitting import ASKS_FOR_ALL, OF_CHANGES, TIMED
 from citewell.answer.expand import Expansion
 from citewell.answer.supposed import supposed
 from citewell.answer.verify_names import medicines, members
@@ -94,6 +94,10 @@ class Wanted:
     """It may ask what was changed in a document."""
     supposed: frozenset[str] = frozenset()
     """The words and amounts of the case for which it asks what to do."""
+    timed: frozenset[str] = frozenset()
+    """What it asks the time of, before or after something: to stop, to restart."""
+    said_of: frozenset[str] = frozenset()
+    """What is said of those that it asks for: “high risk” where it is asked which procedures have one."""
 
     @property
     def asks_to_do(self) -> bool:
@@ -285,6 +289,9 @@ def wanted(question: str, expansions: Iterable[Expansion] = ()) -> Wanted:
         for word in meant:
             into[word] = (*into.get(word, ()), phrase)
             phrases |= {word: meant} if len(meant) > 1 else {}
+    timed = TIMED.keys() & set(words) if any(cue.name == "timing" for cue in cues) else frozenset[str]()
+    for word in timed:
+        synonyms[word] = (*synonyms.get(word, ()), *TIMED[word])
     weights = dict.fromkeys((*words, *(amount.text for amount in given), *named), 1.0)
     asks_what, asks_which, is_of_oneself, is_question, asks_medicine = (
         pattern.search(question) is not None
@@ -305,4 +312,6 @@ def wanted(question: str, expansions: Iterable[Expansion] = ()) -> Wanted:
         asked_by(question) if is_asked else "",
         OF_CHANGES.search(question) is not None,
         supposed(question) & weights.keys(),
+        frozenset(timed),
+        frozenset(terms(found["what"])) & set(words) if (found := ASKS_FOR_ALL.match(question)) else frozenset(),
     )

@@ -99,7 +99,12 @@ def counted(site: Site) -> Callable[[Event], None]:
             site.metrics.count("answers", action=action)
             site.note_answer(answer.took_ms)
             log.info(
-                "answer %s: %s, %d sentences in %.0f ms", logged(answer.id), action, len(answer.claims), answer.took_ms
+                "answer %s: %s, %d sentences, %d unknown marks, %.0f ms",
+                logged(answer.id),
+                action,
+                len(answer.claims),
+                answer.dropped_citations,
+                answer.took_ms,
             )
         elif isinstance(event, Failed):
             site.metrics.count("failures", kind=event.kind)

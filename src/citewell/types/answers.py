@@ -266,6 +266,8 @@ class Answer:
     dropped_citations: int
     """Marks of the model that named nothing it had been shown."""
     took_ms: float
+    context_tokens: int = 0
+    """What rules, question, history and passages took of the window."""
     query: str = ""
     """What was searched for: the question as it stands on its own, after what was said before; empty if nothing was."""
     notes: Mapping[str, Any] = field(default_factory=dict)
@@ -280,5 +282,5 @@ class Answer:
 
     @property
     def is_grounded(self) -> bool:
-        """Whether at least one mark of the model was found to name words that it was shown, however sure it all is."""
+        """Whether it cites anything; what is handed to a person or refused shows nothing, and cites nothing."""
         return bool(self.citations)

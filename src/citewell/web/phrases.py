@@ -200,12 +200,12 @@ ELSEWHERE = "a worker reads it"
 
 
 def next_attempt(at: datetime) -> str:
-    """When something that failed is tried again.
+    """When something that failed is tried again, in this machine's time zone.
 
-    >>> next_attempt(datetime(2026, 3, 2, 14, 5))
-    'is tried again at 14:05 UTC'
+    >>> next_attempt(datetime(2026, 3, 2, 14, 5).astimezone())
+    'is tried again at 14:05'
     """
-    return f"is tried again at {at:%H:%M} UTC"
+    return f"is tried again at {at.astimezone():%H:%M}"
 
 
 def stage(step: Step | None, time_left_s: float | None) -> str:

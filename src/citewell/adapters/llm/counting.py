@@ -38,11 +38,11 @@ class TokenCounter:
 
     def count(self, text: str) -> int:
         """Tokens of a text, never too few as far as is known."""
-        return math.ceil(_pieces(text) * self._ratio)
+        return max(math.ceil(_pieces(text) * self._ratio), least_tokens(text))
 
     def estimate(self, text: str) -> int:
         """Tokens of a text by the measured ratio, whatever was learned since."""
-        return math.ceil(_pieces(text) * self._measured)
+        return max(math.ceil(_pieces(text) * self._measured), least_tokens(text))
 
     def learn(self, text: str, *, counted: int) -> None:
         """Count more from now on if a server counted more than expected for this prompt."""

@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator
 
+from citewell.adapters.embedding.tokenizer import WordPiece
 from citewell.answer.expand import expand
 from citewell.answer.extract import extract
 from citewell.answer.statements import Statement
@@ -16,7 +17,6 @@ from citewell.words import sentences
 
 WINDOW_TOKENS = 1_000_000
 """Nothing is sent anywhere, so all evidence fits."""
-CHARACTERS_PER_TOKEN = 4
 _LIST_NUMBER = re.compile(r"\(?\w{1,3}[.)]")
 """The number of a list item, which would be checked as a sentence if it were shown."""
 
@@ -45,8 +45,8 @@ class Extractive:
         return 0
 
     def count(self, text: str) -> int:
-        """About as many tokens as a model would count."""
-        return -(-len(text) // CHARACTERS_PER_TOKEN)
+        """Tokens as the embedder counts them: there is no model with a count of its own."""
+        return WordPiece.load().count(text)
 
     def write(self, question: str, context: Context, *, rules: str, begun_at: float | None = None) -> Iterator[str]:  # noqa: ARG002
         """Statement by statement, a blank line between two; every sentence ends in its mark."""

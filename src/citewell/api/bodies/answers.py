@@ -159,6 +159,7 @@ class AnswerShape(BaseModel):
     left_out: int
     shortened: int = 0  # answers on record from before it was told have none
     dropped_citations: int
+    context_tokens: int
     withheld_count: int
     withheld: list[SentenceShape]
     raw_text: str | None

@@ -28,7 +28,7 @@ from citewell.assistants.guidelines.quote import Quoter, whole, worth_quoting
 from citewell.assistants.guidelines.retrieve import Found, retrieve
 from citewell.assistants.guidelines.shelve import Book
 from citewell.assistants.guidelines.tables import fingerprint
-from citewell.assistants.guidelines.topic import mark, topic
+from citewell.assistants.guidelines.topic import mark, topic, without_marks
 from citewell.errors import ModelError
 from citewell.ports import Writer
 from citewell.prompts import Template
@@ -203,7 +203,8 @@ def _context(
 ) -> Context:
     """The passages that a writer sees, and what of the talk fits beside them."""
     hits = [hit(one) for one in with_tables(found)]
-    return assemble(question, hits, history, system=RULES.text, budget=budget, count=writer.count)
+    said = [without_marks(one) for one in history]
+    return assemble(question, hits, said, system=RULES.text, budget=budget, count=writer.count)
 
 
 def _frame(turn: Turn, sorted_: Sorted, searched: Searched) -> Frame:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 from collections import Counter
 from collections.abc import Iterable, Sequence
+from dataclasses import replace
 
 from citewell.assistants.guidelines.entries import Piece, facts
 from citewell.assistants.guidelines.guideline import Rule
@@ -13,6 +14,7 @@ from citewell.assistants.guidelines.shelve import Book
 from citewell.types import Citation, Message
 
 MAX_TERMS = 2
+_MARKED = re.compile(r"\s?\[[^\[\]\n]+?(?:§[^\[\]\n]*|, p\.\d+)\]")
 _CITED = re.compile(r"\[(?P<label>[^\[\]\n]+?)(?:, p\.(?P<page>\d+))?\]")
 
 
@@ -20,6 +22,15 @@ def mark(citation: Citation) -> str:
     """How the chat cites: “[NG12 §1.1.1, p.9]”."""
     label = citation.section[-1] if citation.section else citation.document
     return f"[{label}, p.{citation.page}]" if citation.page else f"[{label}]"
+
+
+def without_marks(said: Message) -> Message:
+    """A turn as a model sees it: it is to cite what it is shown now, and not as the chat did before.
+
+    >>> without_marks(Message("assistant", "Refer at once [NG12 §1.1.1, p.9]. [new 2025]")).text
+    'Refer at once. [new 2025]'
+    """
+    return replace(said, text=_MARKED.sub("", said.text)) if said.role == "assistant" else said
 
 
 def topic(history: Sequence[Message], books: Iterable[Book]) -> str | None:
