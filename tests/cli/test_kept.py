@@ -23,6 +23,10 @@ ANSWER = {
     "dropped_citations", "withheld_count", "took_ms", "withheld", "conversation_id", "inbox_id",
     "grounded", "raw_text", "query", "scope", "shortened", "context_tokens",
 }  # fmt: skip
+CITATION = {
+    "n", "source_id", "chunk_id", "document_id", "document", "version", "date", "page", "section", "start", "end",
+    "quote", "relevance", "window",
+}  # fmt: skip
 ROUTED = {
     "id", "answer_id", "asked_by", "tag", "owner_id", "reason", "fallback", "state", "reply", "replied_by", "made_at",
     "replied_at",
@@ -45,6 +49,7 @@ def test_an_answer_has_the_documented_shape_and_its_id_is_on_record(shell: Shell
     assert re.sub(r" \[S\d\]", "", answer["raw_text"]) == answer["sentences"][0]["text"]
     assert all(one["chunk_id"] == str(uuid5(NAMESPACE_DNS, one["source_id"])) for one in answer["citations"])
     (citation,) = answer["citations"]
+    assert set(citation) == CITATION
     assert set(citation["window"]) == {"before", "after"}
     assert 0 < citation["relevance"] <= 1
     assert [set(one) for one in answer["sentences"]] == [{"text", "verdict", "reasons", "citations"}]

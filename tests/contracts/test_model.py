@@ -387,6 +387,10 @@ def test_a_server_that_cannot_list_says_why(case: Case) -> None:
         lister.models()
     with pytest.raises(ModelError, match="500"):
         lister.models()
+    case.script.statuses, case.script.body = [200] * 4, "<html>Sign in to this network</html>"
+    with pytest.raises(ModelError) as told:  # not that the model is missing
+        lister.check(case.adapter.model)
+    assert not isinstance(told.value, ModelUnavailableError)
     case.server.stop()
     with pytest.raises(LLMConnectionError):
         lister.check(case.adapter.model)

@@ -2,12 +2,13 @@
 
 from itertools import pairwise
 
+import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from citewell.adapters.embedding.tokenizer import WordPiece
 from citewell.ingest.canonical import Canonical
-from citewell.ingest.chunk import CHARACTERS, HEADINGS, SECTIONS, chunk
+from citewell.ingest.chunk import CHARACTERS, HEADINGS, SECTIONS, chunk, default_chunking
 from citewell.types import Chunking, Document
 
 WORDS = WordPiece.load()
@@ -112,3 +113,21 @@ def test_a_row_of_a_table_is_one_sentence() -> None:
     document = document_of(("table_row", 0, "Drug: Iron. Dose: 5 mg."), ("table_row", 0, "Drug: Zinc. Dose: 1 mg."))
     (only,) = chunk(document, chunking=SECTIONS, tokenizer=WORDS)
     assert [document.text[a:b] for a, b in only.sentences] == ["Drug: Iron. Dose: 5 mg.", "Drug: Zinc. Dose: 1 mg."]
+
+
+WORD = "application/vnd.openxmlformats-officedocument.wordprocessingml.document"
+
+
+@pytest.mark.parametrize(
+    ("media_types", "expected"),
+    [
+        (
+            ["application/pdf", "application/jats+xml", "application/cda+xml", WORD, "text/html"],
+            Chunking("sections", 400, 100, "tokens"),
+        ),
+        (["text/markdown"], Chunking("headings", 400, 100, "tokens")),
+        (["text/plain", "application/xml"], Chunking("characters", 1_500, 200, "characters")),
+    ],
+)
+def test_each_kind_of_document_is_cut_in_its_own_way(media_types: list[str], expected: Chunking) -> None:
+    assert [default_chunking(one) for one in media_types] == [expected] * len(media_types)

@@ -15,6 +15,7 @@ from citewell.answer.stream import Done, Event, Replace, Sentence, Working
 from citewell.answer.verify import verify
 from citewell.answer.view import answer_json, event_json
 from citewell.clinical import Lexicon
+from citewell.config import Settings
 from citewell.types import (
     Answer,
     Check,
@@ -437,3 +438,23 @@ def test_a_sentence_that_rests_on_two_others_cites_both() -> None:
     assert isinstance(done, Done)
     assert done.answer.claims[0].citations == (1, 2)
     assert [one.quote for one in done.answer.citations] == [opening, item]
+
+
+def test_an_answer_needs_sixty_of_a_hundred_unless_it_is_set_up_otherwise(tmp_path: Path) -> None:
+    assert (Policy().threshold, Settings(home=tmp_path).confidence_threshold) == (0.6, 0.6)
+
+
+def test_what_is_partly_carried_is_shown_or_withheld_as_the_policy_says() -> None:
+    def partly(sentence: str, spans: Sequence[Span]) -> Check:
+        found = verbatim(sentence, spans)
+        return replace(found, verdict=Verdict.PARTLY) if "whole" in sentence else found
+
+    def shown(policy: Policy) -> list[bool]:
+        asked = replace(ASKED, policy=policy)
+        draft = "Take 5 mg daily. [S1] Swallow it whole. [S1]"
+        (*_, done) = finish([draft], asked, verify=partly, judge=JUDGE)
+        assert isinstance(done, Done)
+        return [claim.is_shown for claim in done.answer.claims]
+
+    assert shown(Policy()) == [True, True]
+    assert shown(Policy(shown=frozenset({Verdict.SUPPORTED}))) == [True, False]

@@ -76,6 +76,7 @@ def test_generate_full_pipeline(opening: Opening) -> None:
     finally:
         ollama.stop()
     assert (drafted["options"]["num_ctx"], drafted["options"]["num_predict"]) == (8_192, 1_024)
+    assert rated["options"]["num_predict"] == 1_024  # a model that thinks aloud needs more than its number takes
     assert "ferrous sulfate 200 mg" in drafted["messages"][-1]["content"]
     assert rated["messages"][-1]["content"].count("Give ferrous sulfate 200 mg once daily.") >= 1
     assert f"Question: {QUESTION}\n" in rated["messages"][-1]["content"]

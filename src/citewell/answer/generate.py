@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from citewell.answer.assemble import render
+from citewell.answer.assemble import TURN_TOKENS, render
 from citewell.answer.score import self_rating
 from citewell.errors import CitewellError, ReplyCut
 from citewell.ports import Model, Prompt
@@ -12,7 +12,7 @@ from citewell.prompts import Template
 from citewell.types import Context, Message
 
 RATING_TOKENS = 256
-"""Enough for a model that thinks aloud first."""
+"""The least room for a rating; a model that thinks aloud first gets as much as for a draft, where the window has it."""
 
 
 class ModelWriter:
@@ -54,7 +54,9 @@ class ModelWriter:
     def rate(self, question: str, context: Context, answer: str, *, begun_at: float | None = None) -> float | None:
         """The model's own estimate; None when it gives none that can be read, or its reply does not come whole."""
         told = self._rating.filled(evidence=render(context.evidence, question), answer=answer)
-        prompt = Prompt("", (Message("user", told),), RATING_TOKENS, self._window, begun_at=begun_at)
+        room = self._window - self.count(told) - 2 * TURN_TOKENS
+        reply = min(self._reply, max(RATING_TOKENS, room))
+        prompt = Prompt("", (Message("user", told),), reply, self._window, begun_at=begun_at)
         try:
             return self_rating("".join(self._model.stream(prompt)))
         except CitewellError:  # the “8” of a reply that broke off may have been an 85

@@ -299,7 +299,11 @@ def _texts(prompt: Prompt) -> list[str]:
 
 
 def _spread(pause_s: float, asked_s: float | None) -> float:
-    """The pause before another try, spread so that many callers do not come back at once."""
+    """The pause before another try, spread so that many callers do not come back at once.
+
+    >>> _spread(1.0, asked_s=60.0), 0.75 <= _spread(1.0, asked_s=None) <= 1.25
+    (10.0, True)
+    """
     spread = pause_s * random.uniform(0.75, 1.25)  # noqa: S311 - guards nothing
     return min(MAX_WAIT_S, max(spread, asked_s or 0.0))
 
