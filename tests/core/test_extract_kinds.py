@@ -135,3 +135,37 @@ def test_which_have_a_property_is_answered_by_what_is_said_to_have_it() -> None:
     found = answer("Which dives are high risk?", passage(rows, number=1), passage(RISKS, number=2))
     assert found == ["Any dive of more than 45 minutes and a night at sea are high risk."]
     assert wanted("What if she is at high risk?").said_of == frozenset()
+
+
+RESULTS = (
+    "What your INR means\n\nINR: 3.1 to 5.0; What happens: Your dose may go down\n"
+    "INR: 5.1 to 8.0; What happens: You miss a dose\n"
+    "INR: Above 8.0; What happens: Stop, even if you are not bleeding\n\n"
+    "Do not dive if you are bleeding or have fewer than 50 shells."
+)
+
+
+@pytest.mark.parametrize(
+    ("question", "happens"),
+    [
+        ("My INR is 6 and I am not bleeding. What should be done?", "You miss a dose"),
+        ("What to do with an INR of 4.2?", "Your dose may go down"),
+        ("INR 9.5, not bleeding: what now?", "Stop, even if you are not bleeding"),
+    ],
+)
+def test_a_result_is_looked_up_in_the_row_of_its_range_and_in_no_other(question: str, happens: str) -> None:
+    first, *rest = answer(question, passage(RESULTS))
+    assert first.endswith(happens)
+    assert not any(one.startswith("INR") for one in rest)
+
+
+def test_a_limit_of_something_else_is_not_meant_by_a_result() -> None:
+    asked = wanted("My INR is 6. What now?")
+    assert asked.held("Fewer than 50 shells", is_looked_up=True) == frozenset()
+    assert asked.held("INR: 5.1 to 8.0", is_looked_up=True) == {"6", "inr"}
+
+
+def test_what_one_person_has_defines_nothing_and_what_affects_needs_no_such_word() -> None:
+    told = "Her tide time is 2 seconds. Tide time is the time until the tide is back."
+    assert answer("What is tide time?", passage(told))[0] == "Tide time is the time until the tide is back."
+    assert "affect" not in wanted("What foods affect warfarin?").words

@@ -19,7 +19,6 @@ MISSED: dict[str, set[str]] = {
         "and for none?",  # given with a reservation: the passage on plan A is not found
     },
     "kept": {
-        "and a score of 3?",  # the sentence on points does not name the score
         "and an older child?",  # “ORS 5 ml/kg per hour” names the older child, the infusion “12 months or more”
         "how soon is that?",  # what “very urgent” means stands in a table elsewhere
     },

@@ -97,3 +97,9 @@ def test_a_hyphen_makes_no_other_subject() -> None:
     bleeding = subjects("Is postmenopausal bleeding urgent?", lexicon=Lexicon.load())[0]
     assert bleeding.is_named_in("Refer women with post-menopausal bleeding.")
     assert not bleeding.is_named_in("Refer women with menopausal bleeding.")
+
+
+def test_a_member_of_a_class_of_a_kind_is_one_of_it() -> None:
+    asked = subjects("When do I give antibiotics?", lexicon=Lexicon.load())[0]
+    said = "Give azithromycin 10 mg/kg.", "Use macrolides.", "Give paracetamol."
+    assert [asked.is_named_in(text) for text in said] == [True, True, False]

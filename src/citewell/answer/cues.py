@@ -113,7 +113,8 @@ ASKS_WHAT = re.compile(
 )
 """A question for what a thing is."""
 NOT_DEFINING = re.compile(
-    r"(?:if|when|while|although|because|since|there (?:is|are|was|were|have|has)|in \d{4}|do not|avoid)\b",
+    r"(?:if|when|while|although|because|since|there (?:is|are|was|were|have|has)|in \d{4}|do not|avoid"
+    r"|his|her|their|my|your)\b",
     re.IGNORECASE,
 )
 """How a sentence begins that says of nothing what it is."""
@@ -154,7 +155,8 @@ EMPTY = frozenset(
 
 TALK = frozenset(
     terms(
-        "today tonight yesterday tomorrow now still next go going come place role best good right okay wonder want work"
+        "today tonight yesterday tomorrow now still next go going come place role best good right okay wonder want "
+        "work affect influence"
     )
 )
 """Words of a person's tale that no answer needs, where it is a question and not a claim."""

@@ -122,3 +122,8 @@ ASKS_FOR_ALL = re.compile(
 """A question for all of which something is said: “Which procedures have a high bleeding risk?”."""
 SAYS_OF = re.compile(r"\b(?:is|are|have|has|carry|carries|counts? as)\b(?!\s+not\b)(?P<what>[^.;:]*)", re.IGNORECASE)
 """Where a sentence says something of its subject."""
+
+RESULT = r"\b(?:\s+(?:is|was|of|at|now|came back(?: as| at)?|result))*\s*[:=]?\s+(?P<given>\d[\d.,]*)"
+"""How a question gives a result after the name of what was measured."""
+RESULT_OF = re.compile(rf"\b(?P<name>[A-Za-z][\w-]+){RESULT}", re.IGNORECASE)
+"""The same with the last word of that name."""

@@ -7,7 +7,7 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 
 from citewell.answer.age_groups import Group, ages, asked_for, is_for_others
-from citewell.answer.amounts import Amount, admits, amounts, states
+from citewell.answer.amounts import Amount, admits, amounts, bounds, states
 from citewell.answer.cues import CUES, IS_QUESTION, OTHER_MEDICINE
 from citewell.answer.cues_fitting import (
     ABOUT_DOSES,
@@ -17,6 +17,7 @@ from citewell.answer.cues_fitting import (
     INTRODUCES,
     INTRODUCES_MORE,
     OF_DOCUMENT,
+    RESULT,
     WEIGHS,
 )
 from citewell.answer.grades import Graded, graded, is_of_another_grade
@@ -30,6 +31,8 @@ AMOUNTS = frozenset({"dose", "number", "target"})
 """Kinds of questions that ask for an amount."""
 MAX_WORDS_TO_DOSED = 1
 """How many words may stand between “how much” or “dose of” and the medicine whose dose is asked for."""
+MAX_UNIT_CHARACTERS = 12
+"""How much after a number is read for its unit."""
 _WORD = re.compile(r"\w+")
 _OF = re.compile(r"\s+(?:of|for)\b")
 
@@ -68,6 +71,7 @@ class Asker:
             or is_of_another_illness(self.illnesses, statement.text, titles)
             or is_of_another_grade(self.grades, statement.text, titles)
             or is_of_another_weight(self.weights, statement.text)
+            or is_of_another_result(self.question, statement)
             or (introduces(statement) and not self.is_of_document)
             or (self.dosed is not None and not gives_dose(statement, self.dosed, titles))
         )
@@ -101,6 +105,32 @@ def is_of_another_weight(asked: Sequence[Amount], text: str) -> bool:
     if not asked or not WEIGHS.search(text):
         return False
     return not any(states(text, one) or admits(text, one) for one in asked)
+
+
+def is_of_another_result(question: str, statement: Statement) -> bool:
+    """Whether a row is for other results than the one in the question: “INR: Above 8.0” for an INR of 6.
+
+    A result is what the question gives right after the words that head the column.
+    """
+    if statement.kind != "row":
+        return False
+    cells = (cell.partition(": ") for cell in statement.text.split("; "))
+    return any(_excludes(value, given) for head, _, value in cells for given in _results(question, head))
+
+
+def _results(question: str, head: str) -> Sequence[Amount]:
+    """What a question gives for what heads a column.
+
+    >>> [one.text for one in _results("My INR is 6, at 62. What now?", "INR")], _results("INR at age 62?", "INR")
+    (['6'], ())
+    """
+    found = re.search(rf"\b{re.escape(head)}{RESULT}", question, re.IGNORECASE) if head else None
+    return amounts(question[found.start("given") : found.end() + MAX_UNIT_CHARACTERS])[:1] if found else ()
+
+
+def _excludes(cell: str, given: Amount) -> bool:
+    """Whether a cell states a range or a limit, and the amount does not lie in it."""
+    return bounds(cell) and not (admits(cell, given) or states(cell, given))
 
 
 def introduces(statement: Statement) -> bool:

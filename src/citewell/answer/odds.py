@@ -86,7 +86,7 @@ def scored(one: Seen, asked: Wanted, named: Sequence[Medicine]) -> Scored:
         + WEIGHTS.no_number * (asked.asks_medicine and not names_any(best))
         + WEIGHTS.asked_alike * _asks_alike(one, asked)
         + WEIGHTS.example * (asked.is_question and any(EXAMPLE.search(title) for title in one.statement.titles))
-        + WEIGHTS.looked_up * (one.statement.kind == "row" and any(states(text, given) for given in asked.amounts))
+        + WEIGHTS.looked_up * (one.statement.kind == "row" and _is_looked_up(text, held, asked))
         + WEIGHTS.history * (not asked.asks_changes and _is_history(one.statement))
         + WEIGHTS.in_case * _is_in_case(best, asked)
         + WEIGHTS.to_reader * (asked.is_of_oneself and bool(TO_THE_READER.search(text)))
@@ -109,6 +109,11 @@ def _asks_alike(one: Seen, asked: Wanted) -> int:
     """Whether the heading that speaks of the question asks by the same word (1), by another (-1), or by none (0)."""
     theirs = asked_by(one.statement.titles[-1]) if one.heading and one.statement.titles else ""
     return 0 if not theirs or not asked.asks_by else 1 if theirs == asked.asks_by else -1
+
+
+def _is_looked_up(text: str, held: Held, asked: Wanted) -> bool:
+    """Whether a row gives the very amount of the question, or the range of what the question gives a result of."""
+    return any(states(text, given) for given in asked.amounts) or not held.isdisjoint(asked.results)
 
 
 def _is_in_case(text: str, asked: Wanted) -> bool:

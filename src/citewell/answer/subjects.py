@@ -11,7 +11,7 @@ from citewell.answer.aspects import unsaid
 from citewell.answer.grades import Graded, asked_grades, says_grade
 from citewell.answer.illnesses import illnesses, speaks_of
 from citewell.answer.statements import statements
-from citewell.answer.verify_names import Medicine, medicines
+from citewell.answer.verify_names import Medicine, medicines, members
 from citewell.answer.verify_read import form, forms, meanings
 from citewell.answer.verify_subjects import topics
 from citewell.answer.verify_support import Profile, profile
@@ -85,8 +85,12 @@ def _is_meant(name: frozenset[str], source: Profile) -> bool:
 
 
 def _is_kin(ours: Medicine, theirs: Medicine) -> bool:
+    """Whether they are one, or one is the class of the other; the macrolides, and so azithromycin, are antibiotics."""
     is_related = ours.family == theirs.family and (ours.is_class or theirs.is_class)
-    return ours.name == theirs.name or is_related
+    is_kind = any(
+        not {one.name, one.family}.isdisjoint(members(kind.name)) for kind, one in ((ours, theirs), (theirs, ours))
+    )
+    return ours.name == theirs.name or is_related or is_kind
 
 
 def subjects(question: str, *, lexicon: Lexicon) -> tuple[Subject, ...]:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 
 from citewell.answer.amounts import AGES, Amount, admits, amounts, states
 from citewell.answer.cues import (
@@ -26,7 +26,7 @@ from citewell.answer.cues import (
     TOLD,
     Cue,
 )
-from citewell.answer.cues_fitting import ASKS_FOR_ALL, OF_CHANGES, TIMED
+from citewell.answer.cues_fitting import ASKS_FOR_ALL, OF_CHANGES, RESULT_OF, TIMED
 from citewell.answer.expand import Expansion
 from citewell.answer.supposed import supposed
 from citewell.answer.verify_names import medicines, members
@@ -96,6 +96,8 @@ class Wanted:
     """The words and amounts of the case for which it asks what to do."""
     timed: frozenset[str] = frozenset()
     """What it asks the time of, before or after something: to stop, to restart."""
+    results: Mapping[str, str] = field(default_factory=dict)
+    """Of what its bare numbers are: in “INR of 6” no limit of something else is meant."""
     said_of: frozenset[str] = frozenset()
     """What is said of those that it asks for: “high risk” where it is asked which procedures have one."""
 
@@ -129,6 +131,7 @@ class Wanted:
             if states(text, amount)
             or ((is_looked_up or (self.is_question and amount.unit in AGES)) and admits(text, amount))
         }
+        given -= {amount for amount, of in self.results.items() if of not in found}
         named = {text_of for text_of, label in self.labels.items() if _names(text, label)}
         alike = self._alike(found, words)
         if self.asks_medicine and any(not members(one.name) for one in medicines(text)):
@@ -249,6 +252,17 @@ def asked_by(text: str) -> str:
     return found["word"].casefold() if found else ""
 
 
+def _results(question: str, given: Iterable[Amount]) -> dict[str, str]:
+    """What each number without a unit is said to be of, as the words of texts are compared.
+
+    >>> _results("My INR is 6 at 12 kg and 180/120", amounts("6 and 12 kg and 180/120"))
+    {'6': 'inr'}
+    """
+    bare = {one.text for one in given if not one.unit}
+    found = ((one["given"].rstrip(".,"), terms(one["name"])) for one in RESULT_OF.finditer(question))
+    return {number: named[-1] for number, named in found if number in bare and named}
+
+
 def _empty(question: str, cues: Iterable[Cue]) -> frozenset[str]:
     """The words of a question that no answer needs; a claim needs more of its own."""
     if not IS_QUESTION.search(question):
@@ -313,5 +327,6 @@ def wanted(question: str, expansions: Iterable[Expansion] = ()) -> Wanted:
         OF_CHANGES.search(question) is not None,
         supposed(question) & weights.keys(),
         frozenset(timed),
+        _results(question, given),
         frozenset(terms(found["what"])) & set(words) if (found := ASKS_FOR_ALL.match(question)) else frozenset(),
     )

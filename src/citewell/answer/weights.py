@@ -52,7 +52,7 @@ class Weights:
     example: float = -1.5
     """For what is told of one person as an example."""
     looked_up: float = 0.8
-    """For a row that gives the very amount of the question: people look their result up in it."""
+    """For a row that gives the very amount or the range of the question: people look their result up in it."""
     history: float = -1.5
     """For what tells of changes in a document, where none of them is asked for."""
     in_case: float = 3.0
