@@ -20,6 +20,7 @@ pytestmark = [pytest.mark.slow, pytest.mark.browser]
 ORS = "how much ORS for a 12 kg child with diarrhea"
 BRIDGING = "who needs heparin bridging for AF"
 NOTHING = "zebra carburettor tuning"
+PARTLY = f"{ORS} and HIV"
 LINKS = "(all) => all.map((one) => [one.href, one.dataset.panel, one.title])"
 
 
@@ -132,14 +133,16 @@ def test_the_page_does_not_move_under_the_readers_eyes(served: Any, visit: Any) 
 
 def test_what_the_script_draws_is_what_the_server_draws(served: Any, visit: Any) -> None:
     page = visit(served)
-    for question in (ORS, NOTHING):
+    for question, action in ((ORS, "CITE"), (PARTLY, "QUALIFY"), (NOTHING, "ROUTE")):
         page.goto(served.address)
-        ask(page, question)
+        assert ask(page, question).get_attribute("data-action") == action
         drawn = page.locator(".turn").inner_text().split()
         links = page.locator(".turn a").evaluate_all(LINKS)
         page.reload()
         assert page.locator(".turn").inner_text().split() == drawn
         assert page.locator(".turn a").evaluate_all(LINKS) == links
+        if action == "QUALIFY":
+            expect(page.locator(".reservation")).to_have_text("The sources shown do not speak of “HIV”.")
 
 
 def test_a_follow_up_stands_in_the_same_conversation_which_can_be_opened_and_deleted(own: Any, visit: Any) -> None:

@@ -3,6 +3,7 @@
 const STAGES = { searching: "Searching", reading: "Reading", writing: "Writing", checking: "Checking each sentence" };
 const counted = (count, one) => `${count.toLocaleString("en")} ${one}${count === 1 ? "" : "s"}`;
 const number = (value) => value.toFixed(2);
+const raised = (words) => words.slice(0, 1).toUpperCase() + words.slice(1);
 
 function make(tag, { text, ...rest } = {}, ...children) {
   const made = document.createElement(tag);
@@ -107,8 +108,7 @@ export class Turn {
 
   #verdict(name) {
     const [mark, words, colour] = this.words.verdicts[name];
-    const title = words[0].toUpperCase() + words.slice(1);
-    return make("span", { class: `verdict ${colour}`, title },
+    return make("span", { class: `verdict ${colour}`, title: raised(words) },
       make("span", { "aria-hidden": "true", text: mark }), make("span", { class: "unseen", text: words }));
   }
 
@@ -159,7 +159,7 @@ export class Turn {
   *#ending(answer) {
     if (answer.action === "ROUTE") yield this.#routed(answer);
     if (answer.action === "REFUSE") yield make("p", { class: "notice busy", text: answer.text });
-    if (answer.action === "QUALIFY") yield make("p", { class: "reservation", text: `${answer.reason[0].toUpperCase()}${answer.reason.slice(1)}.` });
+    if (answer.action === "QUALIFY") yield make("p", { class: "reservation", text: `${raised(answer.reason)}.` });
     if (answer.withheld?.length) yield this.#withheld(answer);
     if (answer.sentences.length) yield this.#about(answer);
     const leftOut = leftOutWords(answer);
@@ -183,7 +183,7 @@ export class Turn {
     }
     words.append(" The reply will stand in ", make("a", { href: "/asked", text: "Asked" }), ".");
     const fallback = route.fallback ? ", so it goes to an administrator" : "";
-    const why = details("why", "Why this was routed", make("p", { text: `${route.reason}${fallback}. ${support[0].toUpperCase()}${support.slice(1)}: ${number(answer.confidence.overall)}.` }));
+    const why = details("why", "Why this was routed", make("p", { text: `${route.reason}${fallback}. ${raised(support)}: ${number(answer.confidence.overall)}.` }));
     return make("div", { class: "notice wait routed" }, words, why);
   }
 
