@@ -89,6 +89,8 @@ function start(question) {
   document.querySelectorAll("main > .examples, main > .notice, main > .about-journey").forEach((one) => one.remove());
   settle();
   document.getElementById("last")?.removeAttribute("id");
+  const last = turns.lastElementChild; // what waits for its answer is not kept twice
+  if (last?.matches(".failed") && last.querySelector(".question").textContent === question) last.remove();
   const turn = new Turn(question, JSON.parse(form.dataset.words), form.dataset.sources);
   turns.append(turn.element);
   turn.element.scrollIntoView({ block: "start" });
