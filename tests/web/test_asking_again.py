@@ -92,3 +92,11 @@ def test_after_a_reload_a_question_waits_in_the_box_for_what_is_chosen_anew(
     expect(page.locator(".turn .question")).to_have_text([QUESTION])
     page.click(".searched summary")
     expect(page.locator(".searched p").first).to_have_text(LOOKED)
+
+
+def test_a_conversation_is_listed_though_its_first_answer_failed(site: Served, visit: Any) -> None:
+    page = visit(site)
+    failing(page)
+    expect(page.locator("#talks a[aria-current=page]")).to_have_text(QUESTION)
+    page.reload()
+    expect(page.locator("#talks a")).to_have_text([QUESTION])
