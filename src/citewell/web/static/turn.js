@@ -1,5 +1,7 @@
 // One question and its answer, built while the answer comes; it looks as the server draws it (_turn.html).
 
+import { watch } from "./clock.js";
+
 const STAGES = { searching: "Searching", reading: "Reading", writing: "Writing", checking: "Checking each sentence" };
 const counted = (count, one) => `${count.toLocaleString("en")} ${one}${count === 1 ? "" : "s"}`;
 const number = (value) => value.toFixed(2);
@@ -80,21 +82,9 @@ export class Turn {
     this.sentences = [];
     this.answer.replaceChildren();
     this.end.replaceChildren();
-    this.status.hidden = false;
     this.stage = `Searching ${passages}`;
-    const started = performance.now();
-    clearInterval(this.clock);
-    this.clock = setInterval(() => this.#tick(performance.now() - started, usualMs), 500);
-    this.#tick(0, usualMs);
-  }
-
-  #tick(elapsedMs, usualMs) {
-    let words = `${this.stage}…`;
-    if (elapsedMs > 2000) {
-      const left = Math.ceil((usualMs - elapsedMs) / 1000);
-      words += left > 0 ? ` about ${left} s left` : ` ${Math.round(elapsedMs / 1000)} s so far`;
-    }
-    if (this.status.textContent !== words) this.status.textContent = words;
+    this.stop?.();
+    this.stop = watch(this.status, () => this.stage, usualMs);
   }
 
   take(name, data) {
@@ -149,7 +139,7 @@ export class Turn {
   }
 
   #done(answer) {
-    clearInterval(this.clock);
+    this.stop();
     this.status.hidden = true;
     this.element.dataset.answer = answer.id;
     this.element.dataset.action = answer.action;
@@ -237,7 +227,7 @@ export class Turn {
   }
 
   fail(words, again) {
-    clearInterval(this.clock);
+    this.stop();
     this.status.hidden = true;
     const button = make("button", { type: "button", class: "quiet", text: "Try again" });
     button.addEventListener("click", again);
