@@ -37,7 +37,7 @@ from citewell.types.facts import (
     VisitStatus,
 )
 from citewell.types.facts_line import line_of
-from citewell.web.plots import courses
+from citewell.web.plots import courses, plot_words
 from citewell.web.records import summary_groups
 from tests.core.test_fhir_records import ALL, PATIENT, bundle
 
@@ -209,6 +209,11 @@ def test_what_is_now_in_an_old_record_says_of_when_it_is() -> None:
     alive = Known(tuple(read_fhir(bundle(*ALL)).facts))
     assert how_old(alive, now=NOW) == "The newest entry of your record is of 1 May 2024: “now” means as of then."
     assert how_old(alive, now=datetime(2024, 6, 1, tzinfo=UTC)) == ""
+
+
+def test_a_plot_is_told_with_its_unit_as_it_is_written() -> None:
+    ranged = replace(count_of("1996-02-01", 4.2, "Leukocytes"), range_low=4.0, range_high=11.0)
+    assert plot_words([ranged]).endswith(" Usual range 4 to 11 10*3/uL.")
 
 
 def test_what_is_no_test_stands_after_the_results_and_tests_go_by_their_short_names() -> None:

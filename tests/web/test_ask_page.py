@@ -14,12 +14,15 @@ from citewell.types import Filing, Scope, Source
 from tests.cli.test_cli import Shell
 from tests.llm.servers import Ollama, Script, Server
 from tests.web.conftest import follow, serving
+from tests.web.test_browser import MARKS, fractions, near
 
 pytestmark = [pytest.mark.slow, pytest.mark.browser]
 
 ORS = "how much ORS for a 12 kg child with diarrhea"
 BRIDGING = "who needs heparin bridging for AF"
 NOTHING = "zebra carburettor tuning"
+ALLERGY = "pneumonia dose with penicillin allergy"
+PARTLY = f"{ORS} and HIV"
 LINKS = "(all) => all.map((one) => [one.href, one.dataset.panel, one.title])"
 
 
@@ -55,6 +58,28 @@ def test_an_answer_comes_sentence_by_sentence_and_a_chip_opens_the_very_words(se
     expect(turn.locator(".about dl")).to_contain_text("none: the writer quotes and does not judge")
     turn.locator(".searched summary").click()
     assert turn.locator(".searched li").count() >= 1
+
+
+def test_a_chip_of_an_answer_from_a_pdf_marks_the_very_words_on_the_image_of_their_page(
+    served: Any, visit: Any
+) -> None:
+    page = visit(served)
+    turn = ask(page, ALLERGY)
+    cited = next(one for one in served.app.ask(ALLERGY).citations if one.page)
+    chip = turn.locator(".chip", has_text=re.compile(rf"^{cited.n}$")).first
+    chip.click()
+    image = page.locator("#source .sheet img")
+    expect(image).to_have_attribute("src", re.compile(rf"/documents/{cited.document_id}/pages/{cited.page}\.png"))
+    assert image.evaluate("async (image) => { await image.decode(); return image.naturalWidth; }") in (1400, 1401)
+    _, document, _ = served.app.show(cited.document_id)
+    sheet = document.layout.pages[cited.page - 1]
+    boxes = [box for box in document.layout.boxes(cited.start, cited.end) if box.page == cited.page]
+    assert boxes
+    assert near(page.evaluate(MARKS, "best"), fractions(boxes, sheet.width, sheet.height))
+    expect(page.locator("#source .quote")).to_contain_text(cited.quote)
+    expect(page.locator("#marked")).to_be_in_viewport()
+    page.keyboard.press("Escape")
+    expect(chip).to_be_focused()
 
 
 def test_a_question_is_written_by_the_model_that_was_chosen_for_it(
@@ -132,14 +157,16 @@ def test_the_page_does_not_move_under_the_readers_eyes(served: Any, visit: Any) 
 
 def test_what_the_script_draws_is_what_the_server_draws(served: Any, visit: Any) -> None:
     page = visit(served)
-    for question in (ORS, NOTHING):
+    for question, action in ((ORS, "CITE"), (PARTLY, "QUALIFY"), (NOTHING, "ROUTE")):
         page.goto(served.address)
-        ask(page, question)
+        assert ask(page, question).get_attribute("data-action") == action
         drawn = page.locator(".turn").inner_text().split()
         links = page.locator(".turn a").evaluate_all(LINKS)
         page.reload()
         assert page.locator(".turn").inner_text().split() == drawn
         assert page.locator(".turn a").evaluate_all(LINKS) == links
+        if action == "QUALIFY":
+            expect(page.locator(".reservation")).to_have_text("The sources shown do not speak of “HIV”.")
 
 
 def test_a_follow_up_stands_in_the_same_conversation_which_can_be_opened_and_deleted(own: Any, visit: Any) -> None:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import time
 from dataclasses import dataclass
 
 from citewell.answer.check import MAX_CHARACTERS
@@ -39,7 +40,10 @@ async def checked(site: Site, visitor: Visitor, asked: Checking) -> list[tuple[s
 
         def work() -> list[tuple[str, Check]]:
             app = site.loaded()
-            return app.check(asked.text, against=asked.against, evidence=asked.evidence, scope=asked.scope)
+            started = time.perf_counter()
+            found = app.check(asked.text, against=asked.against, evidence=asked.evidence, scope=asked.scope)
+            site.note_check((time.perf_counter() - started) * 1000, len(found))
+            return found
 
         running = site.writers.submit(work)
     except BaseException:

@@ -107,6 +107,8 @@ class Site:
         """Which models there are, asked of their server by one for all."""
         self.usual_ms: float | None = None
         """How long answers took of late; None before the first."""
+        self.usual_sentence_ms: float | None = None
+        """How long a sentence took to be checked of late; None before the first."""
         self._stopwatch = Stopwatch()
         self.queueing = threading.Lock()
         """Held while a file is put into the queue, so that the same bytes twice are kept once."""
@@ -188,7 +190,11 @@ class Site:
 
     def note_answer(self, took_ms: float) -> None:
         """Remember how long answers take, the last ones counting most."""
-        self.usual_ms = took_ms if self.usual_ms is None else 0.7 * self.usual_ms + 0.3 * took_ms
+        self.usual_ms = _of_late(self.usual_ms, took_ms)
+
+    def note_check(self, took_ms: float, sentences: int) -> None:
+        """Remember how long a sentence takes to be checked, likewise."""
+        self.usual_sentence_ms = _of_late(self.usual_sentence_ms, took_ms / max(1, sentences))
 
     def take_ask(self, visitor: Visitor, *, count: int = 1) -> None:
         """Use one question of a visitor's allowance, or as many as a long text counts for, or refuse."""
@@ -282,6 +288,10 @@ class Site:
         if step is None and entry.next_attempt_at is not None:
             return Progress("waiting", 0, 0, None, phrases.next_attempt(entry.next_attempt_at))
         return self._stopwatch.look(entry.id, step)
+
+
+def _of_late(usual: float | None, took: float) -> float:
+    return took if usual is None else 0.7 * usual + 0.3 * took
 
 
 def is_answering(entry: Entry) -> bool:

@@ -41,6 +41,7 @@ def templates() -> Environment:
         kind=phrases.kind,
         looked_in=phrases.looked_in,
         moment=phrases.moment,
+        raised=phrases.raised,
         relevance_word=phrases.relevance_word,
         size=phrases.size,
         state_colour=phrases.state_colour,

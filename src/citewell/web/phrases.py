@@ -160,6 +160,15 @@ def size(count: int) -> str:
     return f"{count / 1024 / 1024:,.1f} MB"
 
 
+def raised(words: str) -> str:
+    """Words with a capital at their beginning; those of names and units stay as they are.
+
+    >>> raised("the sources do not speak of NSAIDs"), raised("")
+    ('The sources do not speak of NSAIDs', '')
+    """
+    return words[:1].upper() + words[1:]
+
+
 def counted(count: int, one: str, many: str | None = None) -> str:
     """A number with its noun.
 

@@ -11,6 +11,7 @@ from markupsafe import Markup, escape
 from citewell.assistants.records.known import is_abnormal, test_keys, when
 from citewell.types.facts import Flag, LabResult, ResultCategory
 from citewell.types.facts_line import FLAGS, shown
+from citewell.web.phrases import raised
 from citewell.web.records import Row
 
 WIDTH, HEIGHT = 560, 190
@@ -198,7 +199,7 @@ def plot_words(results: Sequence[LabResult]) -> str:
     values = "; ".join(
         f"{shown(one.collected)}: {told(one)}{f', {FLAGS[one.flag]}' if one.flag else ''}" for one in results
     )
-    band = f" {band_words(newest).capitalize()}." if band_words(newest) else ""
+    band = f" {raised(band_words(newest))}." if band_words(newest) else ""
     return f"{newest.test_name}, {len(results)} results. {values}.{band}"
 
 

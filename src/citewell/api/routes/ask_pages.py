@@ -42,10 +42,13 @@ def start(site: Here, visitor: Reader, q: str = "") -> Response:
 
 
 @router.get("/conversations/{conversation_id}")
-def conversation(site: Here, visitor: Member, conversation_id: str, tags: Tags = ()) -> Response:
-    """A conversation, to be read and continued."""
+def conversation(
+    site: Here, visitor: Member, conversation_id: str, tags: Tags = (), again: int | None = None
+) -> Response:
+    """A conversation, to be read and continued; `again` counts to a question without an answer, for the box."""
     found = turns(site, conversation_id, visitor.asker())
-    return _page(site, visitor, Filled(conversation_id=conversation_id, tags=tags), shown=found)
+    question = next((one.question for at, one in enumerate(found, start=1) if at == again and not one.answer), "")
+    return _page(site, visitor, Filled(question, conversation_id, tags=tags), shown=found)
 
 
 @dataclass(frozen=True, slots=True)
@@ -60,8 +63,15 @@ class Filled:
 
 
 def _page(
-    site: Site, visitor: Visitor, filled: Filled, *, shown: list[Turn] | None = None, problem: Problem | None = None
+    site: Site,
+    visitor: Visitor,
+    filled: Filled,
+    *,
+    shown: list[Turn] | None = None,
+    problem: Problem | None = None,
+    resent: Filled | None = None,
 ) -> Response:
+    """The page; `resent` is what was chosen for the last question shown, where that is known."""
     entries = [entry for entry in site.app.entries(visitor.whole) if is_answering(entry)]
     return site.page(
         "ask.html",
@@ -71,6 +81,7 @@ def _page(
         conversation_id=filled.conversation_id,
         turns=shown or [],
         problem=problem,
+        resent=resent,
         talks=talks(site, visitor.asker()),
         examples=examples(entries),
         is_empty=not entries,
@@ -133,7 +144,8 @@ def _failed(site: Site, visitor: Visitor, filled: Filled, problem: Problem) -> R
     if filled.conversation_id is None:
         return _page(site, visitor, filled, problem=problem)
     shown = turns(site, filled.conversation_id, visitor.asker())
-    return _page(site, visitor, replace(filled, question=""), shown=shown, problem=problem)
+    resent = filled if shown and shown[-1].question == filled.question.strip() else None
+    return _page(site, visitor, replace(filled, question=""), shown=shown, problem=problem, resent=resent)
 
 
 @router.get("/conversations")

@@ -81,4 +81,5 @@ def _page(
         tally=tally(sentences or []),
         problem=problem,
         documents=documents,
+        usual_ms=site.usual_sentence_ms,
     )

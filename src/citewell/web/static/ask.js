@@ -25,9 +25,10 @@ function answered(question, signal) {
 
 // ------------------------------------------------------------------------------------------------- asking
 
-function began(id) {
+function began(id, question) {
   form.elements.conversation_id.value = id;
   history.replaceState(null, "", talkAt(id));
+  listed(id, question);
 }
 
 function listed(id, question) {
@@ -55,13 +56,12 @@ async function ask(question, turn) {
   let ended = false;
   try {
     for await (const [name, data] of answered(question, stopping.signal)) {
-      if (name === "started") began(data.conversation_id);
+      if (name === "started") began(data.conversation_id, question);
       else if (name === "failed") throw new Error(data.message);
       else turn.take(name, data);
       ended ||= name === "done";
     }
     if (!ended) throw new Error("The answer broke off before its end.");
-    listed(form.elements.conversation_id.value, question);
   } catch (error) {
     const words = error.name === "AbortError" ? "Stopped." : error instanceof TypeError ? NO_ANSWER : error.message;
     turn.fail(words, () => ask(question, turn));
@@ -89,6 +89,8 @@ function start(question) {
   document.querySelectorAll("main > .examples, main > .notice, main > .about-journey").forEach((one) => one.remove());
   settle();
   document.getElementById("last")?.removeAttribute("id");
+  const last = turns.lastElementChild; // what waits for its answer is not kept twice
+  if (last?.matches(".failed") && last.querySelector(".question").textContent === question) last.remove();
   const turn = new Turn(question, JSON.parse(form.dataset.words), form.dataset.sources);
   turns.append(turn.element);
   turn.element.scrollIntoView({ block: "start" });

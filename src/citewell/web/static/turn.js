@@ -1,8 +1,11 @@
 // One question and its answer, built while the answer comes; it looks as the server draws it (_turn.html).
 
+import { watch } from "./clock.js";
+
 const STAGES = { searching: "Searching", reading: "Reading", writing: "Writing", checking: "Checking each sentence" };
 const counted = (count, one) => `${count.toLocaleString("en")} ${one}${count === 1 ? "" : "s"}`;
 const number = (value) => value.toFixed(2);
+const raised = (words) => words.slice(0, 1).toUpperCase() + words.slice(1);
 
 function make(tag, { text, ...rest } = {}, ...children) {
   const made = document.createElement(tag);
@@ -79,21 +82,9 @@ export class Turn {
     this.sentences = [];
     this.answer.replaceChildren();
     this.end.replaceChildren();
-    this.status.hidden = false;
     this.stage = `Searching ${passages}`;
-    const started = performance.now();
-    clearInterval(this.clock);
-    this.clock = setInterval(() => this.#tick(performance.now() - started, usualMs), 500);
-    this.#tick(0, usualMs);
-  }
-
-  #tick(elapsedMs, usualMs) {
-    let words = `${this.stage}…`;
-    if (elapsedMs > 2000) {
-      const left = Math.ceil((usualMs - elapsedMs) / 1000);
-      words += left > 0 ? ` about ${left} s left` : ` ${Math.round(elapsedMs / 1000)} s so far`;
-    }
-    if (this.status.textContent !== words) this.status.textContent = words;
+    this.stop?.();
+    this.stop = watch(this.status, () => this.stage, usualMs);
   }
 
   take(name, data) {
@@ -107,8 +98,7 @@ export class Turn {
 
   #verdict(name) {
     const [mark, words, colour] = this.words.verdicts[name];
-    const title = words[0].toUpperCase() + words.slice(1);
-    return make("span", { class: `verdict ${colour}`, title },
+    return make("span", { class: `verdict ${colour}`, title: raised(words) },
       make("span", { "aria-hidden": "true", text: mark }), make("span", { class: "unseen", text: words }));
   }
 
@@ -149,7 +139,7 @@ export class Turn {
   }
 
   #done(answer) {
-    clearInterval(this.clock);
+    this.stop();
     this.status.hidden = true;
     this.element.dataset.answer = answer.id;
     this.element.dataset.action = answer.action;
@@ -159,7 +149,7 @@ export class Turn {
   *#ending(answer) {
     if (answer.action === "ROUTE") yield this.#routed(answer);
     if (answer.action === "REFUSE") yield make("p", { class: "notice busy", text: answer.text });
-    if (answer.action === "QUALIFY") yield make("p", { class: "reservation", text: `${answer.reason[0].toUpperCase()}${answer.reason.slice(1)}.` });
+    if (answer.action === "QUALIFY") yield make("p", { class: "reservation", text: `${raised(answer.reason)}.` });
     if (answer.withheld?.length) yield this.#withheld(answer);
     if (answer.sentences.length) yield this.#about(answer);
     const leftOut = leftOutWords(answer);
@@ -183,7 +173,7 @@ export class Turn {
     }
     words.append(" The reply will stand in ", make("a", { href: "/asked", text: "Asked" }), ".");
     const fallback = route.fallback ? ", so it goes to an administrator" : "";
-    const why = details("why", "Why this was routed", make("p", { text: `${route.reason}${fallback}. ${support[0].toUpperCase()}${support.slice(1)}: ${number(answer.confidence.overall)}.` }));
+    const why = details("why", "Why this was routed", make("p", { text: `${route.reason}${fallback}. ${raised(support)}: ${number(answer.confidence.overall)}.` }));
     return make("div", { class: "notice wait routed" }, words, why);
   }
 
@@ -237,7 +227,7 @@ export class Turn {
   }
 
   fail(words, again) {
-    clearInterval(this.clock);
+    this.stop();
     this.status.hidden = true;
     const button = make("button", { type: "button", class: "quiet", text: "Try again" });
     button.addEventListener("click", again);
