@@ -1,4 +1,4 @@
-"""The wordings by which a statement is told to answer no question at all, or not the one for a dose."""
+"""The wordings by which a statement is told to answer a question at all, or the very thing that it asks for."""
 
 from __future__ import annotations
 
