@@ -68,7 +68,7 @@ def test_the_samples_are_answered_from_and_not_beside_the_point(app: App) -> Non
 
 
 FRESH = QUESTIONS.with_name("fresh_questions.tsv")
-LEAST_RIGHT = 27
+LEAST_RIGHT = 26
 """Of the forty-eight that the samples answer; most of the others are passed on, above all tales and lay words."""
 
 
