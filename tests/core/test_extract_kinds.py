@@ -122,14 +122,6 @@ def test_when_something_is_stopped_is_told_by_what_says_so_with_a_time() -> None
     assert not any("INR" in one for one in found)
 
 
-def test_what_holds_in_one_case_of_several_is_shown_under_its_name() -> None:
-    found = answer("When is warfarin left out before a procedure?", passage(RISKS.replace("tidaban", "warfarin")))
-    assert found[0].startswith("Minimal risk\n")
-    alone = RISKS.replace("tidaban", "warfarin").split("\n\nLow risk")[0]
-    found = answer("When is warfarin left out before a procedure?", passage(alone))
-    assert found[0].startswith(("Do not", "Leave out"))
-
-
 def test_which_have_a_property_is_answered_by_what_is_said_to_have_it() -> None:
     rows = "Stopping\n\nTidaban: 5 mg; Low risk: Stop 24 hours before; High risk: Stop 48 hours before a dive"
     found = answer("Which dives are high risk?", passage(rows, number=1), passage(RISKS, number=2))

@@ -12,7 +12,7 @@ from citewell.answer.fitting import Asker, asker
 from citewell.answer.odds import Scored, scored
 from citewell.answer.of_medicines import is_in_company_of_others, says_one
 from citewell.answer.seen import Seen, seen
-from citewell.answer.statements import Piece, Statement
+from citewell.answer.statements import Statement
 from citewell.answer.verify_read import is_empty, is_light
 from citewell.answer.wanted import ALIKE, Held, Wanted, beyond, wanted
 from citewell.answer.weights import MEASURE, Measure
@@ -43,7 +43,7 @@ def extract(
     most = max((asked.part(one.held | one.above) for one in chosen), default=0.0)
     if most < measure.min_part or (_is_plain(asked, holds, expansions) and _is_beside(chosen, asked, measure)):
         return []
-    return _under_cases(_in_reading_order(chosen), [one.statement for one in found])
+    return _in_reading_order(chosen)
 
 
 def _is_plain(asked: Wanted, holds: Asker, expansions: Iterable[Expansion]) -> bool:
@@ -196,28 +196,3 @@ def _with_previous(ordered: Sequence[Statement]) -> list[Statement]:
             before = before.previous
         shown += [*leading, statement]
     return shown
-
-
-def _under_cases(shown: Sequence[Statement], found: Sequence[Statement]) -> list[Statement]:
-    """What stands under the name of one case of several with that name: what holds at “Minimal risk” may at no other.
-
-    Such names have a word in common. Rows say their case themselves, and the heading of a section is in the citation.
-    """
-    names: dict[int, dict[Piece, Held]] = {}
-    for one in found:
-        if one.heading and one.names_case:
-            names.setdefault(one.number, {})[one.heading] = frozenset(terms(one.titles[-1]))
-    told: list[Statement] = []
-    for one in shown:
-        case, others = one.heading, dict(names.get(one.number, {}))
-        name = others.pop(case, None) if case else None
-        last = told[-1] if told else None
-        if not case or not name or one.kind == "row" or not any(name & other for other in others.values()):
-            told.append(one)
-        elif last and (last.number, last.pieces[0]) == (one.number, case):
-            told[-1] = replace(last, pieces=last.pieces + one.pieces, lines=last.lines + one.lines)
-        elif name <= frozenset(terms(one.text)):
-            told.append(one)
-        else:
-            told.append(replace(one, pieces=(case, *one.pieces), lines=(one.titles[-1], *one.lines)))
-    return told

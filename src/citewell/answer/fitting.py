@@ -115,13 +115,13 @@ def is_of_another_result(question: str, statement: Statement) -> bool:
     if statement.kind != "row":
         return False
     cells = (cell.partition(": ") for cell in statement.text.split("; "))
-    return any(_excludes(value, given) for head, _, value in cells for given in _results(question, head))
+    return any(_excludes(value, given) for head, _, value in cells for given in _given_for(question, head))
 
 
-def _results(question: str, head: str) -> Sequence[Amount]:
+def _given_for(question: str, head: str) -> Sequence[Amount]:
     """What a question gives for what heads a column.
 
-    >>> [one.text for one in _results("My INR is 6, at 62. What now?", "INR")], _results("INR at age 62?", "INR")
+    >>> [one.text for one in _given_for("My INR is 6, at 62.", "INR")], _given_for("INR at age 62?", "INR")
     (['6'], ())
     """
     found = re.search(rf"\b{re.escape(head)}{RESULT}", question, re.IGNORECASE) if head else None

@@ -21,7 +21,6 @@ Piece = tuple[int, int]
 MAX_LIST_CHARACTERS = 1_500
 """A longer list is shown in parts: its lead-in with each item."""
 MAX_HEADING_WORDS = 14
-MAX_CASE_WORDS = 6
 MAX_TERM_WORDS = 4
 MAX_REFERENCE_CHARACTERS = 350
 
@@ -107,19 +106,6 @@ class Statement:
     @property
     def text(self) -> str:
         return "\n".join(self.lines)
-
-    @property
-    def names_case(self) -> bool:
-        """Whether the heading above it is a short name: no question, caption, number or title of its section."""
-        if self.heading is None:
-            return False
-        title, others = self.titles[-1], self.titles[:-1]
-        is_name = (
-            len(title.split()) <= MAX_CASE_WORDS
-            and title[0].isalpha()
-            and not (title.endswith("?") or _CAPTION.match(title))
-        )
-        return is_name and _folded(title) not in {_folded(other) for other in others}
 
 
 def statements(evidence: Evidence) -> list[Statement]:
