@@ -9,7 +9,7 @@ import pytest
 
 from citewell.bootstrap import App
 from citewell.samples import sample_files
-from citewell.types import Cite
+from citewell.types import Cite, Verdict
 
 QUESTIONS = Path(__file__).parents[1] / "data" / "sample_questions.tsv"
 MISSED: dict[str, set[str]] = {
@@ -79,6 +79,7 @@ def test_of_fresh_questions_none_beside_the_samples_is_answered_without_a_reserv
     right = dict.fromkeys(("yes", "no"), 0)
     for is_answered, question, shown, hidden in rows:
         answer = app.desk.answer(question, asker=app.owner()).answer
+        assert {claim.check.verdict for claim in answer.claims} <= {Verdict.SUPPORTED}, question  # they are verbatim
         text = " ".join(answer.text.replace("\xa0", " ").casefold().split())
         if is_answered == "no":
             right["no"] += not isinstance(answer.action, Cite)
