@@ -6,7 +6,7 @@ import re
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-from citewell.answer.cues import ASKS_WHAT, DEFINES, NOT_DEFINING
+from citewell.answer.cues import ASKS_WHAT, CUES, DEFINES, NOT_DEFINING
 from citewell.answer.wanted import Wanted, wanted
 from citewell.words import terms
 
@@ -18,6 +18,12 @@ class Aspect:
     asks: re.Pattern[str]
     says: re.Pattern[str]
     unsaid: str
+    is_of_it: bool = False
+    """It must stand in a section that names what is asked about: “for 3 days” is said of many things."""
+
+    def is_said(self, section: Sequence[str], asked: Wanted) -> bool:
+        is_of_it = asked.labels or any(frozenset(terms(text)).intersection(asked.words) for text in section)
+        return bool(is_of_it or not self.is_of_it) and any(self.says.search(text) for text in section)
 
 
 ASPECTS = (
@@ -47,12 +53,19 @@ ASPECTS = (
         ),
         "the sources shown do not say how it is treated",
     ),
+    *(
+        Aspect(cue.asks, cue.answers, f"the sources shown do not say how {word}", is_of_it=True)
+        for cue in CUES
+        for name, word in (("frequency", "often"), ("duration", "long"))
+        if cue.name == name
+    ),
 )
 """Reviewed as a table: a question of one of these kinds is not answered by sentences that only name its subject."""
 
 NOT_SAID = "the sources shown do not say what it is"
 _NAMES_ONE = re.compile(
-    r"^\s*(?:what(?:['’]s| is)|define|(?:the )?(?:definition|meaning) of|what counts as|what does)\s+"
+    r"^\s*(?:what(?:['’]s| is)|define|(?:the )?(?:definition|meaning) of|what counts as"
+    r"|what does(?=.{1,60}\b(?:mean|stand)\b))\s+"
     r"(?:(?:an?|the (?:definition|meaning) of|the)\s+)?(?:[\w’'-]+\s*){1,3}\??\s*$",
     re.IGNORECASE,
 )
@@ -67,19 +80,19 @@ def unsaid(question: str, shown: Sequence[Sequence[str]]) -> str | None:
     >>> unsaid("How is malaria treated?", [["Malaria", "Malaria is common here."]])
     'the sources shown do not say how it is treated'
     >>> unsaid("How is malaria treated?", [["Malaria", "Give artesunate."]])
+    >>> unsaid("How long is zinc given?", [["Iron", "Give iron for 3 months."]])
+    'the sources shown do not say how long'
     >>> unsaid("What is pre-eclampsia?", [["Do not use", "• Pre-eclampsia and eclampsia"]])
     'the sources shown do not say what it is'
     >>> unsaid("What is haemoptysis?", [["Terms", "Haemoptysis. Coughing up blood from the lungs."]])
     """
-    said = "\n".join(text for section in shown for text in section)
+    asked = wanted(question)
     for aspect in ASPECTS:
-        if aspect.asks.search(question) and not aspect.says.search(said):
+        if aspect.asks.search(question) and not any(aspect.is_said(section, asked) for section in shown):
             return aspect.unsaid
-    if ASKS_WHAT.search(question) and _NAMES_ONE.search(question):
-        asked = wanted(question)
-        if not any(_says_what(text, asked) for section in shown for text in section):
-            return NOT_SAID
-    return None
+    asks_what = ASKS_WHAT.search(question) and _NAMES_ONE.search(question)
+    is_said = any(_says_what(text, asked) for section in shown for text in section)
+    return NOT_SAID if asks_what and not is_said else None
 
 
 def _says_what(text: str, asked: Wanted) -> bool:

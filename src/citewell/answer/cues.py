@@ -46,6 +46,22 @@ CUES = (
         r"\d\s?(?:minutes?|hours?|days?|weeks?|months?)\b|\b(?:same day|evening|morning|immediately|at once)\b",
     ),
     _cue(
+        "frequency",
+        r"\bhow (?:often|frequently|regularly)\b",
+        r"\b(?:every|each|daily|weekly|monthly|yearly|annually|once|twice|times) (?:\d|an?\b|per\b|few\b|other\b"
+        r"|hours?\b|days?\b|weeks?\b|months?\b|years?\b|morning\b|night\b)|\b(?:daily|weekly|monthly|yearly|annually)\b"
+        r"|\b(?:hours?|days?|weeks?|months?) apart\b|\bafter each\b",
+    ),
+    _cue(
+        "duration",
+        r"\bhow long\b(?! (?:until|before|after)\b).{0,40}"
+        r"\b(?:given|gives?|tak(?:e|en|ing)|treat\w*|used?|lasts?|continued?|prescribed)\b"
+        r"(?!.{0,60}\b(?:before|after|prior to)\b)|\bduration of\b",
+        r"\bfor (?:at least |at most |up to |about |another |a further )*(?:\d|an?\b|one\b|two\b|three\b)[^.;:]{0,12}"
+        r"(?:minutes?|hours?|days?|weeks?|months?|years?)\b|\b\d+[- ](?:day|week|month)\b(?! old)"
+        r"|\b(?:lasts?|lifelong|for life|course of)\b",
+    ),
+    _cue(
         "target",
         r"\b(?:targets?|goal)\b",
         r"\b(?:targets?|aim(?:s|ing)?|goals?|range|keep|maintain|reach)\b[^.;]{0,60}\d"
@@ -95,7 +111,7 @@ CUES = (
 )
 """Reviewed as a table: a question may sound like several."""
 
-TOLD = frozenset({"target", "referral"})
+TOLD = frozenset({"frequency", "duration", "target", "referral"})
 """Kinds of questions for one thing, which an answer says in so many words."""
 
 ASKS_WHICH = re.compile(
@@ -193,6 +209,10 @@ ASKS_MEDICINE = re.compile(
 """A question for the name of a medicine."""
 MEDICINE_WORDS = frozenset(terms("drug drugs medicine medicines medication medications tablet tablets agent agents"))
 """Words in such a question for which the name of any medicine stands."""
+ASKS_ONE_OF = re.compile(r"\b(?:which|what)(?:\s+\w+)?\s*$", re.IGNORECASE)
+"""What stands before a class of medicines where one of them is asked for: “which antibiotic”."""
+NOT_TAKEN = re.compile(r"\s*(?:allerg|hypersensitiv|intoleran)", re.IGNORECASE)
+"""What stands after the name of a medicine that is not told there as one to take."""
 
 FIRST_LINE = re.compile(
     r"\bfirst[- ](?:line|choice)\b|\b(?:start|begin|try|give|use|offer)\w*(?: with)? first\b"
@@ -218,93 +238,3 @@ NEGATIONS = frozenset(terms("no not nor never none without cannot neither avoid 
 
 REFERENCE_NUMBERS = re.compile(r"^\s*(?:\d+(?:\.\d+)+|\d{1,3}[a-h]?[.)])\s|\[[^\]]*\]")
 """Numbers that name a recommendation, an item or a year of review."""
-
-RECOMMENDS = re.compile(
-    r"\b(?:who|we|nice|guideline|committee|panel|society|college) (?:strongly |conditionally )?"
-    r"(?:recommends?|suggests?)\b"
-    r"|\b(?:is|are) (?:strongly |conditionally )?(?:not )?"
-    r"(?:recommended|suggested|preferable|preferred|contraindicated)\b"
-    r"|^(?:\d[\w.]*\s+|•\s+)?(?:(?:for|in|if|when|before|after)\b[^.;:]{3,160}, )?"
-    r"(?:advise|avoid|consider|do not|give|offer|refer|start|stop|use)\b",
-    re.IGNORECASE | re.MULTILINE,
-)
-"""What a sentence says that tells what to do."""
-RECOMMENDED_IN = re.compile(
-    r"(?:\d[\d.]*\s+)?(?:(?:strong|conditional|key|practice)\s+)?recommendations?\b(?!\s+for\s+(?:further\s+)?research)",
-    re.IGNORECASE,
-)
-"""Titles of sections in which what stands is recommended."""
-DELIBERATES = re.compile(
-    r"\b(?:gdg|panel|committee|guideline development group) (?:also )?(?:acknowledged|agreed|considered|discussed|felt"
-    r"|identified|inferred|intended|judged|noted|recogni[sz]ed)\b"
-    r"|\bpriority questions\b|\bresearch priorit|\bfurther research\b",
-    re.IGNORECASE,
-)
-"""What a sentence says that tells how a recommendation came about."""
-WEIGHING = (
-    "systematic review",
-    "95% ci",
-    "ci 95%",
-    "relative risk",
-    "risk of bias",
-    "imprecision",
-    "indirectness",
-    "certainty of evidence",
-    "certainty of the evidence",
-    "low certainty",
-    "low-certainty",
-    "moderate certainty",
-    "high certainty",
-    "per 1000",
-    " rct",
-    "randomized",
-    "randomised",
-    "comparator:",
-)
-"""What is said where it is told what studies found, and how sure that is; no pattern, which would be slow."""
-GRADED = re.compile(r"\[[^\]\n]{0,60}certainty evidence\]", re.IGNORECASE)
-"""How sure a recommendation is, written after it: that is no telling of evidence."""
-
-
-def weighings(text: str) -> int:
-    """How often a text tells what studies found, and how sure that is.
-
-    >>> weighings("Two RCTs (very low certainty) found no effect (RR 0.9, 95% CI 0.7 to 1.2).")
-    3
-    >>> weighings("WHO suggests paracetamol. [Conditional recommendation, low certainty evidence]")
-    0
-    """
-    folded = GRADED.sub("", text).casefold()
-    return sum(folded.count(phrase) for phrase in WEIGHING)
-
-
-EXPLAINS = re.compile(
-    r"""(?:\d[\d.]*\s+)? (?: why\b | rationale\b | justification\b
-    | how\ the\ recommendations?\ (?:might|may)\ affect\b | evidence\ (?:review|behind|to\ decision)\b
-    | certainty\ of\b | update\ information\b | recommendations?\ for\ (?:further\ )?research\b
-    | (?:guideline-relevant\ |areas\ for\ |further\ )*research
-      (?:\ (?:recommendations?|needs|gaps|implications|priorities)\b | $) )""",
-    re.IGNORECASE | re.VERBOSE,
-)
-"""Titles of sections that say why or on what grounds, not what to do."""
-ENLARGES = re.compile(
-    r"(?:\d[\d.]*\s+)?(?:remarks?|background|summary of (?:the )?(?:findings|evidence)|values and preferences)\b",
-    re.IGNORECASE,
-)
-"""Titles of sections that say more of a matter; no worse to find, but no recommendations."""
-
-FINDS = re.compile(
-    r"\b(?:conclu\w+|results?|suggests?|indicates?d?|demonstrates?d?|shows?|showed|shown|found|reveal\w*|associated"
-    r"|significant\w*|increase[sd]?|decrease[sd]?|reduce[sd]?|lower|higher)\b",
-    re.IGNORECASE,
-)
-"""What a sentence says that tells a result."""
-PURPOSE = re.compile(
-    r"\b(?:objectives?|aims?|background|methods?|design|setting|participants|hypothesi[sz]ed?)\b"
-    r"|\bwe (?:sought|aimed|investigated|examined|studied|reviewed)\b"
-    r"|\bto (?:determine|investigate|assess|evaluate|examine)\b"
-    r"|\bthis (?:chapter|guideline|policy|document|section|leaflet|review) "
-    r"(?:explains|covers|says|describes|helps|aims)\b",
-    re.IGNORECASE,
-)
-"""What a sentence says that tells what a text is for, and not what it found."""

@@ -10,7 +10,7 @@ from citewell.answer.cues import NEGATIONS, REFERENCE_NUMBERS, TOLD
 from citewell.answer.expand import Expansion
 from citewell.answer.fitting import Asker, asker
 from citewell.answer.odds import Scored, scored
-from citewell.answer.of_medicines import is_in_company_of_others, says_one
+from citewell.answer.of_medicines import asked_kinds, is_in_company_of_others, names_one_of, says_one
 from citewell.answer.seen import Seen, seen
 from citewell.answer.statements import Statement
 from citewell.answer.verify_read import is_empty, is_light
@@ -36,7 +36,7 @@ def extract(
     about = [asked.titled(title) for title in {one.hit.document for one in evidence}]
     asked = asked.weighed([frozenset().union(*one.parts) for one in found], frozenset.intersection(*about))
     named = holds.named if asked.is_question else ()
-    judged = [scored(one, asked, named) for one in _telling(found, asked)]
+    judged = [scored(one, asked, named) for one in _telling(found, asked, question)]
     documents = {one.number: one.hit.document_id for one in evidence}
     chosen = _chosen(sorted(judged, key=lambda one: -one.odds), asked, documents, measure)
     chosen = _with_section(chosen, judged, asked, measure)
@@ -75,8 +75,13 @@ def _admitted(found: Sequence[Seen], asked: Wanted, holds: Asker) -> list[Seen]:
     return [one.with_dose() for one in admitted if not (asked.is_question and is_of_others(one))]
 
 
-def _telling(found: Sequence[Seen], asked: Wanted) -> Sequence[Seen]:
-    """What tells the one thing that is asked for, where anything does: a target, or whom to send to hospital."""
+def _telling(found: Sequence[Seen], asked: Wanted, question: str) -> Sequence[Seen]:
+    """What tells the one thing that is asked for, where anything does: a target, or which of some medicines."""
+    if kinds := asked_kinds(question):
+        words = frozenset(word for kind in kinds for word in terms(question[kind.start : kind.end]))
+        naming = [one for one in found if names_one_of(one.statement.text, kinds)]
+        if any(beyond(part, words) for one in naming for part in one.parts):
+            return [one.saying(words.intersection(asked.words)) for one in naming]
     for cue in asked.cues:
         telling = [one for one in found if cue.name in TOLD and cue.answers.search(one.statement.text)]
         if any(any(one.parts) or one.before for one in telling):
@@ -128,7 +133,7 @@ def _with_section(chosen: Sequence[Scored], scored: Sequence[Scored], asked: Wan
     length = sum(len(one.statement.text) for one in section)
     is_prose = all(one.statement.kind in ("sentence", "list") for one in section)
     adds = asked.part(beyond(chosen[0].held, chosen[0].heading))
-    is_told = asked.part(chosen[0].held | chosen[0].heading) >= measure.told_from and not any(
+    is_told = asked.part(chosen[0].held | chosen[0].above) >= measure.told_from and not any(
         asked.part(beyond(one.held, one.heading)) >= adds / 2 for one in section if one is not chosen[0]
     )
     if (

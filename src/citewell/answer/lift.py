@@ -6,7 +6,7 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, replace
 
 from citewell.answer.calibration import Calibration
-from citewell.answer.cues import RECOMMENDED_IN, RECOMMENDS, weighings
+from citewell.answer.cues_telling import RECOMMENDED_IN, RECOMMENDS, weighings
 from citewell.answer.defined import Same, said_otherwise
 from citewell.answer.expand import Expansion
 from citewell.answer.fuse import with_more

@@ -6,23 +6,18 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 from citewell.answer.amounts import states
-from citewell.answer.cues import (
-    DEFINES,
+from citewell.answer.cues import DEFINES, EXAMPLE, HEADING_NUMBER, NOT_DEFINING, TO_THE_READER, TOLD
+from citewell.answer.cues_fitting import CHANGES, GLOSSARY, HISTORY, IN_CASE, NOT_DONE, NOT_THE_CASE, SAYS_OF
+from citewell.answer.cues_telling import (
     DELIBERATES,
     ENLARGES,
-    EXAMPLE,
     EXPLAINS,
     FINDS,
-    HEADING_NUMBER,
-    NOT_DEFINING,
     PURPOSE,
     RECOMMENDED_IN,
     RECOMMENDS,
-    TO_THE_READER,
-    TOLD,
     weighings,
 )
-from citewell.answer.cues_fitting import CHANGES, GLOSSARY, HISTORY, IN_CASE, NOT_DONE, NOT_THE_CASE, SAYS_OF
 from citewell.answer.of_medicines import names_any, names_one, says_one
 from citewell.answer.seen import Seen, part_texts
 from citewell.answer.statements import Statement, is_dose

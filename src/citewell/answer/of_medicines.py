@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
+from citewell.answer.cues import ASKS_ONE_OF, NOT_TAKEN
 from citewell.answer.statements import Statement, is_dose
 from citewell.answer.subclasses import subclasses
 from citewell.answer.verify_names import Medicine, medicines, members
@@ -103,6 +104,28 @@ def names_any(text: str) -> bool:
     [True, False]
     """
     return any(not members(one.name) for one in medicines(text))
+
+
+def asked_kinds(question: str) -> tuple[Medicine, ...]:
+    """The classes of medicines of which a question asks for one.
+
+    >>> [one.name for one in asked_kinds("Which antibiotic is given, and which other NSAIDs than this antibiotic?")]
+    ['antibiotic', 'NSAID']
+    """
+    return tuple(one for one in medicines(question) if one.is_class and ASKS_ONE_OF.search(question[: one.start]))
+
+
+def names_one_of(text: str, kinds: Sequence[Medicine]) -> bool:
+    """Whether a text names a medicine of these classes, and not only as one that somebody cannot have.
+
+    >>> antibiotic = asked_kinds("Which antibiotic?")
+    >>> texts = ("Give amoxicillin.", "Ask about penicillin allergy.", "Take iron.")
+    >>> [names_one_of(text, antibiotic) for text in texts]
+    [True, False, False]
+    """
+    told = (one for one in medicines(text) if not NOT_TAKEN.match(text[one.end :]))
+    names = {kind.name for kind in kinds}
+    return any(_is_member(one, kinds) and one.name not in names for one in told)
 
 
 def _is_member(one: Medicine, named: Sequence[Medicine]) -> bool:

@@ -10,7 +10,7 @@ from dataclasses import dataclass, replace
 from datetime import date
 
 from citewell.answer.calibration import Calibration, Reach
-from citewell.answer.cues import EXPLAINS
+from citewell.answer.cues_telling import EXPLAINS
 from citewell.types import Hit
 
 

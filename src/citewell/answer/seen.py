@@ -8,7 +8,7 @@ from dataclasses import dataclass, replace
 from citewell.answer.cues_fitting import GIVEN_DOSE, REFERS_TO_DOSE, WEIGHS
 from citewell.answer.statements import Kind, Piece, Statement, statements
 from citewell.answer.verify_read import is_light
-from citewell.answer.wanted import Held, Wanted, beyond
+from citewell.answer.wanted import ALIKE, Held, Wanted, beyond
 from citewell.types import Evidence, Hit, Near
 
 LOOKED_UP: frozenset[Kind] = frozenset({"row", "list", "recommendation"})
@@ -37,6 +37,10 @@ class Seen:
     def with_dose(self) -> Seen:
         """The same, where its statement brings the one that gives the dose."""
         return replace(self, statement=replace(self.statement, previous=self.dose)) if self.dose else self
+
+    def saying(self, words: Held) -> Seen:
+        """The same, where it says these words by others: a medicine, of the class that is asked for."""
+        return replace(self, parts=tuple(part | {ALIKE + word for word in words - part} for part in self.parts))
 
 
 def seen(evidence: Evidence, asked: Wanted) -> Iterator[Seen]:
