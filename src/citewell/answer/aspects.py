@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 
 from citewell.answer.cues import ASKS_WHAT, CUES, DEFINES, NOT_DEFINING
@@ -21,9 +21,13 @@ class Aspect:
     is_of_it: bool = False
     """It must stand in a section that names what is asked about: “for 3 days” is said of many things."""
 
-    def is_said(self, section: Sequence[str], asked: Wanted) -> bool:
-        is_of_it = asked.labels or any(frozenset(terms(text)).intersection(asked.words) for text in section)
-        return bool(is_of_it or not self.is_of_it) and any(self.says.search(text) for text in section)
+    def is_said(self, section: Sequence[str], asked: Wanted, names: Callable[[str], bool]) -> bool:
+        """Whether a section says it; `names` tells whether a text names the subject of the question by other words."""
+        if not any(self.says.search(text) for text in section):
+            return False
+        if not self.is_of_it or asked.labels:
+            return True
+        return any(frozenset(terms(text)).intersection(asked.words) or names(text) for text in section)
 
 
 ASPECTS = (
@@ -74,7 +78,9 @@ _BULLET = re.compile(r"^\s*(?:[•▪◦‣–*-]|\d+[.)])\s*")
 _SAYS_WHAT = re.compile(r"\b(?:defined as|means?|refers? to|is an?|are an?|is the|called|known as)\b", re.IGNORECASE)
 
 
-def unsaid(question: str, shown: Sequence[Sequence[str]]) -> str | None:
+def unsaid(
+    question: str, shown: Sequence[Sequence[str]], *, names: Callable[[str], bool] = lambda _text: False
+) -> str | None:
     """What no sentence of an answer says though it is asked for; `shown` are its sentences by section, titles first.
 
     >>> unsaid("How is malaria treated?", [["Malaria", "Malaria is common here."]])
@@ -82,13 +88,14 @@ def unsaid(question: str, shown: Sequence[Sequence[str]]) -> str | None:
     >>> unsaid("How is malaria treated?", [["Malaria", "Give artesunate."]])
     >>> unsaid("How long is zinc given?", [["Iron", "Give iron for 3 months."]])
     'the sources shown do not say how long'
+    >>> unsaid("How long is zinc given?", [["Zinc", "Give it for six months."]])
     >>> unsaid("What is pre-eclampsia?", [["Do not use", "• Pre-eclampsia and eclampsia"]])
     'the sources shown do not say what it is'
     >>> unsaid("What is haemoptysis?", [["Terms", "Haemoptysis. Coughing up blood from the lungs."]])
     """
     asked = wanted(question)
     for aspect in ASPECTS:
-        if aspect.asks.search(question) and not any(aspect.is_said(section, asked) for section in shown):
+        if aspect.asks.search(question) and not any(aspect.is_said(section, asked, names) for section in shown):
             return aspect.unsaid
     asks_what = ASKS_WHAT.search(question) and _NAMES_ONE.search(question)
     is_said = any(_says_what(text, asked) for section in shown for text in section)

@@ -48,18 +48,21 @@ CUES = (
     _cue(
         "frequency",
         r"\bhow (?:often|frequently|regularly)\b",
-        r"\b(?:every|each|daily|weekly|monthly|yearly|annually|once|twice|times) (?:\d|an?\b|per\b|few\b|other\b"
-        r"|hours?\b|days?\b|weeks?\b|months?\b|years?\b|morning\b|night\b)|\b(?:daily|weekly|monthly|yearly|annually)\b"
-        r"|\b(?:hours?|days?|weeks?|months?) apart\b|\bafter each\b",
+        r"\b(?:every|each|once|twice|times) (?:\d|an?\b|per\b|few\b|other\b|(?:two|three|four|six|twelve)\b"
+        r"|(?:hour|day|week|month|year|morning|night)s?\b)|\b(?:hour|dai|night|week|month|quarter|year|annual)ly\b"
+        r"|\b(?:hours?|days?|weeks?|months?) apart\b|\b(?:after|before|at) each\b|\b\d per (?:day|week|month|year)\b"
+        r"|\bat \d+(?:, \d+)* and \d+ (?:hours|days|weeks|months)\b",
     ),
     _cue(
         "duration",
         r"\bhow long\b(?! (?:until|before|after)\b).{0,40}"
         r"\b(?:given|gives?|tak(?:e|en|ing)|treat\w*|used?|lasts?|continued?|prescribed)\b"
         r"(?!.{0,60}\b(?:before|after|prior to)\b)|\bduration of\b",
-        r"\bfor (?:at least |at most |up to |about |another |a further )*(?:\d|an?\b|one\b|two\b|three\b)[^.;:]{0,12}"
+        r"\bfor (?:at least |at most |up to |about |another |a further )*"
+        r"(?:\d|an?\b|(?:one|two|three|four|five|six|seven|eight|nine|ten|twelve)\b)[^.;:]{0,12}"
         r"(?:minutes?|hours?|days?|weeks?|months?|years?)\b|\b\d+[- ](?:day|week|month)\b(?! old)"
-        r"|\b(?:lasts?|lifelong|for life|course of)\b",
+        r"|\bstop\b[^.;:]{0,40}\bafter \d"
+        r"|\b(?:lasts?|life-?long|for life|long-term|indefinitely|throughout|course of)\b",
     ),
     _cue(
         "target",

@@ -186,13 +186,15 @@ def missed(
     """What the rarest subjects of a question lack in an answer; None where one section speaks of all of them."""
     grades = [subject for subject in asked if subject.grade is not None]
     asked = [subject for subject in asked if subject.grade is None]
-    return _missed_matter(asked, shown, evidence) or _missed_grade(grades, shown) or _missed_aspect(question, shown)
+    return (
+        _missed_matter(asked, shown, evidence) or _missed_grade(grades, shown) or _missed_aspect(question, asked, shown)
+    )
 
 
-def _missed_aspect(question: str, shown: Sequence[Section]) -> Miss | None:
+def _missed_aspect(question: str, asked: Sequence[Subject], shown: Sequence[Section]) -> Miss | None:
     """What is asked of a thing and no sentence shown says; the title of a document says what all of it is about."""
     said = [[text for text in section.sentences if text != section.sentences[0]] for section in shown]
-    reason = unsaid(question, said)
+    reason = unsaid(question, said, names=lambda text: any(subject.is_named_in(text) for subject in asked))
     return Miss(reason, is_whole=True) if reason else None
 
 
