@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import logging
 import re
 import shutil
 import socket
@@ -21,6 +22,7 @@ from citewell.errors import ModelError
 from citewell.types import Filing, Scope, Source, State
 from tests.api.conftest import serving_app
 from tests.api.test_ask import events
+from tests.llm.servers import OpenAI, Script, Server
 
 pytestmark = pytest.mark.slow
 
@@ -72,6 +74,25 @@ def test_no_part_of_a_question_is_in_what_a_failure_tells(samples_home: Path, tm
         assert page.count('value="heparin bridging for Mrs Zanamivir"') == 1
         blank = client.post("/ask", data={"question": "  "}).text
         assert "Type a question first." in blank
+
+
+def test_marks_that_a_model_was_never_given_are_counted_in_the_log(
+    samples_home: Path, tmp_path: Path, caplog: pytest.LogCaptureFixture
+) -> None:
+    home = tmp_path / "home"
+    shutil.copytree(samples_home, home)
+    server = Server(OpenAI, Script(models=("some-model",), pieces=("Bridge them all. [S98] ", "Or none. [S99]")))
+    settings = Settings(
+        home=home, model="openai:some-model", model_url=f"{server.url}/v1", allowed_models=("some-model=8192/512",)
+    )
+    caplog.set_level(logging.INFO)
+    try:
+        with build(settings) as app, serving_app(app) as client:
+            answer = client.post("/api/v1/ask", json={"question": QUESTION}).json()
+    finally:
+        server.stop()
+    assert (answer["action"], answer["dropped_citations"]) == ("ROUTE", 2)
+    assert "2 unknown marks" in caplog.text
 
 
 def test_a_silent_model_does_not_hold_up_the_end(samples_home: Path, tmp_path: Path) -> None:
