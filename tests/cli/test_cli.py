@@ -436,3 +436,12 @@ def test_a_verb_reads_no_other_verbs_file() -> None:
 def test_a_verb_that_is_not_there_is_told_with_one_that_is_like_it(shell: Shell) -> None:
     status, _, err = shell("serach", "cough")
     assert (status, "search" in err) == (2, True)
+
+
+def test_a_setting_that_cannot_be_read_is_named_with_how_to_write_it(
+    shell: Shell, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("CITEWELL_ALLOWED_MODELS", "mine=8192/512")
+    code, _, told = shell("list")
+    assert code == 1
+    assert told.strip() == "A setting cannot be used. CITEWELL_ALLOWED_MODELS: write it as JSON, such as '[\"one\"]'."

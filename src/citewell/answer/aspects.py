@@ -98,8 +98,9 @@ def unsaid(
         if aspect.asks.search(question) and not any(aspect.is_said(section, asked, names) for section in shown):
             return aspect.unsaid
     asks_what = ASKS_WHAT.search(question) and _NAMES_ONE.search(question)
-    is_said = any(_says_what(text, asked) for section in shown for text in section)
-    return NOT_SAID if asks_what and not is_said else None
+    if asks_what and not any(_says_what(text, asked) for section in shown for text in section):
+        return NOT_SAID
+    return None
 
 
 def _says_what(text: str, asked: Wanted) -> bool:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import re
 from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import asdict, is_dataclass
@@ -42,6 +43,7 @@ DocumentId = Annotated[
 def settings(context: typer.Context, home: Path | None) -> Settings:
     """The settings, with the home named on the command line."""
     from pydantic import ValidationError
+    from pydantic_settings import SettingsError
 
     chosen = home or context.obj
     try:
@@ -49,6 +51,10 @@ def settings(context: typer.Context, home: Path | None) -> Settings:
     except ValidationError as error:
         wrong = ", ".join(f"CITEWELL_{str(item['loc'][0]).upper()}: {item['msg']}" for item in error.errors())
         raise CitewellError(f"A setting cannot be used. {wrong}.") from error
+    except SettingsError as error:  # it names the field in its message alone
+        named = re.search(r'field "(\w+)"', str(error))
+        which = f"CITEWELL_{named.group(1).upper()}" if named else "One that holds a list"
+        raise CitewellError(f"A setting cannot be used. {which}: write it as JSON, such as '[\"one\"]'.") from error
 
 
 @contextmanager
