@@ -17,8 +17,8 @@ import numpy as np
 from citewell.adapters.embedding.calibration import REFERENCE_TEXT, measure, save
 from citewell.adapters.embedding.engine import OnnxRuntime, cached_graph
 from citewell.adapters.embedding.minilm import MAX_TOKENS
-from citewell.adapters.embedding.tokenizer import WordPiece
-from citewell.adapters.embedding.weights import model_file, read_tensors
+from citewell.minilm.tokenizer import WordPiece
+from citewell.minilm.weights import model_file, read_tensors
 
 
 def main() -> None:

@@ -12,12 +12,12 @@ from argon2 import PasswordHasher
 
 from citewell.adapters.embedding.engine import Backend
 from citewell.adapters.embedding.minilm import MiniLM
-from citewell.adapters.embedding.tokenizer import WordPiece
 from citewell.adapters.parsers import all_parsers
 from citewell.adapters.vault.keys import LOWEST_MEMORY_KIB, LOWEST_TIME_COST, Derivation
 from citewell.bootstrap import App, build
 from citewell.config import Settings
 from citewell.ingest.read import Reader
+from citewell.minilm.tokenizer import WordPiece
 from citewell.samples import sample_files
 from citewell.types import Limits
 from tests.on_postgres import IS_ON_POSTGRES, libraries_in_files, libraries_in_postgres, opened_elsewhere

@@ -24,7 +24,6 @@ from pathlib import Path
 import numpy as np
 
 from citewell.adapters.embedding.minilm import MiniLM
-from citewell.adapters.embedding.tokenizer import WordPiece
 from citewell.adapters.entailment.pair import PairReader
 from citewell.adapters.parsers import all_parsers
 from citewell.answer.verify import verify
@@ -33,6 +32,7 @@ from citewell.answer.verify_parts import parts_of
 from citewell.clinical import Lexicon
 from citewell.ingest.chunk import chunk, default_chunking
 from citewell.ingest.parse import parse
+from citewell.minilm.tokenizer import WordPiece
 from citewell.types import Limits, Source, Span, Verdict
 from citewell.vocabulary import rows
 

@@ -24,7 +24,6 @@ from typing import TypeAlias
 import numpy as np
 
 from citewell.adapters.embedding.minilm import MiniLM
-from citewell.adapters.embedding.tokenizer import WordPiece
 from citewell.adapters.index.exact import ExactIndex
 from citewell.adapters.parsers import all_parsers
 from citewell.adapters.store.library import SqlLibrary
@@ -34,6 +33,7 @@ from citewell.clinical import Lexicon
 from citewell.ingest.library import unwatched
 from citewell.ingest.parse import parse
 from citewell.ingest.read import Reader
+from citewell.minilm.tokenizer import WordPiece
 from citewell.ports import Candidate, Embedder, Progress, Ranked, Vectors
 from citewell.types import Filing, Limits, Scope, Source, Why
 

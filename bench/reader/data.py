@@ -18,8 +18,8 @@ from typing import Any
 
 import numpy as np
 
-from citewell.adapters.embedding.weights import model_file, read_tensors
 from citewell.answer.verify_parts import parts_of
+from citewell.minilm.weights import model_file, read_tensors
 from citewell.types import Span
 
 LEFT_OUT = ("pooler", "position_ids")

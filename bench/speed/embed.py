@@ -26,8 +26,8 @@ from rich.table import Table
 
 from citewell.adapters.embedding.engine import Engine, OnnxRuntime, cached_graph
 from citewell.adapters.embedding.minilm import MAX_TOKENS, MiniLM
-from citewell.adapters.embedding.tokenizer import WordPiece
-from citewell.adapters.embedding.weights import model_file
+from citewell.minilm.tokenizer import WordPiece
+from citewell.minilm.weights import model_file
 from citewell.ports import Vectors
 
 BATCH_TEXTS = 32

@@ -10,7 +10,6 @@ import pytest
 
 from citewell.adapters.embedding.cpu import features
 from citewell.adapters.embedding.engine import Compiled, choose
-from citewell.adapters.embedding.tokenizer import SEPARATOR, WordPiece
 from citewell.adapters.entailment import pair
 from citewell.adapters.entailment.pair import PairReader
 from citewell.answer.verify import verify
@@ -20,6 +19,7 @@ from citewell.bootstrap import build
 from citewell.clinical import Lexicon
 from citewell.config import Settings
 from citewell.errors import ModelFilesMissing
+from citewell.minilm.tokenizer import SEPARATOR, WordPiece
 from citewell.types import Check, Span, Verdict
 
 EVIDENCE = (

@@ -9,9 +9,9 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from citewell.adapters.embedding.tokenizer import WordPiece
 from citewell.answer.assemble import TURN_TOKENS, Budget, assemble, render, render_one
 from citewell.errors import TokenBudgetExceededError
+from citewell.minilm.tokenizer import WordPiece
 from citewell.types import Message
 from tests.core.answers import DOCUMENT, evidence, hit
 

@@ -6,9 +6,9 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from citewell.adapters.embedding.tokenizer import WordPiece
 from citewell.ingest.canonical import Canonical
 from citewell.ingest.chunk import CHARACTERS, HEADINGS, SECTIONS, chunk, default_chunking
+from citewell.minilm.tokenizer import WordPiece
 from citewell.types import Chunking, Document
 
 WORDS = WordPiece.load()

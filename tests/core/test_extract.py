@@ -8,7 +8,6 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from citewell.adapters.embedding.tokenizer import WordPiece
 from citewell.adapters.llm.extractive import Extractive, marked
 from citewell.adapters.parsers import all_parsers
 from citewell.answer.cite import cite
@@ -21,6 +20,7 @@ from citewell.bootstrap import App
 from citewell.clinical import Lexicon
 from citewell.ingest.chunk import chunk, default_chunking
 from citewell.ingest.parse import parse
+from citewell.minilm.tokenizer import WordPiece
 from citewell.samples import sample_files
 from citewell.types import Context, Evidence, Hit, Limits, Source, Why
 

@@ -16,8 +16,8 @@ from citewell.adapters.embedding.careful import FEW_TOKENS, LEAST_LENGTH, Carefu
 from citewell.adapters.embedding.cpu import features
 from citewell.adapters.embedding.engine import Choice, Flavour, OnnxRuntime, cached_graph, choose, open_engine
 from citewell.adapters.embedding.minilm import MAX_TOKENS, MiniLM
-from citewell.adapters.embedding.tokenizer import WordPiece
 from citewell.errors import ModelFilesMissing
+from citewell.minilm.tokenizer import WordPiece
 from citewell.ports import Vectors
 
 REFERENCE = [0.067657, 0.063496, 0.048713, 0.079305]

@@ -11,10 +11,10 @@ from pathlib import Path
 import pytest
 from lxml import etree
 
-from citewell.adapters.embedding.tokenizer import WordPiece
 from citewell.adapters.parsers import all_parsers
 from citewell.ingest.chunk import chunk, default_chunking
 from citewell.ingest.parse import parse
+from citewell.minilm.tokenizer import WordPiece
 from citewell.types import Chunk, Document, Limits, Source
 
 DATA = Path(__file__).resolve().parents[3] / "shared" / "data" / "jats"

@@ -9,7 +9,6 @@ from pathlib import Path
 
 import pytest
 
-from citewell.adapters.embedding.tokenizer import WordPiece
 from citewell.adapters.index.tenants import TenantIndex
 from citewell.adapters.parsers import all_parsers
 from citewell.adapters.store.library import SqlLibrary
@@ -19,6 +18,7 @@ from citewell.answer.route import UNROUTED, route
 from citewell.errors import NotFound, ScopeRefused
 from citewell.ingest.library import add
 from citewell.ingest.read import Reader
+from citewell.minilm.tokenizer import WordPiece
 from citewell.ports import Ranked
 from citewell.types import EVERY, Entry, Filing, Hit, Limits, Role, Scope, Source, Why
 from tests.faults.churn import Hashes

@@ -17,7 +17,6 @@ from uuid import uuid4
 import pytest
 from starlette.testclient import TestClient
 
-from citewell.adapters.embedding.tokenizer import WordPiece
 from citewell.adapters.index import compact, dense, exact
 from citewell.adapters.index.tenants import TenantIndex
 from citewell.adapters.parsers import all_parsers
@@ -29,6 +28,7 @@ from citewell.config import Settings
 from citewell.errors import NotFound
 from citewell.ingest.library import add
 from citewell.ingest.read import Reader
+from citewell.minilm.tokenizer import WordPiece
 from citewell.ports import Ranked
 from citewell.types import EVERY, Asker, Entry, Filing, Limits, Scope, Source, Why
 from tests.faults.churn import Hashes

@@ -5,7 +5,7 @@ from __future__ import annotations
 from hypothesis import example, given
 from hypothesis import strategies as st
 
-from citewell.adapters.embedding.tokenizer import WordPiece, encodable
+from citewell.minilm.tokenizer import WordPiece, encodable
 
 LETTERS = (
     "aB1 .,-\n\t\r\x00\x01\x0b\x0c\x1c\x1f\x7f\x85\xa0éÉßΣσςİıﬁ½²αµ中한[]_#'~\u0301\u200b\u200d—’\u2028\u3000🙂\ud800٣ǅ"

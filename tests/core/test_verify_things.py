@@ -9,12 +9,12 @@ from pathlib import Path
 
 import pytest
 
-from citewell.adapters.embedding.tokenizer import WordPiece
 from citewell.adapters.parsers import all_parsers
 from citewell.answer.verify import verify
 from citewell.clinical import Lexicon
 from citewell.ingest.chunk import chunk, default_chunking
 from citewell.ingest.parse import parse
+from citewell.minilm.tokenizer import WordPiece
 from citewell.samples import sample_files
 from citewell.types import Check, Limits, Source, Span, Verdict
 

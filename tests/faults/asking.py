@@ -6,12 +6,12 @@ import random
 import sys
 from pathlib import Path
 
-from citewell.adapters.embedding.tokenizer import WordPiece
 from citewell.adapters.parsers import all_parsers
 from citewell.answer.stream import Done, Started
 from citewell.bootstrap import build
 from citewell.config import Settings
 from citewell.ingest.read import Reader
+from citewell.minilm.tokenizer import WordPiece
 from citewell.types import Source
 from tests.faults.churn import Hashes, say
 

@@ -9,11 +9,11 @@ from pathlib import Path
 
 import numpy as np
 
-from citewell.adapters.embedding.tokenizer import WordPiece
 from citewell.adapters.parsers import all_parsers
 from citewell.adapters.store.library import SqlLibrary
 from citewell.ingest.library import add
 from citewell.ingest.read import Reader
+from citewell.minilm.tokenizer import WordPiece
 from citewell.types import Chunking, Filing, Limits, Scope, Source
 
 SCOPE = Scope.owner("clinic")

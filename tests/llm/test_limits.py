@@ -6,11 +6,11 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from citewell.adapters.embedding.tokenizer import WordPiece
 from citewell.adapters.llm.counting import TokenCounter, least_tokens
 from citewell.adapters.llm.limits import MODEL_LIMITS, ModelLimits, allow_list, allowed
 from citewell.adapters.llm.thinking import Visible
 from citewell.errors import InputError, ModelNotAllowedError
+from citewell.minilm.tokenizer import WordPiece
 
 
 def test_validate_model_allowed() -> None:

@@ -120,9 +120,9 @@ class Assembly:
     @cached_property
     def reader(self) -> Reader:
         """What reads files."""
-        from citewell.adapters.embedding.tokenizer import WordPiece
         from citewell.adapters.parsers.apart import apart_parsers
         from citewell.ingest.read import Reader
+        from citewell.minilm.tokenizer import WordPiece
 
         return Reader(apart_parsers(), WordPiece.load(), self.embedder, self.settings.limits)
 

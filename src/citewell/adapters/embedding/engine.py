@@ -17,9 +17,9 @@ from numpy.typing import NDArray
 from citewell.adapters.embedding.calibration import REFERENCE_TEXT, reference
 from citewell.adapters.embedding.careful import Careful
 from citewell.adapters.embedding.cpu import features
-from citewell.adapters.embedding.tokenizer import WordPiece
-from citewell.adapters.embedding.weights import SHA256, Tensors, model_file, read_tensors
 from citewell.errors import MissingExtra, ModelFilesMissing
+from citewell.minilm.tokenizer import WordPiece
+from citewell.minilm.weights import SHA256, Tensors, model_file, read_tensors
 from citewell.ports import Vectors
 
 Backend = Literal["auto", "openvino", "onnxruntime"]

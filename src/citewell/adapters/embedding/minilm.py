@@ -11,9 +11,9 @@ from threading import Lock
 import numpy as np
 
 from citewell.adapters.embedding.engine import Backend, Engine, open_engine
-from citewell.adapters.embedding.tokenizer import WordPiece
-from citewell.adapters.embedding.weights import DIMENSIONS, SHA256
 from citewell.errors import ModelFilesMissing
+from citewell.minilm.tokenizer import WordPiece
+from citewell.minilm.weights import DIMENSIONS, SHA256
 from citewell.ports import Progress, Vectors
 
 MAX_TOKENS = 256

@@ -15,9 +15,10 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
-from citewell.adapters.embedding.calibration import Array, Range, Ranges, load
+from citewell.adapters.embedding.calibration import Range, Ranges, load
 from citewell.adapters.embedding.graph import FLOAT, HALF, Graph
-from citewell.adapters.embedding.weights import DIMENSIONS, EPSILON, HEAD_SIZE, LAYERS, Tensors
+from citewell.minilm.forward import Array
+from citewell.minilm.weights import DIMENSIONS, EPSILON, HEAD_SIZE, LAYERS, Tensors
 
 _MIDDLE = 128
 _STEPS = 127

@@ -11,8 +11,8 @@ from urllib.parse import urlsplit
 
 import numpy as np
 
-from citewell.adapters.embedding.tokenizer import encodable
 from citewell.errors import EmbedderRefused, EmbedderUnavailable
+from citewell.minilm.tokenizer import encodable
 from citewell.ports import Progress, Vectors
 
 RETRY_AFTER_S = (1.0, 2.0, 4.0)

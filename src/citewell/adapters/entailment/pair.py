@@ -20,10 +20,11 @@ from numpy.typing import NDArray
 from citewell.adapters.embedding.calibration import load
 from citewell.adapters.embedding.cpu import features
 from citewell.adapters.embedding.engine import Backend, Compiled, Flavour, choose, keep
-from citewell.adapters.embedding.tokenizer import SEPARATOR, WordPiece
-from citewell.adapters.embedding.weights import SHA256, Tensors, model_file, read_tensors
 from citewell.answer.verify_weigh import Judged
 from citewell.errors import ModelFilesMissing
+from citewell.minilm.forward import adapted as with_changes
+from citewell.minilm.tokenizer import SEPARATOR, WordPiece
+from citewell.minilm.weights import SHA256, Tensors, model_file, read_tensors
 
 ADAPTER = Path(__file__).parent / "adapter.npz"
 RANGES = Path(__file__).parent / "ranges.npz"
@@ -186,14 +187,7 @@ def adapted() -> Tensors:
     tensors = read_tensors(model_file("model.safetensors"))
     with np.load(ADAPTER, allow_pickle=False) as file:
         changes = {name: file[name].astype(np.float32) for name in file.files}
-    found = dict(tensors)
-    for name, change in changes.items():
-        layer, _, part = name.rpartition(".")
-        if part == "b":
-            found[f"{layer}.weight"] = tensors[f"{layer}.weight"] + STRENGTH * change @ changes[f"{layer}.a"]
-        elif part != "a":
-            found[name] = change
-    return found
+    return with_changes(tensors, changes, strength=STRENGTH)
 
 
 @lru_cache(maxsize=1)

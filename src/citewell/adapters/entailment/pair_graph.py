@@ -5,7 +5,7 @@ from __future__ import annotations
 from citewell.adapters.embedding.calibration import Ranges
 from citewell.adapters.embedding.graph import FloatGraph, Graph
 from citewell.adapters.embedding.quantised import QuantisedGraph
-from citewell.adapters.embedding.weights import DIMENSIONS, Tensors
+from citewell.minilm.weights import DIMENSIONS, Tensors
 
 SCORES = 3
 

@@ -7,7 +7,7 @@ import re
 from functools import lru_cache
 from itertools import pairwise
 
-from citewell.adapters.embedding.tokenizer import WordPiece
+from citewell.minilm.tokenizer import WordPiece
 
 UNKNOWN = 100
 """The id that stands for a word that the vocabulary cannot spell."""

@@ -5,13 +5,13 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator
 
-from citewell.adapters.embedding.tokenizer import WordPiece
 from citewell.answer.expand import expand
 from citewell.answer.extract import extract
 from citewell.answer.statements import Statement
 from citewell.answer.stream import MAX_HEAD_WORDS
 from citewell.answer.weights import MEASURE, Measure
 from citewell.clinical import Lexicon
+from citewell.minilm.tokenizer import WordPiece
 from citewell.types import Context
 from citewell.words import sentences
 

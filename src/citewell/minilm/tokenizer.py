@@ -7,7 +7,7 @@ from collections.abc import Sequence
 from functools import cache, lru_cache
 from typing import TYPE_CHECKING
 
-from citewell.adapters.embedding.weights import model_file
+from citewell.minilm.weights import model_file
 
 if TYPE_CHECKING:
     from tokenizers import Tokenizer
