@@ -11,12 +11,12 @@ import numpy as np
 import pytest
 from numpy.typing import NDArray
 
-from citewell.adapters.embedding import weights
 from citewell.adapters.embedding.careful import FEW_TOKENS, LEAST_LENGTH, Careful
 from citewell.adapters.embedding.cpu import features
 from citewell.adapters.embedding.engine import Choice, Flavour, OnnxRuntime, cached_graph, choose, open_engine
 from citewell.adapters.embedding.minilm import MAX_TOKENS, MiniLM
 from citewell.errors import ModelFilesMissing
+from citewell.minilm import weights
 from citewell.minilm.tokenizer import WordPiece
 from citewell.ports import Vectors
 
