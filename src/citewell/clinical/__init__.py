@@ -1,0 +1,5 @@
+"""Clinical language, read in one place: names, context, quantities, populations, emergencies and kinds of question."""
+
+from citewell.clinical.lexicon import Abbreviation, Concept, Lexicon, Mention, Name, Tag, fold, joins, key
+
+__all__ = ["Abbreviation", "Concept", "Lexicon", "Mention", "Name", "Tag", "fold", "joins", "key"]
