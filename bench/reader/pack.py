@@ -16,7 +16,8 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
-from bench.reader.needs import Tokenizer, gguf
+import gguf
+from bench.reader.needs import Tokenizer
 from bench.reader.words import END, PAD, PROMPT_WORDS
 from tokenizers import Regex, decoders, models, normalizers, pre_tokenizers
 
