@@ -13,6 +13,14 @@ from citewell.errors import InputError
 OLDEST = 125
 MAX_ITEMS = 500
 MAX_CHARACTERS = 2_000
+Flag = Literal["low", "normal", "high"]
+_FLAGS: dict[str, Flag | Literal[""]] = {
+    "": "",
+    **dict.fromkeys(("low", "l", "ll", "reduced", "below"), "low"),
+    **dict.fromkeys(("normal", "n", "within range"), "normal"),
+    **dict.fromkeys(("high", "h", "hh", "raised", "elevated", "above"), "high"),
+}
+"""How laboratories mark a result."""
 MAX_TOLD = 10_000
 """Characters of all symptoms together: each is held against every rule, and a whole chart would take minutes."""
 
@@ -35,7 +43,7 @@ class TestResult:
     value: float | None = None
     unit: str | None = None
     text: str | None = None
-    flag: Literal["low", "normal", "high"] | None = None
+    flag: Flag | None = None
     low: float | None = None
     high: float | None = None
 
@@ -149,15 +157,13 @@ def _complaint(given: object, days: float | None) -> Complaint:
 def _test(given: object) -> TestResult:
     if not isinstance(given, Mapping) or not (name := _text(given, "name")):
         raise InputError("Each test is an object with a name, and a value or a text.")
-    flag = (_text(given, "flag") or "").lower()
-    if flag not in ("", "low", "normal", "high"):
-        raise InputError("The flag of a test is low, normal or high.")
+    flag = _FLAGS.get((_text(given, "flag") or "").lower())
+    if flag is None:
+        raise InputError("The flag of a test is low, normal or high (L, N or H).")
     value, low, high = (_number(given, key, low=-1e9, high=1e12) for key in ("value", "low", "high"))
     text = _text(given, "text") or _text(given, "result")
-    known: Literal["low", "normal", "high"] | None = None
-    if flag:
-        known = "low" if flag == "low" else "high" if flag == "high" else "normal"
-    elif value is not None and (low is not None or high is not None):
+    known: Flag | None = flag or None
+    if known is None and value is not None and (low is not None or high is not None):
         known = "low" if low is not None and value < low else "high" if high is not None and value > high else "normal"
     return TestResult(name, value, _text(given, "unit"), text, known, low, high)
 
