@@ -146,7 +146,7 @@ def _settled(consult: Consult, found: Sequence[Finding], text: str) -> Iterator[
                 replaced.append((old.id, "measured again"))
             elif not _differs(old, one):
                 replaced.append((old.id, "said again with more to it"))
-            elif old.polarity is Polarity.HYPOTHETICAL:
+            elif old.polarity in (Polarity.HYPOTHETICAL, Polarity.UNCLEAR):
                 replaced.append((old.id, "settled by a later answer"))
         if one.category in (Category.ALLERGY, Category.MEDICATION):
             replaced += _against_none(one, consult, disputed, is_correcting=is_correcting)
