@@ -20,6 +20,7 @@ from starlette.exceptions import HTTPException
 from citewell import errors
 from citewell.api.advise import advised, pieces
 from citewell.api.auth import VISITOR
+from citewell.api.bodies.sent import UNKNOWN_FIELD
 from citewell.web.pages import page
 from citewell.web.phrases import advice
 
@@ -149,8 +150,7 @@ def problem_of(error: Exception) -> Problem:
     if isinstance(error, Refused):
         return error.problem
     if isinstance(error, RequestValidationError):
-        wrong = ", ".join(dict.fromkeys(_wrong(item) for item in error.errors()))
-        return Problem(HTTPStatus.UNPROCESSABLE_ENTITY, "InputError", f"Check these parts of the request: {wrong}.")
+        return Problem(HTTPStatus.UNPROCESSABLE_ENTITY, "InputError", _wrong_parts(error.errors()))
     if isinstance(error, HTTPException):
         status = HTTPStatus(error.status_code)
         return Problem(status, status.phrase.replace(" ", ""), WHAT_TO_DO.get(status, status.phrase))
@@ -168,6 +168,14 @@ def without_addresses(text: str) -> str:
     'The entailment model cannot be read. Put a classifier there.'
     """
     return _FOLDER.sub("", _ADDRESS.sub("", text))
+
+
+def _wrong_parts(items: Sequence[Mapping[str, Any]]) -> str:
+    """Fields that are not known, then what breaks another rule."""
+    unknown = [str(item["ctx"]["told"]) for item in items if item["type"] == UNKNOWN_FIELD]
+    wrong = dict.fromkeys(_wrong(item) for item in items if item["type"] != UNKNOWN_FIELD)
+    told = [*unknown, f"Check these parts of the request: {', '.join(wrong)}."] if wrong else unknown
+    return " ".join(dict.fromkeys(told))
 
 
 def _wrong(item: Mapping[str, Any]) -> str:
