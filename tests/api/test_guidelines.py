@@ -113,7 +113,7 @@ def test_a_fhir_bundle_may_be_the_body(knock: Knock) -> None:
         ({"age": 60, "smoker": "yes"}, "Unknown field “smoker”. Did you mean “smoking”?"),
         ({"symptoms": [{"text": "cough", "duration": 3}]}, "Unknown field “duration”. Did you mean “duration_days”?"),
         ({"tests": [{"name": "PSA", "units": "ng/mL"}]}, "Unknown field “units”. Did you mean “unit”?"),
-        ({"tests": [{"name": "PSA", "flag": "raised"}]}, "The flag of a test is low, normal or high."),
+        ({"tests": [{"name": "PSA", "flag": "enormous"}]}, "The flag of a test is low, normal or high"),
         ({"gender": "masculin"}, "“gender” of a patient is female or male"),
         ({"symptoms": [{"text": "cough", "name": "fever"}]}, "either “text” or “name”"),
     ],

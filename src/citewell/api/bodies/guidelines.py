@@ -37,7 +37,8 @@ class TestSent(Sent):
     unit: Words | None = None
     text: Words | None = None
     result: Words | None = None
-    flag: Literal["low", "normal", "high"] | None = None
+    flag: Words | None = None
+    """Low, normal or high, or a laboratory's letter for it: L, N, H."""
     low: Amount = None
     high: Amount = None
 
@@ -133,6 +134,26 @@ class UnknownShape(BaseModel):
     rules: list[str]
 
 
+class TakenShape(BaseModel):
+    """Words of the patient's record that spoke for or against a rule, and how they were read."""
+
+    words: str
+    field: str
+    index: int | None
+    read_as: Literal["present", "absent", "unclear", "given"]
+    note: str | None
+
+
+class UnusedShape(BaseModel):
+    """Words that no rule could use, where they stand, and why."""
+
+    words: str
+    field: str
+    index: int | None
+    kind: Literal["not understood", "not used", "left out"]
+    why: str
+
+
 class RuleCitationShape(BaseModel):
     """Where a matched rule stands."""
 
@@ -166,6 +187,8 @@ class AssessmentShape(BaseModel):
     matched: list[MatchedShape]
     near_misses: list[NearShape]
     unknowns: list[UnknownShape]
+    taken_into_account: list[TakenShape]
+    unused: list[UnusedShape]
     citations: list[RuleCitationShape]
     reasoning: str
     wording: WordingShape | None

@@ -19,20 +19,28 @@ MAX_TOLD = 10_000
 
 
 FIELDS = (
-    "patient_id id name age gender sex smoking_history smoking exposures symptoms findings symptom_duration_days tests organs"
+    "patient_id id name age gender sex smoking_history smoking exposures organs symptoms findings symptom_duration_days"
+    " tests"
 ).split()
 COMPLAINTS = ("symptoms", "findings")
 SYMPTOM_FIELDS = "text name duration_days".split()
 TEST_FIELDS = "name value unit text result flag low high".split()
 
+Flag = Literal["low", "normal", "high"]
+FLAGS: Mapping[str, Flag] = {
+    **dict.fromkeys("low l ll lu < reduced decreased".split(), "low"),
+    **dict.fromkeys("normal n".split(), "normal"),
+    **dict.fromkeys("high h hh hu > raised elevated increased".split(), "high"),
+}
+"""The words of a record, and the codes of HL7 for them."""
 Sex = Literal["female", "male"]
 SEXES: Mapping[str, Sex] = {
     **dict.fromkeys(("female", "f", "woman", "girl"), "female"),
     **dict.fromkeys(("male", "m", "man", "boy"), "male"),
 }
 NO_SEX = (
-    "unknown|not known|not stated|not specified|unspecified|undisclosed|not recorded|prefer not to say|prefers not to say"
-    "|other|indeterminate|undetermined|intersex|diverse|non-binary|nonbinary|non binary|x|u"
+    "unknown|not known|not stated|not specified|unspecified|undisclosed|not recorded|prefer not to say"
+    "|prefers not to say|other|indeterminate|undetermined|intersex|diverse|non-binary|nonbinary|non binary|x|u"
     "|trans man|trans woman|transgender|transgender man|transgender woman|trans male|trans female|transgender male"
     "|transgender female"
 ).split("|")
@@ -67,7 +75,7 @@ class TestResult:
     value: float | None = None
     unit: str | None = None
     text: str | None = None
-    flag: Literal["low", "normal", "high"] | None = None
+    flag: Flag | None = None
     low: float | None = None
     high: float | None = None
 
@@ -225,17 +233,24 @@ def _test(given: object) -> TestResult:
     _refuse_unknown(given, TEST_FIELDS)
     if not (name := _text(given, "name")):
         raise InputError("Each test is an object with a name, and a value or a text.")
-    flag = (_text(given, "flag") or "").lower()
-    if flag not in ("", "low", "normal", "high"):
-        raise InputError("The flag of a test is low, normal or high.")
     value, low, high = (_number(given, key, low=-1e9, high=1e12) for key in ("value", "low", "high"))
-    text = _either(given, "text", "result")
-    known: Literal["low", "normal", "high"] | None = None
-    if flag:
-        known = "low" if flag == "low" else "high" if flag == "high" else "normal"
-    elif value is not None and (low is not None or high is not None):
-        known = "low" if low is not None and value < low else "high" if high is not None and value > high else "normal"
-    return TestResult(name, value, _text(given, "unit"), text, known, low, high)
+    flag = _flag(given) or by_range(value, low, high)
+    return TestResult(name, value, _text(given, "unit"), _either(given, "text", "result"), flag, low, high)
+
+
+def _flag(given: Mapping[str, Any]) -> Flag | None:
+    if not (words := _text(given, "flag")):
+        return None
+    if words.lower() not in FLAGS:
+        raise InputError("The flag of a test is low, normal or high, or a laboratory's letter for it: L, N, H.")
+    return FLAGS[words.lower()]
+
+
+def by_range(value: float | None, low: float | None, high: float | None) -> Flag | None:
+    """How a value stands to its reference range; None where there is none."""
+    if value is None or (low is None and high is None):
+        return None
+    return "low" if low is not None and value < low else "high" if high is not None and value > high else "normal"
 
 
 def _text(given: Mapping[str, Any], key: str) -> str | None:

@@ -6,9 +6,9 @@ import re
 from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping
 from datetime import date
-from typing import Any, Literal
+from typing import Any
 
-from citewell.assistants.guidelines.patient import Complaint, NotRead, Patient, TestResult
+from citewell.assistants.guidelines.patient import SEXES, Complaint, NotRead, Patient, TestResult, by_range
 from citewell.errors import InputError
 
 SMOKING = "72166-2"
@@ -33,7 +33,7 @@ def patient_from_bundle(bundle: Mapping[str, Any]) -> Patient:
         latest[_named(one)] = one
     smoking = [one for one in latest.values() if _has_code(one, SMOKING)]
     gender = str(person.get("gender", "")).lower()
-    sex: Literal["female", "male"] | None = "female" if gender == "female" else "male" if gender == "male" else None
+    sex = SEXES.get(gender)
     return Patient(
         id=str(person.get("id") or "unnamed"),
         age=_age(person.get("birthDate"), last),
@@ -92,11 +92,8 @@ def _test(name: str, one: Mapping[str, Any]) -> TestResult | None:
         low = _limit(ranges[0], "low") if ranges else None
         high = _limit(ranges[0], "high") if ranges else None
         value = float(quantity["value"])
-        is_low, is_high = low is not None and value < low, high is not None and value > high
-        known: Literal["low", "normal", "high"] | None = "low" if is_low else "high" if is_high else None
-        if known is None and (low is not None or high is not None):
-            known = "normal"
-        return TestResult(name, value, str(quantity.get("unit") or "") or None, None, known, low, high)
+        flag = by_range(value, low, high)
+        return TestResult(name, value, str(quantity.get("unit") or "") or None, None, flag, low, high)
     words = _named_value(one)
     return TestResult(name, text=words) if words else None
 

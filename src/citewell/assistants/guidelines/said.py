@@ -136,15 +136,6 @@ def said(text: str, *, given_days: float | None = None) -> list[Said]:
     return found
 
 
-def is_understood(text: str) -> bool:
-    """Whether a text of a record names anything known, whoever has it.
-
-    >>> is_understood("cough"), is_understood("mother had breast cancer"), is_understood("XQZ ++")
-    (True, True, False)
-    """
-    return bool(mentions(text) or _compositions(text) or cue("family").search(text))
-
-
 def _of_others(text: str) -> list[tuple[int, int]]:
     """The parts that speak of a relative: from the comma before to the end of the sentence.
 
