@@ -31,7 +31,7 @@ from citewell.assistants.guidelines.state import Judged, State
 from citewell.assistants.guidelines.tables import rows
 from citewell.assistants.guidelines.words_shared import put_together
 from citewell.clinical import fold
-from citewell.words import word_spans
+from citewell.clinical.phrases import TIME, content_words, numbers, phrases
 
 ReadAs = Literal["present", "absent", "unclear", "given"]
 Kind = Literal["not understood", "not used", "left out"]
@@ -310,10 +310,10 @@ class _Reader:
         """The phrases of a text, each as it was read."""
         named = _named(text)
         clauses = said(text)
-        for start, end in _phrases(text, [(low, high) for low, high, _ in named]):
+        for start, end in phrases(text, [(low, high) for low, high, _ in named]):
             inside = [_Thing(text[low:high], ids) for low, high, ids in named if start <= low < end]
-            if words := text[start:end].strip(_EDGES):
-                yield from self._phrase(words, [*_joined(text[start:end]), *inside], clauses, text)
+            words = text[start:end]
+            yield from self._phrase(words, [*_joined(words), *inside], clauses, text)
 
     def _phrase(self, words: str, things: Sequence[_Thing], clauses: Sequence[Said], text: str) -> Iterator[Item]:
         if (exposed := self._exposed(words)) is not None:
@@ -326,7 +326,7 @@ class _Reader:
             return
         read = [(one, _read_as(one.ids, words, clauses)) for one in things]
         used = {one: status for one, status in read if status is not None and self._is_used(one.ids)}
-        value = _value(words, self.compared)
+        value = next((one for one in numbers(words) if not _is_among(one, self.compared)), None)
         whole = [one for one in used if not _is_part(one, used)]
         for one in whole:
             yield Taken(words if len(whole) == 1 else one.words, "", None, used[one])
@@ -354,13 +354,12 @@ class _Reader:
 
     def _strange(self, words: str) -> Iterator[Item]:
         """Words that name nothing known: told, unless they only say how, how long or nothing at all."""
-        content = {fold(words[start:end]) for start, end in word_spans(_without_qualities(words))} - _function_words()
-        content = {word for word in content if not word.isdigit()}
+        content = {fold(word) for word in content_words(_without_qualities(words))}
         if content & self.used:
             yield Taken(words, "", None, "present")
         elif content and cue("family").search(words):
             yield Unused(words, "", None, "left out", _LEFT_OUT["family"])
-        elif content:
+        elif content or numbers(words):
             yield Unused(words, "", None, "not understood", NOT_UNDERSTOOD)
 
 
@@ -432,18 +431,6 @@ class _Thing:
     ids: Unit
 
 
-_EDGES = " \t.,;:-–/"
-_SPLIT = re.compile(
-    r"[;,!\n()]|\.(?!\d)|\s[-–+/]\s|\b(?:and(?!\s+off\b)|but|with(?!out)|also|or|plus)\b", re.IGNORECASE
-)
-_TIME = re.compile(
-    r"(?<![\w.])\d+(?:\.\d+)?(?:\s?(?:-|to)\s?\d+)?(?:/(?:7|52|12)(?![\w/])|[\s-]?(?:days?|weeks?|wks?|months?|mths?|years?"
-    r"|yrs?|hours?|hrs?|minutes?|mins?)\b)|\b(?:19|20)\d\d\b",
-    re.IGNORECASE,
-)
-_NUMBER = re.compile(r"(?<![\w.])[<>≥≤]?\s?(?P<number>\d+(?:[.,/]\d+)*)(?:\s?%|[a-zµμ]+(?:/[a-zµμ]+)*)?", re.IGNORECASE)
-
-
 def _is_part(thing: _Thing, others: Iterable[_Thing]) -> bool:
     return any(thing is not one and thing.words != one.words and thing.words in one.words for one in others)
 
@@ -462,36 +449,16 @@ def _joined(phrase: str) -> Iterator[_Thing]:
             yield _Thing(words, concept_ids(name))
 
 
-def _phrases(text: str, spans: Sequence[tuple[int, int]]) -> Iterator[tuple[int, int]]:
-    """The phrases of a text; a name is not cut in two."""
-    start = 0
-    for match in _SPLIT.finditer(text):
-        if not any(low < match.end() and match.start() < high for low, high in spans):
-            yield start, match.start()
-            start = match.end()
-    yield start, len(text)
-
-
-def _value(words: str, compared: Iterable[str]) -> str | None:
-    """The first number that is neither a time nor in a result that was compared."""
-    timeless = _TIME.sub(lambda match: " " * len(match.group()), words)
-    for match in _NUMBER.finditer(timeless):
-        number = re.compile(rf"(?<![\d.]){re.escape(match['number'])}(?![\d.]*\d)")
-        if not any(number.search(one) for one in compared):
-            return match.group().strip()
-    return None
-
-
-@cache
-def _function_words() -> frozenset[str]:
-    return frozenset(
-        fold(word) for table in ("stop.tsv", "chat_stop.tsv") for (line,) in rows(table) for word in line.split()
-    )
+def _is_among(number: str, results: Iterable[str]) -> bool:
+    """Whether a number stands in one of the results that were compared."""
+    bare = re.sub(r"[^\d.,/]", "", number)
+    pattern = re.compile(rf"(?<![\d.]){re.escape(bare)}(?![\d.]*\d)")
+    return any(pattern.search(one) for one in results)
 
 
 def _without_qualities(words: str) -> str:
     """The words without times and without those that only say how a symptom is, or that it is not there."""
-    bare = _TIME.sub(" ", words)
+    bare = TIME.sub(" ", words)
     for pattern in (*(one for _, *both in qualities().values() for one in both if one), *map(cue, _SAYING)):
         bare = pattern.sub(" ", bare)
     return bare
