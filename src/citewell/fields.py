@@ -7,6 +7,7 @@ from difflib import get_close_matches
 
 MAX_SHOWN = 5
 MAX_NAME = 60
+SHORTEST_PART = 3
 NEAR = 0.6
 """How alike two names must be for one to be offered in place of the other; the value of difflib."""
 
@@ -38,9 +39,12 @@ def nearest_field(name: str, known: Iterable[str]) -> str | None:
 
     >>> nearest_field("Smoking-History", ["smoking_history", "smoking"]), nearest_field("xyz", ["age"])
     ('smoking_history', None)
+    >>> nearest_field("days", ["text", "duration_days"])
+    'duration_days'
     """
-    folded = {_folded(one): one for one in known}
-    near = get_close_matches(_folded(name[:MAX_NAME]), folded, n=1, cutoff=NEAR)
+    wanted, folded = _folded(name[:MAX_NAME]), {_folded(one): one for one in known}
+    near = get_close_matches(wanted, folded, n=1, cutoff=NEAR)
+    near = near or [one for one in folded if len(wanted) >= SHORTEST_PART and wanted in one]
     return folded[near[0]] if near else None
 
 

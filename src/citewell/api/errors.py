@@ -171,11 +171,10 @@ def without_addresses(text: str) -> str:
 
 
 def _wrong_parts(items: Sequence[Mapping[str, Any]]) -> str:
-    """Fields that are not known, then what breaks another rule."""
-    unknown = [str(item["ctx"]["told"]) for item in items if item["type"] == UNKNOWN_FIELD]
-    wrong = dict.fromkeys(_wrong(item) for item in items if item["type"] != UNKNOWN_FIELD)
-    told = [*unknown, f"Check these parts of the request: {', '.join(wrong)}."] if wrong else unknown
-    return " ".join(dict.fromkeys(told))
+    """The fields that are not known, else what breaks another rule."""
+    if unknown := [str(item["ctx"]["told"]) for item in items if item["type"] == UNKNOWN_FIELD]:
+        return " ".join(dict.fromkeys(unknown))
+    return f"Check these parts of the request: {', '.join(dict.fromkeys(map(_wrong, items)))}."
 
 
 def _wrong(item: Mapping[str, Any]) -> str:

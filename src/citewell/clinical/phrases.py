@@ -62,6 +62,26 @@ def numbers(phrase: str) -> list[str]:
     return [match.group().strip() for match in _NUMBER.finditer(timeless)]
 
 
+_UNIT = (
+    r"(?:%|(?:m|µ|μ|u|mc|n|p|k|d|c)?(?:mol|g|l|cal|iu|u)|units?|mm\s?hg|kpa|bpm|lbs?|pounds?|stone|kilos?|cm|mm|inch(?:es)?"
+    r"|°\s?[cf]|degrees)(?:\s?(?:/|per)\s?[a-z0-9.²]+)*(?!\w)"
+)
+_MEASURED = re.compile(
+    rf"(?<![\w./-])[<>≥≤]?\s?(?:\d+(?:[.,]\d+)?\s?{_UNIT}|\d+[.,]\d+(?![\d.,]*\d)|\d{{2,3}}/\d{{2,3}}(?![\d/]))",
+    re.IGNORECASE,
+)
+
+
+def measured(text: str) -> list[str]:
+    """The values of a text that have a unit or can only be a measurement.
+
+    >>> measured("Is a potassium of 5.9 too high, or 140 mg/dL, since 12 March? Rule 1.1.1, type 2, Covid-19, 152/94")
+    ['5.9', '140 mg/dL', '152/94']
+    """
+    timeless = TIME.sub(lambda match: " " * len(match.group()), text)
+    return [match.group().strip() for match in _MEASURED.finditer(timeless)]
+
+
 def content_words(phrase: str, *, without: Iterable[Kind] = ("function",)) -> list[str]:
     """The words of a phrase that could name something, in lower case.
 

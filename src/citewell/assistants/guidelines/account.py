@@ -385,13 +385,14 @@ def _assumed_unit(test: TestResult, decided: Iterable[_Verdict]) -> str | None:
 
 
 @cache
-def _test_names() -> re.Pattern[str]:
+def test_names() -> re.Pattern[str]:
+    """The tests that findings are read from, whatever a record calls them."""
     known = sorted({name for _, named, *_ in rows("tests.tsv") for name in named.split("|")}, key=len, reverse=True)
     return re.compile(rf"(?<![\w-])(?:{'|'.join(map(re.escape, known))})(?![\w-])", re.IGNORECASE)
 
 
 def _is_test_name(name: str) -> bool:
-    return _test_names().search(name) is not None
+    return test_names().search(name) is not None
 
 
 # ------------------------------------------------------------------------------------------------- what conditions use
