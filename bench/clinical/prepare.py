@@ -22,8 +22,8 @@ def prepare(work: Path) -> None:
     symptoms = [line.split("\t")[1] for line in vocabulary.packed_lines("hpo.tsv.gz") if line]
     symptoms += [row[0] for row in vocabulary.rows("concepts.tsv")]
     short = sorted({name.lower() for name in symptoms if len(name.split()) <= 3 and len(name) < 32})
-    illnesses = sorted({row[0] for row in vocabulary.rows("illnesses.tsv")})
-    drugs = sorted({row[0] for row in vocabulary.rows("drugs.tsv")})
+    illnesses = sorted({row[0] for row in vocabulary.rows("illnesses.tsv") if len(row[0]) > 2})
+    drugs = sorted({row[1] for row in vocabulary.rows("drugs.tsv") if row[0] == "drug"})
     names = {"symptom": short, "condition": illnesses, "medicine": drugs, "allergen": drugs}
     (work / "names.json").write_text(json.dumps(names))
 

@@ -99,7 +99,21 @@ def varied(document: Marked, pool: dict[str, list[str]], draw: random.Random) ->
 
 def denies(words: str) -> bool:
     first = words.lower().split()[0]
-    negative = ("no", "not", "can't", "cannot", "won't", "unable", "non", "nil", "never", "nkda", "nka", "nkda.", "lost")
+    negative = (
+        "no",
+        "not",
+        "can't",
+        "cannot",
+        "won't",
+        "unable",
+        "non",
+        "nil",
+        "never",
+        "nkda",
+        "nka",
+        "nkda.",
+        "lost",
+    )
     return first in negative or first.startswith(("non-", "ex-", "un")) or "n't" in words or " not " in words
 
 
@@ -137,12 +151,16 @@ def drawn(document: Marked, draw: random.Random) -> Piece:
     """The whole of a short text, or some of its sentences with what stands round them."""
     spans = segments(document.text)
     if len(spans) == 1 or (len(document.text) < CHARACTERS * WIDTH and draw.random() < 0.5):
-        return Piece(0, len(document.text), 0, len(document.text)) if len(document.text) < (CHARACTERS + 1) * WIDTH else draw.choice(
-            list(pieces(document.text))
+        return (
+            Piece(0, len(document.text), 0, len(document.text))
+            if len(document.text) < (CHARACTERS + 1) * WIDTH
+            else draw.choice(list(pieces(document.text)))
         )
     first = draw.randrange(len(spans))
     last = min(len(spans), first + draw.choice((1, 1, 2, 3, 4, 6)))
-    return Piece.around(document.text, spans[first][0], spans[last - 1][1], left=CHARACTERS * LEFT, right=CHARACTERS * RIGHT)
+    return Piece.around(
+        document.text, spans[first][0], spans[last - 1][1], left=CHARACTERS * LEFT, right=CHARACTERS * RIGHT
+    )
 
 
 def batches(lessons: Sequence[Lesson], size: int, draw: random.Random) -> Iterator[list[Lesson]]:
@@ -173,10 +191,19 @@ def losses(model: Reader, group: list[Lesson], where: str) -> torch.Tensor:
     loss = cross(scores[..., :kinds].flatten(0, 1), types.flatten(), ignore_index=IGNORED)
     known = statuses.flatten() != IGNORED
     if known.any():
-        loss = loss + 2 * cross(scores[..., kinds + 1 :].flatten(0, 1)[known], statuses.flatten()[known], label_smoothing=0.02)
+        loss = loss + 2 * cross(
+            scores[..., kinds + 1 :].flatten(0, 1)[known], statuses.flatten()[known], label_smoothing=0.02
+        )
         begin = scores[..., kinds].flatten()[known]
         loss = loss + 0.3 * torch.nn.functional.binary_cross_entropy_with_logits(begin, begins.flatten()[known].float())
     return loss
+
+
+def danger_loss(model: Reader, some: Sequence[tuple[list[int], int]], where: str) -> torch.Tensor:
+    ids = filled([row for row, _ in some], 0, where)
+    mask = filled([[1] * len(row) for row, _ in some], 0, where)
+    wanted = torch.tensor([kind for _, kind in some], device=where)
+    return torch.nn.functional.cross_entropy(model.texts(ids, mask), wanted, label_smoothing=0.02)
 
 
 def train(args: argparse.Namespace) -> None:
@@ -187,8 +214,13 @@ def train(args: argparse.Namespace) -> None:
     tokenizer.no_padding()
     tokenizer.no_truncation()
     documents = [one for path in sorted(args.material.glob("*.txt")) for one in read_marked(path)]
-    dangers = [tuple(line.split("\t", 1)) for path in sorted(args.material.glob("*.tsv")) for line in path.read_text("utf-8").splitlines() if "\t" in line]
-    kinds = sorted({kind for kind, _ in dangers})
+    dangers = [
+        tuple(line.split("\t", 1))
+        for path in sorted(args.material.glob("*.tsv"))
+        for line in path.read_text("utf-8").splitlines()
+        if "\t" in line
+    ]
+    kinds = sorted({kind for kind, _ in dangers} | {"none"})
     draw.shuffle(documents)
     draw.shuffle(dangers)
     if args.tiny:
@@ -203,7 +235,9 @@ def train(args: argparse.Namespace) -> None:
     model.to(where)
     rows = [(tokenizer.encode(text.replace("\n", "|")).ids[:160], kinds.index(kind)) for kind, text in learned_dangers]
     epochs = 1 if args.tiny else args.epochs
-    optimizer = torch.optim.AdamW([one for one in model.parameters() if one.requires_grad], lr=args.rate, weight_decay=0.01)
+    optimizer = torch.optim.AdamW(
+        [one for one in model.parameters() if one.requires_grad], lr=args.rate, weight_decay=0.01
+    )
     each = 6
     steps = epochs * (len(learned) * each // args.batch + 1)
     schedule = torch.optim.lr_scheduler.OneCycleLR(optimizer, args.rate, total_steps=steps + 8 * epochs, pct_start=0.06)
@@ -220,11 +254,8 @@ def train(args: argparse.Namespace) -> None:
         for number, group in enumerate(batches(lessons, args.batch, draw)):
             with torch.autocast(where, torch.bfloat16, enabled=where == "cuda"):
                 loss = losses(model, group, where)
-                some = draw.sample(rows, min(48, len(rows)))
-                ids = filled([row for row, _ in some], 0, where)
-                mask = filled([[1] * len(row) for row, _ in some], 0, where)
-                wanted = torch.tensor([kind for _, kind in some], device=where)
-                loss = loss + 0.5 * torch.nn.functional.cross_entropy(model.texts(ids, mask), wanted, label_smoothing=0.02)
+                if rows:
+                    loss = loss + 0.5 * danger_loss(model, draw.sample(rows, min(48, len(rows))), where)
             optimizer.zero_grad()
             loss.backward()
             torch.nn.utils.clip_grad_norm_(model.parameters(), 1.0)
@@ -287,7 +318,9 @@ def measured(model: Reader, documents: Sequence[Marked], tokenizer: Tokenizer, w
 
 
 @torch.no_grad()
-def measured_dangers(model: Reader, held: Sequence[tuple[str, ...]], kinds: list[str], tokenizer: Tokenizer, where: str) -> dict[str, object]:
+def measured_dangers(
+    model: Reader, held: Sequence[tuple[str, ...]], kinds: list[str], tokenizer: Tokenizer, where: str
+) -> dict[str, object]:
     caught = alarms = right = 0
     missed, false = [], []
     for kind, text in held:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator
 from dataclasses import dataclass
+from itertools import pairwise
 
 WIDTH = 130
 """About how many tokens are read at once, context left out."""
@@ -44,7 +45,8 @@ def segments(text: str) -> list[tuple[int, int]]:
     """
     edges = [0, *(match.end() for match in _END.finditer(text)), len(text)]
     found: list[tuple[int, int]] = []
-    for start, end in zip(edges, edges[1:], strict=False):
+    for low, end in pairwise(edges):
+        start = low
         while end - start > WIDTH * CHARACTERS:
             space = text.rfind(" ", start + 1, start + WIDTH * CHARACTERS)
             cut = space + 1 if space > 0 else start + WIDTH * CHARACTERS

@@ -27,13 +27,16 @@ class Category(StrEnum):
 
 
 class Polarity(StrEnum):
-    """How a finding holds: of the patient now, not at all, of a relative, earlier, or only thought of."""
+    """How a mention holds: of the patient now, not at all, perhaps, earlier, of others, only thought of, or wanted."""
 
     PRESENT = "present"
     ABSENT = "absent"
-    FAMILY = "family"
+    UNCLEAR = "unclear"
     PAST = "past"
+    FAMILY = "family"
+    OTHER = "other"
     HYPOTHETICAL = "hypothetical"
+    INTENDED = "intended"
 
 
 class By(StrEnum):

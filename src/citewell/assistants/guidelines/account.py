@@ -26,12 +26,14 @@ from citewell.assistants.guidelines.guideline import Guideline, Rule
 from citewell.assistants.guidelines.match import Unit, broader, concept_ids, names, placed, units
 from citewell.assistants.guidelines.organs import is_there, organ_named
 from citewell.assistants.guidelines.patient import COMPLAINTS, Complaint, Patient, TestResult
-from citewell.assistants.guidelines.said import Said, cue, duration_days, qualities, said
+from citewell.assistants.guidelines.said import cue, duration_days, qualities, spelled
 from citewell.assistants.guidelines.state import Judged, State
 from citewell.assistants.guidelines.tables import rows
 from citewell.assistants.guidelines.words_shared import put_together
 from citewell.clinical import fold
+from citewell.clinical.context import Context, read_context
 from citewell.clinical.phrases import TIME, content_words, numbers, phrases
+from citewell.types.consult import Polarity
 
 ReadAs = Literal["present", "absent", "unclear", "given"]
 Kind = Literal["not understood", "not used", "left out"]
@@ -309,33 +311,31 @@ class _Reader:
     def _text(self, text: str) -> Iterator[Item]:
         """The phrases of a text, each as it was read."""
         named = _named(text)
-        clauses = said(text)
+        context = read_context(text)
         for start, end in phrases(text, [(low, high) for low, high, _ in named]):
-            inside = [_Thing(text[low:high], ids) for low, high, ids in named if start <= low < end]
             words = text[start:end]
-            yield from self._phrase(words, [*_joined(words), *inside], clauses, text)
+            inside = [_Thing(text[low:high], ((low, high),), ids) for low, high, ids in named if start <= low < end]
+            things = [*_joined(words, start), *inside] or _in_full(words, start)
+            yield from self._phrase(words, things, context)
 
-    def _phrase(self, words: str, things: Sequence[_Thing], clauses: Sequence[Said], text: str) -> Iterator[Item]:
+    def _phrase(self, words: str, things: Sequence[_Thing], context: Context) -> Iterator[Item]:
         if (exposed := self._exposed(words)) is not None:
             yield Taken(words, "", None, exposed)
             return
-        if not things and (hidden := _concepts(words)):
-            things = [_Thing(words, hidden)]
         if not things:
             yield from self._strange(words)
             return
-        read = [(one, _read_as(one.ids, words, clauses)) for one in things]
-        used = {one: status for one, status in read if status is not None and self._is_used(one.ids)}
+        held = {one: _held(one, context) for one in things}
+        used = {one: READ_AS[held[one]] for one in things if held[one] in READ_AS and self._is_used(one.ids)}
         value = next((one for one in numbers(words) if not _is_among(one, self.compared)), None)
         whole = [one for one in used if not _is_part(one, used)]
         for one in whole:
             yield Taken(words if len(whole) == 1 else one.words, "", None, used[one])
-        idle = [(one, status) for one, status in read if one not in used and not _is_part(one, used)]
+        idle = [one for one in things if one not in used and not _is_part(one, used)]
         if used:
-            for one, status in idle:
-                yield self._idle(one.words, one.ids, status, text)
+            yield from (self._idle(one.words, one.ids, held[one]) for one in idle)
         elif not value:
-            yield self._idle(words, idle[0][0].ids, idle[0][1], text)
+            yield self._idle(words, idle[0].ids, held[idle[0]])
         if value:
             is_result = any(_is_test_name(one.words) for one in things)
             advice = ": give the result under “tests”, with its unit" if is_result else ""
@@ -344,13 +344,11 @@ class _Reader:
     def _is_used(self, ids: Unit) -> bool:
         return bool((ids | broader(ids)) & self.used)
 
-    def _idle(self, words: str, ids: Unit, status: ReadAs | None, text: str) -> Unused:
-        if status is None and (why := _why_left_out(words, text)):
-            return Unused(words, "", None, "left out", why)
-        if ids & self.wanted:
-            why = f"a rule in {self.guidelines} asks for more than this says"
-            return Unused(words, "", None, "not used", why)
-        return Unused(words, "", None, "not used", self.no_rule)
+    def _idle(self, words: str, ids: Unit, held: Polarity) -> Unused:
+        if held in LEFT_OUT:
+            return Unused(words, "", None, "left out", LEFT_OUT[held])
+        why = f"a rule in {self.guidelines} asks for more than this says" if ids & self.wanted else self.no_rule
+        return Unused(words, "", None, "not used", why)
 
     def _strange(self, words: str) -> Iterator[Item]:
         """Words that name nothing known: told, unless they only say how, how long or nothing at all."""
@@ -358,7 +356,7 @@ class _Reader:
         if content & self.used:
             yield Taken(words, "", None, "present")
         elif content and cue("family").search(words):
-            yield Unused(words, "", None, "left out", _LEFT_OUT["family"])
+            yield Unused(words, "", None, "left out", LEFT_OUT[Polarity.FAMILY])
         elif content or numbers(words):
             yield Unused(words, "", None, "not understood", NOT_UNDERSTOOD)
 
@@ -426,9 +424,10 @@ def _wide(phrase: str) -> frozenset[str]:
 
 @dataclass(frozen=True, slots=True)
 class _Thing:
-    """A clinical thing that a phrase names."""
+    """A clinical thing that a text names, and where."""
 
     words: str
+    places: tuple[tuple[int, int], ...]
     ids: Unit
 
 
@@ -441,13 +440,23 @@ def _named(text: str) -> list[tuple[int, int, Unit]]:
     return [(start, end, unit) for start, end, unit in placed(text) if any(":" in one for one in unit)]
 
 
-def _joined(phrase: str) -> Iterator[_Thing]:
+def _joined(phrase: str, at: int) -> list[_Thing]:
     """What a phrase puts together from several words, unless one longer name has them all."""
     spans = [(start, end) for start, end, _ in _named(phrase)]
+    found = []
     for name, places in put_together(phrase):
         if not any(all(low <= start and end <= high for start, end in places) for low, high in spans):
             words = phrase[min(start for start, _ in places) : max(end for _, end in places)]
-            yield _Thing(words, concept_ids(name))
+            found.append(_Thing(words, tuple((at + start, at + end) for start, end in places), concept_ids(name)))
+    return found
+
+
+def _in_full(phrase: str, at: int) -> list[_Thing]:
+    """What a phrase names once “can't” and the like are written in full."""
+    full = spelled(phrase)
+    ids = frozenset(chain.from_iterable(unit for _, _, unit in _named(full))) if full != phrase else frozenset()
+    ids |= frozenset(chain.from_iterable(one.ids for one in _joined(full, 0))) if full != phrase else frozenset()
+    return [_Thing(phrase, ((at, at + len(phrase)),), ids)] if ids else []
 
 
 def _is_among(number: str, results: Iterable[str]) -> bool:
@@ -469,36 +478,25 @@ _SAYING = ("normal", "denial", "doubt", "past")
 
 
 def _concepts(words: str) -> Unit:
-    """The concepts that words name, however they are inflected."""
-    found = {name for one in said(words) for name in one.exact | one.denied | one.doubted}
-    return frozenset(name for name in found | names(units(words)) if ":" in name)
+    """The concepts that words name."""
+    return frozenset(name for name in names(units(words)) if ":" in name)
 
 
-def _read_as(ids: Unit, words: str, clauses: Iterable[Said]) -> ReadAs | None:
-    """How a thing was read: by the whole text, else by its phrase; None where it is not said of the patient now."""
-    found = _readings(ids, clauses)
-    if len(found) > 1:
-        found = _readings(ids, said(words)) or found
-    if len(found) > 1:
-        return "unclear"
-    return found[0] if found else None
+READ_AS: Mapping[Polarity, ReadAs] = {
+    Polarity.PRESENT: "present",
+    Polarity.ABSENT: "absent",
+    Polarity.UNCLEAR: "unclear",
+}
+LEFT_OUT = {
+    Polarity.PAST: "said of the past",
+    Polarity.FAMILY: "said of a relative",
+    Polarity.OTHER: "said of somebody else",
+    Polarity.HYPOTHETICAL: "thought of or feared, not reported",
+    Polarity.INTENDED: "meant to be so",
+}
 
 
-def _readings(ids: Unit, clauses: Iterable[Said]) -> list[ReadAs]:
-    found: dict[ReadAs, None] = {}
-    for one in clauses:
-        readings: Mapping[ReadAs, frozenset[str]] = {"present": one.exact, "absent": one.denied, "unclear": one.doubted}
-        found |= dict.fromkeys(name for name, spoken in readings.items() if ids & spoken)
-    return list(found)
-
-
-_LEFT_OUT = {"past": "said of the past", "family": "said of a relative", "hedge": "feared or asked about, not reported"}
-
-
-def _why_left_out(words: str, text: str) -> str | None:
-    """Why something that a text names is not said of the patient now; None where nothing says why."""
-    for part in (words, text):
-        for kind, why in _LEFT_OUT.items():
-            if cue(kind).search(part):
-                return why
-    return None
+def _held(thing: _Thing, context: Context) -> Polarity:
+    """How a thing holds: as the least sure of its words."""
+    found = [context.assertion(*place).status for place in thing.places]
+    return next((one for one in (*LEFT_OUT, Polarity.ABSENT, Polarity.UNCLEAR) if one in found), Polarity.PRESENT)

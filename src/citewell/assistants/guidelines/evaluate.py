@@ -24,13 +24,14 @@ from citewell.assistants.guidelines.criteria import (
     Threshold,
     described,
 )
-from citewell.assistants.guidelines.doubts import doubts
 from citewell.assistants.guidelines.evaluate_finding import Record, judge_absence, judge_finding, judge_silence
 from citewell.assistants.guidelines.evaluate_tests import judge_threshold
 from citewell.assistants.guidelines.guideline import Guideline
 from citewell.assistants.guidelines.organs import is_there, organ_named, sex_with, with_article
 from citewell.assistants.guidelines.state import Judged, State
 from citewell.assistants.guidelines.tables import rows
+from citewell.clinical.context import read_context
+from citewell.types.consult import Polarity
 
 __all__ = ["Judged", "Outcome", "State", "evaluate", "exposure_words"]
 
@@ -255,7 +256,7 @@ def _judge_exposure(condition: Exposure, record: Record) -> Judged:
 def _is_doubted(stating: re.Pattern[str], words: str) -> bool:
     """Whether what states an exposure is left in doubt: “?ex-smoker”."""
     found = stating.search(words)
-    return found is not None and any(start <= found.start() < end for start, end in doubts(words))
+    return found is not None and read_context(words).assertion(*found.span()).status is Polarity.UNCLEAR
 
 
 PASSIVE = re.compile(r"\bpassive\b|\bunknown\b|\bnot recorded\b|\bnot known\b", re.IGNORECASE)

@@ -28,9 +28,9 @@ TEST_FIELDS = "name value unit text result flag low high".split()
 
 Flag = Literal["low", "normal", "high"]
 FLAGS: Mapping[str, Flag] = {
-    **dict.fromkeys("low l ll lu < reduced decreased".split(), "low"),
-    **dict.fromkeys("normal n".split(), "normal"),
-    **dict.fromkeys("high h hh hu > raised elevated increased".split(), "high"),
+    **dict.fromkeys(("low", "l", "ll", "lu", "<", "reduced", "decreased", "below"), "low"),
+    **dict.fromkeys(("normal", "n", "within range"), "normal"),
+    **dict.fromkeys(("high", "h", "hh", "hu", ">", "raised", "elevated", "increased", "above"), "high"),
 }
 """The words of a record, and the codes of HL7 for them."""
 Sex = Literal["female", "male"]
