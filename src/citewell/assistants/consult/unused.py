@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 
+from citewell.assistants.consult.extract import LONGEST
 from citewell.assistants.consult.measures import find_measures
 from citewell.assistants.consult.mentions import find_mentions
 from citewell.clinical import Lexicon
@@ -22,43 +23,45 @@ def unused(text: str, position: int, found: Sequence[Finding], *, lexicon: Lexic
     >>> [(each.text, each.why) for each in one]
     [('The frobnicase is 12 zots.', 'nothing uses the value 12')]
     """
-    used = _used(text, found, lexicon)
-    for start, end in _sentences(text):
-        spans = [(low, high) for low, high in used if low < end and start < high]
-        if not spans:
-            pieces = [(start, end)]
-        else:
-            inside = [(max(low, start) - start, min(high, end) - start) for low, high in spans]
-            pieces = [(start + low, start + high) for low, high in phrases(text[start:end], inside)]
-        for low, high in pieces:
-            if why := _why(text, low, high, spans):
-                yield Unused(position, low, high, text[low:high], why)
-
-
-def _used(text: str, found: Sequence[Finding], lexicon: Lexicon) -> list[Span]:
-    """Where the words of the findings stand, and where a thing is named again; where it is does not tell what it is."""
     names = {one.name for one in found}
-    spans = [(one.words.start, one.words.end) for one in found if one.words and one.category is not Category.LOCATION]
-    spans += [(one.start, one.end) for one in find_measures(text) if one.trouble]  # asked about
-    return spans + [(one.start, one.end) for one in find_mentions(text, lexicon) if one.name in names]
+    told = [(one.words.start, one.words.end) for one in found if one.words and one.category is not Category.LOCATION]
+    for start, end in _sentences(text):
+        sentence = text[start:end]
+        used = [(low - start, high - start) for low, high in told if low < end and start < high]
+        used += [(one.start, one.end) for one in find_mentions(sentence, lexicon) if one.name in names]  # said again
+        used += [(one.start, one.end) for one in find_measures(sentence) if one.trouble]  # asked about
+        free = _without(sentence, used)
+        for low, high in phrases(sentence, used) if used else [(0, len(sentence))]:
+            if why := _why(sentence[low:high], free[low:high]):
+                yield Unused(position, start + low, start + high, sentence[low:high], why)
+
+
+def _without(sentence: str, spans: Sequence[Span]) -> str:
+    """The sentence with blanks where these spans stand."""
+    left = list(sentence)
+    for low, high in spans:
+        left[max(low, 0) : high] = " " * (min(high, len(left)) - max(low, 0))
+    return "".join(left)
 
 
 def _sentences(text: str) -> Iterator[Span]:
+    """The sentences of each line; one that goes on for longer than anybody speaks is cut."""
     at = 0
     for line in text.splitlines(keepends=True):
-        yield from sentences(text, at, at + len(line))
+        for start, end in sentences(text, at, at + len(line)):
+            low = start
+            while end - low > LONGEST:
+                space = text.rfind(" ", low + 1, low + LONGEST)
+                cut = space if space > 0 else low + LONGEST
+                yield low, cut
+                low = cut
+            yield low, end
         at += len(line)
 
 
-def _why(text: str, start: int, end: int, used: Sequence[Span]) -> str | None:
+def _why(phrase: str, free: str) -> str | None:
     """Why a phrase is told; None where something was taken from it, or where it says nothing to take."""
-    phrase = text[start:end]
-    inside = [(low, high) for low, high in used if low < end and start < high]
-    free = "".join(
-        " " if any(low <= start + at < high for low, high in inside) else char for at, char in enumerate(phrase)
-    )
     if values := numbers(free):
         return NO_USE.format(value=values[0])
-    if inside or not content_words(phrase, without=("function", "talk")):
-        return None
-    return NOT_UNDERSTOOD
+    is_taken = phrase != free
+    return None if is_taken or not content_words(phrase, without=("function", "talk")) else NOT_UNDERSTOOD
