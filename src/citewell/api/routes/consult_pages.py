@@ -115,7 +115,7 @@ def _page(
         step_words=STEP_WORDS,
         confidences=CONFIDENCES,
         categories=[one.value for one in Category],
-        polarities=[(one.value, HOLDS[one][1]) for one in Polarity],
+        polarities=[(one.value, words) for one, (_, words) in HOLDS.items()],
         problem=problem,
         typed=typed,
         place=place,
