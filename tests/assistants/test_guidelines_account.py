@@ -85,6 +85,12 @@ def test_a_result_in_another_unit_is_asked_about_by_the_rule_that_needs_it(ng12:
     assert "bananas" in asked["ask"]
 
 
+def test_what_the_record_both_states_and_denies_is_asked_about(ng12: Guideline) -> None:
+    found = assessed(ng12, symptoms=["haemoptysis", "no haemoptysis"])
+    (asked,) = (one for one in found["unknowns"] if one["ask"].startswith("The record both states and denies"))
+    assert asked["rules"] == ["NG12 1.1.1"]
+
+
 def test_a_result_counts_also_where_the_words_say_the_same(ng12: Guideline) -> None:
     low = {"name": "Haemoglobin", "value": 98, "unit": "g/L", "flag": "L"}
     found = assessed(ng12, symptoms=["low haemoglobin"], tests=[low, {"name": "FIT", "value": 45}])

@@ -82,8 +82,8 @@ class Account:
 
     taken: tuple[Taken, ...] = ()
     unused: tuple[Unused, ...] = ()
-    open_tests: tuple[tuple[Judged, tuple[str, ...]], ...] = ()
-    """Results that a rule needs and cannot compare, with the rules."""
+    questions: tuple[tuple[Judged, tuple[str, ...]], ...] = ()
+    """Results that cannot be compared, and findings that the record both states and denies, with the rules."""
 
     @property
     def not_understood(self) -> tuple[Unused, ...]:
@@ -115,7 +115,7 @@ def account(record: Record, rules: Iterable[tuple[Guideline, Rule]]) -> Account:
     reader = _Reader.of(record, rules)
     items = list(reader.items())
     taken = tuple(one for one in items if isinstance(one, Taken))
-    return Account(taken, tuple(one for one in items if isinstance(one, Unused)), tuple(reader.open_tests()))
+    return Account(taken, tuple(one for one in items if isinstance(one, Unused)), tuple(reader.questions()))
 
 
 Item = Taken | Unused
@@ -192,8 +192,13 @@ class _Reader:
         for one in patient.not_read:
             yield Unused(one.words, one.field, None, "left out", one.why)
 
-    def open_tests(self) -> Iterator[tuple[Judged, tuple[str, ...]]]:
-        """The results that a rule asks for and that cannot be compared."""
+    def questions(self) -> Iterator[tuple[Judged, tuple[str, ...]]]:
+        """What the record says of a condition and leaves open: a result that cannot be compared, or two words on it."""
+        for one in self.verdicts:
+            if isinstance(one.condition, Finding) and len(one.judged) == 1:
+                (judged,) = one.judged
+                if judged.state is State.UNKNOWN and judged.fact and not judged.is_clinical:
+                    yield judged, one.rules
         for test in self.record.patient.tests:
             about = self._about(test)
             if not any(_is_decided(one.judged) for one in about):

@@ -195,9 +195,11 @@ def _unknowns(found: Assessment) -> Iterator[dict[str, Any]]:
                 rules = asked.setdefault(judged.ask, entry)["rules"]
                 if (label := f"{one.guideline.name} {one.rule.id}") not in rules:
                     rules.append(label)
-    for judged, needing in found.account.open_tests:
-        if judged.ask is not None and judged.ask not in asked:
-            asked[judged.ask] = {"kind": "ask", "ask": judged.ask, "condition": judged.text, "rules": list(needing)}
+    for judged, needing in found.account.questions:
+        if judged.ask is not None:
+            entry = {"kind": "ask", "ask": judged.ask, "condition": judged.text, "rules": []}
+            rules = asked.setdefault(judged.ask, entry)["rules"]
+            rules += [rule for rule in needing if rule not in rules]
     yield from asked.values()
 
 
