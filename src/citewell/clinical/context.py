@@ -151,8 +151,13 @@ class ClinicalReader:
 
     def _context(self, text: str) -> Context:
         """What the reader says of a text, whatever its length."""
-        parts = list(pieces(text))
-        read = [WordPiece.load().placed(text[part.start : part.end].replace("\n", "|")) for part in parts]
+        parts: list[Piece] = []
+        read: list[tuple[Sequence[int], Sequence[tuple[int, int]]]] = []
+        for part in pieces(text):
+            ids, places = WordPiece.load().placed(text[part.start : part.end].replace("\n", "|"))
+            for low in range(0, len(ids), MOST_AT_ONCE):  # one piece, unless nearly every character is a token
+                parts.append(part)
+                read.append((ids[low : low + MOST_AT_ONCE], places[low : low + MOST_AT_ONCE]))
         rows: list[tuple[int, int, Array]] = []
         for group in _groups([len(ids) for ids, _ in read]):
             hidden = hidden_states(
@@ -191,6 +196,8 @@ def read_context(text: str) -> Context:
     return ClinicalReader.load().context(text)
 
 
+MOST_AT_ONCE = 500
+"""Tokens of one piece; the model has places for 512."""
 MOST_TOKENS = 2_000
 """Tokens that are read in one go: more take memory and gain no time."""
 

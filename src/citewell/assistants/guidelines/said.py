@@ -121,7 +121,7 @@ def said(text: str, *, given_days: float | None = None) -> list[Said]:
     >>> [sorted(clause.denied) for clause in said("No fever, haemoptysis for 2 days") if clause.denied]
     [['GL:fever', 'HP:0001945']]
     """
-    text = _spelled(" ".join(re.sub(r"[()]", " ", text).split()))
+    text = spelled(" ".join(re.sub(r"[()]", " ", text).split()))
     days: float | None = duration_days(text)
     days = days if days is not None else given_days
     context = read_context(text)
@@ -130,15 +130,6 @@ def said(text: str, *, given_days: float | None = None) -> list[Said]:
     if len(clauses) > 1 and not any(clause.is_of_others for clause in clauses):
         clauses.append(_clause(context, 0, len(text), days, is_part=False))  # “pain in the chest and the arm”
     return clauses
-
-
-def is_understood(text: str) -> bool:
-    """Whether a text of a record names anything known, whoever has it.
-
-    >>> is_understood("cough"), is_understood("mother had breast cancer"), is_understood("XQZ ++")
-    (True, True, False)
-    """
-    return bool(mentions(text) or _compositions(text))
 
 
 def _compositions(text: str) -> list[tuple[str, tuple[Place, ...]]]:
@@ -158,7 +149,7 @@ def _named(name: str) -> Unit:
     return concept_ids(name)
 
 
-def _spelled(text: str) -> str:
+def spelled(text: str) -> str:
     """The text with “won't” and “can't” in full, as the tables have them."""
     for short, full in (("won't", "will not"), ("can't", "cannot"), ("n't", " not")):
         text = re.sub(rf"{short[:-2]}[’']t\b", full, text, flags=re.IGNORECASE)
