@@ -121,7 +121,7 @@ def said(text: str, *, given_days: float | None = None) -> list[Said]:
     >>> [sorted(clause.denied) for clause in said("No fever, haemoptysis for 2 days") if clause.denied]
     [['GL:fever', 'HP:0001945']]
     """
-    text = spelled(" ".join(re.sub(r"[()]", " ", text).split()))
+    text = as_read(text)
     days: float | None = duration_days(text)
     days = days if days is not None else given_days
     context = read_context(text)
@@ -130,6 +130,11 @@ def said(text: str, *, given_days: float | None = None) -> list[Said]:
     if len(clauses) > 1 and not any(clause.is_of_others for clause in clauses):
         clauses.append(_clause(context, 0, len(text), days, is_part=False))  # “pain in the chest and the arm”
     return clauses
+
+
+def as_read(text: str) -> str:
+    """A text as it is read: without brackets and short forms of “not”."""
+    return spelled(" ".join(re.sub(r"[()]", " ", text).split()))
 
 
 def _compositions(text: str) -> list[tuple[str, tuple[Place, ...]]]:
