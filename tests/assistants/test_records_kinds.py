@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 
 from citewell.adapters.embedding.minilm import MiniLM
-from citewell.assistants.records.cues import language_of, spelled
+from citewell.clinical.languages import language_of, spelled
 from citewell.assistants.records.examples import Nearness, examples, nearness
 from citewell.assistants.records.kinds import Kind, classify
 from citewell.assistants.records.strategy import Strategy, strategy

@@ -20,7 +20,7 @@ from citewell.answer.retrieve import Search, retrieve
 from citewell.answer.stream import Done, Event, Told, Working
 from citewell.assistants.records.align import align
 from citewell.assistants.records.asked import Gathered
-from citewell.assistants.records.cues import Language
+from citewell.clinical.languages import Language
 from citewell.assistants.records.examples import Nearness
 from citewell.assistants.records.fetch import allergies, fetch
 from citewell.assistants.records.kinds import Kind

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from enum import StrEnum
 from functools import cache
 
-from citewell.assistants.records.cues import spelled, whole_words
+from citewell.clinical.languages import spelled, whole_words
 from citewell.assistants.records.tables import rows
 
 

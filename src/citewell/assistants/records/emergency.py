@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from functools import cache
 from typing import Literal, cast, get_args
 
-from citewell.assistants.records.cues import Language, language_of, spelled, whole_words
+from citewell.clinical.languages import Language, language_of, spelled, whole_words
 from citewell.assistants.records.examples import Nearness
 from citewell.assistants.records.kinds import Kind, weigh
 from citewell.assistants.records.tables import rows

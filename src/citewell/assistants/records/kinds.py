@@ -6,7 +6,7 @@ import re
 from enum import StrEnum
 from functools import cache
 
-from citewell.assistants.records.cues import LANGUAGES, Language, language_of, spelled, whole_words
+from citewell.clinical.languages import LANGUAGES, Language, language_of, spelled, whole_words
 from citewell.assistants.records.examples import Nearness
 from citewell.assistants.records.tables import rows
 

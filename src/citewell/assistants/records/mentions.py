@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from functools import cache
 
 from citewell.answer.verify_names import medicines
-from citewell.assistants.records.cues import whole_words
+from citewell.clinical.languages import whole_words
 from citewell.assistants.records.days import days_in
 from citewell.assistants.records.names import Names, is_kin
 from citewell.assistants.records.papers import day_of, tells

@@ -7,7 +7,7 @@ from collections.abc import Iterable
 from datetime import UTC, datetime, time
 from functools import cache
 
-from citewell.assistants.records.cues import whole_words
+from citewell.clinical.languages import whole_words
 from citewell.assistants.records.days import first_day, without_days
 from citewell.assistants.records.tables import rows
 from citewell.ingest.sniff import CDA, FHIR

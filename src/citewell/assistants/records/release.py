@@ -19,7 +19,7 @@ from citewell.assistants.records.boundary import (
     parse_boundary,
     without_lines,
 )
-from citewell.assistants.records.cues import Language
+from citewell.clinical.languages import Language
 from citewell.assistants.records.phrases import Finding
 from citewell.assistants.records.safety import Blocked, Rephrased, check_sentence, template
 from citewell.assistants.records.sources import Sources

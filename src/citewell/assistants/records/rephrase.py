@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from functools import cache
 
-from citewell.assistants.records.cues import spelled
+from citewell.clinical.languages import spelled
 from citewell.assistants.records.phrases import Category, Finding, bare, filled
 from citewell.assistants.records.sources import Sources
 from citewell.assistants.records.tables import rows

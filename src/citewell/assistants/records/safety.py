@@ -7,7 +7,7 @@ from collections.abc import Iterable
 from dataclasses import dataclass
 from functools import cache
 
-from citewell.assistants.records.cues import Language, language_of
+from citewell.clinical.languages import Language, language_of
 from citewell.assistants.records.phrases import Category, Finding, find_phrases
 from citewell.assistants.records.rephrase import rephrase
 from citewell.assistants.records.sources import Sources

@@ -6,7 +6,7 @@ import re
 from collections.abc import Collection
 from functools import cache
 
-from citewell.assistants.records.cues import language_of, spelled
+from citewell.clinical.languages import language_of, spelled
 from citewell.assistants.records.tables import rows
 
 _WORD = re.compile(r"[^\W\d_]+(?:['-][^\W\d_]+)*")

@@ -14,7 +14,7 @@ from citewell.answer.rephrase import rephrase
 from citewell.answer.stream import Done
 from citewell.assistants.records.agree import agree
 from citewell.assistants.records.confidence import confidence
-from citewell.assistants.records.cues import Language, language_of
+from citewell.clinical.languages import Language, language_of
 from citewell.assistants.records.emergency import find_emergency
 from citewell.assistants.records.kinds import Kind, classify
 from citewell.assistants.records.mentions import Paper

@@ -8,7 +8,7 @@ from datetime import UTC, datetime, timedelta
 from enum import StrEnum
 from functools import cache
 
-from citewell.assistants.records.cues import spelled, whole_words
+from citewell.clinical.languages import spelled, whole_words
 from citewell.assistants.records.tables import rows
 
 READ = 300

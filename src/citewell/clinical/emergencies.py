@@ -1,0 +1,421 @@
+"""Finds an emergency in what a patient, a relative or a clinician writes, and says the way to help first.
+
+An emergency is told by meanings that stand near each other (`emergencies.tsv`), such as a chest, a pain and sweat. What
+is denied, long past, of the family, an idiom or a general question is none; what is doubtful counts.
+"""
+
+from __future__ import annotations
+
+import operator
+import re
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from functools import cache
+from itertools import chain
+from typing import cast
+
+from citewell.clinical.languages import Language, language_of, spelled_with_places
+from citewell.clinical.tables import rows
+from citewell.types.emergencies import Emergency
+
+Sense = Callable[[str], Mapping[str, float]]
+"""A trained reader of a text: how probable each kind of emergency is."""
+
+READ = 8_000
+"""How many characters are read, half from the start and half from the end: nobody in danger writes more."""
+NEAR = 160
+"""How many characters apart the words of one emergency may stand."""
+SENSED = 0.5
+"""From which probability on a trained reader's word counts where words alone do not decide."""
+YOUNG_DAYS = 92
+"""Up to which age a fever is an emergency by itself."""
+SHORT = 5
+"""A text of so few words that names an emergency tells of one."""
+
+
+def find_emergencies(text: str, *, country: str = "GB", sensed: Sense | None = None) -> Emergency | None:
+    """The emergency that a text tells of, with the way to help in this country; None where it tells of none.
+
+    >>> find_emergencies("I have crushing chest pain").kinds, find_emergencies("My father had a stroke in 1990")
+    (('cardiac',), None)
+    """
+    reading = Reading.of(text)
+    found = {kind: words for kind, words in reading.emergencies()}
+    if not found and sensed is not None and text.strip() and not reading.is_discounted:
+        chances = sensed(text)
+        found = {kind: [] for kind in chances if chances[kind] >= SENSED and kind != "none"}
+    if not found:
+        return None
+    kinds = tuple(kind for kind in kinds_in_order() if kind in found)
+    words = tuple(dict.fromkeys(one for kind in kinds for one in found[kind]))
+    language = language_of(text)
+    is_vignette = reading.is_vignette and "suicide" not in kinds[:1]
+    return Emergency(kinds, language, notice(kinds, language, country, is_vignette=is_vignette), words, is_vignette)
+
+
+# ------------------------------------------------------------------------------------------------------------ the text
+
+
+@dataclass(frozen=True, slots=True)
+class Span:
+    """Where a meaning stands in the text as it is read."""
+
+    meaning: str
+    start: int
+    end: int
+
+
+@dataclass(frozen=True, slots=True)
+class Reading:
+    """A text as it is read: lower case, short forms in full, with its meanings and what takes them back."""
+
+    original: str
+    text: str
+    places: Sequence[int]
+    """For each character of the text, where it stands in the original."""
+    spans: tuple[Span, ...]
+    live: frozenset[Span]
+    """The meanings that hold now, of the person who is spoken of."""
+
+    @classmethod
+    def of(cls, original: str) -> Reading:
+        """Read a text once."""
+        cut = original if len(original) <= READ else f"{original[: READ // 2]}\n{original[-READ // 2 :]}"
+        text, places = spelled_with_places(cut)
+        plain = _IDIOM.sub(lambda match: "\x00" * len(match.group()), text) if _IDIOM else text
+        spans = tuple(_meanings(plain))
+        parts = tuple(_parts(plain))
+        live = frozenset(span for span in spans if _holds(plain, span, _part_of(parts, span)))
+        return cls(cut, text, places, spans, live)
+
+    @property
+    def is_vignette(self) -> bool:
+        """Whether a clinician describes a patient."""
+        return len(_context("clinician").findall(self.text)) >= 1 and not _OWN.search(self.text)
+
+    def emergencies(self) -> Iterator[tuple[str, list[str]]]:
+        """Each kind of emergency that is told of, with the words that tell it."""
+        found: dict[str, list[str]] = {}
+        for kind, spans in _told(self.live):
+            found.setdefault(kind, []).extend(self.original_words(span) for span in spans)
+        yield from found.items()
+
+    @property
+    def is_discounted(self) -> bool:
+        """Whether it speaks of an emergency, and only of one that is denied, past or general."""
+        return next(_told(self.spans), None) is not None and next(_told(self.live), None) is None
+
+    def original_words(self, span: Span) -> str:
+        """The words as they were written."""
+        return self.original[self.places[span.start] : self.places[span.end - 1] + 1].strip()
+
+
+def _parts(text: str) -> Iterator[tuple[int, int]]:
+    """Where the parts of a text begin and end that are past, present or general as a whole."""
+    start = 0
+    for match in _PART.finditer(text):
+        yield start, match.end()
+        start = match.end()
+    yield start, len(text)
+
+
+def _part_of(parts: Sequence[tuple[int, int]], span: Span) -> tuple[int, int]:
+    return next(part for part in reversed(parts) if part[0] <= span.start)
+
+
+# -------------------------------------------------------------------------------------------------------- the meanings
+
+
+def _whole(pattern: str) -> re.Pattern[str]:
+    return re.compile(rf"(?<![\w/])(?:{pattern})(?!\w)")
+
+
+@cache
+def _words() -> tuple[tuple[str, re.Pattern[str]], ...]:
+    """Each meaning with its words in all languages."""
+    return tuple((meaning, _whole(pattern)) for meaning, _, pattern in rows("emergency_words.tsv"))
+
+
+_COMPARISONS = {"<": operator.lt, "<=": operator.le, ">": operator.gt, ">=": operator.ge}
+_NUMBER = r"(?:[^\w\n<>≥≤]|\b(?:of|is|was|at|now|only|reads?|around|about|to|down|came|back|as|dropped|mmol|=)\b){0,6}[<>~≥≤]? ?(?P<value>\d{1,3}(?:[.,]\d{1,2})?)(?![\d.,]*\d)(?! ?/(?:7|52|12|24)\b)"
+
+
+@dataclass(frozen=True, slots=True)
+class Value:
+    """A measurement that counts as a meaning on one side of a limit."""
+
+    meaning: str
+    pattern: re.Pattern[str]
+    compare: Callable[[float, float], bool]
+    limit: float
+    lowest: float
+    highest: float
+
+
+@cache
+def _values() -> tuple[Value, ...]:
+    return tuple(
+        Value(
+            meaning,
+            re.compile(rf"(?<![\w/])(?:{names}){_NUMBER}"),
+            _COMPARISONS[sign],
+            *(float(number) for number in (limit, lowest, highest)),
+        )
+        for meaning, names, sign, limit, lowest, highest in rows("emergency_values.tsv")
+    )
+
+
+_COUNTS = {
+    name: number
+    for number, names in enumerate(
+        ("", "one|a|an|un|une|ein|eine", "two|deux|zwei", "three|trois|drei", "four|quatre|vier", "five|cinq|fünf")
+        + ("six|sechs", "seven|sept|sieben", "eight|huit|acht", "nine|neuf|neun", "ten|dix|zehn", "eleven|onze|elf")
+        + ("twelve|douze|zwölf",)
+    )
+    for name in names.split("|")
+    if name
+}
+_DAYS = {"d": 1, "j": 1, "t": 1, "/7": 1, "w": 7, "s": 7, "/52": 7, "m": 30.4375, "/12": 30.4375}
+_AGE = re.compile(
+    rf"(?<![\w/])(?P<count>\d{{1,2}}|{'|'.join(_COUNTS)})(?:[ -]?(?P<unit>d|w|days?|weeks?|wks?|months?|mths?|jours?"
+    r"|semaines?|mois|tage?|wochen?|monate?n?)[ -]?(?:old|alte?\w*|o\b)|(?P<short>/7|/52|/12)(?: old| baby| infant|,| [mf]\b)"
+    r"|[ -]?(?P<french>jours|semaines|mois)\b)(?!\w)"
+)
+_BABY = re.compile(r"bébé|nourrisson|nouveau")
+
+
+def _young(text: str) -> Iterator[Span]:
+    """Where the age of a child is told to whom a fever is a danger by itself."""
+    for match in _AGE.finditer(text):
+        unit = match["short"] or (match["unit"] or match["french"] or "")[0]
+        count = _COUNTS.get(match["count"]) or float(match["count"])
+        is_told = match["french"] is None or _BABY.search(text) is not None
+        if is_told and count * _DAYS[unit] <= YOUNG_DAYS:
+            yield Span("young infant", *match.span())
+
+
+def _meanings(text: str) -> Iterator[Span]:
+    """Every meaning of the tables and where it stands."""
+    for meaning, pattern in _words():
+        yield from (Span(meaning, *match.span()) for match in pattern.finditer(text))
+    for one in _values():
+        for match in one.pattern.finditer(text):
+            value = float(match["value"].replace(",", "."))
+            if one.lowest <= value <= one.highest and one.compare(value, one.limit):
+                yield Span(one.meaning, *match.span())
+    yield from _young(text)
+    if len(text.split()) <= SHORT:
+        yield Span("happening", 0, 0)
+
+
+# --------------------------------------------------------------------------------------------------------- the context
+
+_PART = re.compile(r"[.;!?\n]+(?:\s+|$)|,? (?:but|and now|and today|mais|et maintenant|aber|und jetzt) ")
+_BREAKS = re.compile(
+    r"\b(?:but|however|although|though|except|apart from|other than|just|only|now|today|then|since|because|has|have|is"
+    r"|are|was|with|started|came|keeps?|mais|sauf|depuis|avec|aber|sondern|außer|seit|mit|hat|ist)\b|[:;(]"
+)
+_ITEMS = re.compile(r"\b(?:or|nor|ni|ou|oder|noch)\b")
+_STRONG = re.compile(r"\b(?:denies|denied|denying|nil|nie|verneint)$")
+_OWN = re.compile(r"(?<!\w)(?:i|my|me|mum|dad|mom|we|our|je|mon|ma|mes|ich|meine?\w*|wir|unser\w*)(?!\w)")
+NAMES = frozenset(
+    "named stroke|named heart|named embolism|named dissection|anaphylaxis|sepsis|meningitis|ectopic|suicidal|overdose"
+    "|seizing now|call help|fit|chest pain|bleeding|thunderclap".split("|")
+)
+"""Meanings that name an emergency rather than describe one: beside a paper or an appointment they tell of none."""
+UNDENIABLE = frozenset({"self-killing"})
+"""Who says that they do not want to kill themselves has thought of it."""
+
+
+@cache
+def _context(what: str) -> re.Pattern[str]:
+    patterns = "|".join(f"(?:{pattern})" for name, _, pattern in rows("emergency_context.tsv") if name == what)
+    return _whole(patterns)
+
+
+@cache
+def _behind(what: str) -> re.Pattern[str]:
+    """A pattern of the context that stands right before words."""
+    return re.compile(rf"{_context(what).pattern}[ ,:]*$")
+
+
+@cache
+def _right_after() -> re.Pattern[str]:
+    return re.compile(rf"[ :,(]*{_context('denied after').pattern}")
+
+
+_IDIOM = _whole("|".join(f"(?:{pattern})" for name, _, pattern in rows("emergency_context.tsv") if name == "idiom"))
+
+
+def _holds(text: str, span: Span, part: tuple[int, int]) -> bool:
+    """Whether a meaning holds now, of the person who is spoken of."""
+    if span.meaning in UNDENIABLE:
+        return True
+    start, end = part
+    words = text[start:end]
+    is_now = _context("present").search(words) is not None
+    if not is_now and (_context("past").search(words) or _context("family").search(words)):
+        return False
+    if _is_general(words) or (span.meaning in NAMES and not is_now and _context("paper").search(words)):
+        return False
+    before, after = text[start : span.start], text[span.end : end]
+    if _behind("supposed").search(before):
+        return False
+    is_denied = _is_denied(before, after) or _right_after().match(after) is not None
+    return not is_denied or _context("doubt").search(words) is not None
+
+
+def _is_general(words: str) -> bool:
+    """Whether a part of a text asks for knowledge and speaks of nobody.
+
+    >>> _is_general("when should people with suspected sepsis get antibiotics?"), _is_general("is my chest pain bad?")
+    (True, False)
+    """
+    plain = words.strip()
+    if not (plain.endswith("?") or _context("asks").match(plain)):
+        return False
+    return _context("person").search(_context("asker").sub(" ", plain)) is None
+
+
+def _is_denied(before: str, after: str) -> bool:
+    """Whether a “no” before words reaches them: over a few words, or to the end of its list."""
+    near = before[-120:]
+    match = None
+    for match in _context("denied").finditer(near):  # noqa: B007 - the last one counts
+        pass
+    if match is None:
+        return _behind("denied here").search(near) is not None
+    gap = near[match.end() :]
+    if _BREAKS.search(gap):
+        return False
+    items = gap.split(",")
+    if any(len(item.split()) > 5 for item in items):
+        return False
+    is_strong = _STRONG.search(near[: match.end()]) is not None
+    if len(items) == 1:
+        return is_strong or not re.search(r"\b(?:and|et|und)\b", gap)
+    return is_strong or _ITEMS.search(gap + after.split(".")[0][:60]) is not None
+
+
+# ----------------------------------------------------------------------------------------------------- the emergencies
+
+
+@dataclass(frozen=True, slots=True)
+class Rule:
+    """One row of the table: meanings that tell of an emergency together."""
+
+    kind: str
+    meanings: tuple[frozenset[str], ...]
+    unless: frozenset[str]
+
+
+@cache
+def _rules() -> tuple[Rule, ...]:
+    return tuple(
+        Rule(
+            kind,
+            tuple(frozenset(group.split("|")) for group in meanings.split("+")),
+            frozenset("|".join(unless).split("|")) - {""},
+        )
+        for kind, meanings, *unless in rows("emergencies.tsv")
+    )
+
+
+def kinds_in_order() -> tuple[str, ...]:
+    """The kinds of emergency, the one whose notice comes first before others."""
+    return tuple(kind for kind, *_ in rows("emergency_kinds.tsv"))
+
+
+def _told(spans: Iterable[Span]) -> Iterator[tuple[str, tuple[Span, ...]]]:
+    """Each kind whose meanings stand near each other, with the words that do."""
+    places: dict[str, list[Span]] = {}
+    for span in sorted(spans, key=lambda one: one.start):
+        places.setdefault(span.meaning, []).append(span)
+    for rule in _rules():
+        groups = [list(chain.from_iterable(places.get(name, ()) for name in group)) for group in rule.meanings]
+        if all(groups):
+            calming = [span for name in rule.unless for span in places.get(name, ())]
+            found = next(_together(groups, calming), None)
+            if found is not None:
+                yield rule.kind, found
+
+
+def _together(groups: Sequence[Sequence[Span]], calming: Sequence[Span]) -> Iterator[tuple[Span, ...]]:
+    """Spans, one of each group and none standing for two, that stand near each other and that nothing takes back."""
+    for first in groups[0]:
+        chosen = [first]
+        for spans in groups[1:]:
+            fitting = [one for one in spans if _fits(one, chosen)]
+            if not fitting:
+                break
+            chosen.append(min(fitting, key=lambda one: abs(one.start - first.start)))
+        else:
+            low, high = min(one.start for one in chosen), max(one.end for one in chosen)
+            if not any(low - NEAR <= one.start and one.end <= high + NEAR for one in calming):
+                yield tuple(sorted((one for one in chosen if one.end), key=lambda one: one.start))
+
+
+def _fits(span: Span, chosen: Sequence[Span]) -> bool:
+    if not span.end:  # a short text tells of now as a whole
+        return True
+    is_apart = all(span.end <= one.start or span.start >= one.end or not one.end for one in chosen)
+    low, high = min(one.start for one in chosen), max(one.end for one in chosen)
+    return is_apart and max(high, span.end) - min(low, span.start) <= NEAR
+
+
+# --------------------------------------------------------------------------------------------------------- the notices
+
+OR = {"en": " or ", "fr": " ou ", "de": " oder "}
+
+
+@dataclass(frozen=True, slots=True)
+class Numbers:
+    """Whom to call in a country."""
+
+    emergency: tuple[str, ...]
+    advice: str
+    """A line for what cannot wait and is no emergency; empty where there is none."""
+    crisis: str
+    """A line for people in despair; empty where none is known."""
+
+
+def numbers_of(country: str) -> Numbers:
+    """The numbers of a country, and 112 where none are known.
+
+    >>> numbers_of("US").emergency, numbers_of("XX").emergency
+    (('911',), ('112',))
+    """
+    known = {code: Numbers(tuple(call.split("|")), *more) for code, call, *more in rows("emergency_numbers.tsv")}
+    return known.get(country.upper(), known["*"])
+
+
+@cache
+def _notices() -> dict[tuple[str, str], str]:
+    return {(what, language): text for what, language, text in rows("emergency_notices.tsv")}
+
+
+def notice(kinds: Sequence[str], language: Language, country: str, *, is_vignette: bool = False) -> str:
+    """The words that come first and that nothing softens."""
+    numbers, texts = numbers_of(country), _notices()
+    said = "clinician" if is_vignette else "suicide" if "suicide" in kinds else "anyone"
+    lines = [texts[said, language]]
+    if said == "suicide" and numbers.crisis:
+        lines.append(texts["crisis", language])
+    if said == "anyone" and numbers.advice:
+        lines.append(texts["advice", language])
+    if said == "suicide" and kinds[-1] != "suicide":
+        lines.insert(0, texts["anyone", language])
+    titles = ", ".join(title_of(kind, language) for kind in kinds)
+    return " ".join(lines).format(
+        emergency=OR[language].join(numbers.emergency), advice=numbers.advice, crisis=numbers.crisis, kinds=titles
+    )
+
+
+@cache
+def _titles() -> dict[str, tuple[str, ...]]:
+    return {kind: tuple(titles) for kind, *titles in rows("emergency_kinds.tsv")}
+
+
+def title_of(kind: str, language: Language = "en") -> str:
+    """What an emergency may be, in words."""
+    return _titles()[kind][("en", "fr", "de").index(language)]
