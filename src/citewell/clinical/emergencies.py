@@ -137,7 +137,12 @@ def _words() -> tuple[tuple[str, re.Pattern[str]], ...]:
 
 
 _COMPARISONS = {"<": operator.lt, "<=": operator.le, ">": operator.gt, ">=": operator.ge}
-_NUMBER = r"(?:[^\w\n<>≥≤]|\b(?:of|is|was|at|now|only|reads?|around|about|to|down|came|back|as|dropped|mmol|=)\b){0,6}[<>~≥≤]? ?(?P<value>\d{1,3}(?:[.,]\d{1,2})?)(?![\d.,]*\d)(?! ?/(?:7|52|12|24)\b)"
+_NUMBER = (
+    r"(?:[^\w\n<>≥≤.;]|\b(?:of|is|are|was|at|now|only|reads?|says?|around|about|to|down|came|back|as|dropped)\b){0,6}"
+    r"[<>~≥≤]? ?(?P<value>\d{1,3}(?:[.,]\d{1,2})?)(?![\d.,]*\d)(?! ?/(?:7|52|12|24)\b)(?P<unit> ?(?:g/l|mg/dl))?"
+)
+_FACTORS = {"g/l": 5.55, "mg/dl": 1 / 18}
+"""What a sugar in another unit is in mmol/L."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -177,19 +182,20 @@ _COUNTS = {
 }
 _DAYS = {"d": 1, "j": 1, "t": 1, "/7": 1, "w": 7, "s": 7, "/52": 7, "m": 30.4375, "/12": 30.4375}
 _AGE = re.compile(
-    rf"(?<![\w/])(?P<count>\d{{1,2}}|{'|'.join(_COUNTS)})(?:[ -]?(?P<unit>d|w|days?|weeks?|wks?|months?|mths?|jours?"
-    r"|semaines?|mois|tage?|wochen?|monate?n?)[ -]?(?:old|alte?\w*|o\b)|(?P<short>/7|/52|/12)(?: old| baby| infant|,| [mf]\b)"
-    r"|[ -]?(?P<french>jours|semaines|mois)\b)(?!\w)"
+    rf"(?<![\w/.,])(?P<count>\d{{1,2}}|{'|'.join(_COUNTS)})(?:[ -]?(?P<unit>d|w|days?|weeks?|wks?|months?|mths?|jours?"
+    r"|semaines?|mois|tage?|wochen?|monate?n?)[ -]?(?:old|alte?\w*|o\b)|(?P<short>/7|/52|/12)(?: old| baby| infant| neonate|,| [mf]\b)"
+    r"|[ -]?(?P<bare>days|weeks?|months?|mth|jours|semaines|mois)\b(?! (?:ago|later|pregnant|gone|post|after|now)))(?!\w)"
 )
-_BABY = re.compile(r"bébé|nourrisson|nouveau")
+_BABY = re.compile(r"bébé|nourrisson|nouveau|bab(?:y|ies)|newborn|little one|twin|infant|nappy|nappies|corrected|\bprem\b")
+_LASTS = re.compile(r"(?:for|last|past|over|since|every|within|in|x|about|pregnant|am|at) $")
 
 
 def _young(text: str) -> Iterator[Span]:
     """Where the age of a child is told to whom a fever is a danger by itself."""
     for match in _AGE.finditer(text):
-        unit = match["short"] or (match["unit"] or match["french"] or "")[0]
+        unit = match["short"] or (match["unit"] or match["bare"])[0]
         count = _COUNTS.get(match["count"]) or float(match["count"])
-        is_told = match["french"] is None or _BABY.search(text) is not None
+        is_told = match["bare"] is None or (_BABY.search(text) and not _LASTS.search(text[: match.start()]))
         if is_told and count * _DAYS[unit] <= YOUNG_DAYS:
             yield Span("young infant", *match.span())
 
@@ -200,7 +206,7 @@ def _meanings(text: str) -> Iterator[Span]:
         yield from (Span(meaning, *match.span()) for match in pattern.finditer(text))
     for one in _values():
         for match in one.pattern.finditer(text):
-            value = float(match["value"].replace(",", "."))
+            value = float(match["value"].replace(",", ".")) * _FACTORS.get((match["unit"] or "").strip(), 1)
             if one.lowest <= value <= one.highest and one.compare(value, one.limit):
                 yield Span(one.meaning, *match.span())
     yield from _young(text)
@@ -249,14 +255,17 @@ _IDIOM = _whole("|".join(f"(?:{pattern})" for name, _, pattern in rows("emergenc
 
 def _holds(text: str, span: Span, part: tuple[int, int]) -> bool:
     """Whether a meaning holds now, of the person who is spoken of."""
-    if span.meaning in UNDENIABLE:
-        return True
     start, end = part
     words = text[start:end]
-    is_now = _context("present").search(words) is not None
-    if not is_now and (_context("past").search(words) or _context("family").search(words)):
+    if _context("makes").match(words.strip()) or _is_of_a_thing(words):
         return False
-    if _is_general(words) or (span.meaning in NAMES and not is_now and _context("paper").search(words)):
+    if span.meaning in UNDENIABLE and _FIRST.search(words):
+        return True
+    is_now = _context("present").search(words) is not None
+    is_named = span.meaning in NAMES
+    if (not is_now or is_named) and (_context("past").search(words) or _context("family").search(words)):
+        return _AGAIN.search(words) is not None and is_now
+    if _is_general(words, text) or (is_named and not is_now and _context("paper").search(words)):
         return False
     before, after = text[start : span.start], text[span.end : end]
     if _behind("supposed").search(before):
@@ -265,16 +274,28 @@ def _holds(text: str, span: Span, part: tuple[int, int]) -> bool:
     return not is_denied or _context("doubt").search(words) is not None
 
 
-def _is_general(words: str) -> bool:
-    """Whether a part of a text asks for knowledge and speaks of nobody.
+_AGAIN = re.compile(r"\b(?:again|de nouveau|à nouveau|wieder|suddenly|now having|right now)\b")
+_FIRST = re.compile(r"(?<!\w)(?:i|my|me|myself|je|j'\S*|me|m'\S*|mes|ich|mich|mir)(?!\w)")
+_SOMEBODY = re.compile(r"(?<!\w)(?:i|me|he|she|him|his|her|we|us|mum|dad|baby|child)(?!\w)")
+_MEASURED = re.compile(r"\d{2,3}/\d{2,3}|(?:bp|sats|spo2|gcs|temp|rr|hr|pressure|sugar)\D{0,12}\d|\d over \d")
 
-    >>> _is_general("when should people with suspected sepsis get antibiotics?"), _is_general("is my chest pain bad?")
+
+def _is_of_a_thing(words: str) -> bool:
+    """Whether a part of a text speaks of an animal or a thing, and of nobody."""
+    return _context("thing").search(words) is not None and _SOMEBODY.search(words) is None
+
+
+def _is_general(words: str, text: str) -> bool:
+    """Whether a part of a text asks for knowledge and the text speaks of nobody.
+
+    >>> asked = "when should people with suspected sepsis get antibiotics?"
+    >>> _is_general(asked, asked), _is_general("is my chest pain bad?", "is my chest pain bad?")
     (True, False)
     """
     plain = words.strip()
-    if not (plain.endswith("?") or _context("asks").match(plain)):
+    if not (plain.endswith("?") or _context("asks").match(plain)) or _MEASURED.search(plain):
         return False
-    return _context("person").search(_context("asker").sub(" ", plain)) is None
+    return _context("person").search(_context("asker").sub(" ", text)) is None
 
 
 def _is_denied(before: str, after: str) -> bool:
