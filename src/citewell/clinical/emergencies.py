@@ -1,11 +1,13 @@
 """Finds an emergency in what a patient, a relative or a clinician writes, and says the way to help first.
 
-An emergency is told by meanings that stand near each other (`emergencies.tsv`), such as a chest, a pain and sweat. What
-is denied, long past, of the family, an idiom or a general question is none; what is doubtful counts.
+An emergency is told by meanings that stand near each other (`emergencies.tsv`), such as a chest, a pain and sweat; how
+much each meaning says of it was learned (`emergency_weights.tsv`). What is denied, long past, of the family, an idiom or
+a general question is none; what is doubtful counts.
 """
 
 from __future__ import annotations
 
+import math
 import operator
 import re
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
@@ -25,8 +27,8 @@ READ = 8_000
 """How many characters are read, half from the start and half from the end: nobody in danger writes more."""
 NEAR = 160
 """How many characters apart the words of one emergency may stand."""
-SENSED = 0.5
-"""From which probability on a trained reader's word counts where words alone do not decide."""
+LIKELY, SURE = 0.4, 0.9
+"""From which probability on a text tells of an emergency, and from where on words alone decide that it does."""
 YOUNG_DAYS = 92
 """Up to which age a fever is an emergency by itself."""
 SHORT = 5
@@ -40,17 +42,25 @@ def find_emergencies(text: str, *, country: str = "GB", sensed: Sense | None = N
     (('cardiac',), None)
     """
     reading = Reading.of(text)
-    found = {kind: words for kind, words in reading.emergencies()}
-    if not found and sensed is not None and text.strip() and not reading.is_discounted:
-        chances = sensed(text)
-        found = {kind: [] for kind in chances if chances[kind] >= SENSED and kind != "none"}
-    if not found:
+    chance = reading.chance
+    sense = sensed(text) if sensed is not None and chance < SURE and text.strip() else {}
+    danger = {kind: value for kind, value in sense.items() if kind in kinds_in_order()}
+    if danger:
+        chance = (chance + max(danger.values())) / 2
+    found = reading.emergencies()
+    if chance < LIKELY and not _is_despair(found, reading):
         return None
+    found = found or reading.nearest(max(danger, key=lambda kind: danger[kind]) if danger else None)
     kinds = tuple(kind for kind in kinds_in_order() if kind in found)
     words = tuple(dict.fromkeys(one for kind in kinds for one in found[kind]))
     language = language_of(text)
-    is_vignette = reading.is_vignette and "suicide" not in kinds[:1]
+    is_vignette = reading.is_vignette and kinds[:1] != ("suicide",)
     return Emergency(kinds, language, notice(kinds, language, country, is_vignette=is_vignette), words, is_vignette)
+
+
+def _is_despair(found: Mapping[str, Sequence[str]], reading: Reading) -> bool:
+    """Whether somebody speaks of ending their own life: that counts whatever else is said."""
+    return "suicide" in found and _FIRST.search(reading.text) is not None
 
 
 # ------------------------------------------------------------------------------------------------------------ the text
@@ -93,17 +103,52 @@ class Reading:
         """Whether a clinician describes a patient."""
         return len(_context("clinician").findall(self.text)) >= 1 and not _OWN.search(self.text)
 
-    def emergencies(self) -> Iterator[tuple[str, list[str]]]:
+    @property
+    def told(self) -> list[tuple[str, tuple[Span, ...]]]:
+        """Each row of the table that is met, with the words that meet it."""
+        return list(_told(self.live))
+
+    def emergencies(self) -> dict[str, list[str]]:
         """Each kind of emergency that is told of, with the words that tell it."""
         found: dict[str, list[str]] = {}
-        for kind, spans in _told(self.live):
+        for kind, spans in self.told:
             found.setdefault(kind, []).extend(self.original_words(span) for span in spans)
-        yield from found.items()
+        return found
+
+    def nearest(self, kind: str | None) -> dict[str, list[str]]:
+        """The kind that most of the meanings speak for, or the one that is given, with the words that weigh most."""
+        weighed = sorted((span for span in self.live if span.end), key=lambda one: -_weights().get(one.meaning, 0))
+        present = {span.meaning for span in self.live}
+        met = {rule: sum(bool(group & present) for group in rule.meanings) for rule in _rules()}
+        best = max(met, key=lambda rule: (met[rule] / len(rule.meanings), met[rule]))
+        words = [self.original_words(span) for span in sorted(weighed[:3], key=lambda one: one.start)]
+        return {kind or (best.kind if met[best] * 2 >= len(best.meanings) else "other"): words}
+
+    def features(self) -> dict[str, float]:
+        """What the learned weights are multiplied with: meanings that hold, rows that are met, and how it is said."""
+        live = {span.meaning for span in self.live}
+        gone = {span.meaning for span in self.spans} - live
+        rows_met = self.told
+        return {
+            **dict.fromkeys(live, 1.0),
+            "(a row is met)": float(bool(rows_met)),
+            "(rows of two kinds are met)": float(len({kind for kind, _ in rows_met}) > 1),
+            "(only taken back)": float(not rows_met and next(_told(self.spans), None) is not None),
+            "(meanings)": min(len(live), 12) / 4,
+            "(meanings taken back)": len(gone) / 4,
+            "(a question)": float(self.text.strip().endswith("?")),
+            "(first person)": float(_FIRST.search(self.text) is not None),
+            "(clinician)": float(_context("clinician").search(self.text) is not None),
+        }
 
     @property
-    def is_discounted(self) -> bool:
-        """Whether it speaks of an emergency, and only of one that is denied, past or general."""
-        return next(_told(self.spans), None) is not None and next(_told(self.live), None) is None
+    def chance(self) -> float:
+        """The probability of an emergency by the words alone."""
+        weights = _weights()
+        total = weights.get("(always)", 0.0) + sum(
+            weights.get(name, 0.0) * value for name, value in self.features().items()
+        )
+        return 1 / (1 + math.exp(-total))
 
     def original_words(self, span: Span) -> str:
         """The words as they were written."""
@@ -382,6 +427,12 @@ def _fits(span: Span, chosen: Sequence[Span]) -> bool:
     is_apart = all(span.end <= one.start or span.start >= one.end or not one.end for one in chosen)
     low, high = min(one.start for one in chosen), max(one.end for one in chosen)
     return is_apart and max(high, span.end) - min(low, span.start) <= NEAR
+
+
+@cache
+def _weights() -> dict[str, float]:
+    """How much each meaning says of an emergency."""
+    return {name: float(weight) for name, weight in rows("emergency_weights.tsv")}
 
 
 # --------------------------------------------------------------------------------------------------------- the notices
