@@ -29,6 +29,8 @@ NEAR = 160
 """How many characters apart the words of one emergency may stand."""
 LIKELY, SURE = 0.4, 0.9
 """From which probability on a text tells of an emergency, and from where on words alone decide that it does."""
+TELLING = 0.5
+"""A meaning of this weight tells something; where no row of the table is met, one of them must stand there."""
 YOUNG_DAYS = 92
 """Up to which age a fever is an emergency by itself."""
 SHORT = 5
@@ -127,7 +129,6 @@ class Reading:
     def features(self) -> dict[str, float]:
         """What the learned weights are multiplied with: meanings that hold, rows that are met, and how it is said."""
         live = {span.meaning for span in self.live}
-        gone = {span.meaning for span in self.spans} - live
         rows_met = self.told
         return {
             **dict.fromkeys(live, 1.0),
@@ -135,7 +136,6 @@ class Reading:
             "(rows of two kinds are met)": float(len({kind for kind, _ in rows_met}) > 1),
             "(only taken back)": float(not rows_met and next(_told(self.spans), None) is not None),
             "(meanings)": min(len(live), 12) / 4,
-            "(meanings taken back)": len(gone) / 4,
             "(a question)": float(self.text.strip().endswith("?")),
             "(first person)": float(_FIRST.search(self.text) is not None),
             "(clinician)": float(_context("clinician").search(self.text) is not None),
@@ -145,6 +145,8 @@ class Reading:
     def chance(self) -> float:
         """The probability of an emergency by the words alone."""
         weights = _weights()
+        if not self.told and sum(weights.get(one, 0.0) >= TELLING for one in {span.meaning for span in self.live}) < 1:
+            return 0.0
         total = weights.get("(always)", 0.0) + sum(
             weights.get(name, 0.0) * value for name, value in self.features().items()
         )
@@ -345,7 +347,7 @@ def _is_general(words: str, text: str) -> bool:
 
 def _is_denied(before: str, after: str) -> bool:
     """Whether a “no” before words reaches them: over a few words, or to the end of its list."""
-    near = before[-120:]
+    near = before[-160:]
     match = None
     for match in _context("denied").finditer(near):  # noqa: B007 - the last one counts
         pass
@@ -355,9 +357,9 @@ def _is_denied(before: str, after: str) -> bool:
     if _BREAKS.search(gap):
         return False
     items = gap.split(",")
-    if any(len(item.split()) > 5 for item in items):
-        return False
     is_strong = _STRONG.search(near[: match.end()]) is not None
+    if any(len(item.split()) > (9 if is_strong else 5) for item in items):
+        return False
     if len(items) == 1:
         return is_strong or not re.search(r"\b(?:and|et|und)\b", gap)
     return is_strong or _ITEMS.search(gap + after.split(".")[0][:60]) is not None
