@@ -1,8 +1,8 @@
 """Finds an emergency in what a patient, a relative or a clinician writes, and says the way to help first.
 
 An emergency is told by meanings that stand near each other (`emergencies.tsv`), such as a chest, a pain and sweat; how
-much each meaning says of it was learned (`emergency_weights.tsv`). What is denied, long past, of the family, an idiom or
-a general question is none; what is doubtful counts.
+much each meaning says of it was learned (`emergency_weights.tsv`). What is denied, long past, of the family, an idiom
+or a general question is none; what is doubtful counts.
 """
 
 from __future__ import annotations
@@ -14,7 +14,6 @@ from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cache
 from itertools import chain
-from typing import cast
 
 from citewell.clinical.languages import Language, language_of, spelled_with_places
 from citewell.clinical.tables import rows
@@ -37,8 +36,12 @@ SHORT = 5
 """A text of so few words that names an emergency tells of one."""
 
 
-def find_emergencies(text: str, *, country: str = "GB", sensed: Sense | None = None) -> Emergency | None:
+def find_emergencies(
+    text: str, *, country: str = "GB", language: Language | None = None, sensed: Sense | None = None
+) -> Emergency | None:
     """The emergency that a text tells of, with the way to help in this country; None where it tells of none.
+
+    The way to help is told in the language of the text, unless one is given.
 
     >>> find_emergencies("I have crushing chest pain").kinds, find_emergencies("My father had a stroke in 1990")
     (('cardiac',), None)
@@ -55,7 +58,7 @@ def find_emergencies(text: str, *, country: str = "GB", sensed: Sense | None = N
     found = found or reading.nearest(max(danger, key=lambda kind: danger[kind]) if danger else None)
     kinds = tuple(kind for kind in kinds_in_order() if kind in found)
     words = tuple(dict.fromkeys(one for kind in kinds for one in found[kind]))
-    language = language_of(text)
+    language = language or language_of(text)
     is_vignette = reading.is_vignette and kinds[:1] != ("suicide",)
     return Emergency(kinds, language, notice(kinds, language, country, is_vignette=is_vignette), words, is_vignette)
 
@@ -220,9 +223,10 @@ def _values() -> tuple[Value, ...]:
 _COUNTS = {
     name: number
     for number, names in enumerate(
-        ("", "one|a|an|un|une|ein|eine", "two|deux|zwei", "three|trois|drei", "four|quatre|vier", "five|cinq|fünf")
-        + ("six|sechs", "seven|sept|sieben", "eight|huit|acht", "nine|neuf|neun", "ten|dix|zehn", "eleven|onze|elf")
-        + ("twelve|douze|zwölf",)
+        "; one|a|an|un|une|ein|eine; two|deux|zwei; three|trois|drei; four|quatre|vier; five|cinq|fünf; six|sechs; "
+        "seven|sept|sieben; eight|huit|acht; nine|neuf|neun; ten|dix|zehn; eleven|onze|elf; twelve|douze|zwölf".split(
+            "; "
+        )
     )
     for name in names.split("|")
     if name
@@ -230,10 +234,14 @@ _COUNTS = {
 _DAYS = {"d": 1, "j": 1, "t": 1, "/7": 1, "w": 7, "s": 7, "/52": 7, "m": 30.4375, "/12": 30.4375}
 _AGE = re.compile(
     rf"(?<![\w/.,])(?P<count>\d{{1,2}}|{'|'.join(_COUNTS)})(?:[ -]?(?P<unit>d|w|days?|weeks?|wks?|months?|mths?|jours?"
-    r"|semaines?|mois|tage?|wochen?|monate?n?)[ -]?(?:old|alte?\w*|o\b)|(?P<short>/7|/52|/12)(?: old| baby| infant| neonate|,| [mf]\b)"
-    r"|[ -]?(?P<bare>days|weeks?|months?|mth|jours|semaines|mois)\b(?! (?:ago|later|pregnant|gone|post|after|now)))(?!\w)"
+    r"|semaines?|mois|tage?|wochen?|monate?n?)[ -]?(?:old|alte?\w*|o\b)"
+    r"|(?P<short>/7|/52|/12)(?: old| baby| infant| neonate|,| [mf]\b)"
+    r"|[ -]?(?P<bare>days|weeks?|months?|mth|jours|semaines|mois)\b(?! (?:ago|later|pregnant|gone|post|after|now)))"
+    r"(?!\w)"
 )
-_BABY = re.compile(r"bébé|nourrisson|nouveau|bab(?:y|ies)|newborn|little one|twin|infant|nappy|nappies|corrected|\bprem\b")
+_BABY = re.compile(
+    r"bébé|nourrisson|nouveau|bab(?:y|ies)|newborn|little one|twin|infant|nappy|nappies|corrected|\bprem\b"
+)
 _LASTS = re.compile(r"(?:for|last|past|over|since|every|within|in|x|about|pregnant|am|at) $")
 
 
@@ -362,7 +370,7 @@ def _is_denied(before: str, after: str) -> bool:
         return False
     if len(items) == 1:
         return is_strong or not re.search(r"\b(?:and|et|und)\b", gap)
-    return is_strong or _ITEMS.search(gap + after.split(".")[0][:60]) is not None
+    return is_strong or _ITEMS.search(gap + after.split(".", maxsplit=1)[0][:60]) is not None
 
 
 # ----------------------------------------------------------------------------------------------------- the emergencies

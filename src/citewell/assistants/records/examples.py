@@ -1,4 +1,4 @@
-"""How near a question is in meaning to the examples of each kind, and to those of an emergency."""
+"""How near a question is in meaning to the examples of each kind."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ class Nearby:
 
 
 Nearness = Callable[[str], Mapping[str, Nearby]]
-"""For each kind, “emergency” and “suicide”, how near a question is to the examples."""
+"""For each kind, how near a question is to the examples."""
 
 
 @cache

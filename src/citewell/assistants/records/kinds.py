@@ -6,9 +6,9 @@ import re
 from enum import StrEnum
 from functools import cache
 
-from citewell.clinical.languages import LANGUAGES, Language, language_of, spelled, whole_words
 from citewell.assistants.records.examples import Nearness
 from citewell.assistants.records.tables import rows
+from citewell.clinical.languages import LANGUAGES, Language, language_of, spelled, whole_words
 
 
 class Kind(StrEnum):
