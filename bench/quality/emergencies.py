@@ -15,12 +15,19 @@ from pathlib import Path
 
 import numpy as np
 
+from citewell.assistants.consult.fold import fold
+from citewell.assistants.consult.hear import hear
+from citewell.assistants.consult.red_flags import flags_of
+from citewell.clinical import Lexicon
 from citewell.clinical.emergencies import Reading, find_emergencies
 from citewell.clinical.tables import FOLDER
+from citewell.ports.consult import Happened
 
 HARMLESS = ("none", "no")
-HEADER = """# How much each meaning of `emergency_words.tsv` and `emergency_values.tsv` says of an emergency. Columns: meaning, weight (log odds).
-# Learned from {count} written texts (bench/quality/emergencies.py --fit); names in brackets are facts about the whole text. Not to be edited by hand.
+WHEN = "2026-01-01T00:00:00+00:00"
+HEADER = """# How much each meaning of the other tables says of an emergency. Columns: meaning, weight (log odds).
+# Learned from {count} written texts (bench/quality/emergencies.py --fit), not edited by hand. Names in brackets are
+# facts about the whole text.
 """
 
 
@@ -33,10 +40,11 @@ def read(path: Path) -> list[tuple[bool, str]]:
 
 
 def flags(text: str) -> bool:
-    """Whether a consult raises a red flag at a text."""
-    from citewell.assistants.consult.red_flags import said_flags
-
-    return bool(said_flags(text))
+    """Whether a consult raises a red flag at a message."""
+    started = Happened("started", WHEN, "bench", {"id": "bench", "setting": None, "country": None})
+    change = hear(fold([started]), text, lexicon=Lexicon.load())
+    heard = [Happened(kind, WHEN, "bench", body) for kind, body in change.events]
+    return bool(flags_of(fold([started, *heard]), lexicon=Lexicon.load()))
 
 
 def measured(path: Path) -> dict[str, object]:

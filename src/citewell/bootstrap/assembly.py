@@ -246,6 +246,7 @@ class Assembly:
             reader=lambda: self.reader,
             desk=lambda: self.desk,
             worder=lambda found: word(found, writer=self.writer, verify=self.verify_sentence),
+            emergency=lambda text: self.emergency(text, is_vignette=True),
         )
 
     @cached_property
@@ -262,11 +263,13 @@ class Assembly:
 
         return make_desk(self.library, lambda: self.knowledge, self.choosing, self.emergency)
 
-    def emergency(self, text: str, language: Language | None = None) -> Emergency | None:
+    def emergency(
+        self, text: str, language: Language | None = None, *, is_vignette: bool | None = None
+    ) -> Emergency | None:
         """What cannot wait in a text, with the way to help in the country of the settings."""
         from citewell.clinical.emergencies import find_emergencies
 
-        return find_emergencies(text, country=self.settings.country, language=language)
+        return find_emergencies(text, country=self.settings.country, language=language, is_vignette=is_vignette)
 
     def verify_sentence(self, sentence: str, spans: Sequence[Span]) -> Check:
         """Hold one sentence against the words that it cites."""

@@ -37,11 +37,17 @@ SHORT = 5
 
 
 def find_emergencies(
-    text: str, *, country: str = "GB", language: Language | None = None, sensed: Sense | None = None
+    text: str,
+    *,
+    country: str = "GB",
+    language: Language | None = None,
+    is_vignette: bool | None = None,
+    sensed: Sense | None = None,
 ) -> Emergency | None:
     """The emergency that a text tells of, with the way to help in this country; None where it tells of none.
 
-    The way to help is told in the language of the text, unless one is given.
+    The way to help is told in the language of the text, unless one is given, and to a clinician where the text is a
+    vignette or that is said.
 
     >>> find_emergencies("I have crushing chest pain").kinds, find_emergencies("My father had a stroke in 1990")
     (('cardiac',), None)
@@ -59,7 +65,8 @@ def find_emergencies(
     kinds = tuple(kind for kind in kinds_in_order() if kind in found)
     words = tuple(dict.fromkeys(one for kind in kinds for one in found[kind]))
     language = language or language_of(text)
-    is_vignette = reading.is_vignette and kinds[:1] != ("suicide",)
+    if is_vignette is None:
+        is_vignette = reading.is_vignette and kinds[:1] != ("suicide",)
     return Emergency(kinds, language, notice(kinds, language, country, is_vignette=is_vignette), words, is_vignette)
 
 
@@ -496,6 +503,16 @@ def notice(kinds: Sequence[str], language: Language, country: str, *, is_vignett
 @cache
 def _titles() -> dict[str, tuple[str, ...]]:
     return {kind: tuple(titles) for kind, *titles in rows("emergency_kinds.tsv")}
+
+
+def advice_of(kind: str) -> tuple[str, str, str, str]:
+    """What a kind is called, what a clinician does, why, and where to look it up.
+
+    >>> advice_of("torsion")[1]
+    'Send to hospital at once.'
+    """
+    english, _, _, act, why, source = _titles()[kind]
+    return english[:1].upper() + english[1:], act, why, source
 
 
 def title_of(kind: str, language: Language = "en") -> str:

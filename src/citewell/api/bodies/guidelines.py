@@ -7,6 +7,7 @@ from typing import Annotated, Any, Literal
 
 from pydantic import BaseModel, ConfigDict, Field
 
+from citewell.api.bodies.answers import EmergencyShape
 from citewell.assistants.guidelines.patient import OLDEST
 
 State = Literal["met", "assumed", "not met", "unknown"]
@@ -167,6 +168,8 @@ class AssessmentShape(BaseModel):
     reasoning: str
     wording: WordingShape | None
     notes: list[str]
+    emergency: EmergencyShape | None = None
+    """What the symptoms tell of that cannot wait, and the way to help; older results on record have none."""
 
 
 class GuidelineRowShape(EditionShape):
