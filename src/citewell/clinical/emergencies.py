@@ -355,7 +355,8 @@ def _is_general(words: str, text: str) -> bool:
     (True, False)
     """
     plain = words.strip()
-    if not (plain.endswith("?") or _context("asks").match(plain)) or _MEASURED.search(plain):
+    is_asked = plain.endswith("?") or _context("asks").match(plain) or _context("looks up").search(plain)
+    if not is_asked or _MEASURED.search(plain):
         return False
     return _context("person").search(_context("asker").sub(" ", text)) is None
 

@@ -77,7 +77,7 @@ def classify(
     scope = weight("scope", text)
     wants_diagnosis = has("self-diagnosis", text)
     if find_emergencies(message) is not None if is_emergency is None else is_emergency:
-        asks = scope >= STRONG and not wants_diagnosis
+        asks = scope >= STRONG and not wants_diagnosis and ("?" in message or not is_own)
         return Sorted("proceed" if asks else "safety_urgent", needs_safety=True, wants_diagnosis=wants_diagnosis)
     if has("unsafe", text):
         return Sorted("safety_urgent", needs_safety=True, wants_diagnosis=wants_diagnosis)
