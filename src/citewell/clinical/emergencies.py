@@ -10,10 +10,11 @@ from __future__ import annotations
 import math
 import operator
 import re
+from bisect import bisect_right
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cache
-from itertools import chain
+from itertools import chain, islice
 
 from citewell.clinical.languages import Language, language_of, spelled_with_places
 from citewell.clinical.tables import rows
@@ -30,6 +31,10 @@ LIKELY, SURE = 0.4, 0.9
 """From which probability on a text tells of an emergency, and from where on words alone decide that it does."""
 TELLING = 0.5
 """A meaning of this weight tells something; where no row of the table is met, one of them must stand there."""
+REACH = 160
+"""How many characters a denial may stand before words."""
+MOST = 40
+"""How often one row of words is looked for in a text: a text that has more of them tells no more."""
 YOUNG_DAYS = 92
 """Up to which age a fever is an emergency by itself."""
 SHORT = 5
@@ -107,7 +112,7 @@ class Reading:
         plain = _IDIOM.sub(lambda match: "\x00" * len(match.group()), text) if _IDIOM else text
         spans = tuple(_meanings(plain))
         parts = tuple(_parts(plain))
-        live = frozenset(span for span in spans if _holds(plain, span, _part_of(parts, span)))
+        live = frozenset(span for span in spans if _holds(plain, span, _part_of(parts, span.start)))
         return cls(cut, text, places, spans, live)
 
     @property
@@ -167,17 +172,44 @@ class Reading:
         return self.original[self.places[span.start] : self.places[span.end - 1] + 1].strip()
 
 
-def _parts(text: str) -> Iterator[tuple[int, int]]:
-    """Where the parts of a text begin and end that are past, present or general as a whole."""
-    start = 0
-    for match in _PART.finditer(text):
-        yield start, match.end()
-        start = match.end()
-    yield start, len(text)
+@dataclass(frozen=True, slots=True)
+class Part:
+    """A part of a text that is past, present or general as a whole."""
+
+    start: int
+    end: int
+    is_nobody: bool
+    """It asks for a text, for knowledge, or speaks of a thing."""
+    is_own: bool
+    is_now: bool
+    is_again: bool
+    is_past: bool
+    is_paper: bool
+    is_doubtful: bool
 
 
-def _part_of(parts: Sequence[tuple[int, int]], span: Span) -> tuple[int, int]:
-    return next(part for part in reversed(parts) if part[0] <= span.start)
+def _parts(text: str) -> Iterator[Part]:
+    """The parts of a text, each read once."""
+    is_of_somebody = _context("person").search(_context("asker").sub(" ", text)) is not None
+    starts = [0, *(match.end() for match in _PART.finditer(text))]
+    for start, end in zip(starts, [*starts[1:], len(text)], strict=True):
+        words = text[start:end]
+        is_asking = not is_of_somebody and _asks(words)
+        yield Part(
+            start,
+            end,
+            is_nobody=is_asking or _context("makes").match(words.strip()) is not None or _is_of_a_thing(words),
+            is_own=_FIRST.search(words) is not None,
+            is_now=_context("present").search(words) is not None,
+            is_again=_AGAIN.search(words) is not None,
+            is_past=any(_context(name).search(words) for name in ("past", "family")),
+            is_paper=_context("paper").search(words) is not None,
+            is_doubtful=_context("doubt").search(words) is not None,
+        )
+
+
+def _part_of(parts: Sequence[Part], at: int) -> Part:
+    return parts[max(0, bisect_right(parts, at, key=lambda part: part.start) - 1)]
 
 
 # -------------------------------------------------------------------------------------------------------- the meanings
@@ -254,7 +286,7 @@ _LASTS = re.compile(r"(?:for|last|past|over|since|every|within|in|x|about|pregna
 
 def _young(text: str) -> Iterator[Span]:
     """Where the age of a child is told to whom a fever is a danger by itself."""
-    for match in _AGE.finditer(text):
+    for match in islice(_AGE.finditer(text), MOST):
         unit = match["short"] or (match["unit"] or match["bare"])[0]
         count = _COUNTS.get(match["count"]) or float(match["count"])
         is_told = match["bare"] is None or (_BABY.search(text) and not _LASTS.search(text[: match.start()]))
@@ -265,9 +297,9 @@ def _young(text: str) -> Iterator[Span]:
 def _meanings(text: str) -> Iterator[Span]:
     """Every meaning of the tables and where it stands."""
     for meaning, pattern in _words():
-        yield from (Span(meaning, *match.span()) for match in pattern.finditer(text))
+        yield from (Span(meaning, *match.span()) for match in islice(pattern.finditer(text), MOST))
     for one in _values():
-        for match in one.pattern.finditer(text):
+        for match in islice(one.pattern.finditer(text), MOST):
             value = float(match["value"].replace(",", ".")) * _FACTORS.get((match["unit"] or "").strip(), 1)
             if one.lowest <= value <= one.highest and one.compare(value, one.limit):
                 yield Span(one.meaning, *match.span())
@@ -315,25 +347,23 @@ def _right_after() -> re.Pattern[str]:
 _IDIOM = _whole("|".join(f"(?:{pattern})" for name, _, pattern in rows("emergency_context.tsv") if name == "idiom"))
 
 
-def _holds(text: str, span: Span, part: tuple[int, int]) -> bool:
+def _holds(text: str, span: Span, part: Part) -> bool:
     """Whether a meaning holds now, of the person who is spoken of."""
-    start, end = part
-    words = text[start:end]
-    if _context("makes").match(words.strip()) or _is_of_a_thing(words):
+    if part.is_nobody:
         return False
-    if span.meaning in UNDENIABLE and _FIRST.search(words):
+    if span.meaning in UNDENIABLE and part.is_own:
         return True
-    is_now = _context("present").search(words) is not None
     is_named = span.meaning in NAMES
-    if (not is_now or is_named) and (_context("past").search(words) or _context("family").search(words)):
-        return _AGAIN.search(words) is not None and is_now
-    if _is_general(words, text) or (is_named and not is_now and _context("paper").search(words)):
+    if part.is_past and (is_named or not part.is_now):
+        return part.is_again and part.is_now
+    if is_named and part.is_paper and not part.is_now:
         return False
-    before, after = text[start : span.start], text[span.end : end]
+    before = text[max(part.start, span.start - REACH) : span.start]
+    after = text[span.end : min(part.end, span.end + REACH)]
     if _behind("supposed").search(before):
         return False
     is_denied = _is_denied(before, after) or _right_after().match(after) is not None
-    return not is_denied or _context("doubt").search(words) is not None
+    return not is_denied or part.is_doubtful
 
 
 _AGAIN = re.compile(r"\b(?:again|de nouveau|à nouveau|wieder|suddenly|now having|right now)\b")
@@ -347,33 +377,23 @@ def _is_of_a_thing(words: str) -> bool:
     return _context("thing").search(words) is not None and _SOMEBODY.search(words) is None
 
 
-def _is_general(words: str, text: str) -> bool:
-    """Whether a part of a text asks for knowledge and the text speaks of nobody.
-
-    >>> asked = "when should people with suspected sepsis get antibiotics?"
-    >>> _is_general(asked, asked), _is_general("is my chest pain bad?", "is my chest pain bad?")
-    (True, False)
-    """
+def _asks(words: str) -> bool:
+    """Whether a part of a text asks for knowledge; what was measured is of somebody."""
     plain = words.strip()
     is_asked = plain.endswith("?") or _context("asks").match(plain) or _context("looks up").search(plain)
-    if not is_asked or _MEASURED.search(plain):
-        return False
-    return _context("person").search(_context("asker").sub(" ", text)) is None
+    return bool(is_asked) and _MEASURED.search(plain) is None
 
 
 def _is_denied(before: str, after: str) -> bool:
     """Whether a “no” before words reaches them: over a few words, or to the end of its list."""
-    near = before[-160:]
-    match = None
-    for match in _context("denied").finditer(near):  # noqa: B007 - the last one counts
-        pass
+    *_, match = (None, *_context("denied").finditer(before))
     if match is None:
-        return _behind("denied here").search(near) is not None
-    gap = near[match.end() :]
+        return _behind("denied here").search(before) is not None
+    gap = before[match.end() :]
     if _BREAKS.search(gap):
         return False
     items = gap.split(",")
-    is_strong = _STRONG.search(near[: match.end()]) is not None
+    is_strong = _STRONG.search(before[: match.end()]) is not None
     if any(len(item.split()) > (9 if is_strong else 5) for item in items):
         return False
     if len(items) == 1:

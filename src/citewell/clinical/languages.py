@@ -52,7 +52,7 @@ def spelled_with_places(text: str) -> tuple[str, list[int]]:
     """A text in lower case with its short forms in full, and for each character where it stands in the original.
 
     >>> spelled_with_places("I CAN'T  go")
-    ('i can not go', [0, 1, 2, 3, 4, 5, 6, 6, 7, 9, 10])
+    ('i can not go', [0, 1, 2, 3, 4, 5, 6, 6, 6, 8, 9, 10])
     """
     lowered = "".join(low if len(low := one.lower()) == 1 else one for one in text)
     plain, places = _APOSTROPHES.sub("'", lowered), list(range(len(text)))
