@@ -11,10 +11,12 @@ import math
 import operator
 import re
 from bisect import bisect_right
+from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cache
 from itertools import chain, islice
+from typing import cast
 
 from citewell.clinical.languages import Language, language_of, spelled_with_places
 from citewell.clinical.tables import rows
@@ -69,7 +71,7 @@ def find_emergencies(
     found = found or reading.nearest(max(danger, key=lambda kind: danger[kind]) if danger else None)
     kinds = tuple(kind for kind in kinds_in_order() if kind in found)
     words = tuple(dict.fromkeys(one for kind in kinds for one in found[kind]))
-    language = language or language_of(text)
+    language = language or reading.language
     if is_vignette is None:
         is_vignette = reading.is_vignette and kinds[:1] != ("suicide",)
     return Emergency(kinds, language, notice(kinds, language, country, is_vignette=is_vignette), words, is_vignette)
@@ -90,6 +92,8 @@ class Span:
     meaning: str
     start: int
     end: int
+    language: str = ""
+    """Of the row that knows the words; empty for a value."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -114,6 +118,13 @@ class Reading:
         parts = tuple(_parts(plain))
         live = frozenset(span for span in spans if _holds(plain, span, _part_of(parts, span.start)))
         return cls(cut, text, places, spans, live)
+
+    @property
+    def language(self) -> Language:
+        """The language of the whole, if words of an emergency are in it; else that of most of these words."""
+        own = language_of(self.original)
+        votes = Counter(span.language for span in self.live if span.language)
+        return own if votes[own] * 2 >= max(votes.values(), default=0) else cast(Language, votes.most_common(1)[0][0])
 
     @property
     def is_vignette(self) -> bool:
@@ -220,9 +231,9 @@ def _whole(pattern: str) -> re.Pattern[str]:
 
 
 @cache
-def _words() -> tuple[tuple[str, re.Pattern[str]], ...]:
-    """Each meaning with its words in all languages."""
-    return tuple((meaning, _whole(pattern)) for meaning, _, pattern in rows("emergency_words.tsv"))
+def _words() -> tuple[tuple[str, str, re.Pattern[str]], ...]:
+    """Each meaning with its language and words."""
+    return tuple((meaning, language, _whole(pattern)) for meaning, language, pattern in rows("emergency_words.tsv"))
 
 
 _COMPARISONS = {"<": operator.lt, "<=": operator.le, ">": operator.gt, ">=": operator.ge}
@@ -296,8 +307,8 @@ def _young(text: str) -> Iterator[Span]:
 
 def _meanings(text: str) -> Iterator[Span]:
     """Every meaning of the tables and where it stands."""
-    for meaning, pattern in _words():
-        yield from (Span(meaning, *match.span()) for match in islice(pattern.finditer(text), MOST))
+    for meaning, language, pattern in _words():
+        yield from (Span(meaning, *match.span(), language) for match in islice(pattern.finditer(text), MOST))
     for one in _values():
         for match in islice(one.pattern.finditer(text), MOST):
             value = float(match["value"].replace(",", ".")) * _FACTORS.get((match["unit"] or "").strip(), 1)

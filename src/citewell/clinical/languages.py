@@ -32,6 +32,7 @@ _SHORT = tuple(
 )
 _APOSTROPHES = re.compile("[’‘ʼ´`]")
 _SHORTENED = re.compile("'|ive|nt|cannot|im")
+_UNSEEN = re.compile("[\u00ad\u200b-\u200f\u202a-\u202e\u2060-\u2064\u2066-\u2069\ufeff]")
 _SPACES = re.compile(r"[^\S\n]+|\s*\n\s*")
 
 
@@ -56,6 +57,7 @@ def spelled_with_places(text: str) -> tuple[str, list[int]]:
     """
     lowered = "".join(low if len(low := one.lower()) == 1 else one for one in text)
     plain, places = _APOSTROPHES.sub("'", lowered), list(range(len(text)))
+    plain, places = _replaced(plain, places, _UNSEEN, lambda _match: "")
     plain, places = _replaced(plain, places, _SPACES, lambda match: "\n" if "\n" in match.group() else " ")
     if _SHORTENED.search(plain):
         for short, full in _SHORT:
@@ -74,7 +76,7 @@ def _replaced(
         parts += [text[at:start], written]
         kept += places[at:start]
         kept += [places[start + min(index, end - start - 1)] for index in range(len(written) - 1)]
-        kept.append(places[end - 1])
+        kept += [places[end - 1]] * bool(written)
         at = end
     return "".join([*parts, text[at:]]), [*kept, *places[at:]]
 
