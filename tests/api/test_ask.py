@@ -70,7 +70,7 @@ def test_the_way_to_help_comes_first_and_the_question_is_still_answered(reader: 
     assert told[-1][1]["emergency"] == emergency
     beside = reader.post("/api/v1/ask", json={"question": f"My child is floppy and won't wake up. {QUESTION}?"}).json()
     assert beside["text"].startswith("This may be an emergency. Call 999 or 112 now")
-    assert beside["citations"]
+    assert beside["text"] != beside["emergency"]["text"]
     assert reader.post("/api/v1/ask", json={"question": QUESTION}).json()["emergency"] is None
 
 

@@ -70,7 +70,8 @@ def find_emergencies(
         return None
     found = found or reading.nearest(max(danger, key=lambda kind: danger[kind]) if danger else None)
     kinds = tuple(kind for kind in kinds_in_order() if kind in found)
-    words = tuple(dict.fromkeys(one for kind in kinds for one in found[kind]))
+    told = dict.fromkeys(one for kind in kinds for one in found[kind])
+    words = tuple(one for one in told if not any(one != other and one in other for other in told))
     language = language or reading.language
     if is_vignette is None:
         is_vignette = reading.is_vignette and kinds[:1] != ("suicide",)
@@ -202,9 +203,11 @@ class Part:
 def _parts(text: str) -> Iterator[Part]:
     """The parts of a text, each read once."""
     is_of_somebody = _context("person").search(_context("asker").sub(" ", text)) is not None
-    starts = [0, *(match.end() for match in _PART.finditer(text))]
-    for start, end in zip(starts, [*starts[1:], len(text)], strict=True):
+    starts = [0, *(match.end() for match in _PART.finditer(text)), len(text)]
+    for start, end, after in zip(starts, starts[1:], [*starts[2:], len(text)], strict=False):
         words = text[start:end]
+        told_after = text[end:after]  # “It was three months ago.” tells of what stands before it
+        dated = words + told_after if _REFERS.match(told_after) else words
         is_asking = not is_of_somebody and _asks(words)
         yield Part(
             start,
@@ -213,7 +216,7 @@ def _parts(text: str) -> Iterator[Part]:
             is_own=_FIRST.search(words) is not None,
             is_now=_context("present").search(words) is not None,
             is_again=_AGAIN.search(words) is not None,
-            is_past=any(_context(name).search(words) for name in ("past", "family")),
+            is_past=any(_context(name).search(dated) for name in ("past", "family")),
             is_paper=_context("paper").search(words) is not None,
             is_doubtful=_context("doubt").search(words) is not None,
         )
@@ -377,9 +380,13 @@ def _holds(text: str, span: Span, part: Part) -> bool:
     return not is_denied or part.is_doubtful
 
 
+_REFERS = re.compile(r"(?:it|this|that|c'|das|es) ?(?:was|happened|were|était|war)\b")
 _AGAIN = re.compile(r"\b(?:again|de nouveau|à nouveau|wieder|suddenly|now having|right now)\b")
 _FIRST = re.compile(r"(?<!\w)(?:i|my|me|myself|je|j'\S*|me|m'\S*|mes|ich|mich|mir)(?!\w)")
-_SOMEBODY = re.compile(r"(?<!\w)(?:i|me|he|she|him|his|her|we|us|mum|dad|baby|child)(?!\w)")
+_SOMEBODY = re.compile(
+    r"(?<!\w)(?:i|me|he|she|him|his|her|we|us|mum|dad|baby|child|son|daughter|wife|husband|brother"
+    r"|sister|grand\w+|friend|neighbour|patient)(?!\w)"
+)
 _MEASURED = re.compile(r"\d{2,3}/\d{2,3}|(?:bp|sats|spo2|gcs|temp|rr|hr|pressure|sugar)\D{0,12}\d|\d over \d")
 
 
