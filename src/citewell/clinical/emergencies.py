@@ -404,9 +404,10 @@ def _asks(words: str) -> bool:
 
 def _is_denied(before: str, after: str) -> bool:
     """Whether a “no” before words reaches them: over a few words, or to the end of its list."""
-    *_, match = (None, *_context("denied").finditer(before))
-    if match is None:
+    matches = list(_context("denied").finditer(before))
+    if not matches:
         return _behind("denied here").search(before) is not None
+    match = matches[-1]
     gap = before[match.end() :]
     if _BREAKS.search(gap):
         return False

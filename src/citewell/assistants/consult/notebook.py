@@ -88,7 +88,8 @@ class Notebook:
         """A consult with what to ask next and what cannot wait."""
         lexicon = self.lexicon()
         flags = flags_of(consult, lexicon=lexicon, detect=self.detect)
-        *_, emergency = (None, *emergencies_in(consult, self.detect))
+        told = list(emergencies_in(consult, self.detect))
+        emergency = told[-1] if told else None
         is_open = consult.state is not State.SIGNED
         return Turn(consult, next_question(consult, lexicon=lexicon) if is_open else None, flags, emergency)
 

@@ -67,6 +67,6 @@ def classify(question: str, *, near: Nearness | None = None) -> Kind:
     sums: dict[Kind, float] = dict(weigh(question).items())
     if near is not None and question.strip():
         nearby = near(question)
-        sums = {kind: weight + MEANING * nearby[kind].several for kind, weight in sums.items()}
+        sums = {kind: weight + MEANING * nearby[kind] for kind, weight in sums.items()}
     best = max(sums, key=lambda kind: sums[kind])
     return best if sums[best] else Kind.GENERAL
