@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 try:
-    import gguf
     import torch
     import transformers
     from tokenizers import Tokenizer
@@ -13,4 +12,4 @@ except ImportError as error:
         "see bench/reader/README.md, “Two environments”."
     ) from error
 
-__all__ = ["Tokenizer", "gguf", "torch", "transformers"]
+__all__ = ["Tokenizer", "torch", "transformers"]

@@ -15,8 +15,9 @@ import shutil
 from pathlib import Path
 from typing import Any
 
+import gguf
 import numpy as np
-from bench.reader.needs import Tokenizer, gguf
+from bench.reader.needs import Tokenizer
 from bench.reader.words import END, PAD, PROMPT_WORDS
 from tokenizers import Regex, decoders, models, normalizers, pre_tokenizers
 

@@ -6,10 +6,11 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
+import gguf
 import numpy as np
 from bench.reader.adapted import Adapted
 from bench.reader.batches import processor
-from bench.reader.needs import gguf, torch, transformers
+from bench.reader.needs import torch, transformers
 
 LAYERS, TINY_LAYERS = 28, 2
 HEADS, KEY_HEADS, HEAD_SIZE = 12, 2, 128

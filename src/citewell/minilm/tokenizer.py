@@ -70,6 +70,11 @@ class WordPiece:
         places = tuple(start for start, _ in self._tokenizer.encode(run, add_special_tokens=False).offsets)
         return _WHOLE if places == _WHOLE else places
 
+    def placed(self, text: str) -> tuple[list[int], list[tuple[int, int]]]:
+        """Token ids of a text without special ones, and where each stands."""
+        encoding = self._tokenizer.encode(encodable(text), add_special_tokens=False)
+        return encoding.ids, encoding.offsets
+
     def count(self, text: str) -> int:
         """The number of tokens, without special ones."""
         return len(self._tokenizer.encode(encodable(text), add_special_tokens=False))

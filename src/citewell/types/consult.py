@@ -27,13 +27,16 @@ class Category(StrEnum):
 
 
 class Polarity(StrEnum):
-    """How a finding holds: of the patient now, not at all, of a relative, earlier, or only thought of."""
+    """How a mention holds: of the patient now, not at all, perhaps, earlier, of others, only thought of, or wanted."""
 
     PRESENT = "present"
     ABSENT = "absent"
-    FAMILY = "family"
+    UNCLEAR = "unclear"
     PAST = "past"
+    FAMILY = "family"
+    OTHER = "other"
     HYPOTHETICAL = "hypothetical"
+    INTENDED = "intended"
 
 
 class By(StrEnum):
@@ -64,6 +67,17 @@ class Words:
     start: int
     end: int
     text: str
+
+
+@dataclass(frozen=True, slots=True)
+class Unused:
+    """Words of a message out of which nothing was taken, and why."""
+
+    message: int
+    start: int
+    end: int
+    text: str
+    why: str
 
 
 @dataclass(frozen=True, slots=True)
@@ -219,6 +233,8 @@ class Consult:
     setting: str | None = None
     country: str | None = None
     messages: tuple[Said, ...] = ()
+    unused: tuple[Unused, ...] = ()
+    """What was said and could not be used."""
     findings: tuple[Finding, ...] = ()
     """Those that hold."""
     gone: tuple[tuple[Finding, str], ...] = ()

@@ -147,6 +147,13 @@ class EmergencyShape(BaseModel):
     words: list[str]
 
 
+class UnusedInQuestionShape(BaseModel):
+    """Words of a question that nothing could use, and why."""
+
+    words: str
+    why: str
+
+
 class AnswerShape(BaseModel):
     """What a question got; the `done` event of the stream carries the same."""
 

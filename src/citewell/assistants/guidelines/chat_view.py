@@ -23,6 +23,7 @@ def chat_json(done: Done) -> dict[str, Any]:
         "answer": answer.text,
         "citations": [cited(citation_json(one)) for one in answer.citations],
         "emergency": emergency_json(answer.emergency),
+        "unused": list(answer.notes.get("unused", ())),
         "debug": {name: answer.notes[name] for name in DEBUG},
     }
 

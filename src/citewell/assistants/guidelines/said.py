@@ -3,15 +3,16 @@
 from __future__ import annotations
 
 import re
-from dataclasses import dataclass, replace
+from collections.abc import Sequence
+from dataclasses import dataclass
 from functools import cache
 from itertools import pairwise
 
-from citewell.answer.negation import Denial, denials
 from citewell.assistants.guidelines.compose import Place, composed
-from citewell.assistants.guidelines.doubts import doubts
 from citewell.assistants.guidelines.match import Unit, broader, concept_ids, mentions, names, placed
 from citewell.assistants.guidelines.tables import rows
+from citewell.clinical.context import Context, read_context
+from citewell.types.consult import Polarity
 from citewell.words import word_spans
 
 LONG_NAME = 3
@@ -35,6 +36,8 @@ class Said:
     refuted: frozenset[str]
     """Qualities that it denies."""
     duration_days: float | None = None
+    is_of_others: bool = False
+    """Something in it is past, of somebody else, feared or wanted."""
 
 
 _CLAUSE = re.compile(r"[;,.]|\band\b|\bbut\b|\bwith\b(?!out)|\balso\b", re.IGNORECASE)
@@ -113,75 +116,20 @@ def _words(alternatives: str) -> re.Pattern[str] | None:
 
 
 def said(text: str, *, given_days: float | None = None) -> list[Said]:
-    """What a text of a record says of the patient, clause by clause; family, past and fears are left out.
+    """What a text of a record says of the patient, clause by clause; what is past, of others or feared is left out.
 
-    >>> [one.text for one in said("Cough for 3 weeks, wife noticed weight loss. Father had jaundice, fever")]
-    ['Cough for 3 weeks', 'wife noticed weight loss']
+    >>> [sorted(clause.denied) for clause in said("No fever, haemoptysis for 2 days") if clause.denied]
+    [['GL:fever', 'HP:0001945']]
     """
-    text = _spelled(" ".join(re.sub(r"[()]", " ", text).split()))
+    text = spelled(" ".join(re.sub(r"[()]", " ", text).split()))
     days: float | None = duration_days(text)
-    others = _of_others(text)
-    hedged = [_to_sentence_end(text, match.end()) for match in cue("hedge").finditer(text)]
-    found = []
-    scopes = Scopes(_denials(text), doubts(text))
-    bounds = [0, *(match.start() for match in _CLAUSE.finditer(text)), len(text)]
     days = days if days is not None else given_days
-    for start, end in pairwise(bounds):
-        clause = text[start:end]
-        is_own = not any(low < end and start < high for low, high in [*others, *hedged])
-        if clause.strip() and is_own and not cue("past").search(_HISTORY.sub("", clause)):
-            found.append(_clause(text, start, end, scopes, days))
-    if len(found) == len(bounds) - 1 > 1:
-        found.append(_clause(text, 0, len(text), scopes, days, is_part=False))  # “pain in the chest and the arm”
-    return found
-
-
-def is_understood(text: str) -> bool:
-    """Whether a text of a record names anything known, whoever has it.
-
-    >>> is_understood("cough"), is_understood("mother had breast cancer"), is_understood("XQZ ++")
-    (True, True, False)
-    """
-    return bool(mentions(text) or _compositions(text) or cue("family").search(text))
-
-
-def _of_others(text: str) -> list[tuple[int, int]]:
-    """The parts that speak of a relative: from the comma before to the end of the sentence.
-
-    A relative who noticed or reports something speaks of the patient.
-    """
-    found = []
-    for match in cue("family").finditer(text):
-        tells = cue("informant").match(text, match.end()) or cue("told by").search(text[: match.start()].rstrip())
-        if tells is None:
-            found.append((_clause_start(text, match.start()), _to_sentence_end(text, match.end())[1]))
-    return found
-
-
-def _to_sentence_end(text: str, at: int) -> Place:
-    stop = _SENTENCE.search(text, at)
-    return at, stop.start() if stop else len(text)
-
-
-_SENTENCE = re.compile(r"[;.](?=\s|$)|\bbut\b", re.IGNORECASE)
-_HISTORY = re.compile(r"\b(?:day|week|month|year)s?['’]? history of\b", re.IGNORECASE)
-"""“A 3 month history of cough” is no past."""
-_AFTERWARDS = re.compile(
-    r"(?:(?:[:=–]|\s-)\s*(?:none|nil|no|absent|negative|denied|ve)"
-    r"|\b(?:is absent|absent|not present))\s*(?=$|[;,.])",
-    re.IGNORECASE,
-)
-"""“Breast lump: none” denies what stands before it."""
-_RULED_OUT = re.compile(
-    r"\b(?:is |was |has been |have been )?(?:excluded|ruled out)(?: as (?:a|the) cause)?\s*(?=$|[;,.])", re.IGNORECASE
-)
-"""“Haematuria and UTI excluded” denies what stands right before it."""
-_NIL = re.compile(r"\bnil\b", re.IGNORECASE)
-"""“Nil haemoptysis, cough” denies up to the comma."""
-_STOP = re.compile(r"[;.]|\bbut\b|\bhas\b|\breports\b|\bcomplains\b", re.IGNORECASE)
-"""Where “denies cough, fever” ends."""
-_RELATIVE = re.compile(r"\b(?:which|that|who)\s+(?:is|are|was|were|has|have|does|do)\s*$", re.IGNORECASE)
-"""“A mass which is not a fibroid” denies what follows, not the mass."""
+    context = read_context(text)
+    bounds = [0, *(match.start() for match in _CLAUSE.finditer(text)), len(text)]
+    clauses = [_clause(context, start, end, days) for start, end in pairwise(bounds) if text[start:end].strip()]
+    if len(clauses) > 1 and not any(clause.is_of_others for clause in clauses):
+        clauses.append(_clause(context, 0, len(text), days, is_part=False))  # “pain in the chest and the arm”
+    return clauses
 
 
 def _compositions(text: str) -> list[tuple[str, tuple[Place, ...]]]:
@@ -201,84 +149,49 @@ def _named(name: str) -> Unit:
     return concept_ids(name)
 
 
-def _spelled(text: str) -> str:
+def spelled(text: str) -> str:
     """The text with “won't” and “can't” in full, as the tables have them."""
     for short, full in (("won't", "will not"), ("can't", "cannot"), ("n't", " not")):
         text = re.sub(rf"{short[:-2]}[’']t\b", full, text, flags=re.IGNORECASE)
     return text
 
 
-def _clause_start(text: str, at: int) -> int:
-    return max(text.rfind(mark, 0, at) for mark in ";,.") + 1
+_REFUTED = re.compile(
+    r"\b(?:not|never|no longer|isn't|is not|without)\s+(?:a\s+|any\s+|been\s+|very\s+|particularly\s+)?$", re.I
+)
+"""What turns a quality round: “not persistent”."""
+_LEFT_OUT = (Polarity.PAST, Polarity.FAMILY, Polarity.OTHER, Polarity.HYPOTHETICAL, Polarity.INTENDED)
 
 
-def _denials(text: str) -> tuple[Denial, ...]:
-    """What the text denies; “no appetite” and “will not go away” are names and qualities, not denials."""
-    spans = [(one.start, one.end) for one in mentions(text)]
-    spans += [place for _, places in _compositions(text) for place in places]
-    spans += [match.span() for _, stating, _ in qualities().values() if stating for match in stating.finditer(text)]
-    found = [
-        replace(one, reach_start=max(one.reach_start, one.end)) if _RELATIVE.search(text, 0, one.start) else one
-        for one in denials(text)
-        if not any(low <= one.start and one.end <= high for low, high in spans)
-    ]
-    for match in cue("denial").finditer(text):
-        stop = _STOP.search(text, match.end())
-        found.append(Denial(match.start(), match.end(), match.end(), stop.start() if stop else len(text)))
-    for match in _NIL.finditer(text):
-        stop = _CLAUSE.search(text, match.end())
-        found.append(Denial(match.start(), match.end(), match.end(), stop.start() if stop else len(text)))
-    found += [
-        Denial(match.start(), match.end(), _clause_start(text, match.start()), match.start())
-        for match in _AFTERWARDS.finditer(text)
-    ]
-    for match in _RULED_OUT.finditer(text):
-        *_, start = [0, *(mark.end() for mark in _CLAUSE.finditer(text, 0, match.start()))]
-        found.append(Denial(match.start(), match.end(), start, match.start()))
-    return tuple(found)
-
-
-@dataclass(frozen=True, slots=True)
-class Scopes:
-    """What of a text is denied, and what is left in doubt."""
-
-    denied: tuple[Denial, ...]
-    doubted: tuple[Place, ...]
-
-    def denies(self, at: int) -> bool:
-        return any(one.reaches(at) for one in self.denied)
-
-    def doubts(self, at: int) -> bool:
-        return any(start <= at < end for start, end in self.doubted)
-
-
-def _clause(text: str, start: int, end: int, scopes: Scopes, days: float | None, *, is_part: bool = True) -> Said:
-    clause = text[start:end]
+def _clause(context: Context, start: int, end: int, days: float | None, *, is_part: bool = True) -> Said:
+    clause = context.text[start:end]
     stated: set[str] = set()
     refuted: set[str] = set()
     bare = clause
     for name, (_, stating, denying) in qualities().items() if _any_quality().search(clause) else ():
-        if denying and (match := denying.search(clause)):
+        if denying and denying.search(clause):
             refuted.add(name)
         elif stating and (match := stating.search(clause)):
-            (refuted if scopes.denies(start + match.start()) else stated).add(name)
+            (refuted if _REFUTED.search(clause, 0, match.start()) else stated).add(name)
         if stating:
             bare = stating.sub(lambda match: " " * len(match.group()), bare)
-    exact: set[Unit] = set()
-    denied: set[Unit] = set()
-    doubted: set[Unit] = set()
-    spoken: list[tuple[tuple[int, ...], Unit]]
-    spoken = [
-        (tuple(at for at, _ in places), _named(name)) for name, places in (_compositions(clause) if is_part else ())
-    ]
-    spoken += [((at,), unit) for at, _, unit in (*placed(bare), *placed(clause))]
+    spoken: list[tuple[tuple[Place, ...], Unit]]
+    spoken = [(places, _named(name)) for name, places in (_compositions(clause) if is_part else ())]
+    spoken += [(((low, high),), unit) for low, high, unit in (*placed(bare), *placed(clause))]
+    units: dict[Polarity, set[Unit]] = {}
     for places, unit in spoken:
-        at = [start + place for place in places]
-        if any(map(scopes.doubts, at)):  # before denials: “cannot be excluded” denies nothing
-            doubted.add(unit)
-        else:
-            (denied if any(map(scopes.denies, at)) else exact).add(unit)
+        held = [context.assertion(start + low, start + high).status for low, high in places]
+        units.setdefault(_of_all(held), set()).add(unit)
+    exact, doubted = units.get(Polarity.PRESENT, set()), units.get(Polarity.UNCLEAR, set())
     given = names(unit | broader(unit) for unit in exact)
     maybe = names(unit | broader(unit) for unit in doubted)
-    words = clause.strip(" ,;.")
-    return Said(words, given, names(exact), names(denied), maybe, frozenset(stated), frozenset(refuted), days)
+    return Said(
+        clause.strip(" ,;."), given, names(exact), names(units.get(Polarity.ABSENT, ())), maybe,
+        frozenset(stated), frozenset(refuted), days, any(status in units for status in _LEFT_OUT),
+    )  # fmt: skip
+
+
+def _of_all(held: Sequence[Polarity]) -> Polarity:
+    """How a finding holds that several words make together: it is there only where each of them is."""
+    order = (*_LEFT_OUT, Polarity.ABSENT, Polarity.UNCLEAR)
+    return next((status for status in order if status in held), Polarity.PRESENT)

@@ -35,6 +35,7 @@ from citewell.assistants.records.safety import counted
 from citewell.assistants.records.screening import screen
 from citewell.assistants.records.sources import Sources
 from citewell.assistants.records.turn import NOTHING, Turn
+from citewell.assistants.records.unused import unused
 from citewell.assistants.records.wishes import Wish
 from citewell.clinical.languages import Language
 from citewell.ports import Writer
@@ -97,6 +98,8 @@ class Records:
             return
         known = Known(tuple(facts))
         gathered, said = look_up(turn, known)
+        if not screened.emergency:
+            turn.unused.extend(unused(turn.text, known.facts, said, lexicon=self.search.lexicon))
         if screened.emergency and gathered is None and not turn.asks_besides:
             yield turn.put("")  # nothing beside the way to help may calm anybody down, or ask them to read
             return

@@ -1,0 +1,34 @@
+"""Writes what training needs of the product into a work folder: weights, tokens, and names to vary the texts with."""
+
+from __future__ import annotations
+
+import argparse
+import json
+import shutil
+from pathlib import Path
+
+import numpy as np
+
+from citewell import vocabulary
+from citewell.minilm.weights import model_file, read_tensors
+
+
+def prepare(work: Path) -> None:
+    """Leaves minilm.npz, wordpiece.json and names.json."""
+    work.mkdir(parents=True, exist_ok=True)
+    tensors = read_tensors(model_file("model.safetensors"))
+    np.savez_compressed(work / "minilm.npz", **{name: value.astype(np.float16) for name, value in tensors.items()})
+    shutil.copy(model_file("tokenizer.json"), work / "wordpiece.json")
+    symptoms = [line.split("\t")[1] for line in vocabulary.packed_lines("hpo.tsv.gz") if line]
+    symptoms += [row[0] for row in vocabulary.rows("concepts.tsv")]
+    short = sorted({name.lower() for name in symptoms if len(name.split()) <= 3 and len(name) < 32})
+    illnesses = sorted({row[0] for row in vocabulary.rows("illnesses.tsv") if len(row[0]) > 2})
+    drugs = sorted({row[1] for row in vocabulary.rows("drugs.tsv") if row[0] == "drug"})
+    names = {"symptom": short, "condition": illnesses, "medicine": drugs, "allergen": drugs}
+    (work / "names.json").write_text(json.dumps(names))
+
+
+if __name__ == "__main__":
+    parser = argparse.ArgumentParser(description=__doc__)
+    parser.add_argument("--work", type=Path, required=True)
+    prepare(parser.parse_args().work)

@@ -1,0 +1,228 @@
+"""How each mention in a text holds: present, absent, unclear, past, of the family, of others, hypothetical, intended.
+
+A trained reader says so: all-MiniLM-L6-v2, which is installed anyway, with an adapter (`reader.npz`) that
+`bench/clinical` trained. It tags every token of a text at once, so that the order of a list does not matter.
+"""
+
+from __future__ import annotations
+
+import hashlib
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from functools import cache, cached_property, lru_cache
+from pathlib import Path
+from typing import Literal, cast
+
+import numpy as np
+
+from citewell.clinical.windows import Piece, pieces
+from citewell.errors import ModelFilesMissing
+from citewell.minilm.forward import Array, adapted, hidden_states
+from citewell.minilm.tokenizer import CLASSIFIER, SEPARATOR, WordPiece
+from citewell.minilm.weights import LAYERS, Tensors, model_file, read_tensors
+from citewell.types.consult import Polarity
+
+Kind = Literal["symptom", "condition", "medicine", "allergen", "test", "procedure", "lifestyle"]
+
+ADAPTER = Path(__file__).parent / "reader.npz"
+SHA256 = "c3b2853b8d003656a1d3265b8bd3a89fc344c4b945e00191d300e9e3970081bc"
+STRENGTH = 2.0
+"""How strongly the low-rank changes count, as in training."""
+REMEMBERED = 2_000
+LONGEST_REMEMBERED = 2_000
+SURE, RIVAL = 0.6, 0.25
+"""Below the first share a status is unclear where “present” or “absent” has at least the second: a wrong “no” is worse
+than a question."""
+
+
+@dataclass(frozen=True, slots=True)
+class Assertion:
+    """How a mention holds, and how sure the reader is."""
+
+    status: Polarity
+    share: float
+
+
+@dataclass(frozen=True, slots=True)
+class Span:
+    """Words that the reader takes for a mention."""
+
+    start: int
+    end: int
+    kind: Kind
+    share: float
+
+
+@dataclass(frozen=True, eq=False)
+class Context:
+    """What the reader says of one text, token by token."""
+
+    text: str
+    starts: Array
+    ends: Array
+    kinds: Array
+    """For each token the shares of no mention and of each kind."""
+    begins: Array
+    statuses: Array
+    """For each token the logarithms of the shares of the statuses."""
+    labels: tuple[tuple[str, ...], tuple[Polarity, ...]]
+
+    def assertion(self, start: int, end: int) -> Assertion:
+        """How the words from `start` to `end` hold.
+
+        >>> text = "No fever, haemoptysis for 2 days"
+        >>> [read_context(text).assertion(*place).status.value for place in ((3, 8), (10, 21))]
+        ['absent', 'present']
+        """
+        inside = (self.starts < end) & (self.ends > start)
+        if not inside.any():
+            return Assertion(Polarity.PRESENT, 0.0)
+        shares = np.exp(self.statuses[inside]).mean(axis=0)
+        known = dict(zip(self.labels[1], map(float, shares), strict=True))
+        status = max(known, key=known.__getitem__)
+        rival = Polarity.ABSENT if status is Polarity.PRESENT else Polarity.PRESENT
+        is_sure = known[status] >= SURE or known[rival] < RIVAL
+        return Assertion(status if is_sure else Polarity.UNCLEAR, known[status])
+
+    @cached_property
+    def spans(self) -> tuple[Span, ...]:
+        """The mentions that the reader sees, known to the lexicon or not."""
+        return tuple(self._spans())
+
+    def _spans(self) -> Iterator[Span]:
+        """Neighbouring words of one kind; a word is of the kind that its tokens are together."""
+        words = list(self._words())
+        at = 0
+        while at < len(words):
+            first, last, kind, share = words[at]
+            at += 1
+            if not kind:
+                continue
+            shares = [share]
+            while at < len(words) and words[at][2] == kind and self.begins[words[at][0]] < 0.5:
+                last = words[at][1]
+                shares.append(words[at][3])
+                at += 1
+            name = cast(Kind, self.labels[0][kind])
+            yield Span(int(self.starts[first]), int(self.ends[last]), name, sum(shares) / len(shares))
+
+    def _words(self) -> Iterator[tuple[int, int, int, float]]:
+        """First and last token of each word, its kind and the share of that."""
+        count, at = len(self.starts), 0
+        while at < count:
+            stop = at + 1
+            while stop < count and self.starts[stop] == self.ends[stop - 1] and self._is_letter(stop):
+                stop += 1
+            shares = self.kinds[at:stop].mean(axis=0)
+            best = int(shares.argmax())
+            yield at, stop - 1, best, float(shares[best])
+            at = stop
+
+    def _is_letter(self, at: int) -> bool:
+        return self.text[int(self.starts[at]) - 1].isalnum() and self.text[int(self.starts[at])].isalnum()
+
+
+class ClinicalReader:
+    """Reads the context of mentions and the danger in a text; safe to call from several threads."""
+
+    def __init__(self, tensors: Tensors, layers: int, labels: Mapping[str, Sequence[str]]) -> None:
+        self._tensors, self._layers = tensors, layers
+        self._labels = tuple(labels["types"]), tuple(map(Polarity, labels["statuses"]))
+        self._dangers = tuple(labels["dangers"])
+        self.context = lru_cache(maxsize=REMEMBERED)(self._context)
+        self.dangers = lru_cache(maxsize=REMEMBERED)(self._danger)
+
+    @classmethod
+    @cache
+    def load(cls) -> ClinicalReader:
+        """The reader that ships with Citewell; read once."""
+        digest = hashlib.sha256(ADAPTER.read_bytes()).hexdigest()
+        if digest != SHA256:
+            raise ModelFilesMissing(
+                f"The clinical reader is not the one expected: sha256 {digest[:8]}… instead of {SHA256[:8]}…. "
+                "Reinstall Citewell."
+            )
+        with np.load(ADAPTER, allow_pickle=False) as file:
+            labels = {name: [str(label) for label in file[name]] for name in ("types", "statuses", "dangers")}
+            changes = {name: file[name].astype(np.float32) for name in file.files if name not in labels}
+        tensors = adapted(read_tensors(model_file("model.safetensors")), changes, strength=STRENGTH)
+        layers = sum(f"encoder.layer.{layer}.attention.self.query.a" in changes for layer in range(LAYERS))
+        return cls(tensors, layers, labels)
+
+    def _context(self, text: str) -> Context:
+        """What the reader says of a text, whatever its length."""
+        parts: list[Piece] = []
+        read: list[tuple[Sequence[int], Sequence[tuple[int, int]]]] = []
+        for part in pieces(text):
+            ids, places = WordPiece.load().placed(text[part.start : part.end].replace("\n", "|"))
+            for low in range(0, len(ids), MOST_AT_ONCE):  # one piece, unless nearly every character is a token
+                parts.append(part)
+                read.append((ids[low : low + MOST_AT_ONCE], places[low : low + MOST_AT_ONCE]))
+        rows: list[tuple[int, int, Array]] = []
+        for group in _groups([len(ids) for ids, _ in read]):
+            hidden = hidden_states(
+                self._tensors, [[CLASSIFIER, *read[at][0], SEPARATOR] for at in group], layers=self._layers
+            )
+            for at, states in zip(group, hidden, strict=True):
+                rows += _own(parts[at], read[at][1], self._scores(states[1:-1]))
+        types, statuses = self._labels
+        scores = np.array([row for _, _, row in rows], np.float32).reshape(len(rows), len(types) + 1 + len(statuses))
+        return Context(
+            text,
+            np.array([start for start, _, _ in rows], np.float32),
+            np.array([end for _, end, _ in rows], np.float32),
+            np.exp(_log_shares(scores[:, : len(types)])),
+            (1 / (1 + np.exp(-scores[:, len(types)]))).astype(np.float32),
+            _log_shares(scores[:, len(types) + 1 :]),
+            self._labels,
+        )
+
+    def _scores(self, states: Array) -> Array:
+        scores: Array = states @ self._tensors["token_head.weight"].T + self._tensors["token_head.bias"]
+        return scores
+
+    def _danger(self, text: str) -> dict[str, float]:
+        """The share of each kind of danger that a text tells of, “none” among them."""
+        ids = WordPiece.load().ids([text.replace("\n", "|")], max_tokens=160)
+        (states,) = hidden_states(self._tensors, ids, layers=self._layers)
+        both = np.concatenate([states[0], states.mean(axis=0)])
+        scores = self._tensors["text_head.weight"] @ both + self._tensors["text_head.bias"]
+        shares = np.exp(_log_shares(scores[None, :])[0])
+        return dict(zip(self._dangers, map(float, shares), strict=True))
+
+
+def read_context(text: str) -> Context:
+    """What the reader that ships with Citewell says of a text."""
+    return ClinicalReader.load().context(text)
+
+
+MOST_AT_ONCE = 500
+"""Tokens of one piece; the model has places for 512."""
+MOST_TOKENS = 2_000
+"""Tokens that are read in one go: more take memory and gain no time."""
+
+
+def _groups(lengths: Sequence[int]) -> Iterator[list[int]]:
+    group: list[int] = []
+    total = 0
+    for at, length in enumerate(lengths):
+        if group and total + length > MOST_TOKENS:
+            yield group
+            group, total = [], 0
+        group.append(at)
+        total += length
+    if group:
+        yield group
+
+
+def _own(part: Piece, places: Sequence[tuple[int, int]], scores: Array) -> Iterator[tuple[int, int, Array]]:
+    """The tokens of a piece that are not context."""
+    for (low, high), row in zip(places, scores, strict=True):
+        if part.own_start <= part.start + low < part.own_end:
+            yield part.start + low, part.start + high, row
+
+
+def _log_shares(scores: Array) -> Array:
+    raised = scores - scores.max(axis=1, keepdims=True) if len(scores) else scores
+    shares: Array = raised - np.log(np.exp(raised).sum(axis=1, keepdims=True))
+    return shares
