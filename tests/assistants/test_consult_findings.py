@@ -7,6 +7,7 @@ from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
+from citewell.assistants.consult.polarity import polarity_of
 
 from citewell.assistants.consult.applies import fit
 from citewell.assistants.consult.conflicts import Held, conflicts
@@ -16,7 +17,6 @@ from citewell.assistants.consult.fold import fold
 from citewell.assistants.consult.hear import ask_next, hear
 from citewell.assistants.consult.interview import missing, open_questions
 from citewell.assistants.consult.patient import patient_of
-from citewell.assistants.consult.polarity import polarity_of
 from citewell.assistants.consult.red_flags import flags_of, rules
 from citewell.assistants.consult.tables import rows
 from citewell.clinical import Lexicon
