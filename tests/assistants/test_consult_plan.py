@@ -13,7 +13,7 @@ import pytest
 
 from citewell.adapters.embedding.minilm import MiniLM
 from citewell.adapters.parsers.pdf import PdfParser
-from citewell.answer.quantities import quantities
+from citewell.clinical.quantities import quantities
 from citewell.assistants.consult.applies import fit
 from citewell.assistants.consult.desk import ConsultDesk
 from citewell.assistants.consult.doses import AMOUNTS
