@@ -31,11 +31,10 @@ _SHORT = re.compile(
     r"|(?P<morning>mane|om|in the morning|each morning|every morning)|(?P<stat>stat))(?![\w.])",
     re.IGNORECASE,
 )
-_PLAIN = frozenset(("on", "om", "od", "qd"))
-"""Short forms that are words or letters of other things: they count behind an amount alone."""
 _BEHIND = re.compile(
-    r"(?:mg|mcg|g|ml|micrograms?|units?|tablets?|tabs?|caps(?:ules)?|puffs?|drops?|dose|\d)\s{0,2}$", re.IGNORECASE
+    r"(?:mg|mcg|g|ml|micrograms?|units?|tablets?|tabs?|caps(?:ules)?|puffs?|drops?|dose)\s{0,2}$", re.IGNORECASE
 )
+"""Before “od” in small letters, and before ON and OM, which are letters of other things too."""
 
 
 def frequencies(text: str) -> tuple[Frequency, ...]:
@@ -57,13 +56,10 @@ def frequencies(text: str) -> tuple[Frequency, ...]:
 def _short(flat: str) -> Iterator[Frequency]:
     for match in _SHORT.finditer(flat):
         word = match.group().casefold()
-        if (
-            word in _PLAIN
-            and not match.group().isupper()
-            and not _BEHIND.search(flat, max(0, match.start() - 20), match.start())
-        ):
+        is_amount = _BEHIND.search(flat, max(0, match.start() - 20), match.start()) is not None
+        if word in ("on", "om") and not (is_amount and match.group().isupper()):
             continue
-        if word in ("on", "om") and not _BEHIND.search(flat, max(0, match.start() - 20), match.start()):
+        if word in ("od", "qd") and not (is_amount or match.group().isupper()):
             continue
         name = str(match.lastgroup)
         times = float(name[1]) if name[1:].isdigit() else None
@@ -161,13 +157,21 @@ _HABITS = (
     ),
 )
 _WEIGHT_UNIT = r"(?P<unit>kgs?|kilos?|kilograms?|stones?|st|lbs?|pounds?)"
-_CHANGE = re.compile(
-    r"\b(?:(?P<loss>lost|losing|lose|(?:weight|wt)\sloss(?:\sof)?|loss\sof|(?:weight|wt)\s(?:is\s)?(?:down|dropped|fell|fallen)(?:\sby)?|dropped|shed)"
-    r"|(?P<gain>gained|gaining|put\son|(?:weight|wt)\sgain(?:\sof)?|(?:weight|wt)\s(?:is\s)?up(?:\sby)?))\s?[,:]?\s?"
-    r"(?:(?:about|around|approx|roughly|over|nearly|almost|some|another)\s){0,2}"
+_WEIGHED = (
     rf"(?:(?P<half>half\sa)\s|(?P<low>{_COUNT}|an?)(?:\s?(?:-|–|to|or)\s?(?P<high>{_COUNT}))?(?P<more>\sand\sa\shalf)?\s?)"
-    rf"{_WEIGHT_UNIT}\b(?P<after>\sand\sa\shalf)?",
-    re.IGNORECASE,
+    rf"{_WEIGHT_UNIT}\b(?P<after>\sand\sa\shalf)?"
+)
+_CHANGES = (
+    re.compile(
+        r"\b(?:(?P<loss>lost|losing|lose|(?:weight|wt)\sloss(?:\sof)?|loss\sof|(?:weight|wt)\s(?:is\s)?(?:down|dropped|fell|fallen)(?:\sby)?"
+        r"|dropped|shed)|(?P<gain>gained|gaining|put\son|(?:weight|wt)\sgain(?:\sof)?|(?:weight|wt)\s(?:is\s)?up(?:\sby)?))\s?[,:]?\s?"
+        rf"(?:(?:about|around|approx|roughly|over|nearly|almost|some|another)\s){{0,2}}{_WEIGHED}",
+        re.IGNORECASE,
+    ),
+    re.compile(
+        rf"\b{_WEIGHED}\s(?:of\s)?(?:(?P<loss>(?:weight|wt)\sloss|lost)|(?P<gain>(?:weight|wt)\sgain|gained))\b",
+        re.IGNORECASE,
+    ),
 )
 _WEIGHT_NAMES = {"k": "kg", "s": "stone", "l": "lb", "p": "lb"}
 
@@ -190,7 +194,7 @@ def habits(text: str) -> tuple[Habit, ...]:
             found.append(
                 Habit(start, match.end(), text[start : match.end()], what, low, high, unit.format(per=per.lower()))
             )
-    found += [_change(text, match) for match in _CHANGE.finditer(flat)]
+    found += [_change(text, match) for pattern in _CHANGES for match in pattern.finditer(flat)]
     return tuple(sorted(found, key=lambda one: one.start))
 
 

@@ -464,7 +464,7 @@ _MERCURY = re.compile(r"(?<![\d/.])(?P<number>\d{2,3})(?=\s?/\s?\d{2,3}\s{0,2}mm
 _FEVER = re.compile(
     r"\b(?:fevers?|temp(?:erature)?s?|pyrexia)\b[^.;]{1,40}?"
     r"\b(?:up to|reach(?:ed|ing)|peak(?:ed|ing) at|as high as|max(?:imum)?(?: of)?)\s{0,2}"
-    rf"(?P<number>(?:3[5-9]|4[0-3]|9[5-9]|10[0-8])(?:[.,]\d)?)(?!\d)",
+    r"(?P<number>(?:3[5-9]|4[0-3]|9[5-9]|10[0-8])(?:[.,]\d)?)(?!\d)",
     re.IGNORECASE,
 )
 _BODY = re.compile(

@@ -306,7 +306,7 @@ _AGE = re.compile(
     re.IGNORECASE,
 )
 _SEXED = re.compile(
-    rf"[\s,]{{1,2}}(?:y/?o\s)?(?P<sex>female|male|woman|man|lady|gentleman|girl|boy|[MF](?![\w/'’.]))", re.IGNORECASE
+    r"[\s,]{1,2}(?:y/?o\s)?(?P<sex>female|male|woman|man|lady|gentleman|girl|boy|[MF](?![\w/'’.]))", re.IGNORECASE
 )
 _FEMALE = frozenset("f female woman lady girl".split())
 _OTHER = re.compile(
