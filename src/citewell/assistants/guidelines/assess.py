@@ -9,8 +9,9 @@ from typing import Any
 
 from citewell.assistants.guidelines.evaluate import Outcome, State, evaluate
 from citewell.assistants.guidelines.evaluate_finding import Record
+from citewell.assistants.guidelines.evaluate_tests import notes_on_results
 from citewell.assistants.guidelines.guideline import Action, Guideline, Rule
-from citewell.assistants.guidelines.patient import Patient
+from citewell.assistants.guidelines.patient import Patient, notes_on_age
 from citewell.assistants.guidelines.said import is_understood
 from citewell.assistants.guidelines.state import Judged
 from citewell.assistants.guidelines.tables import rows
@@ -218,6 +219,7 @@ def _notes(found: Assessment) -> Iterator[str]:
     strange = [f"“{one.text}”" for one in found.patient.complaints if not is_understood(one.text)]
     if strange:
         yield f"Not understood, and held against no rule: {', '.join(strange[:MAX_STRANGE])}. Say it in other words."
+    yield from dict.fromkeys((*notes_on_age(found.patient), *notes_on_results(found.patient)))
     for one in found.guidelines:
         silent = sum(rule.criteria is None or not level_of(rule.action) for rule in one.rules)
         if silent == len(one.rules):
