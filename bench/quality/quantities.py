@@ -2,9 +2,9 @@
 
     python bench/quality/quantities.py [--set bench/clinical/sets/dev/quantities.tsv] [--misses]
 
-A set has two columns: a text, and a JSON list of what it tells (conventions: the README beside the set). A text is right
-where exactly that is read: test, value, limit, unit, days and years. What a duration is of (`what`) is not compared: that
-is the work of the lexicon; it must be the duration of a complaint.
+A set has two columns: a text, and a JSON list of what it tells (conventions: the README beside the set). A text is
+right where exactly that is read: test, value, limit, unit, days and years. What a duration is of (`what`) is not
+compared, for that is the work of the lexicon; it must be the duration of a complaint.
 """
 
 from __future__ import annotations

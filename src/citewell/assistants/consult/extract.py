@@ -14,6 +14,7 @@ from citewell.assistants.consult.mentions import Mention, find_mentions
 from citewell.assistants.consult.people import ADULT_YEARS, Trait, find_traits
 from citewell.assistants.consult.polarity import is_of_others, is_unclear, polarity_of
 from citewell.clinical import Lexicon
+from citewell.clinical.quantities import ages
 from citewell.types.consult import QUALIFYING, By, Category, Finding, Polarity, Words
 from citewell.words import sentences
 
@@ -82,6 +83,7 @@ def extract(heard: Heard, *, lexicon: Lexicon) -> Extracted:
         complaint = _complaint(named) or complaint
         found += named
         troubles += [one.trouble for one in find_measures(sentence) if one.trouble]
+        troubles += [one.problem for one in ages(sentence) if one.problem]
         troubles += [UNCLEAR.format(name=name) for name in read.unclear()]
     return Extracted(tuple(_once(found)), tuple(troubles))
 

@@ -189,7 +189,7 @@ def _holds(one: Measured, comparison: str, limit: float) -> bool | None:
     (True, None, False)
     """
     compare = _COMPARE[comparison]
-    verdicts = {compare(value, limit) for value in one.values}
+    verdicts = {bool(compare(value, limit)) for value in one.values}
     if len(verdicts) > 1:
         return None
     is_so = verdicts.pop()

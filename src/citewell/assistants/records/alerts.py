@@ -124,7 +124,7 @@ def _in_papers(known: Sequence[Fact], papers: Sequence[tuple[Entry, Document]]) 
             f"Your paper “{one.entry.title}” says “{one.words}”{of}. Laboratories usually call the doctor about such a "
             f"value. It was read from the paper alone and is not confirmed: compare it with the paper. {ASK}"
         )
-        kind, value = AlertKind.CRITICAL_RESULT, f"{one.limit.called} {one.value}"
+        kind, value = AlertKind.CRITICAL_RESULT, f"{one.limit.test.name} {one.value}"
         yield Alert(fact_id("alert", kind, one.entry.id, value), kind, text, (), (one.place,))
 
 

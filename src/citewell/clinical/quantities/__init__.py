@@ -3,17 +3,46 @@
 Every reading gives exact offsets. A month has 30 days and a year 365, everywhere in Citewell.
 """
 
-from citewell.clinical.quantities.aged import LOOK_BACK, person_before, person_words
+from citewell.clinical.quantities.aged import person_before, person_words
 from citewell.clinical.quantities.amounts import BARE, CHANCE, Quantity, quantities
 from citewell.clinical.quantities.doses import Dose, Frequency, Habit, doses, frequencies, habits
 from citewell.clinical.quantities.periods import NUMBER_WORD, Mark, labels
 from citewell.clinical.quantities.results import Result, Test, in_usual_unit, results, test_named, tests
-from citewell.clinical.quantities.times import Age, Duration, ages, durations, years_between
-from citewell.clinical.quantities.units import Unit, days_in, unit_named, unit_of_result
+from citewell.clinical.quantities.times import Age, AgeLimits, Duration, age_limits, ages, durations, years_between
+from citewell.clinical.quantities.units import LOOK_BACK, Unit, days_in, unit_named, unit_of_result
 
 __all__ = [
-    "BARE", "CHANCE", "LOOK_BACK", "NUMBER_WORD", "Age", "Dose", "Duration", "Frequency", "Habit", "Mark", "Quantity",
-    "Result", "Test", "Unit", "ages", "days_in", "doses", "durations", "frequencies", "habits", "in_usual_unit",
-    "labels", "person_before", "person_words", "quantities", "results", "test_named", "tests", "unit_named",
-    "unit_of_result", "years_between",
-]  # fmt: skip
+    "BARE",
+    "CHANCE",
+    "LOOK_BACK",
+    "NUMBER_WORD",
+    "Age",
+    "AgeLimits",
+    "Dose",
+    "Duration",
+    "Frequency",
+    "Habit",
+    "Mark",
+    "Quantity",
+    "Result",
+    "Test",
+    "Unit",
+    "age_limits",
+    "ages",
+    "days_in",
+    "doses",
+    "durations",
+    "frequencies",
+    "habits",
+    "in_usual_unit",
+    "labels",
+    "person_before",
+    "person_words",
+    "quantities",
+    "results",
+    "test_named",
+    "tests",
+    "unit_named",
+    "unit_of_result",
+    "years_between",
+]

@@ -8,7 +8,7 @@ from dataclasses import dataclass, replace
 from functools import lru_cache
 from typing import Literal
 
-from citewell.clinical.quantities.aged import LOOK_BACK, Told, is_bare_age, told_of
+from citewell.clinical.quantities.aged import Told, is_bare_age, told_of
 from citewell.clinical.quantities.periods import (
     NUMBER,
     NUMBER_WORD,
@@ -22,6 +22,7 @@ from citewell.clinical.quantities.periods import (
 )
 from citewell.clinical.quantities.units import (
     FLAT,
+    LOOK_BACK,
     PLAIN,
     Comparator,
     Sign,

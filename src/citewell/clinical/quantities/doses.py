@@ -7,7 +7,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass, replace
 
 from citewell.clinical.quantities.periods import NUMBER_WORD, number, periods
-from citewell.clinical.quantities.results import test_named
+from citewell.clinical.quantities.results import ALSO_TAKEN, test_named
 from citewell.clinical.quantities.units import FLAT
 
 
@@ -26,8 +26,9 @@ class Frequency:
 
 
 _SHORT = re.compile(
-    r"\b(?:(?P<d1>o\.?d\.?|q\.?d\.?)|(?P<d2>b\.?d\.?|b\.?i\.?d\.?)|(?P<d3>t\.?d\.?s\.?|t\.?i\.?d\.?)|(?P<d4>q\.?d\.?s\.?|q\.?i\.?d\.?)"
-    r"|(?P<prn>p\.?r\.?n\.?|as (?:needed|required)|when (?:needed|required))|(?P<night>nocte|at night|on|noct|at bedtime)"
+    r"\b(?:(?P<d1>[oq]\.?d\.?)|(?P<d2>b\.?i?\.?d\.?)|(?P<d3>t\.?d\.?s\.?|t\.?i\.?d\.?)|(?P<d4>q\.?d\.?s\.?|q\.?i\.?d\.?)"
+    r"|(?P<prn>p\.?r\.?n\.?|as (?:needed|required)|when (?:needed|required))"
+    r"|(?P<night>nocte|at night|on|noct|at bedtime)"
     r"|(?P<morning>mane|om|in the morning|each morning|every morning)|(?P<stat>stat))(?![\w.])",
     re.IGNORECASE,
 )
@@ -40,8 +41,8 @@ _BEHIND = re.compile(
 def frequencies(text: str) -> tuple[Frequency, ...]:
     """How often, wherever a text says so.
 
-    >>> [(found.text, found.per_day) for found in frequencies("ramipril 2.5mg OD, paracetamol every 8 hours, twice a day")]
-    [('OD', 1.0), ('every 8 hours', 3.0), ('twice a day', 2.0)]
+    >>> [(found.text, found.per_day) for found in frequencies("ramipril 2.5mg OD, codeine every 8 hours")]
+    [('OD', 1.0), ('every 8 hours', 3.0)]
     """
     flat = text.translate(FLAT)
     found = [*_short(flat), *_periods(flat)]
@@ -95,8 +96,8 @@ _DOSE = re.compile(
     re.IGNORECASE,
 )
 _NO_MEDICINE = frozenset(
-    "takes take taking took dose doses about around with and the for from than over under daily only drinks drank plus now "
-    "currently increased reduced started given give gave least most maximum total every up to of at on".split()
+    "takes take taking took dose doses about around with and the for from than over under daily only drinks drank plus"
+    " now currently increased reduced started given give gave least most maximum total every up to of at on".split()
 )
 
 
@@ -110,7 +111,8 @@ def doses(text: str) -> tuple[Dose, ...]:
     often = frequencies(text)
     found = []
     for match in _DOSE.finditer(flat):
-        if match["name"].casefold() in _NO_MEDICINE or test_named(match["name"]) is not None:
+        test = test_named(match["name"])
+        if match["name"].casefold() in _NO_MEDICINE or (test is not None and test.name not in ALSO_TAKEN):
             continue
         low, high = (float(value.replace(",", ".")) for value in (match["low"], match["high"] or match["low"]))
         near = next((one for one in often if 0 <= one.start - match.end() <= 2), None)

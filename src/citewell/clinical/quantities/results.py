@@ -122,7 +122,8 @@ def _other_unit(cell: str) -> OtherUnit:
 def _names() -> tuple[re.Pattern[str], dict[str, Test]]:
     """A pattern for any name of any test, and the test of each name: as written, or folded."""
     meanings: dict[str, Test] = {}
-    exact, free = [], []
+    exact: list[str] = []
+    free: list[str] = []
     for test in tests().values():
         for name in test.names:
             (exact if name.startswith("=") else free).append(name.lstrip("="))
@@ -132,7 +133,7 @@ def _names() -> tuple[re.Pattern[str], dict[str, Test]]:
         ordered = sorted(names, key=len, reverse=True)
         return "|".join(re.sub(r"(?:\\ |\\-)", r"[\\s-]{1,2}", re.escape(name)) for name in ordered)
 
-    return re.compile(rf"(?<![\w/])(?:(?i:{either(free)})|{either(exact)})(?!\w|/\w|-[^\W\d])"), meanings
+    return re.compile(rf"(?<![\w/])(?:(?i:{either(free)})|{either(exact)})(?!\w|/[^\W\d]|-[^\W\d])"), meanings
 
 
 def _folded(name: str) -> str:
@@ -142,6 +143,10 @@ def _folded(name: str) -> str:
 def _test(written: str) -> Test:
     _, meanings = _names()
     return meanings.get("=" + written) or meanings[_folded(written)]
+
+
+_OTHER_THING = re.compile(r"\burin\w*|/\s?100\b|\bratio\b|\bdehydrogenase\b|\bMB\b|\bclearance\b|\bgas\b", re.I)
+"""Words that make a test another one, unless they are in its name: the potassium of urine is not that of blood."""
 
 
 @cache
@@ -154,7 +159,11 @@ def test_named(name: str) -> Test | None:
     pattern, _ = _names()
     found = [*pattern.finditer(name), *pattern.finditer(name.upper())]
     best = max(found, key=lambda match: match.end() - match.start(), default=None)
-    return None if best is None else _test(best.group())
+    if best is None:
+        return None
+    test, other = _test(best.group()), _OTHER_THING.search(name)
+    is_own = other is None or any(other.group().casefold() in own for own in (best.group().casefold(), *test.names))
+    return test if is_own else None
 
 
 # ----------------------------------------------------------------------------------------------------------- words
@@ -188,9 +197,9 @@ _SIGNS: dict[str, Sign] = {
     "less than": "<", "at least": ">=", "≥": ">=", ">=": ">=", "≤": "<=", "<=": "<=",
 }  # fmt: skip
 _STEP = re.compile(
-    rf"\s{{0,3}}(?:(?P<sign>[<>]=?|[≤≥]|\b(?:over|above|below|under|(?:more|less|greater) than|at least)\b)\s{{0,2}}(?=\d)"
+    r"\s{0,12}(?:(?P<sign>[<>]=?|[≤≥]|\b(?:over|above|below|under|(?:more|less|greater) than|at least)\b)\s{0,2}(?=\d)"
     rf"|\b(?:up |down )?from\s(?P<old>{_NUMBER})\sto\b|(?P<number>{_NUMBER})"
-    r"|(?P<normal>(?:with)?in (?:the )?(?:normal )?(?:range|limits)\b)|(?P<mark>[:=(~]|-{1,2}(?=\s)|[–—])"
+    r"|(?P<normal>(?:with)?in (?:the )?(?:normal )?(?:range|limits)\b)|(?P<mark>[:=(~|]|-{1,2}(?=\s)|[–—])"
     r"|(?P<word>\+ve|-ve|[↑↓]|[^\W\d_]+(?:['’][^\W\d_]+)?))",
     re.IGNORECASE,
 )
@@ -284,6 +293,8 @@ def _of_test(flat: str, match: re.Match[str], test: Test, after: int) -> Iterato
     if steps.is_goal or (goal is not None and _kind(goal["word"]) == "goal"):
         return
     before = _BEFORE.search(flat, max(after, start - LOOK_BACK), start)
+    if before and _OTHER_THING.fullmatch(before["word"]):
+        return
     kind = _kind(before["word"], is_before=True) if before else ""
     if before and kind in _OPPOSITE and flat[before.start() - 1 : before.start()] not in ("-", "/"):
         start = before.start()
@@ -305,10 +316,13 @@ def _of_test(flat: str, match: re.Match[str], test: Test, after: int) -> Iterato
 
 
 _EARLIER = re.compile(
-    rf"[\s,;(]{{1,3}}(?:(?:was|from|previously|previous|prev|before that|last (?:time|year|month|week))\s{{1,2}}){{1,2}}"
+    r"[\s,;(]{1,3}(?:(?:was|from|previously|previous|prev|before that|last (?:time|year|month|week))\s{1,2}){1,2}"
     rf"(?:(?:at|of)\s)?(?P<old>{_NUMBER})(?![/%]|\s?(?:days?|weeks?|wks?|months?|years?|yrs?)\b)",
     re.IGNORECASE,
 )
+_TAKEN = "calcium magnesium phosphate potassium sodium lithium digoxin folate B12 albumin glucose bicarbonate urea"
+ALSO_TAKEN = frozenset(("vitamin D", *_TAKEN.split()))
+"""Tests of what is also taken as a medicine: an amount without “/” is a dose of it."""
 _PAIR = re.compile(r"\s?(?:/|over)\s?(?P<second>\d{2,3})(?!\d|/|\.\d)", re.IGNORECASE)
 _RANGE = re.compile(rf"\s?(?:-|–|to)\s?(?P<second>{_NUMBER})(?!/\d)", re.IGNORECASE)
 _OUT_OF = re.compile(r"\s?(?:/|out of)\s?\d{1,2}(?![\d/.])")
@@ -337,7 +351,9 @@ def _unit_text() -> re.Pattern[str]:
         r"°\s?(?:[cf]\b)?|degrees?(?:\s(?:c(?:elsius|entigrade)?|f(?:ahrenheit)?))?\b|[cf]\b|celsius\b|fahrenheit\b"
     )
     compound = rf"{one}{of}(?:(?:\s?/\s?|\sper\s){one}{of}){{0,2}}"
-    return re.compile(rf"\s{{0,2}}(?P<unit>{cells}|{filtration}|{rate}|{compound}|{degrees})", re.IGNORECASE)
+    return re.compile(
+        rf"\s{{0,4}}\|?\s{{0,4}}(?P<unit>{cells}|{filtration}|{rate}|{compound}|{degrees})", re.IGNORECASE
+    )
 
 
 def _valued(flat: str, made: Result, number: re.Match[str], test: Test) -> Result | None:
@@ -353,13 +369,23 @@ def _valued(flat: str, made: Result, number: re.Match[str], test: Test) -> Resul
         return None
     if test.name == "weight" and (stone := _STONE.match(flat, end)):
         return _in_stone(made, values[0], stone, test)
-    written = _unit_text().match(flat, end)
+    flagged = _MARKED.match(flat, end)
+    written = _unit_text().match(flat, flagged.end()) if flagged else None
+    if flagged is not None and written is not None and _kind(flagged["inside"] or flagged["mark"]) in _OPPOSITE:
+        made = replace(made, words=cast(Word, _kind(flagged["inside"] or flagged["mark"])))
+    else:
+        written = _unit_text().match(flat, end)
     unit = written["unit"].strip() if written else None
     if test.name == "temperature" and unit:
         unit = "°F" if "f" in unit.casefold() else "°C"
     if unit and len(unit) == 1 and unit.isalpha() and unit_of_result(unit) != unit_of_result(test.unit):
         unit = unit if any(other.written == unit for other in test.others) else None  # “K 4.1 L arm”
-    if _TIMES.match(flat, end) or (unit is None and (test.is_pair and len(values) < 2 and not test.can_be(values))):
+    is_dose = unit is not None and "/" not in unit and unit != "%" and test.name in ALSO_TAKEN
+    if (
+        is_dose
+        or _TIMES.match(flat, end)
+        or (unit is None and (test.is_pair and len(values) < 2 and not test.can_be(values)))
+    ):
         return None
     strange = _STRANGE.match(flat, end) if unit is None else None
     end = written.end() if written and unit else strange.end() if strange else end

@@ -7,11 +7,14 @@ from collections.abc import Iterator
 from dataclasses import dataclass, replace
 from datetime import datetime
 from functools import cache
-from typing import Literal
+from typing import Literal, cast
 
 from citewell import vocabulary
+from citewell.clinical.quantities.aged import person_before
+from citewell.clinical.quantities.amounts import BARE, Quantity, quantities
 from citewell.clinical.quantities.periods import NUMBER_WORD, number
 from citewell.clinical.quantities.units import FLAT, LOOK_BACK, Sign, days_in
+from citewell.clinical.tables import rows
 
 Kind = Literal["lasting", "onset", "ago", "age", "ahead", "course", "interval", "gestation"]
 """Of a time: how long a complaint has lasted, since when, how long ago something was, how old somebody is, when
@@ -66,16 +69,25 @@ _SINCE_DAYS = {
     "tonight": 1.0, "last week": 7.0, "the weekend": 7.0, "last month": 30.0, "last year": 365.0,
 }  # fmt: skip
 _DAY = r"(?:mon|tues?|wednes|wed|thurs?|fri|satur|sat|sun)(?:day)?"
-_MONTH = r"jan(?:uary)?|feb(?:ruary)?|march|april|may|june|july|aug(?:ust)?|sept?(?:ember)?|oct(?:ober)?|nov(?:ember)?|dec(?:ember)?"
+_MONTH = (
+    r"jan(?:uary)?|feb(?:ruary)?|march|april|may|june|july|aug(?:ust)?|sept?(?:ember)?|oct(?:ober)?|nov(?:ember)?"
+    r"|dec(?:ember)?"
+)
+_WHEN = (
+    rf"{'|'.join(_SINCE_DAYS)}|(?:last\s)?(?:{_DAY}|spring|summer|autumn|winter)|(?:last\s)?(?:{_MONTH})(?:\s(?:19|20)\d\d)?"
+    r"|(?:19|20)\d\d|birth|childhood|christmas|easter|new year"
+)
+_FREE = r"(?<![\w/.+-])"
 _TIME = re.compile(
-    rf"(?<![\w/.+-])(?P<count>{_COUNT})(?:\s?(?:-|–|to|or)\s?(?P<high>{_COUNT}))?(?P<plus>\+)?[\s-]{{0,2}}(?:{_UNIT})"
+    rf"{_FREE}(?P<count>{_COUNT})(?:\s?(?:-|–|to|or)\s?(?P<high>{_COUNT}))?(?P<plus>\+)?[\s-]{{0,2}}(?:{_UNIT})"
     r"(?:\s(?P<half>and a half))?(?![\w/])"
-    rf"|(?<![\w/.+-])(?P<short>\d{{1,3}})(?:\s?-\s?(?P<short_high>\d{{1,3}}))?/(?P<part>7|52|12)(?![\w/.]\w|\w)"
-    r"|(?<![\w/.+-])(?P<glued>\d{1,3})(?P<letter>[dwy])(?![\w/])"
-    rf"|\b(?:for|over|past|last|in)\s(?:the\s(?:last|past)\s|(?:many|some)\s)?(?P<bare>minutes|hours|days|weeks|months|years|ages)\b"
-    rf"|\b(?:past|last)\s(?P<single>day|week|fortnight|month|year)\b"
-    rf"|\b(?:since|from)\s(?:about\s|around\s|early\s|late\s|on\s|in\s)?(?P<when>{'|'.join(_SINCE_DAYS)}|(?:last\s)?{_DAY}\b"
-    rf"|(?:last\s)?(?:{_MONTH})\b(?:\s(?:19|20)\d\d)?|(?:19|20)\d\d|birth|childhood|christmas|easter|new year|(?:last\s)?(?:spring|summer|autumn|winter))\b",
+    rf"|{_FREE}(?P<short>\d{{1,3}})(?:\s?-\s?(?P<short_high>\d{{1,3}}))?/(?P<part>7|52|12)(?![\w/.]\w|\w)"
+    rf"|{_FREE}(?P<glued>\d{{1,3}})(?P<letter>[dwy])(?![\w/])"
+    r"|\b(?:for|over|past|last|in)\s(?:the\s(?:last|past)\s|(?:many|some)\s)?"
+    r"(?P<bare>minutes|hours|days|weeks|months|years|ages)\b"
+    r"|\b(?:past|last)\s(?P<single>day|week|fortnight|month|year)\b"
+    r"|\b(?P<began>since|from|start(?:ed|ing)|began|begun|came\son)\s(?:about\s|around\s|early\s|late\s|on\s|in\s)?"
+    rf"(?P<when>{_WHEN})\b",
     re.IGNORECASE,
 )
 _MORE = re.compile(
@@ -83,53 +95,46 @@ _MORE = re.compile(
     re.I,
 )
 _OVER_THE = re.compile(
-    r"\bover\s(?:about\s)?the\s(?:last|past)\s$|\b(?:worse|worsening|progress\w*|develop\w*|increas\w*|loss|lost|weight|down|up|gain\w*)\b[^.;]{0,30}\bover\s$",
-    re.I,
+    r"\bover\s(?:about\s)?the\s(?:last|past)\s$"
+    r"|\b(?:wors\w+|progress\w*|develop\w*|increas\w*|loss|lost|weight|down|up|gain\w*)\b[^.;]{0,30}\bover\s$",
+    re.IGNORECASE,
 )
+"""“Over” that says during which time, not for how much longer."""
 _LESS = re.compile(
     r"(?:\b(?:less than|under|within|up to|nearly|almost|not quite)|<)\s?(?:the\s(?:last|past)\s)?$", re.IGNORECASE
 )
 _LEAD = re.compile(
     r"\b(?:for|over|since|lasting|past|last|x|within|in|the|about|around|approx|roughly|now|previous|a)\s?$|×\s?$", re.I
 )
-_AGO = re.compile(r"\s?(?:ago|back|earlier|previously|prior|before)\b", re.IGNORECASE)
+_AGO = re.compile(r"\s?(?:ago|back|earlier|previously|prior)\b", re.IGNORECASE)
 _OLD = re.compile(r"[\s-]{0,2}(?:olds?|of age|y/?o)\b", re.IGNORECASE)
-_AGED = re.compile(r"\b(?:aged?|age of|ages)\s?:?\s?$", re.IGNORECASE)
-_AHEAD = re.compile(
-    r"\b(?:next|within|another)\s(?:the\s)?(?:next\s)?$|\b(?:review|rv|see|seen|return|repeat|recheck|due|back|follow[\s-]?up|f/u|again"
-    r"|appointment|booked|planned)\b[^.;,]{0,25}\bin\s$",
-    re.IGNORECASE,
-)
-_TO_COME = re.compile(r"['’]?s?['’]?\stime\b", re.IGNORECASE)
-_IN = re.compile(r"\bin\s(?:about\s)?$", re.IGNORECASE)
-_INTERVAL = re.compile(r"(?:\b(?:every|each|per|alternate)|/|\bq)\s?$", re.IGNORECASE)
 _RATE = re.compile(
     r"(?:\b(?:once|twice|thrice|times|units|cigarettes|cigs|pints|drinks|doses|tablets|puffs)|\d|\bx)\s?$",
     re.IGNORECASE,
 )
 """Before “a day” or “a week” these make it how often."""
-_APART = re.compile(r"\s?apart\b|ly\b", re.IGNORECASE)
-_PREGNANT = re.compile(
-    r"\s?(?:\+\s?\d\s?)?(?:pregnant|gestation|gestational|into (?:my|her|the) pregnancy|gone\b|scan\b)", re.IGNORECASE
-)
 _GESTATION = re.compile(
-    r"(?<![\w/.])(?P<weeks>\d{1,2})(?:\s?\+\s?(?P<days>[0-6]))?/40(?![\w/])|(?<![\w/.])(?P<plus>\d{1,2})\s?\+\s?(?P<more>[0-6])(?=\s?(?:weeks?|wks?|pregnant|gestation))",
-    re.I,
-)
-_BEGAN = re.compile(
-    r"\b(?:start(?:ed|ing)?|began|begun|begin\w*|noticed|notice|came (?:on|up)|onset|developed|appeared|first|since)\b[^.;,]{0,30}$",
-    re.I,
-)
-_VISION = re.compile(r"\b(?:VA|vision|visual acuity|acuity|snellen)\b|\b6/\d", re.IGNORECASE)
-_TREATED = re.compile(
-    r"(?:\b(?:OD|BD|TDS|QDS|PRN|nocte|mane|daily|course|antibiotics?|abx|steroids?|PPIs?|tablets?|treatment|therapy|HRT|pill)|\d\s?m?c?g)"
-    r"\b[\s,]{0,2}(?:for|x|×|of)?\s?$",
+    r"(?<![\w/.])(?P<weeks>\d{1,2})(?:\s?\+\s?(?P<days>[0-6]))?/40(?![\w/])"
+    r"|(?<![\w/.])(?P<plus>\d{1,2})\s?\+\s?(?P<more>[0-6])(?=\s?(?:weeks?|wks?|pregnant|gestation))",
     re.IGNORECASE,
 )
-_TREATMENT = re.compile(r"[\s-]{0,2}(?:of\s|on\s)?(?:an?\s|oral\s|high[\s-]dose\s)?(?P<word>[^\W\d_]+)", re.IGNORECASE)
-_COURSE_WORDS = frozenset(
-    "course courses antibiotic antibiotics abx steroid steroids ppi ppis supply treatment therapy physio hrt".split()
+_BEGAN = re.compile(
+    r"\b(?:start(?:ed|ing)?|beg[aiu]n\w*|notice[ds]?|came (?:on|up)|onset|developed|appeared|first|since)\b"
+    r"[^.;,]{0,30}$",
+    re.IGNORECASE,
 )
+_VISION = re.compile(r"\b(?:VA|vision|visual acuity|acuity|snellen)\b|\b6/\d", re.IGNORECASE)
+_NEXT_WORD = re.compile(r"[\s-]{0,2}(?:of\s|on\s)?(?:oral\s|high[\s-]dose\s)?(?P<word>[^\W\d_]+)", re.IGNORECASE)
+_LAST_WORD = re.compile(r"(?P<word>[^\W\d_]+)\s(?:for\s|x\s?|×\s?)?(?:the\s(?:last|past)\s)?$")
+
+
+@cache
+def _told_of() -> tuple[tuple[Kind, bool, re.Pattern[str]], ...]:
+    """What words beside a time say it is told of: whether they stand behind it, and the pattern."""
+    return tuple(
+        (cast(Kind, kind), side == "after", re.compile(words if side == "after" else rf"(?:{words})$", re.IGNORECASE))
+        for kind, side, words in rows("times.tsv")
+    )
 
 
 @cache
@@ -172,7 +177,8 @@ def _duration(flat: str, match: re.Match[str]) -> Duration | None:
         when = " ".join(match["when"].casefold().split())
         is_day = re.fullmatch(rf"(?:last )?{_DAY}", when) is not None
         days = 7.0 if is_day else _SINCE_DAYS.get(when)
-        return Duration(start, end, "", "lasting", days, days, "<=" if is_day else "=")
+        kind: Kind = "lasting" if match["began"].casefold() in ("since", "from") else "onset"
+        return Duration(start, end, "", kind, days, days, "<=" if is_day else "=")
     if match["bare"]:
         unit = match["bare"].casefold().rstrip("s").replace("age", "year")
         return Duration(start, end, "", "lasting", days_in(unit), days_in(unit), ">", 1.0, 1.0, unit)
@@ -186,7 +192,7 @@ def _duration(flat: str, match: re.Match[str]) -> Duration | None:
         sign = ">=" if re.search(r"at least\s?$", before, re.IGNORECASE) else ">"
     else:
         sign = "<" if _LESS.search(before) else "="
-    kind = _kind(flat, match, before, unit)
+    kind = _kind(flat, match, before)
     if kind == "lasting":
         start -= _led(before)
     if kind in ("ago", "onset", "age") and (tail := (_OLD if kind == "age" else _AGO).match(flat, end)):
@@ -226,46 +232,20 @@ def _count(written: str) -> float:
     return number(folded)
 
 
-def _kind(flat: str, match: re.Match[str], before: str, unit: str) -> Kind:
-    end = match.end()
-    if _AGED.search(before) or _OLD.match(flat, end):
-        return "age"
-    if unit in ("week", "month", "day") and (
-        _PREGNANT.match(flat, end) or re.search(r"\bpregnant\W{1,2}(?:at\s)?$", before, re.I)
-    ):
-        return "gestation"
-    if _AGO.match(flat, end):
-        return "onset" if _BEGAN.search(before) else "ago"
-    if _INTERVAL.search(before) or _APART.match(flat, end):
-        return "interval"
+def _kind(flat: str, match: re.Match[str], before: str) -> Kind:
+    """What a time is told of."""
     if (match["count"] or "").casefold() in ("a", "an") and _RATE.search(before):
         return "interval"
-    if _AHEAD.search(before) or _TO_COME.match(flat, end):
-        return "ahead"
-    if _IN.search(before):
-        return (
-            "lasting"
-            if re.search(
-                r"\b(?:lost|loss|down|up|gain\w*|put on|increas\w*|grown|times|x\s?\d+|doubled|kg|stone|st|lbs?)\b",
-                before,
-                re.I,
-            )
-            else "ahead"
-        )
-    if _is_course(flat, end, before):
-        return "course"
-    return "lasting"
+    for kind, is_after, pattern in _told_of():
+        if pattern.match(flat, match.end()) if is_after else pattern.search(before):
+            return "onset" if kind == "ago" and _BEGAN.search(before) else kind
+    return "course" if _is_of_medicine(flat, match.end(), before) else "lasting"
 
 
-def _is_course(flat: str, end: int, before: str) -> bool:
-    """Whether a time is how long a medicine is or was taken: “8/52 omeprazole”, “amoxicillin 500mg TDS 5/7”."""
-    word = _TREATMENT.match(flat, end)
-    if word is not None and (word["word"].casefold() in _COURSE_WORDS or word["word"].casefold() in _medicines()):
-        return True
-    if _TREATED.search(before):
-        return True
-    last = re.search(r"(?P<word>[^\W\d_]+)\s(?:for\s|x\s?|×\s?)?(?:the\s(?:last|past)\s)?$", before)
-    return last is not None and last["word"].casefold() in _medicines()
+def _is_of_medicine(flat: str, end: int, before: str) -> bool:
+    """Whether a medicine stands beside a time: “8/52 omeprazole”, “omeprazole for 3 months”."""
+    beside = (_NEXT_WORD.match(flat, end), _LAST_WORD.search(before))
+    return any(word is not None and word["word"].casefold() in _medicines() for word in beside)
 
 
 # ------------------------------------------------------------------------------------------------------------- ages
@@ -289,20 +269,27 @@ class Age:
 
 _AGE_UNIT = r"(?P<unit>years?|yrs?|y|months?|mths?|mo|m|weeks?|wks?|w|days?|d)"
 _PERSON = r"woman|man|female|male|lady|gentleman|gent|girl|boy|patient|pt|person|child|baby|infant|toddler"
+_NO_AGE = (
+    r"(?![\w/%]|[.,]\d|[\s-]{0,2}(?:weeks?|days?|months?|hours?|minutes?|kg|lbs?|stone|st|°|cm|mg|times|out of|units?"
+    r"|(?:to|-|–|and|or)\s?(?:\d|over|above|under|older)))"
+)
+"""What makes a number after “aged” or a person none of years."""
 _AGE = re.compile(
     rf"(?<![\w/.,+-])(?P<count>\d{{1,4}}|{NUMBER_WORD})[\s-]{{0,2}}{_AGE_UNIT}[\s-]{{0,2}}(?:olds?|o|of\sage)\b"
-    rf"|(?<![\w/.,+-])(?P<short>\d{{1,3}})/(?P<part>7|52|12)[\s-](?:old|of age)\b"
-    rf"|(?<![\w/.,+-])(?P<yo>\d{{1,4}})[\s-]?y/?o\b"
-    rf"|\b(?:aged?|age\sis|age\sof|turned)\s?:?\s{{0,2}}(?P<aged>\d{{1,4}}|{NUMBER_WORD})(?![\w/%]|[.,]\d|\s?(?:to|-|–|and|or)\s?(?:\d|over|above|under|older))"
-    rf"(?:\s?(?P<aged_unit>years?|months?|weeks?|days?)\b)?(?!\s?(?:kg|lb|%|°|cm|mg|hours?|stone|out of|weeks? pregnant))"
-    rf"|(?<![\w/.,+-])(?P<years>\d{{1,3}})\s?(?:y\s?)?(?P<sex>(?<=[\dy])(?:(?-i:[MF])|f))\b(?![./'’-]\w)"
-    rf"|(?:^|(?<=[.;\n]\s))(?P<years_m>\d{{2,3}})(?P<sex_m>m)\b(?![./'’-]\w)"
-    r"|(?<![\w/.,+-])(?P<years_of>\d{1,3})\s(?P<sex_of>(?-i:[MF]))(?=\s?(?:[,.;:()]|$|with\b|who\b|c/o\b|presents?\b|smoker\b|ex-))"
+    r"|(?<![\w/.,+-])(?P<short>\d{1,3})/(?P<part>7|52|12)[\s-](?:old|of age)\b"
+    r"|(?<![\w/.,+-])(?P<yo>\d{1,4})[\s-]?y/?o\b"
+    rf"|\b(?:aged?|age\sis|age\sof|turned)\s?:?\s{{0,2}}(?P<aged>\d{{1,4}}|{NUMBER_WORD})"
+    rf"(?:\s?(?P<aged_unit>years?|months?|weeks?|days?)\b(?!\spregnant)|{_NO_AGE})"
+    r"|(?<![\w/.,+-])(?P<years>\d{1,3})\s?(?:y\s?)?(?P<sex>(?<=[\dy])(?:(?-i:[MF])|f))\b(?![./'’-]\w)"
+    r"|(?:^|(?<=[.;\n]\s))(?P<years_m>\d{2,3})(?P<sex_m>m)\b(?![./'’-]\w)"
+    r"|(?<![\w/.,+-])(?P<years_of>\d{1,3})\s(?P<sex_of>(?-i:[MF]))"
+    r"(?=\s?(?:[,.;:()]|$|with\b|who\b|c/o\b|presents?\b|smoker\b|ex-))"
     r"|(?<![\w/.])(?P<sex_first>(?-i:[MF]))\s?(?P<behind_sex>\d{2,3})(?![\w/.,+-]\w|\w|%)"
     rf"|(?<![\w/.,+-])(?P<before>\d{{2,3}})\s(?:{_PERSON})\b"
-    rf"|\b(?:{_PERSON})(?:\s?[,(]\s?|\sof\s|\saged\s|\sis\s)(?P<behind>\d{{1,3}})(?![\w/%]|[.,]\d|[\s-]{{0,2}}(?:weeks?|days?|months?|hours?|minutes?|kg|lbs?|stone|st|°|cm|mg|times|out of|units?|and over))"
-    rf"|\b(?:he|she|i|they)(?:['’]s|['’]m|['’]re|\sis|\sam|\sare)\s(?:now\s|only\s|just\s|nearly\s)?(?P<is>\d{{1,3}})(?=\s?(?:[,.;)]|$|and\b|with\b|but\b|years\b))"
-    rf"|^\s?(?P<bare>\d{{1,3}})(?:\s?years?)?\.?\s?$",
+    rf"|\b(?:{_PERSON})(?:\s?[,(]\s?|\sof\s|\saged\s|\sis\s)(?P<behind>\d{{1,3}}){_NO_AGE}"
+    r"|\b(?:he|she|i|they)(?:['’]s|['’]m|['’]re|\sis|\sam|\sare)\s(?:now\s|only\s|just\s|nearly\s)?(?P<is>\d{1,3})"
+    r"(?=\s?(?:[,.;)]|$|and\b|with\b|but\b|years\b))"
+    r"|^\s?(?P<bare>\d{1,3})(?:\s?years?)?\.?\s?$",
     re.IGNORECASE,
 )
 _SEXED = re.compile(
@@ -311,12 +298,14 @@ _SEXED = re.compile(
 _FEMALE = frozenset("f female woman lady girl".split())
 _OTHER = re.compile(
     r"\b(?:mother|mum|mom|father|dad|brother|sister|aunt|uncle|son|daughter|wife|husband|partner|grand\w+|cousin|relative"
-    r"|parents?|siblings?|children|kids?)(?:['’]s)?\b[^.;,]{0,25}$|\b(?:my|his|her)\s$",
+    r"|parents?|siblings?|children|kids?)(?:['’]s)?\b(?!\s(?:says|said|reports|thinks|tells|told|worried|noticed))"
+    r"[^.;,]{0,25}$|\b(?:my|his|her)\s$",
     re.IGNORECASE,
 )
 _EVENT = re.compile(
-    r"\b(?:LMP|menarche|menopause|diagnosed|dx|died|onset|since|from|at|until|when|first|began|started|operation)\b[^.;,]{0,15}$",
-    re.I,
+    r"\b(?:LMP|menarche|menopause|diagnosed|dx|died|onset|since|from|at|until|when|first|began|started|operation)\b"
+    r"[^.;,]{0,15}$",
+    re.IGNORECASE,
 )
 _YEARS_IN = {"y": 1.0, "m": 1 / MONTHS_IN_YEAR, "w": 7 / 365, "d": 1 / 365}
 
@@ -373,7 +362,100 @@ def _age(match: re.Match[str]) -> Age:
 def years_between(born: datetime, at: datetime) -> int:
     """Whole years from one day to another, by the calendar.
 
-    >>> years_between(datetime(2008, 2, 29), datetime(2026, 2, 28)), years_between(datetime(2008, 2, 29), datetime(2026, 3, 1))
+    >>> born = datetime(2008, 2, 29)
+    >>> years_between(born, datetime(2026, 2, 28)), years_between(born, datetime(2026, 3, 1))
     (17, 18)
     """
     return at.year - born.year - ((at.month, at.day) < (born.month, born.day))
+
+
+# --------------------------------------------------------------------------------------------------- limits of age
+
+
+@dataclass(frozen=True, slots=True)
+class AgeLimits:
+    """From an age, below another, in years, as they are written."""
+
+    start: int
+    end: int
+    text: str
+    low: float | None
+    high: float | None
+    is_over: bool = False
+    """The lower age itself is not among them: “over 40”."""
+
+
+_NEAR = re.compile(
+    r"\b(?:ages?|aged|child(?:ren)?|infants?|adults?|people|patients|women|men|those|adolescents|persons?"
+    r"|anyone|everyone|girls|boys)\b[^.;]{0,25}$",
+    re.IGNORECASE,
+)
+_BEHIND = re.compile(r"\s*(?:of age|olds?)\b", re.IGNORECASE)
+_ANY = re.compile(r"\b(?:of any age|any age group|(?:of|at|for) all ages|(?:regardless|irrespective) of age)\b", re.I)
+_GROUP = re.compile(r"\b(?P<side>under|over)[- ](?P<years>\d{2})s\b", re.IGNORECASE)
+_OF_OTHERS = re.compile(
+    r"\b(?:relatives?|parents?|siblings?|mother|father|brother|sister|onset|died|diagnosed|menarche|menopause)\b"
+    r"[^.;,]{0,30}$",
+    re.IGNORECASE,
+)
+
+
+def age_limits(text: str) -> Iterator[AgeLimits]:
+    """Limits of age that a text is for, as it writes them; a time that is no age is none.
+
+    >>> text = "adults aged 80 and over; aged under 40; aged 12 to 17; for 5 days; below 150/90"
+    >>> [(found.text, found.low, found.high) for found in age_limits(text)]
+    [('80 and over', 80.0, None), ('under 40', None, 40.0), ('12 to 17', 12.0, 18.0)]
+    """
+    for quantity in quantities(text):
+        before = text[max(0, quantity.start - LOOK_BACK) : quantity.start]
+        if _is_age_limit(text, quantity, before) and not _OF_OTHERS.search(before):
+            yield _limits(quantity)
+    for match in _GROUP.finditer(text):
+        years = float(match["years"])
+        is_under = match["side"].casefold() == "under"
+        yield AgeLimits(*match.span(), match.group(), None if is_under else years, years if is_under else None)
+    if any_age := _ANY.search(text):
+        yield AgeLimits(*any_age.span(), "any age", 0.0, None)
+
+
+def _is_age_limit(text: str, quantity: Quantity, before: str) -> bool:
+    is_limit = quantity.sign != "=" or quantity.shape == "range" or _FROM.search(before) is not None
+    if not is_limit or quantity.text.casefold().startswith("within"):
+        return False
+    if quantity.dimension == BARE:
+        return quantity.sign != "=" and not quantity.is_word and person_before().search(before) is not None
+    if quantity.dimension != "time" or quantity.told == "length":
+        return False
+    is_alone = len(text) < _SHORT_TEXT and _FROM.sub("", before).strip() == ""
+    return quantity.told == "age" or bool(_NEAR.search(before) or _BEHIND.match(text, quantity.end)) or is_alone
+
+
+_FROM = re.compile(r"\bfrom\s$", re.IGNORECASE)
+_SHORT_TEXT = 60
+"""Characters of a heading or a cell: an age alone at its start is whom it is for."""
+
+
+def _limits(quantity: Quantity) -> AgeLimits:
+    is_mixed = quantity.unit == "mixed"
+    ends = [
+        _years(value) if is_mixed else (value, 1.0) for value in (quantity.values if is_mixed else quantity.written)
+    ]
+    size = 1.0 if is_mixed else _YEARS_IN[(quantity.unit or "y")[0]]
+    (low, _), (high, step) = min(ends), max(ends)
+    text = re.sub(r"^age[ds]?\s+", "", quantity.text, flags=re.IGNORECASE)
+    made = AgeLimits(quantity.start, quantity.end, text, low * size, None, quantity.sign == ">")
+    if quantity.shape == "range":
+        return replace(made, high=(high + step) * size)
+    if quantity.sign in ("<", "<="):
+        is_through = quantity.sign == "<=" and not quantity.loose
+        return replace(made, low=None, high=(high + is_through) * size)
+    return made
+
+
+def _years(days: float) -> tuple[float, float]:
+    """Days of an age in years, and how long its unit is: 180 days are six months, 730 are two years."""
+    for unit, size in (("year", 1.0), ("month", 1 / MONTHS_IN_YEAR), ("week", 7 / 365)):
+        if days % days_in(unit) == 0:
+            return days / days_in(unit) * size, size
+    return days / 365, 1 / 365
