@@ -24,8 +24,8 @@ from citewell.clinical.quantities import (
     doses,
     durations,
     habits,
+    named_test,
     results,
-    test_named,
     unit_of_result,
 )
 
@@ -48,7 +48,7 @@ def expected(told: list[dict[str, Any]]) -> list[Entry]:
     for one in told:
         entry = {key: value for key, value in one.items() if key not in ("what", "test")}
         if "test" in one:
-            entry["test"] = getattr(test_named(one["test"]), "name", one["test"])
+            entry["test"] = getattr(named_test(one["test"]), "name", one["test"])
         elif "days" in one:
             entry["what"] = "gestation" if one["what"] == "gestation" else "complaint"
         else:

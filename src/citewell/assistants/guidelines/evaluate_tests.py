@@ -13,7 +13,7 @@ from citewell.assistants.guidelines.patient import Flag, Patient, TestResult
 from citewell.assistants.guidelines.state import Judged, State
 from citewell.assistants.guidelines.tables import rows
 from citewell.clinical.context import read_context
-from citewell.clinical.quantities import Result, Test, in_usual_unit, results, test_named, tests, unit_of_result
+from citewell.clinical.quantities import Result, Test, in_usual_unit, known_tests, named_test, results, unit_of_result
 from citewell.types.consult import Polarity
 
 ADULT_YEARS = 18
@@ -50,7 +50,7 @@ def measured(patient: Patient) -> tuple[Measured, ...]:
 
 
 def _listed(given: TestResult) -> Measured:
-    test = test_named(given.name)
+    test = named_test(given.name)
     made = Measured(given.told, given.name, test, flag=given.flag, words=given.text, unit=given.unit)
     if given.value is None:
         return made
@@ -75,7 +75,7 @@ def _in_words(text: str) -> Iterator[Measured]:
         assert context is not None
         if context.assertion(result.start, result.end).status not in _OF_OTHERS:
             flag = _FLAGS.get(result.words or "")
-            made = Measured(result.text, result.name, tests()[result.test], flag=flag, words=result.words)
+            made = Measured(result.text, result.name, known_tests()[result.test], flag=flag, words=result.words)
             yield _with_value(made, result)
 
 
@@ -149,7 +149,7 @@ def _by_usual_limit(phrase: str, one: Measured, direction: str, age: int | None)
 def judge_threshold(condition: Threshold, record: Sequence[Measured]) -> Judged:
     """A number on record against the rule's; without a number it is unknown."""
     names = {name for tests_of, _ in _for(condition.test) for name in tests_of}
-    asked = test_named(condition.test)
+    asked = named_test(condition.test)
     names |= {asked.name} if asked is not None else set()
     found = [one for one in record if (one.test.name in names if one.test else one.name == condition.test)]
     ask = f"What is the {condition.test} result?"

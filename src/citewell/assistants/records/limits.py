@@ -11,7 +11,7 @@ from functools import cache
 from citewell.answer.reactions import substances
 from citewell.assistants.records.known import LONG_AGO, Known, when
 from citewell.assistants.records.tables import rows
-from citewell.clinical.quantities import Test, days_in, in_usual_unit, test_named, tests, years_between
+from citewell.clinical.quantities import Test, days_in, in_usual_unit, known_tests, named_test, years_between
 from citewell.types.facts import Fact, Flag, LabResult, Medication, Person
 
 ADULT_YEARS = 18
@@ -40,7 +40,7 @@ class Limit:
 
     def is_of(self, result: LabResult) -> bool:
         """Whether a result is one of this test."""
-        return test_named(result.test_name) is self.test
+        return named_test(result.test_name) is self.test
 
     def is_beyond(self, value: float) -> bool:
         return (self.below is not None and value < self.below) or (self.above is not None and value > self.above)
@@ -50,7 +50,7 @@ class Limit:
 def limits() -> dict[str, Limit]:
     """The limits by the name of their test."""
     return {
-        name: Limit(tests()[name], float(below) if below else None, float(above) if above else None)
+        name: Limit(known_tests()[name], float(below) if below else None, float(above) if above else None)
         for name, below, above in rows("critical_limits.tsv")
     }
 

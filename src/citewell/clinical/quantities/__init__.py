@@ -7,7 +7,7 @@ from citewell.clinical.quantities.aged import person_before, person_words
 from citewell.clinical.quantities.amounts import BARE, CHANCE, Quantity, quantities
 from citewell.clinical.quantities.doses import Dose, Frequency, Habit, doses, frequencies, habits
 from citewell.clinical.quantities.periods import NUMBER_WORD, Mark, labels
-from citewell.clinical.quantities.results import Result, Test, in_usual_unit, results, test_named, tests
+from citewell.clinical.quantities.results import Result, Test, in_usual_unit, known_tests, named_test, results
 from citewell.clinical.quantities.times import Age, AgeLimits, Duration, age_limits, ages, durations, years_between
 from citewell.clinical.quantities.units import LOOK_BACK, Unit, days_in, unit_named, unit_of_result
 
@@ -35,13 +35,13 @@ __all__ = [
     "frequencies",
     "habits",
     "in_usual_unit",
+    "known_tests",
     "labels",
+    "named_test",
     "person_before",
     "person_words",
     "quantities",
     "results",
-    "test_named",
-    "tests",
     "unit_named",
     "unit_of_result",
     "years_between",

@@ -7,7 +7,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass, replace
 
 from citewell.clinical.quantities.periods import NUMBER_WORD, number, periods
-from citewell.clinical.quantities.results import ALSO_TAKEN, test_named
+from citewell.clinical.quantities.results import ALSO_TAKEN, named_test
 from citewell.clinical.quantities.units import FLAT
 
 
@@ -111,7 +111,7 @@ def doses(text: str) -> tuple[Dose, ...]:
     often = frequencies(text)
     found = []
     for match in _DOSE.finditer(flat):
-        test = test_named(match["name"])
+        test = named_test(match["name"])
         if match["name"].casefold() in _NO_MEDICINE or (test is not None and test.name not in ALSO_TAKEN):
             continue
         low, high = (float(value.replace(",", ".")) for value in (match["low"], match["high"] or match["low"]))

@@ -94,7 +94,7 @@ class Result:
 
 
 @cache
-def tests() -> dict[str, Test]:
+def known_tests() -> dict[str, Test]:
     """The table of tests by name."""
     found = {}
     for name, names, unit, low, high, others, low_below, high_above in rows("tests.tsv"):
@@ -120,11 +120,14 @@ def _other_unit(cell: str) -> OtherUnit:
 
 @cache
 def _names() -> tuple[re.Pattern[str], dict[str, Test]]:
-    """A pattern for any name of any test, and the test of each name: as written, or folded."""
+    """A pattern for any name of any test, and the test of each name: as written, or folded.
+
+    A stroke may follow a name, for “Hemoglobin A1c/Hemoglobin.total” is one in a record.
+    """
     meanings: dict[str, Test] = {}
     exact: list[str] = []
     free: list[str] = []
-    for test in tests().values():
+    for test in known_tests().values():
         for name in test.names:
             (exact if name.startswith("=") else free).append(name.lstrip("="))
             meanings[name if name.startswith("=") else _folded(name)] = test
@@ -133,7 +136,7 @@ def _names() -> tuple[re.Pattern[str], dict[str, Test]]:
         ordered = sorted(names, key=len, reverse=True)
         return "|".join(re.sub(r"(?:\\ |\\-)", r"[\\s-]{1,2}", re.escape(name)) for name in ordered)
 
-    return re.compile(rf"(?<![\w/])(?:(?i:{either(free)})|{either(exact)})(?!\w|/[^\W\d]|-[^\W\d])"), meanings
+    return re.compile(rf"(?<![\w/])(?:(?i:{either(free)})|{either(exact)})(?!\w|-[^\W\d])"), meanings
 
 
 def _folded(name: str) -> str:
@@ -150,10 +153,10 @@ _OTHER_THING = re.compile(r"\burin\w*|/\s?100\b|\bratio\b|\bdehydrogenase\b|\bMB
 
 
 @cache
-def test_named(name: str) -> Test | None:
+def named_test(name: str) -> Test | None:
     """The test that a record or a guideline calls so; the longest name in it counts.
 
-    >>> test_named("Serum prostate-specific antigen level").name, test_named("fit").name, test_named("cough")
+    >>> named_test("Serum prostate-specific antigen level").name, named_test("fit").name, named_test("cough")
     ('PSA', 'FIT', None)
     """
     pattern, _ = _names()
@@ -277,12 +280,16 @@ def _named_results(flat: str) -> Iterator[Result]:
     pattern, _ = _names()
     end = 0
     for match in pattern.finditer(flat):
-        if match.start() < end:
+        if match.start() < end or _JOINED.match(flat, match.end()):
             continue
         test = _test(match.group())
         for result in _of_test(flat, match, test, end):
             end = result.end
             yield result
+
+
+_JOINED = re.compile(r"/[^\W\d_]")
+"""Behind a name in running text: “K/L”, “CT/MRI”, not the result of either."""
 
 
 def _of_test(flat: str, match: re.Match[str], test: Test, after: int) -> Iterator[Result]:
@@ -508,10 +515,10 @@ def _unnamed_results(flat: str) -> Iterator[Result]:
     """A blood pressure, a fever and a weight that say so by their words or unit: “readings average 152/94”."""
     for pattern, name in ((_READING, "blood pressure"), (_MERCURY, "blood pressure"), (_FEVER, "temperature")):
         for match in pattern.finditer(flat):
-            yield from _unnamed(flat, match, tests()[name])
+            yield from _unnamed(flat, match, known_tests()[name])
     for match in _BODY.finditer(flat):
         if not _NO_BODY.search(flat, max(0, match.start() - LOOK_BACK), match.start()):
-            yield from _unnamed(flat, match, tests()["weight"])
+            yield from _unnamed(flat, match, known_tests()["weight"])
 
 
 def _unnamed(flat: str, match: re.Match[str], test: Test) -> Iterator[Result]:
@@ -523,7 +530,7 @@ def _unnamed(flat: str, match: re.Match[str], test: Test) -> Iterator[Result]:
 def in_usual_unit(test: Test, value: float, unit: str | None) -> Result:
     """A value that is on record with its test: in the usual unit, with the arithmetic or the problem.
 
-    >>> in_usual_unit(test_named("PSA"), 6.1, "ng/mL").values, in_usual_unit(test_named("Hb"), 98, "mmol/mol").problem
+    >>> in_usual_unit(named_test("PSA"), 6.1, "ng/mL").values, in_usual_unit(named_test("Hb"), 98, "mmol/mol").problem
     ((6.1,), '“mmol/mol” is not a unit of haemoglobin, which is given in g/L. What is the value, and in which unit?')
     """
     made = Result(0, 0, "", test.name, test.name, (value,), test.unit or None, written=(value,), written_unit=unit)
