@@ -53,7 +53,8 @@ def _listed(given: TestResult) -> Measured:
     test = named_test(given.name)
     made = Measured(given.told, given.name, test, flag=given.flag, words=given.text, unit=given.unit)
     if given.value is None:
-        return made
+        told = results(f"{given.name} {given.text}") if given.text and test is not None else ()
+        return _with_value(made, told[0]) if told and told[0].values and test is known_tests()[told[0].test] else made
     if test is None or not test.lowest:
         return replace(made, values=(given.value,))
     return _with_value(made, in_usual_unit(test, given.value, given.unit))

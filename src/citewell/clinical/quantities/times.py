@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator
 from dataclasses import dataclass, replace
-from datetime import datetime
+from datetime import date
 from functools import cache
 from typing import Literal, cast
 
@@ -359,11 +359,11 @@ def _age(match: re.Match[str]) -> Age:
     return Age(start, end, "", years, value, names_of[unit], sex, of, problem)
 
 
-def years_between(born: datetime, at: datetime) -> int:
+def years_between(born: date, at: date) -> int:
     """Whole years from one day to another, by the calendar.
 
-    >>> born = datetime(2008, 2, 29)
-    >>> years_between(born, datetime(2026, 2, 28)), years_between(born, datetime(2026, 3, 1))
+    >>> born = date(2008, 2, 29)
+    >>> years_between(born, date(2026, 2, 28)), years_between(born, date(2026, 3, 1))
     (17, 18)
     """
     return at.year - born.year - ((at.month, at.day) < (born.month, born.day))
