@@ -14,6 +14,7 @@ from hypothesis import strategies as st
 from citewell.clinical.quantities import (
     age_limits,
     ages,
+    dates,
     days_in,
     doses,
     durations,
@@ -28,7 +29,7 @@ from citewell.clinical.quantities import (
     years_between,
 )
 
-READERS: list[Callable[[str], Any]] = [quantities, results, durations, ages, frequencies, doses, habits]
+READERS: list[Callable[[str], Any]] = [quantities, results, durations, ages, dates, frequencies, doses, habits]
 
 
 # --------------------------------------------------------------------------------------------------------- results
@@ -232,6 +233,11 @@ def test_an_age_of_others_of_an_event_and_of_nobody_is_marked() -> None:
 def test_limits_of_age_are_read_with_their_ends() -> None:
     told = [(found.low, found.high) for found in age_limits("children 6 months to 5 years; aged 12 to 17; under-16s")]
     assert told == [(0.5, 6.0), (12.0, 18.0), (None, 16.0)]
+
+
+def test_a_day_that_cannot_be_or_may_be_two_is_said_so() -> None:
+    told = [(found.at is not None, bool(found.problem)) for found in dates("12 March 2021, 31/02/2024, 03/04/2024")]
+    assert told == [(True, False), (False, True), (False, True)]
 
 
 # ------------------------------------------------------------------------------------------------ doses and habits

@@ -7,12 +7,11 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from datetime import datetime
 
-from citewell.assistants.records.days import first_day
 from citewell.assistants.records.known import LONG_AGO, Known, when
 from citewell.assistants.records.limits import Limit, is_adult, limits
 from citewell.assistants.records.mentions import Mentioned, Paper, said_in
 from citewell.assistants.records.papers import day_of
-from citewell.clinical.quantities import Result, results
+from citewell.clinical.quantities import Result, first_day, results
 from citewell.types import Entry
 from citewell.types.facts import LabResult
 

@@ -5,6 +5,7 @@ Every reading gives exact offsets. A month has 30 days and a year 365, everywher
 
 from citewell.clinical.quantities.aged import person_before, person_words
 from citewell.clinical.quantities.amounts import BARE, CHANCE, Quantity, quantities
+from citewell.clinical.quantities.dates import Day, dates, first_day, known_days, without_days
 from citewell.clinical.quantities.doses import Dose, Frequency, Habit, doses, frequencies, habits
 from citewell.clinical.quantities.periods import NUMBER_WORD, Mark, labels
 from citewell.clinical.quantities.results import Result, Test, in_usual_unit, known_tests, named_test, results
@@ -18,6 +19,7 @@ __all__ = [
     "NUMBER_WORD",
     "Age",
     "AgeLimits",
+    "Day",
     "Dose",
     "Duration",
     "Frequency",
@@ -29,12 +31,15 @@ __all__ = [
     "Unit",
     "age_limits",
     "ages",
+    "dates",
     "days_in",
     "doses",
     "durations",
+    "first_day",
     "frequencies",
     "habits",
     "in_usual_unit",
+    "known_days",
     "known_tests",
     "labels",
     "named_test",
@@ -44,5 +49,6 @@ __all__ = [
     "results",
     "unit_named",
     "unit_of_result",
+    "without_days",
     "years_between",
 ]
