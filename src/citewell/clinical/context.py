@@ -25,13 +25,14 @@ from citewell.types.consult import Polarity
 Kind = Literal["symptom", "condition", "medicine", "allergen", "test", "procedure", "lifestyle"]
 
 ADAPTER = Path(__file__).parent / "reader.npz"
-SHA256 = "af7a79321e26b83b15ec02f6d72119778714a222a5ead5f5a5497fc2abc9410a"
+SHA256 = "c3b2853b8d003656a1d3265b8bd3a89fc344c4b945e00191d300e9e3970081bc"
 STRENGTH = 2.0
 """How strongly the low-rank changes count, as in training."""
 REMEMBERED = 2_000
 LONGEST_REMEMBERED = 2_000
-SURE = 0.6
-"""Below this share a status is unclear: a wrong “no” is worse than a question."""
+SURE, RIVAL = 0.6, 0.25
+"""Below the first share a status is unclear where “present” or “absent” has at least the second: a wrong “no” is worse
+than a question."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -77,9 +78,11 @@ class Context:
         if not inside.any():
             return Assertion(Polarity.PRESENT, 0.0)
         shares = np.exp(self.statuses[inside]).mean(axis=0)
-        best = int(shares.argmax())
-        status, share = self.labels[1][best], float(shares[best])
-        return Assertion(status if share >= SURE else Polarity.UNCLEAR, share)
+        known = dict(zip(self.labels[1], map(float, shares), strict=True))
+        status = max(known, key=known.__getitem__)
+        rival = Polarity.ABSENT if status is Polarity.PRESENT else Polarity.PRESENT
+        is_sure = known[status] >= SURE or known[rival] < RIVAL
+        return Assertion(status if is_sure else Polarity.UNCLEAR, known[status])
 
     @cached_property
     def spans(self) -> tuple[Span, ...]:
@@ -87,21 +90,36 @@ class Context:
         return tuple(self._spans())
 
     def _spans(self) -> Iterator[Span]:
-        names = self.labels[0]
-        best = self.kinds.argmax(axis=1) if len(self.kinds) else np.zeros(0, np.int64)
+        """Neighbouring words of one kind; a word is of the kind that its tokens are together."""
+        words = list(self._words())
         at = 0
-        while at < len(best):
+        while at < len(words):
+            first, last, kind, share = words[at]
+            at += 1
+            if not kind:
+                continue
+            shares = [share]
+            while at < len(words) and words[at][2] == kind and self.begins[words[at][0]] < 0.5:
+                last = words[at][1]
+                shares.append(words[at][3])
+                at += 1
+            name = cast(Kind, self.labels[0][kind])
+            yield Span(int(self.starts[first]), int(self.ends[last]), name, sum(shares) / len(shares))
+
+    def _words(self) -> Iterator[tuple[int, int, int, float]]:
+        """First and last token of each word, its kind and the share of that."""
+        count, at = len(self.starts), 0
+        while at < count:
             stop = at + 1
-            if best[at] > 0:
-                while stop < len(best) and best[stop] == best[at] and self._goes_on(stop):
-                    stop += 1
-                share = float(self.kinds[at:stop, best[at]].mean())
-                yield Span(int(self.starts[at]), int(self.ends[stop - 1]), cast(Kind, names[best[at]]), share)
+            while stop < count and self.starts[stop] == self.ends[stop - 1] and self._is_letter(stop):
+                stop += 1
+            shares = self.kinds[at:stop].mean(axis=0)
+            best = int(shares.argmax())
+            yield at, stop - 1, best, float(shares[best])
             at = stop
 
-    def _goes_on(self, at: int) -> bool:
-        is_part = self.starts[at] == self.ends[at - 1] and self.text[int(self.starts[at])].isalnum()
-        return bool(is_part or self.begins[at] < 0.5)
+    def _is_letter(self, at: int) -> bool:
+        return self.text[int(self.starts[at]) - 1].isalnum() and self.text[int(self.starts[at])].isalnum()
 
 
 class ClinicalReader:
@@ -111,7 +129,7 @@ class ClinicalReader:
         self._tensors, self._layers = tensors, layers
         self._labels = tuple(labels["types"]), tuple(map(Polarity, labels["statuses"]))
         self._dangers = tuple(labels["dangers"])
-        self.context = lru_cache(maxsize=REMEMBERED)(self._context)
+        self._remembered: dict[str, Context] = {}
         self.dangers = lru_cache(maxsize=REMEMBERED)(self._danger)
 
     @classmethod
@@ -131,17 +149,40 @@ class ClinicalReader:
         layers = sum(f"encoder.layer.{layer}.attention.self.query.a" in changes for layer in range(LAYERS))
         return cls(tensors, layers, labels)
 
-    def _context(self, text: str) -> Context:
+    def context(self, text: str) -> Context:
         """What the reader says of a text, whatever its length."""
-        parts = list(pieces(text))
-        read = [WordPiece.load().placed(text[part.start : part.end].replace("\n", "|")) for part in parts]
-        rows: list[tuple[int, int, Array]] = []
+        return self.contexts([text])[0]
+
+    def contexts(self, texts: Sequence[str]) -> list[Context]:
+        """What the reader says of several texts, read together: that takes hardly longer than one."""
+        known = {text: self._remembered[text] for text in texts if text in self._remembered}
+        new = [text for text in dict.fromkeys(texts) if text not in known]
+        known |= dict(zip(new, self._read(new), strict=True))
+        if len(self._remembered) + len(new) > REMEMBERED:
+            self._remembered = {}
+        self._remembered.update((text, known[text]) for text in new if len(text) <= LONGEST_REMEMBERED)
+        return [known[text] for text in texts]
+
+    def _read(self, texts: Sequence[str]) -> list[Context]:
+        parts: list[tuple[int, Piece]] = []
+        read: list[tuple[Sequence[int], Sequence[tuple[int, int]]]] = []
+        for number, text in enumerate(texts):
+            for part in pieces(text):
+                ids, places = WordPiece.load().placed(text[part.start : part.end].replace("\n", "|"))
+                for low in range(0, len(ids), MOST_AT_ONCE):  # one piece, unless nearly every character is a token
+                    parts.append((number, part))
+                    read.append((ids[low : low + MOST_AT_ONCE], places[low : low + MOST_AT_ONCE]))
+        rows: list[list[tuple[int, int, Array]]] = [[] for _ in texts]
         for group in _groups([len(ids) for ids, _ in read]):
             hidden = hidden_states(
                 self._tensors, [[CLASSIFIER, *read[at][0], SEPARATOR] for at in group], layers=self._layers
             )
             for at, states in zip(group, hidden, strict=True):
-                rows += _own(parts[at], read[at][1], self._scores(states[1:-1]))
+                number, part = parts[at]
+                rows[number] += _own(part, read[at][1], self._scores(states[1:-1]))
+        return [self._context(text, tokens) for text, tokens in zip(texts, rows, strict=True)]
+
+    def _context(self, text: str, rows: Sequence[tuple[int, int, Array]]) -> Context:
         types, statuses = self._labels
         scores = np.array([row for _, _, row in rows], np.float32).reshape(len(rows), len(types) + 1 + len(statuses))
         return Context(
@@ -173,6 +214,13 @@ def read_context(text: str) -> Context:
     return ClinicalReader.load().context(text)
 
 
+def read_contexts(texts: Sequence[str]) -> list[Context]:
+    """What the reader says of several texts, read together."""
+    return ClinicalReader.load().contexts(texts)
+
+
+MOST_AT_ONCE = 500
+"""Tokens of one piece; the model has places for 512."""
 MOST_TOKENS = 2_000
 """Tokens that are read in one go: more take memory and gain no time."""
 

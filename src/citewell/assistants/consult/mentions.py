@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator
-from dataclasses import dataclass
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass, replace
 from functools import cache, lru_cache
 
 from citewell.answer.verify_names import medicines
 from citewell.assistants.consult.tables import rows
 from citewell.clinical import Concept, Lexicon
+from citewell.clinical.context import Context
 from citewell.types.consult import Category
 
 
@@ -77,6 +78,55 @@ def find_mentions(sentence: str, lexicon: Lexicon) -> list[Mention]:
         if not any(one.start < other.end and other.start < one.end for other in found):
             found.append(one)
     return sorted(found, key=lambda one: one.start)
+
+
+CATEGORIES = {
+    "symptom": Category.SYMPTOM,
+    "condition": Category.MEDICAL_HISTORY,
+    "medicine": Category.MEDICATION,
+    "allergen": Category.ALLERGY,
+    "procedure": Category.MEDICAL_HISTORY,
+    "lifestyle": Category.MEDICAL_HISTORY,
+}
+"""What the reader's kinds are in a consult; the name of a test is no finding."""
+SURE = 0.7
+"""The share from which the reader's word is taken for a mention that the lexicon does not know."""
+ANY = "any"
+"""The name of “no allergies” and “no medicines”."""
+_LETTERS = re.compile(r"[^\W\d_]{3}|[A-Z]{2}")
+"""What a name has at least."""
+_ALLERGY = re.compile(r"allerg|\bnkd?a\b", re.IGNORECASE)
+_MEDICINES = re.compile(
+    r"(?:regular |current |any |other )*(?:medic\w+|meds|drugs?|tablets?|pills?|anything)", re.IGNORECASE
+)
+
+
+def all_mentions(context: Context, start: int, end: int, lexicon: Lexicon) -> list[Mention]:
+    """Everything that a sentence of a message names: by the lexicon, and what the reader sees beside it."""
+    sentence = context.text[start:end]
+    spans = [span for span in context.spans if start <= span.start and span.end <= end and span.share >= SURE]
+    kinds = {(span.start - start, span.end - start): span.kind for span in spans}
+    found = [_as_read(one, kinds) for one in find_mentions(sentence, lexicon)]
+    for (low, high), kind in kinds.items():
+        is_free = not any(one.start < high and low < one.end for one in found)
+        if is_free and kind in CATEGORIES and _LETTERS.search(sentence, low, high):
+            found.append(Mention(low, high, *_unlisted(sentence[low:high], CATEGORIES[kind])))
+    return sorted((one for one in found if one.name), key=lambda one: one.start)
+
+
+def _as_read(one: Mention, kinds: Mapping[tuple[int, int], str]) -> Mention:
+    """A mention of the lexicon, an allergen where the reader says that somebody is allergic to it."""
+    is_allergen = any(kind == "allergen" and low < one.end and one.start < high for (low, high), kind in kinds.items())
+    return replace(one, category=Category.ALLERGY) if is_allergen else one
+
+
+def _unlisted(words: str, category: Category) -> tuple[str, str | None, Category]:
+    """Name, concept and category of words that only the reader takes for a mention."""
+    if category is Category.ALLERGY and _ALLERGY.search(words):
+        return ANY, None, category
+    if category is Category.MEDICATION and _MEDICINES.fullmatch(words):
+        return ANY, None, category
+    return " ".join(words.split()).lower(), None, category
 
 
 def _named(sentence: str) -> Iterator[Mention]:

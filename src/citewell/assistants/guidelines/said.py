@@ -93,7 +93,7 @@ def said(text: str, *, given_days: float | None = None) -> list[Said]:
     >>> [sorted(clause.denied) for clause in said("No fever, haemoptysis for 2 days") if clause.denied]
     [['GL:fever', 'HP:0001945']]
     """
-    text = _spelled(" ".join(re.sub(r"[()]", " ", text).split()))
+    text = as_read(text)
     lengths = _lengths(text)
     everywhere = lengths[0][1] if len(lengths) == 1 else given_days
     context = read_context(text)
@@ -108,13 +108,9 @@ def said(text: str, *, given_days: float | None = None) -> list[Said]:
     return clauses
 
 
-def is_understood(text: str) -> bool:
-    """Whether a text of a record names anything known, whoever has it.
-
-    >>> is_understood("cough"), is_understood("mother had breast cancer"), is_understood("XQZ ++")
-    (True, True, False)
-    """
-    return bool(mentions(text) or _compositions(text))
+def as_read(text: str) -> str:
+    """A text as it is read: without brackets and short forms of “not”."""
+    return spelled(" ".join(re.sub(r"[()]", " ", text).split()))
 
 
 def _compositions(text: str) -> list[tuple[str, tuple[Place, ...]]]:
@@ -134,7 +130,7 @@ def _named(name: str) -> Unit:
     return concept_ids(name)
 
 
-def _spelled(text: str) -> str:
+def spelled(text: str) -> str:
     """The text with “won't” and “can't” in full, as the tables have them."""
     for short, full in (("won't", "will not"), ("can't", "cannot"), ("n't", " not")):
         text = re.sub(rf"{short[:-2]}[’']t\b", full, text, flags=re.IGNORECASE)

@@ -20,7 +20,8 @@ UNKNOWN_WORD = 0.5
 
 
 @cache
-def _stop() -> frozenset[str]:
+def question_words() -> frozenset[str]:
+    """Words that are there to ask."""
     return frozenset(fold(word) for (line,) in rows("chat_stop.tsv") for word in line.split())
 
 
@@ -33,7 +34,7 @@ def focus(question: str) -> tuple[Unit, ...]:
     joined = put_together(question)
     taken = [place for _, places in joined for place in places]
     named = [unit for start, end, unit in placed(question) if not any(low <= start < high for low, high in taken)]
-    wanted = {frozenset(one for one in unit if one not in _stop()) for unit in named}
+    wanted = {frozenset(one for one in unit if one not in question_words()) for unit in named}
     found = {unit for unit in wanted if unit} | {concept_ids(name) for name, _ in joined}
     return tuple(sorted(found | {frozenset({one}) for one in numbered(question)}, key=sorted))
 
