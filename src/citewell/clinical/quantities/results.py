@@ -417,7 +417,7 @@ def _converted(found: Result, test: Test) -> Result:
             return _checked(found, test)
         name = found.written_unit or ""
         name = unit.name if name.isalpha() and len(name) > 3 else name
-        other = OtherUnit(name, factor, 0.0, f"× {factor:.6g}")
+        other = OtherUnit(name, factor, 0.0, f"× {factor:.6g}" if factor < 1e5 else f"× {factor:.0f}")
     if other is None:
         return replace(found, values=(), problem=_not_of(found.written_unit, test))
     values = tuple(_rounded(value * other.factor + other.offset, test) for value in found.written)
@@ -457,7 +457,7 @@ def _checked(found: Result, test: Test) -> Result:
     """A value that nobody has is asked about."""
     if test.can_be(found.values):
         return found
-    low, high = ("/".join(f"{part:g}" for part in limit) for limit in (test.lowest, test.highest))
+    low, high = ("/".join(f"{part:.10g}" for part in limit) for limit in (test.lowest, test.highest))
     unit = "" if test.unit == "score" else f" {test.unit}".rstrip()
     told = "/".join(f"{value:g}" for value in found.values) if test.is_pair else _listed(found.values)
     problem = (
@@ -484,7 +484,7 @@ def _rounded(value: float, test: Test) -> float:
 
 
 def _listed(values: tuple[float, ...]) -> str:
-    return " to ".join(f"{value:g}" for value in values)
+    return " to ".join(f"{value:.10g}" for value in values)
 
 
 # ------------------------------------------------------------------------------------- measurements without a name
