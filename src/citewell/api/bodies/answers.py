@@ -138,6 +138,15 @@ class ScopeShape(BaseModel):
     """Current documents that the scope could see."""
 
 
+class EmergencyShape(BaseModel):
+    """What cannot wait: the kinds that it may be, the way to help, and the words that tell of it."""
+
+    kinds: list[str]
+    language: Literal["en", "fr", "de"]
+    text: str
+    words: list[str]
+
+
 class UnusedInQuestionShape(BaseModel):
     """Words of a question that nothing could use, and why."""
 
@@ -171,6 +180,8 @@ class AnswerShape(BaseModel):
     withheld: list[SentenceShape]
     raw_text: str | None
     took_ms: float
+    emergency: EmergencyShape | None = None
+    """Where the question tells of one; `text` begins with the way to help. Older answers on record have none."""
     conversation_id: str | None
     inbox_id: str | None
     scope: ScopeShape | None

@@ -7,6 +7,7 @@ from typing import Annotated, Any, Literal
 
 from pydantic import BaseModel, ConfigDict, Field
 
+from citewell.api.bodies.answers import EmergencyShape
 from citewell.api.bodies.sent import Sent
 from citewell.assistants.guidelines.patient import OLDEST
 
@@ -193,6 +194,8 @@ class AssessmentShape(BaseModel):
     reasoning: str
     wording: WordingShape | None
     notes: list[str]
+    emergency: EmergencyShape | None = None
+    """What the symptoms tell of that cannot wait, and the way to help; older results on record have none."""
 
 
 class GuidelineRowShape(EditionShape):

@@ -8,11 +8,11 @@ from dataclasses import dataclass
 from functools import cache, lru_cache
 
 from citewell.answer.verify_names import Medicine, medicines
-from citewell.assistants.records.cues import spelled, whole_words
 from citewell.assistants.records.misspelt import is_misspelt, words_of
 from citewell.assistants.records.tables import rows
 from citewell.assistants.records.topic import topic
 from citewell.clinical import Lexicon, fold
+from citewell.clinical.languages import spelled, whole_words
 from citewell.types.facts import (
     Allergy,
     Appointment,
