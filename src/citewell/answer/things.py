@@ -12,9 +12,8 @@ from citewell.answer.grades import grades
 from citewell.answer.illnesses import illnesses
 from citewell.answer.subjects import subjects
 from citewell.answer.verify_names import medicines
-from citewell.answer.verify_periods import labels
-from citewell.answer.verify_units import unit_named
 from citewell.clinical import Lexicon
+from citewell.clinical.quantities import labels, unit_named
 
 Kind = Literal["label", "age", "people", "amount", "grade", "medicine", "matter"]
 
