@@ -31,11 +31,13 @@ READ = 8_000
 """How many characters are read, half from the start and half from the end: nobody in danger writes more."""
 NEAR = 160
 """How many characters apart the words of one emergency may stand."""
-LIKELY, POSSIBLE = 0.4, 0.02
-"""From which probability on a text tells of an emergency, and from which on of this kind."""
-MESSAGE = 40
-"""Up to so many words the learned weights of single meanings count as much as the trained reader; a longer text, such
-as a whole note, has so many meanings that only the reader tells."""
+LIKELY, SURE, POSSIBLE = 0.5, 0.9, 0.1
+"""From which probability on a text tells of an emergency, surely or perhaps."""
+FEW_WORDS, MESSAGE = 12, 60
+"""Up to the first count of words the weights of single meanings decide: the reader learned from longer messages. Above
+the second, as in a whole note, there are so many meanings that only the reader tells, and only where it is sure."""
+A_LITTLE = 0.02
+"""The share from which on a kind that the words tell of is told."""
 NO_DANGER = "none"
 TELLING = 0.5
 """A meaning of this weight tells something; where no row of the table is met, one of them must stand there."""
@@ -67,14 +69,11 @@ def find_emergencies(
     """
     reading = Reading.of(text)
     danger = _sensed(reading.original, sensed) if text.strip() else {}
-    chance = sum(danger.values())
-    if len(text.split()) <= MESSAGE:
-        chance = (chance + reading.chance) / 2
     found = reading.emergencies()
-    if chance < LIKELY and not _is_despair(found, reading):
+    if not _is_likely(reading, sum(danger.values())) and not _is_despair(found, reading):
         return None
     likeliest = max(danger, key=danger.__getitem__)
-    found = {kind: found[kind] for kind in found if danger.get(kind, 0.0) >= POSSIBLE} or reading.nearest(likeliest)
+    found = {kind: found[kind] for kind in found if danger.get(kind, 0.0) >= A_LITTLE} or reading.nearest(likeliest)
     kinds = tuple(kind for kind in kinds_in_order() if kind in found)
     told = dict.fromkeys(one for kind in kinds for one in found[kind])
     words = tuple(one for one in told if not any(one != other and one in other for other in told))
@@ -82,6 +81,16 @@ def find_emergencies(
     if is_vignette is None:
         is_vignette = reading.is_vignette and kinds[:1] != ("suicide",)
     return Emergency(kinds, language, notice(kinds, language, country, is_vignette=is_vignette), words, is_vignette)
+
+
+def _is_likely(reading: Reading, sensed: float) -> bool:
+    """Whether the words or the trained reader tell of an emergency, by how long the text is."""
+    count = len(reading.original.split())
+    if count <= FEW_WORDS:
+        return reading.chance > LIKELY or sensed > SURE
+    if count <= MESSAGE:
+        return sensed > LIKELY or (reading.chance > LIKELY and sensed > POSSIBLE)
+    return sensed > SURE
 
 
 def _sensed(text: str, sensed: Sense) -> dict[str, float]:
