@@ -9,7 +9,7 @@ from typing import Literal
 
 from citewell.answer.subclasses import subclass_names
 from citewell.answer.verify_names import class_names, medicines, members
-from citewell.clinical import Lexicon, Mention, Tag, fold
+from citewell.clinical import Lexicon, Hit, Tag, fold
 from citewell.vocabulary.spelling import other_spelling
 
 Reason = Literal["spelling", "abbreviation", "lay word", "synonym", "class", "member"]
@@ -152,7 +152,7 @@ def _members(question: str) -> Iterator[Expansion]:
             yield Expansion(name, "member", (named[0].start, named[0].end))
 
 
-def _names(mention: Mention) -> Iterator[tuple[str, Reason]]:
+def _names(mention: Hit) -> Iterator[tuple[str, Reason]]:
     """The names to add for a mention: the clinical name for another one, then those of the kinds that documents use."""
     concept, tag = mention.concept, mention.tag
     if tag != "name":

@@ -1,5 +1,36 @@
 """Clinical language, read in one place: names, context, quantities, populations, emergencies and kinds of question."""
 
-from citewell.clinical.lexicon import Abbreviation, Concept, Lexicon, Mention, Name, Tag, fold, joins, key
+from citewell.clinical.lexicon import (
+    Abbreviation,
+    Concept,
+    Hit,
+    Kind,
+    Lexicon,
+    Mention,
+    Name,
+    Tag,
+    broader,
+    concept_ids,
+    key,
+    mentions,
+    named_concept,
+)
+from citewell.clinical.tokens import fold, joins
 
-__all__ = ["Abbreviation", "Concept", "Lexicon", "Mention", "Name", "Tag", "fold", "joins", "key"]
+__all__ = [
+    "Abbreviation",
+    "Concept",
+    "Hit",
+    "Kind",
+    "Lexicon",
+    "Mention",
+    "Name",
+    "Tag",
+    "broader",
+    "concept_ids",
+    "fold",
+    "joins",
+    "key",
+    "mentions",
+    "named_concept",
+]

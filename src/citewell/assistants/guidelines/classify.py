@@ -12,11 +12,11 @@ from citewell import vocabulary
 from citewell.assistants.guidelines.chat_cues import has, names, patterns, spelled, weight, without
 from citewell.assistants.guidelines.emergency import listen
 from citewell.assistants.guidelines.loaded import NOTHING, TOPICS, Loaded
-from citewell.assistants.guidelines.match import broader, mentions
+from citewell.assistants.guidelines.match import is_clinical
 from citewell.assistants.guidelines.queries import goes_on, is_follow_up
 from citewell.assistants.guidelines.retrieve import RULE_ID
-from citewell.assistants.guidelines.words_shared import focus, is_clinical, put_together
-from citewell.clinical import fold
+from citewell.assistants.guidelines.words_shared import focus
+from citewell.clinical import broader, fold, mentions
 
 InputClass = Literal[
     "smalltalk",
@@ -214,7 +214,6 @@ _AGE = re.compile(r"(?<!\w)(?:aged? \d|\d{1,3}[- ]year|(?:under|over|below|above
 def _is_specific(message: str) -> bool:
     """Whether a message names a finding, a test or a disease that can be looked up; “tired” and “cancer” are none."""
     plain = without("vague", message)
-    names = [*(one.concept.name for one in mentions(plain)), *(name for name, _ in put_together(plain))]
     vague = patterns("vague name")
-    is_named = any(not any(pattern.fullmatch(name) for _, pattern in vague) for name in names)
+    is_named = any(not any(pattern.fullmatch(one.name) for _, pattern in vague) for one in mentions(plain))
     return is_named or RULE_ID.search(message) is not None

@@ -10,14 +10,16 @@ from typing import Literal
 
 from citewell.assistants.guidelines.criteria import Absence, Age, Exposure, Finding, Sex, conditions
 from citewell.assistants.guidelines.guideline import Definition, Guideline, Rule, SymptomRow, Urgency
-from citewell.assistants.guidelines.match import Unit, units
-from citewell.assistants.guidelines.tables import rows
+from citewell.assistants.guidelines.match import units
+from citewell.clinical import Concept, Lexicon, Tag
 
 Kind = Literal["rule", "search", "symptom", "definition"]
 """A rule is what is cited, a search text what it is matched by; rows of the index and definitions are both."""
 
 MAX_SYNONYMS = 3
 """Other names of one finding in a search text: the embedder reads so many words and no more."""
+TOLD: tuple[Tag, ...] = ("name", "plain", "lay", "exact", "abbrev", "ambiguous", "drug", "uk")
+"""Which kinds of names come first there."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -86,27 +88,21 @@ def _phrases(rule: Rule) -> list[str]:
     return [one.phrase for one in conditions(rule.criteria) if isinstance(one, Finding)]
 
 
-@cache
-def _other_names() -> dict[Unit, tuple[str, ...]]:
-    """What the table of findings calls the same thing, by concept."""
-    found: dict[Unit, tuple[str, ...]] = {}
-    for name, *others in rows("concepts.tsv"):
-        if len(named := units(name)) == 1:
-            found.setdefault(next(iter(named)), (name, *others))
-    return found
-
-
 def _synonyms(phrases: Iterable[str]) -> str:
     """Other names of what these phrases speak of, such as patients use."""
     known = " ".join(phrases).casefold()
-    wanted = dict.fromkeys(unit for phrase in phrases for unit in sorted(units(phrase), key=sorted))
-    names = (_new_names(_other_names().get(unit, ()), known) for unit in wanted)
+    concepts = Lexicon.load().concepts
+    ids = dict.fromkeys(one for phrase in phrases for unit in sorted(units(phrase), key=sorted) for one in sorted(unit))
+    names = (_new_names(concepts[one], known) for one in ids if one in concepts)
     found = list(dict.fromkeys(name for some in names for name in some))
     return f"Also called: {', '.join(found)}" if found else ""
 
 
-def _new_names(names: tuple[str, ...], known: str) -> list[str]:
-    return [name for name in names if name.casefold() not in known][:MAX_SYNONYMS]
+def _new_names(concept: Concept, known: str) -> list[str]:
+    """Its preferred name, then what patients and notes say, then other clinical names."""
+    names = sorted(concept.names, key=lambda name: TOLD.index(name.tag))
+    new = [name.text for name in names if name.text.casefold() not in known and name.text[0] not in "(="]
+    return new[:MAX_SYNONYMS]
 
 
 # ------------------------------------------------------------------------------------------------ canonical metadata

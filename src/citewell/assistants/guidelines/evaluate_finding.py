@@ -9,10 +9,11 @@ from functools import cached_property, lru_cache
 
 from citewell.assistants.guidelines.criteria import Absence, Finding, Quality
 from citewell.assistants.guidelines.evaluate_tests import is_test, judge_by_test
-from citewell.assistants.guidelines.match import Unit, broader, holds, units
+from citewell.assistants.guidelines.match import Unit, holds, units
 from citewell.assistants.guidelines.patient import Patient
 from citewell.assistants.guidelines.said import Said, cue, qualities, said
 from citewell.assistants.guidelines.state import Judged, State
+from citewell.clinical import broader
 
 
 @dataclass(frozen=True)

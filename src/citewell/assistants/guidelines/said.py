@@ -8,15 +8,11 @@ from dataclasses import dataclass
 from functools import cache
 from itertools import pairwise
 
-from citewell.assistants.guidelines.compose import Place, composed
-from citewell.assistants.guidelines.match import Unit, broader, concept_ids, mentions, names, placed
+from citewell.assistants.guidelines.match import Unit, names, placed
 from citewell.assistants.guidelines.tables import rows
+from citewell.clinical import broader, mentions
 from citewell.clinical.context import Context, read_context
 from citewell.types.consult import Polarity
-from citewell.words import word_spans
-
-LONG_NAME = 3
-"""A name of so many words says what it means; its words stand for nothing else."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -119,7 +115,7 @@ def said(text: str, *, given_days: float | None = None) -> list[Said]:
     """What a text of a record says of the patient, clause by clause; what is past, of others or feared is left out.
 
     >>> [sorted(clause.denied) for clause in said("No fever, haemoptysis for 2 days") if clause.denied]
-    [['GL:fever', 'HP:0001945']]
+    [['CW:fever', 'HP:0001945']]
     """
     text = _spelled(" ".join(re.sub(r"[()]", " ", text).split()))
     days: float | None = duration_days(text)
@@ -128,7 +124,7 @@ def said(text: str, *, given_days: float | None = None) -> list[Said]:
     bounds = [0, *(match.start() for match in _CLAUSE.finditer(text)), len(text)]
     clauses = [_clause(context, start, end, days) for start, end in pairwise(bounds) if text[start:end].strip()]
     if len(clauses) > 1 and not any(clause.is_of_others for clause in clauses):
-        clauses.append(_clause(context, 0, len(text), days, is_part=False))  # “pain in the chest and the arm”
+        clauses.append(_clause(context, 0, len(text), days))  # “pain in the chest and the arm”
     return clauses
 
 
@@ -138,24 +134,7 @@ def is_understood(text: str) -> bool:
     >>> is_understood("cough"), is_understood("mother had breast cancer"), is_understood("XQZ ++")
     (True, True, False)
     """
-    return bool(mentions(text) or _compositions(text))
-
-
-def _compositions(text: str) -> list[tuple[str, tuple[Place, ...]]]:
-    """Findings put together from words of the text that are not part of a longer name."""
-    taken = [(one.start, one.end) for one in mentions(text) if text[one.start : one.end].count(" ") >= LONG_NAME - 1]
-    free = [
-        (text[start:end], (start, end))
-        for start, end in word_spans(text)
-        if not any(low <= start and end <= high for low, high in taken)
-    ]
-    return list(composed(free))
-
-
-@cache
-def _named(name: str) -> Unit:
-    """The unit of a concept by its name."""
-    return concept_ids(name)
+    return bool(mentions(text))
 
 
 def _spelled(text: str) -> str:
@@ -172,7 +151,7 @@ _REFUTED = re.compile(
 _LEFT_OUT = (Polarity.PAST, Polarity.FAMILY, Polarity.OTHER, Polarity.HYPOTHETICAL, Polarity.INTENDED)
 
 
-def _clause(context: Context, start: int, end: int, days: float | None, *, is_part: bool = True) -> Said:
+def _clause(context: Context, start: int, end: int, days: float | None) -> Said:
     clause = context.text[start:end]
     stated: set[str] = set()
     refuted: set[str] = set()
@@ -184,11 +163,8 @@ def _clause(context: Context, start: int, end: int, days: float | None, *, is_pa
             (refuted if _REFUTED.search(clause, 0, match.start()) else stated).add(name)
         if stating:
             bare = stating.sub(lambda match: " " * len(match.group()), bare)
-    spoken: list[tuple[tuple[Place, ...], Unit]]
-    spoken = [(places, _named(name)) for name, places in (_compositions(clause) if is_part else ())]
-    spoken += [(((low, high),), unit) for low, high, unit in (*placed(bare), *placed(clause))]
     units: dict[Polarity, set[Unit]] = {}
-    for places, unit in spoken:
+    for places, unit in (*placed(bare), *placed(clause)):
         held = [context.assertion(start + low, start + high).status for low, high in places]
         units.setdefault(_of_all(held), set()).add(unit)
     exact, doubted = units.get(Polarity.PRESENT, set()), units.get(Polarity.UNCLEAR, set())
