@@ -9,6 +9,9 @@ from pathlib import Path
 TYPES = ("none", "symptom", "condition", "medicine", "allergen", "test", "procedure", "lifestyle")
 STATUSES = ("present", "absent", "unclear", "past", "family", "other", "hypothetical", "intended")
 
+ANY, SKIP = "any", "skip"
+"""Marks whose type, or whose status, is not known: nothing is learned of it."""
+
 _MARK = re.compile(r"\{([^{}|]*)\|(\w+) (\w+)\}")
 
 
@@ -55,7 +58,7 @@ def parse(style: str, marked: str) -> Marked:
     at = length = 0
     for match in _MARK.finditer(marked):
         words, kind, status = match.groups()
-        if kind not in TYPES or status not in STATUSES or not words.strip():
+        if kind not in (*TYPES, ANY) or status not in (*STATUSES, SKIP) or not words.strip():
             raise ValueError(match.group())
         before = marked[at : match.start()]
         pieces += [before, words]

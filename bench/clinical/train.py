@@ -9,6 +9,7 @@ import argparse
 import json
 import random
 from collections.abc import Iterator, Sequence
+from concurrent.futures import Future, ProcessPoolExecutor
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -85,7 +86,7 @@ def varied(document: Marked, pool: dict[str, list[str]], draw: random.Random) ->
     out, marks, at, length = [], [], 0, 0
     for mark in document.marks:
         words = document.text[mark.start : mark.end]
-        if draw.random() < SWAPPED and not denies(words):
+        if mark.type in pool and draw.random() < SWAPPED and not denies(words):
             words = draw.choice(pool[mark.type])
         before = document.text[at : mark.start]
         out += [before, words]
@@ -123,7 +124,7 @@ def pool_of(documents: Sequence[Marked], names: dict[str, list[str]]) -> dict[st
     for document in documents:
         for mark in document.marks:
             words = document.text[mark.start : mark.end]
-            if not denies(words) and len(words) < 40 and "|" not in words:
+            if mark.type in found and not denies(words) and len(words) < 40 and "|" not in words:
                 found[mark.type] += [words]
     for kind, listed in names.items():
         some = random.Random(1).sample(listed, min(len(listed), len(found[kind])))
@@ -136,14 +137,17 @@ def lesson(document: Marked, piece: Piece, tokenizer: Tokenizer) -> Lesson:
     text = document.text[piece.start : piece.end].replace("\n", "|")
     encoding = tokenizer.encode(text, add_special_tokens=False)
     ids, types, begins, statuses = [BEGIN], [IGNORED], [IGNORED], [IGNORED]
+    marked: dict[int, Mark] = {at: mark for mark in document.marks for at in range(mark.start, mark.end)}
     for number, (low, high) in zip(encoding.ids, encoding.offsets, strict=True):
         start, end = piece.start + low, piece.start + high
-        mark = next((mark for mark in document.marks if mark.start < end and start < mark.end), None)
+        mark = next((marked[at] for at in range(start, end) if at in marked), None)
         is_own = piece.own_start <= start < piece.own_end
         ids.append(number)
-        types.append(IGNORED if not is_own else TYPES.index(mark.type) if mark else 0)
-        begins.append(IGNORED if not is_own or mark is None else int(start <= mark.start))
-        statuses.append(IGNORED if not is_own or mark is None else STATUSES.index(mark.status))
+        is_typed = is_own and "one sentence" not in document.style
+        types.append(IGNORED if not is_typed else TYPES.index(mark.type) if mark else 0)
+        begins.append(IGNORED if not is_typed or mark is None else int(start <= mark.start))
+        is_known = is_own and mark is not None and mark.status in STATUSES
+        statuses.append(STATUSES.index(mark.status) if is_known and mark is not None else IGNORED)
     return Lesson([*ids, END], [*types, IGNORED], [*begins, IGNORED], [*statuses, IGNORED])
 
 
@@ -161,6 +165,35 @@ def drawn(document: Marked, draw: random.Random) -> Piece:
     return Piece.around(
         document.text, spans[first][0], spans[last - 1][1], left=CHARACTERS * LEFT, right=CHARACTERS * RIGHT
     )
+
+
+def made_ready(
+    workers: ProcessPoolExecutor, documents: Sequence[Marked], pool: dict[str, list[str]], args: argparse.Namespace
+) -> list[Future[list[Lesson]]]:
+    """The lessons of one epoch, being made by other processes."""
+    args.seed += 4
+    return [
+        workers.submit(lessons_of, documents[part::4], pool, args.work / "wordpiece.json", args.seed + part)
+        for part in range(4)
+    ]
+
+
+def lessons_of(documents: Sequence[Marked], pool: dict[str, list[str]], tokens: Path, seed: int) -> list[Lesson]:
+    """Some lessons of each document, more of a long one, half of them varied."""
+    draw, tokenizer = random.Random(seed), tokenizer_of(tokens)
+    lessons = []
+    for document in documents:
+        for turn in range(min(6, 2 + len(document.text) // 120)):
+            shown = varied(document, pool, draw) if turn % 2 or draw.random() < 0.5 else document
+            lessons.append(lesson(shown, drawn(shown, draw), tokenizer))
+    return [one for one in lessons if len(one.ids) <= 300]
+
+
+def tokenizer_of(path: Path) -> Tokenizer:
+    tokenizer = Tokenizer.from_file(str(path))
+    tokenizer.no_padding()
+    tokenizer.no_truncation()
+    return tokenizer
 
 
 def batches(lessons: Sequence[Lesson], size: int, draw: random.Random) -> Iterator[list[Lesson]]:
@@ -188,12 +221,13 @@ def losses(model: Reader, group: list[Lesson], where: str) -> torch.Tensor:
     types = filled([one.types for one in group], IGNORED, where)
     statuses = filled([one.statuses for one in group], IGNORED, where)
     begins = filled([one.begins for one in group], IGNORED, where)
-    loss = cross(scores[..., :kinds].flatten(0, 1), types.flatten(), ignore_index=IGNORED)
-    known = statuses.flatten() != IGNORED
-    if known.any():
-        loss = loss + 2 * cross(
-            scores[..., kinds + 1 :].flatten(0, 1)[known], statuses.flatten()[known], label_smoothing=0.02
-        )
+    loss = scores.sum() * 0.0
+    if (known := types.flatten() != IGNORED).any():
+        loss = loss + cross(scores[..., :kinds].flatten(0, 1)[known], types.flatten()[known])
+    if (known := statuses.flatten() != IGNORED).any():
+        wanted = statuses.flatten()[known]
+        loss = loss + 2 * cross(scores[..., kinds + 1 :].flatten(0, 1)[known], wanted, label_smoothing=0.02)
+    if (known := begins.flatten() != IGNORED).any():
         begin = scores[..., kinds].flatten()[known]
         loss = loss + 0.3 * torch.nn.functional.binary_cross_entropy_with_logits(begin, begins.flatten()[known].float())
     return loss
@@ -210,9 +244,7 @@ def train(args: argparse.Namespace) -> None:
     where = "cuda" if torch.cuda.is_available() else "cpu"
     draw = random.Random(args.seed)
     torch.manual_seed(args.seed)
-    tokenizer = Tokenizer.from_file(str(args.work / "wordpiece.json"))
-    tokenizer.no_padding()
-    tokenizer.no_truncation()
+    tokenizer = tokenizer_of(args.work / "wordpiece.json")
     documents = [one for path in sorted(args.material.glob("*.txt")) for one in read_marked(path)]
     dangers = [
         tuple(line.split("\t", 1))
@@ -238,18 +270,17 @@ def train(args: argparse.Namespace) -> None:
     optimizer = torch.optim.AdamW(
         [one for one in model.parameters() if one.requires_grad], lr=args.rate, weight_decay=0.01
     )
-    each = 6
-    steps = epochs * (len(learned) * each // args.batch + 1)
-    schedule = torch.optim.lr_scheduler.OneCycleLR(optimizer, args.rate, total_steps=steps + 8 * epochs, pct_start=0.06)
+    count = sum(min(6, 2 + len(document.text) // 120) for document in learned)
+    steps = epochs * (count // args.batch + 1)
+    schedule = torch.optim.lr_scheduler.OneCycleLR(optimizer, args.rate, total_steps=steps + 1, pct_start=0.06)
+    workers = ProcessPoolExecutor(4)
+    args.seed += 1
+    pending = made_ready(workers, learned, pool, args)
     for epoch in range(epochs):
         model.train()
-        lessons = []
-        for document in learned:
-            count = max(1, min(10, len(document.text) // 120)) if each > 1 else 1
-            for turn in range(min(each, count + 1)):
-                shown = varied(document, pool, draw) if turn % 2 or draw.random() < 0.5 else document
-                lessons.append(lesson(shown, drawn(shown, draw), tokenizer))
-        lessons = [one for one in lessons if len(one.ids) <= 300]
+        lessons = [one for made in pending for one in made.result()]
+        if epoch + 1 < epochs:
+            pending = made_ready(workers, learned, pool, args)
         total = 0.0
         for number, group in enumerate(batches(lessons, args.batch, draw)):
             with torch.autocast(where, torch.bfloat16, enabled=where == "cuda"):
@@ -301,6 +332,8 @@ def measured(model: Reader, documents: Sequence[Marked], tokenizer: Tokenizer, w
                     if row[:kinds].argmax() > 0:
                         named.append((start, piece.start + high))
         for mark in document.marks:
+            if mark.status not in STATUSES:
+                continue
             rows = [row for start, row in status.items() if mark.start <= start < mark.end]
             if not rows:
                 continue

@@ -25,7 +25,7 @@ from citewell.types.consult import Polarity
 Kind = Literal["symptom", "condition", "medicine", "allergen", "test", "procedure", "lifestyle"]
 
 ADAPTER = Path(__file__).parent / "reader.npz"
-SHA256 = "24a9f41d8476db0d9a53daa0366236620ddf557e70188a0ad39ab19325cc15b2"
+SHA256 = "af7a79321e26b83b15ec02f6d72119778714a222a5ead5f5a5497fc2abc9410a"
 STRENGTH = 2.0
 """How strongly the low-rank changes count, as in training."""
 REMEMBERED = 2_000
