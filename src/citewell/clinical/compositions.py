@@ -26,7 +26,7 @@ NEAR_SITE = 5
 """A quality and its part of the body stand at most so many words from each other."""
 
 _PUNCTUATION = re.compile(r"[;,.:!?\n()/]")
-_BREAKS = frozenset("and but with also plus or no nor not without denies denied denying nil except although".split())
+_BREAKS = frozenset("and but with also plus or no nor without denies denied denying nil except although".split())
 """Words across which nothing is put together."""
 _LISTING = frozenset("and or".split())
 """Words that may list several qualities or parts of the body: “pain and swelling of the knee”."""
@@ -192,9 +192,7 @@ class _Piece(NamedTuple):
     is_quality: bool
 
 
-def _at_sites(
-    text: str, said: Sequence[Word], taken: set[int], spans: Sequence[Place]
-) -> Iterator[Composition]:
+def _at_sites(text: str, said: Sequence[Word], taken: set[int], spans: Sequence[Place]) -> Iterator[Composition]:
     """Each quality with the parts of the body that stand next to it."""
     pieces = list(_pieces(said, taken))
     groups = list(_groups(text, said, pieces, spans))
@@ -238,7 +236,9 @@ def _groups(
     for piece in pieces:
         if group:
             last = group[-1]
-            names = [next((at for at, span in enumerate(spans) if _holds(span, said, one)), -1) for one in (last, piece)]
+            names = [
+                next((at for at, span in enumerate(spans) if _holds(span, said, one)), -1) for one in (last, piece)
+            ]
             is_one_name = -1 in names or names[0] == names[1]
             if piece.is_quality != last.is_quality or not is_one_name or not _is_listed(text, said, last, piece):
                 yield group

@@ -51,6 +51,8 @@ class Concept:
     """“HP:…” is from the Human Phenotype Ontology, “CW:…” from Citewell's own table."""
     names: tuple[Name, ...]
     kind: Kind = "symptom"
+    kept_as: str = ""
+    """The id under which it was always kept, where that is not the one of the preferred name."""
 
     @property
     def name(self) -> str:
@@ -120,6 +122,11 @@ class _Own(NamedTuple):
 MOST_FILLERS = 4
 MOST_PLAIN = 50_000
 """Words of texts that are remembered as beginning no name."""
+LINKS = frozenset(
+    """when with after before between since during not no cannot and or than without down out off for over under behind
+    through round around that do all time""".split()
+)
+"""Words of a name that link others: such a name has one order."""
 TURNED = 3
 """Words of a name that may stand in another order: “haematuria visible”."""
 
@@ -143,6 +150,7 @@ class Lexicon:
             if abbreviation.any_case:
                 self._short.setdefault(abbreviation.short.casefold(), abbreviation)
         self._table: list[str] = []
+        self._ontology_names: dict[str, str] = {}
         self._lines: dict[str, str] = {}
         self._known: dict[str, dict[str, int]] = {}
         self._longest: dict[str, int] = {}
@@ -169,7 +177,7 @@ class Lexicon:
     def _turn(self) -> None:
         """Short names also with the last word first or the first word last."""
         for meant, named in list(self._own.content.items()):
-            if len(meant) <= TURNED:
+            if len(meant) <= TURNED and LINKS.isdisjoint(meant):
                 for other in {(meant[-1], *meant[:-1]), (*meant[1:], meant[0])}:
                     if other not in self._own.content:
                         self._own.content[other] = named
@@ -206,7 +214,7 @@ class Lexicon:
         """Every name, in order; names do not overlap, and a name of two concepts gives two hits.
 
         >>> text = "Chest pain, no blood in my urine"
-        >>> [(text[hit.start : hit.end], hit.concept.name) for hit in Lexicon.load().find(text)][1:]
+        >>> [(text[hit.start : hit.end], hit.concept.name) for hit in Lexicon.load().find(text)][-2:]
         [('blood in my urine', 'haematuria'), ('blood in my urine', 'Hematuria')]
         """
         return [
@@ -216,9 +224,7 @@ class Lexicon:
             if concept.name != NOTHING
         ]
 
-    def among(
-        self, said: Sequence[Word], *, in_notes: bool = False
-    ) -> Iterator[tuple[Sequence[Word], list[Named]]]:
+    def among(self, said: Sequence[Word], *, in_notes: bool = False) -> Iterator[tuple[Sequence[Word], list[Named]]]:
         """The words of each name, and the concepts that it names, Citewell's own first.
 
         In notes an abbreviation with several meanings is read as the listed one.
@@ -275,6 +281,7 @@ class Lexicon:
             if word.is_filler:
                 fillers += 1
                 continue
+            fillers = 0
             meant.append(word.stem)
             if size > best[1] and (named := self._own.content.get(tuple(meant))):
                 best = named, size
@@ -302,6 +309,12 @@ class Lexicon:
             if (row := known.get(place)) is not None:
                 return [_of_row(self._table[row], place)], sizes[length - 1]
         return [], 0
+
+    def ontology_name(self, concept_id: str) -> str:
+        """The preferred name of a concept of the ontology."""
+        if not self._ontology_names:
+            self._ontology_names = {line.split("\t", 2)[0]: line.split("\t", 2)[1] for line in self._table if line}
+        return self._ontology_names[concept_id]
 
     def in_ontology(self, name: str) -> Concept | None:
         """The concept of the ontology that a whole name stands for."""
@@ -352,8 +365,10 @@ def ontology_kind(name: str) -> Kind:
 def _concepts(meanings: dict[str, list[Name]]) -> Iterator[Concept]:
     """Citewell's own concepts, each with the abbreviations that mean it."""
     for kind, name, *columns in rows("names.tsv"):
-        others = (Name(text, tag) for tag, cell in zip(TAGS, columns, strict=False) for text in cell.split("|") if text)
-        yield Concept(identifier(name), (Name(name, "name"), *others, *meanings.pop(name, ())), cast(Kind, kind))
+        *cells, kept_as = [*columns, *[""] * (len(TAGS) + 1)][: len(TAGS) + 1]
+        others = (Name(text, tag) for tag, cell in zip(TAGS, cells, strict=True) for text in cell.split("|") if text)
+        names = (Name(name, "name"), *others, *meanings.pop(name, ()))
+        yield Concept(identifier(name), names, cast(Kind, kind), kept_as)
     if meanings:
         raise ValueError(f"abbreviations.tsv names what names.tsv does not: {sorted(meanings)}")
 
@@ -381,8 +396,10 @@ class Mention:
     end: int
     name: str
     """The preferred name."""
+    id: str
+    """The concept: of the ontology where it has one, else of Citewell's table; none for a medicine."""
     ids: frozenset[str]
-    """The concepts of that name: “CW:…” of Citewell's table, “HP:…” of the ontology; none for a medicine."""
+    """All concepts of that name: “CW:…” of Citewell's table, “HP:…” of the ontology."""
     kind: Kind
     tag: Tag
     corrected: str | None = None
@@ -422,8 +439,10 @@ def _mentions(text: str) -> tuple[Mention, ...]:
 
 def _is_named(named: Sequence[Named]) -> bool:
     """Whether a name stands for something; the ontology also names what is said of things, such as “severe”."""
-    return named[0].concept.curated and named[0].concept.name != NOTHING or any(
-        not concept.curated and ontology_kind(concept.name) != "other" for concept, _, _ in named
+    return (
+        named[0].concept.curated
+        and named[0].concept.name != NOTHING
+        or any(not concept.curated and ontology_kind(concept.name) != "other" for concept, _, _ in named)
     )
 
 
@@ -431,13 +450,17 @@ def _mention(said: Sequence[Word], named: Sequence[Named]) -> Mention:
     concept = own(named[0].concept)
     ids = frozenset(one for concept, _, _ in named for one in ids_of(concept))
     corrected = ", ".join(word.corrected for word in said if word.corrected) or None
-    return Mention(said[0].start, said[-1].end, concept.name, ids, concept.kind, named[0].tag, corrected)
+    return Mention(
+        said[0].start, said[-1].end, concept.name, id_of(concept), ids, concept.kind, named[0].tag, corrected
+    )
 
 
 def _composed(one: Composition) -> Mention:
     concept = named_concept(one.name)
     start, end = one.parts[0][0], max(end for _, end in one.parts)
-    return Mention(start, end, concept.name, ids_of(concept), concept.kind, "lay", one.corrected, one.parts)
+    return Mention(
+        start, end, concept.name, id_of(concept), ids_of(concept), concept.kind, "lay", one.corrected, one.parts
+    )
 
 
 def _apart(found: Sequence[Mention], composed: Sequence[Mention]) -> list[Mention]:
@@ -469,6 +492,23 @@ def _same() -> dict[str, frozenset[str]]:
 def ids_of(concept: Concept) -> frozenset[str]:
     """The ids under which a concept is known."""
     return frozenset({concept.id}) | _same().get(concept.id, frozenset())
+
+
+def id_of(concept: Concept) -> str:
+    """The one id that is kept: the ontology's, where it has the concept."""
+    if concept.kept_as:
+        return concept.kept_as
+    return min(_same().get(concept.id, ()), default=concept.id) if concept.curated else concept.id
+
+
+@lru_cache(maxsize=5_000)
+def kept_name(mention: Mention) -> str:
+    """The name that goes with the id that is kept: the ontology's for one of its own."""
+    lexicon = Lexicon.load()
+    if mention.id.startswith("HP:"):
+        return lexicon.ontology_name(mention.id)
+    names = (name.text for one in mention.ids if one in lexicon.concepts for name in lexicon.concepts[one].names)
+    return next((name for name in names if identifier(name) == mention.id), mention.id[3:].replace("-", " "))
 
 
 def own(concept: Concept) -> Concept:

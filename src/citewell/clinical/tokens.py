@@ -15,9 +15,13 @@ SKIPPED = frozenset("the my your his her our their".split())
 SIDES = frozenset("left right l r lt rt both one bilateral unilateral".split())
 """Words for a side: most names go without them, some are of one side alone."""
 
-FILLERS = SKIPPED | SIDES | frozenset(
-    """a an this that these those some any its of in on at from to into by is are was were am be been being has have had
+FILLERS = (
+    SKIPPED
+    | SIDES
+    | frozenset(
+        """a an this that these those some any its of in on at from to into by is are was were am be been being has have had
     having i he she they it we you me him them very really quite so just still also up""".split()
+    )
 )
 """Words that may stand inside a name of Citewell's table, or be missing there, without changing it."""
 

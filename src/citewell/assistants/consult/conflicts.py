@@ -69,7 +69,7 @@ class Held:
 
     def has(self, name: str) -> list[Finding]:
         """What says that the patient has an illness, now or earlier."""
-        wanted = concept_of(name, self.lexicon)
+        wanted = concept_of(name)
         return [
             one
             for one in self.findings

@@ -152,7 +152,7 @@ class _Sentence:
         """What one sentence says."""
         stated, measures = find_allergies(self.text), find_measures(self.text)
         traits = find_traits(self.text, is_adult=self.heard.is_adult)
-        every = find_mentions(self.text, self.lexicon)
+        every = find_mentions(self.text)
         stated = [one for one in stated if one.is_none or not _is_complaint(one, every)]
         taken = [*((one.start, one.end) for one in stated), *find_reactions(self.text)]
         mentions = [one for one in every if not _hits(one, taken)]
@@ -177,7 +177,7 @@ class _Sentence:
 
     def unclear(self) -> list[str]:
         """Names that stand behind a denial which may reach them or not."""
-        found = find_mentions(self.text, self.lexicon)
+        found = find_mentions(self.text)
         return [one.name.lower() for one in found if is_unclear(self.text, one.start, one.end)]
 
     def _words(self, start: int, end: int) -> Words:

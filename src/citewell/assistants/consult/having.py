@@ -160,7 +160,7 @@ def on_another(document: str, section: tuple[str, ...], known: Known) -> str | N
 @lru_cache(maxsize=10_000)
 def diseases_in(text: str, lexicon: Lexicon) -> tuple[Mention, ...]:
     """The diseases that words name; the same titles are found again and again."""
-    return tuple(one for one in find_mentions(text, lexicon) if one.category is Category.MEDICAL_HISTORY)
+    return tuple(one for one in find_mentions(text) if one.category is Category.MEDICAL_HISTORY)
 
 
 def _havings(text: str, lexicon: Lexicon) -> list[_Having]:
@@ -199,7 +199,7 @@ def _reason(one: _Having, known: Known) -> str | None:
 
 @lru_cache(maxsize=20_000)
 def _is_same(one: Mention, name: str, lexicon: Lexicon) -> bool:
-    told = find_mentions(name, lexicon)
+    told = find_mentions(name)
     theirs, mine = _types(one.name), _types(" ".join((name, *(other.name for other in told))))
     if theirs and mine and theirs.isdisjoint(mine):
         return False

@@ -212,7 +212,7 @@ def _taken_back(consult: Consult, text: str, lexicon: Lexicon) -> Iterator[tuple
         last = max((one.words.message for one in consult.findings if one.words), default=0)
         meant = [one for one in consult.findings if one.words and one.words.message == last]
     else:
-        named = {one.name for one in find_mentions(what, lexicon)}
+        named = {one.name for one in find_mentions(what)}
         meant = [one for one in consult.findings if one.name in named or one.name in what.casefold().split()]
     for one in meant:
         yield "retracted", {"id": one.id, "why": "taken back in a later message"}

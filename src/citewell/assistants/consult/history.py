@@ -88,7 +88,7 @@ def _illnesses(facts: Sequence[Fact], lexicon: Lexicon) -> Iterator[Finding]:
         if _NOT_ILLNESS.search(one.name):
             continue
         name = _KIND.sub("", one.name)
-        mention = next(iter(find_mentions(name, lexicon)), None)
+        mention = next(iter(find_mentions(name)), None)
         polarity = Polarity.PAST if is_over else Polarity.PRESENT
         known = (
             (mention.name, mention.concept)

@@ -76,7 +76,7 @@ def _findings(reply: Any, heard: Heard, lexicon: Lexicon) -> list[Finding]:
         if category in MEASURED:
             found += [replace(read, by=By.MODEL) for read in _read_by_rules(words, heard, lexicon)]
             continue
-        name, concept, _ = concept_of(one["quote"], lexicon)
+        name, concept, _ = concept_of(one["quote"])
         name = name if concept else " ".join(one["name"].split())[:120]
         polarity = _held(words, heard, Polarity(one["polarity"]))
         found.append(Finding("", category, name, polarity, By.MODEL, words, concept))

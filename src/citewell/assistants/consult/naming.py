@@ -13,7 +13,7 @@ def named_in(sentence: str, lexicon: Lexicon) -> list[str]:
     denied = denials(sentence)
     return [
         one.concept or one.name.casefold()
-        for one in find_mentions(sentence, lexicon)
+        for one in find_mentions(sentence)
         if not any(denial.reaches(one.start) for denial in denied)
     ]
 

@@ -79,7 +79,7 @@ def _meeting(group: Sequence[str], present: Sequence[Finding], patient: Patient,
         elif term == "sudden":
             yield from (one.id for one in present if one.category is Category.ONSET and "sudden" in one.name.casefold())
         else:
-            wanted = concept_of(term, lexicon)[:2]
+            wanted = concept_of(term)[:2]
             yield from (one.id for one in present if _is(one, term, wanted))
 
 
@@ -103,7 +103,7 @@ def features_for(complaints: Sequence[str], known: Sequence[Finding], *, lexicon
         for group in rule.groups:
             if own and group not in own:
                 for term in group:
-                    name, concept, _ = concept_of(term, lexicon)
+                    name, concept, _ = concept_of(term)
                     is_plain = not _COMPARED.fullmatch(term) and term not in ("pregnant", "sudden")
                     if is_plain and f":{concept or name.casefold()}" not in spoken:
                         found.setdefault(name.lower())

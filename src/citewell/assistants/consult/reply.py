@@ -112,7 +112,7 @@ def _meant(
     told = row[1 if is_yes else 2] if row else "-"
     words = Words(heard.position, *match.span("word"), match["word"])
     if told == "each;absent":
-        named = [concept_of(one, lexicon) for one in features]
+        named = [concept_of(one) for one in features]
         return [
             Finding("", Category.ASSOCIATED, name, Polarity.ABSENT, By.RULES, words, concept)
             for name, concept, _ in named

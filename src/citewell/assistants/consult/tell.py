@@ -43,7 +43,7 @@ def corrected(old: Finding | None, change: Mapping[str, Any], *, number: int, le
 
 def _named(made: Finding, written: str, lexicon: Lexicon, *, is_new: bool) -> Finding:
     name = " ".join(written.split())[:MAX_NAME]
-    known, concept, category = concept_of(name, lexicon)
+    known, concept, category = concept_of(name)
     if name.casefold() in vitals():
         return replace(made, name=name.casefold(), concept=None, category=Category.VITAL)
     kept = category if is_new else made.category

@@ -29,7 +29,9 @@ def focus(question: str) -> tuple[Unit, ...]:
     0
     """
     wanted = {frozenset(one for one in unit if one not in _stop()) for unit in units(question)}
-    return tuple(sorted({unit for unit in wanted if unit} | {frozenset({one}) for one in numbered(question)}, key=sorted))
+    return tuple(
+        sorted({unit for unit in wanted if unit} | {frozenset({one}) for one in numbered(question)}, key=sorted)
+    )
 
 
 _NUMBERED = re.compile(r"(?<!\w)(step|stage|type|table|grade)s? (\d{1,2})(?!\w|\.\d)", re.IGNORECASE)
