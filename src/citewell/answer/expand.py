@@ -9,7 +9,7 @@ from typing import Literal
 
 from citewell.answer.subclasses import subclass_names
 from citewell.answer.verify_names import class_names, medicines, members
-from citewell.clinical import Lexicon, Hit, Tag, fold
+from citewell.clinical import Hit, Lexicon, Tag, fold
 from citewell.vocabulary.spelling import other_spelling
 
 Reason = Literal["spelling", "abbreviation", "lay word", "synonym", "class", "member"]
@@ -121,7 +121,7 @@ def _turned(question: str, lexicon: Lexicon) -> Iterator[Expansion]:
     """The names of what a question says with the thing before what is done: “blood may be coughed up”.
 
     >>> [added.phrase for added in _turned("How much blood may be coughed up?", Lexicon.load())]
-    ['haemoptysis', 'hemoptysis', 'coughing up blood']
+    ['haemoptysis', 'hemoptysis']
     """
     for match in _PASSIVE.finditer(question):
         active = " ".join(filter(None, (match["done"], match["way"], match["thing"])))

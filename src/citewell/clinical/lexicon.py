@@ -159,8 +159,8 @@ class Lexicon:
 
     def _add(self, concept: Concept, name: Name) -> None:
         said = list(words(name.text))
-        is_short = len(said) == 1 and _ABBREVIATION.fullmatch(name.text)
-        if name.tag in ("abbrev", "ambiguous") or is_short or name.text.startswith("="):
+        is_short = name.tag in ("abbrev", "ambiguous") or _ABBREVIATION.fullmatch(name.text) is not None
+        if (is_short and len(said) == 1) or name.text.startswith("="):
             self._letters.setdefault(name.text.removeprefix("="), []).append(Named(concept, name.tag))
             return
         lead = sum(1 for _ in words(name.text.partition(")")[0])) if name.text.startswith("(") else 0
@@ -211,14 +211,14 @@ class Lexicon:
         return found
 
     def find(self, text: str) -> list[Hit]:
-        """Every name, in order; names do not overlap, and a name of two concepts gives two hits.
+        """Every name, in order, as search looks for it; names do not overlap, and one of two concepts gives two hits.
 
         >>> text = "Chest pain, no blood in my urine"
         >>> [(text[hit.start : hit.end], hit.concept.name) for hit in Lexicon.load().find(text)][-2:]
         [('blood in my urine', 'haematuria'), ('blood in my urine', 'Hematuria')]
         """
         return [
-            Hit(said[0].start, said[-1].end, concept, tag)
+            Hit(said[0].start, said[-1].end, _unnarrowed(concept) if tag == "lay" else concept, tag)
             for said, named in self.among(list(words(text)))
             for concept, tag, _ in named
             if concept.name != NOTHING
@@ -336,6 +336,14 @@ class Lexicon:
         named = list(self._letters.get(short, ()))
         row = self._rows("=" + short).get("=" + short) if short and not named else None
         return named if row is None else [_of_row(self._table[row], "=" + short)]
+
+
+@lru_cache(maxsize=5_000)
+def _unnarrowed(concept: Concept) -> Concept:
+    """What a patient's words are searched by: visible haematuria is looked for as haematuria."""
+    concepts, words = Lexicon.load().concepts, set(concept.name.split())
+    wider = (concepts[one] for one in sorted(broader({concept.id})) if one in concepts)
+    return next((one for one in wider if set(one.name.split()) < words), concept)
 
 
 def _of_row(line: str, place: str) -> Named:
