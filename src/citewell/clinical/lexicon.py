@@ -165,10 +165,10 @@ class Lexicon:
             return
         lead = sum(1 for _ in words(name.text.partition(")")[0])) if name.text.startswith("(") else 0
         whole, meant = tuple(word.folded for word in words(name.text.replace(")", ""))), content(said)
-        self._own.whole.setdefault(whole, []).append(Named(concept, name.tag, lead))
+        _once(self._own.whole.setdefault(whole, []), Named(concept, name.tag, lead))
         self._note(whole[0], len(whole))
         if len(meant) > 1 and not lead and not any(word.folded in SIDES for word in said):
-            self._own.content.setdefault(meant, []).append(Named(concept, name.tag))
+            _once(self._own.content.setdefault(meant, []), Named(concept, name.tag))
             self._note(meant[0], len(meant))
 
     def _note(self, first: str, size: int) -> None:
@@ -336,6 +336,12 @@ class Lexicon:
         named = list(self._letters.get(short, ()))
         row = self._rows("=" + short).get("=" + short) if short and not named else None
         return named if row is None else [_of_row(self._table[row], "=" + short)]
+
+
+def _once(named: list[Named], new: Named) -> None:
+    """Add a concept; of two names that are looked up as one, the first counts."""
+    if all(other.concept.id != new.concept.id for other in named):
+        named.append(new)
 
 
 @lru_cache(maxsize=5_000)
