@@ -7,7 +7,9 @@ from __future__ import annotations
 
 import argparse
 import json
+import math
 import random
+import time
 from collections.abc import Iterator, Sequence
 from concurrent.futures import Future, ProcessPoolExecutor
 from dataclasses import dataclass
@@ -15,9 +17,10 @@ from pathlib import Path
 
 import numpy as np
 from bench.clinical.material import STATUSES, TYPES, Mark, Marked, read_marked
-from citewell.clinical.windows import CHARACTERS, LEFT, RIGHT, WIDTH, Piece, pieces, segments
 from bench.reader.adapted import Adapted
 from bench.reader.needs import Tokenizer, torch, transformers
+
+from citewell.clinical.windows import CHARACTERS, LEFT, RIGHT, WIDTH, Piece, pieces, segments
 
 BEGIN, END = 101, 102
 IGNORED = -100
@@ -183,7 +186,7 @@ def lessons_of(documents: Sequence[Marked], pool: dict[str, list[str]], tokens: 
     draw, tokenizer = random.Random(seed), tokenizer_of(tokens)
     lessons = []
     for document in documents:
-        for turn in range(min(6, 2 + len(document.text) // 120)):
+        for turn in range(min(12, 2 + len(document.text) // 150)):
             shown = varied(document, pool, draw) if turn % 2 or draw.random() < 0.5 else document
             lessons.append(lesson(shown, drawn(shown, draw), tokenizer))
     return [one for one in lessons if len(one.ids) <= 300]
@@ -270,9 +273,9 @@ def train(args: argparse.Namespace) -> None:
     optimizer = torch.optim.AdamW(
         [one for one in model.parameters() if one.requires_grad], lr=args.rate, weight_decay=0.01
     )
-    count = sum(min(6, 2 + len(document.text) // 120) for document in learned)
+    count = sum(min(12, 2 + len(document.text) // 150) for document in learned)
     steps = epochs * (count // args.batch + 1)
-    schedule = torch.optim.lr_scheduler.OneCycleLR(optimizer, args.rate, total_steps=steps + 1, pct_start=0.06)
+    started, step = time.monotonic(), 0
     workers = ProcessPoolExecutor(4)
     args.seed += 1
     pending = made_ready(workers, learned, pool, args)
@@ -281,22 +284,28 @@ def train(args: argparse.Namespace) -> None:
         lessons = [one for made in pending for one in made.result()]
         if epoch + 1 < epochs:
             pending = made_ready(workers, learned, pool, args)
-        total = 0.0
+        total = torch.zeros((), device=where)
         for number, group in enumerate(batches(lessons, args.batch, draw)):
             with torch.autocast(where, torch.bfloat16, enabled=where == "cuda"):
                 loss = losses(model, group, where)
                 if rows:
                     loss = loss + 0.5 * danger_loss(model, draw.sample(rows, min(48, len(rows))), where)
+            step += 1
+            progress = max(step / steps, (time.monotonic() - started) / args.seconds)
+            for group_of_weights in optimizer.param_groups:
+                group_of_weights["lr"] = (
+                    args.rate * min(1.0, progress / 0.05) * max(0.0, math.cos(progress * math.pi / 2))
+                )
             optimizer.zero_grad()
             loss.backward()
             torch.nn.utils.clip_grad_norm_(model.parameters(), 1.0)
             optimizer.step()
-            if schedule.last_epoch < schedule.total_steps - 1:
-                schedule.step()
-            total += loss.item()
-            if args.tiny and number >= 1:
+            total += loss.detach()
+            if progress >= 1 or (args.tiny and number >= 1):
                 break
         print(f"epoch {epoch + 1}: {len(lessons)} lessons, loss {total / (number + 1):.3f}", flush=True)
+        if progress >= 1:
+            break
     model.eval()
     figures = {"held out": measured(model, held, tokenizer, where)} if held else {}
     for path in sorted(args.sets.glob("*.txt")) if args.sets else ():
@@ -400,6 +409,7 @@ if __name__ == "__main__":
     parser.add_argument("--rate", type=float, default=1e-3)
     parser.add_argument("--layers", type=int, default=6)
     parser.add_argument("--seed", type=int, default=7)
+    parser.add_argument("--seconds", type=float, default=3_600, help="Learn no longer than this.")
     parser.add_argument("--hold-out", action="store_true")
     parser.add_argument("--tiny", action="store_true")
     train(parser.parse_args())

@@ -15,8 +15,8 @@ import shutil
 from pathlib import Path
 from typing import Any
 
-import numpy as np
 import gguf
+import numpy as np
 from bench.reader.needs import Tokenizer
 from bench.reader.words import END, PAD, PROMPT_WORDS
 from tokenizers import Regex, decoders, models, normalizers, pre_tokenizers

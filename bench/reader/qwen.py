@@ -6,10 +6,10 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
+import gguf
 import numpy as np
 from bench.reader.adapted import Adapted
 from bench.reader.batches import processor
-import gguf
 from bench.reader.needs import torch, transformers
 
 LAYERS, TINY_LAYERS = 28, 2

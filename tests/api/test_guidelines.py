@@ -109,12 +109,39 @@ def test_a_fhir_bundle_may_be_the_body(knock: Knock) -> None:
         ({"symptoms": ["weight loss " * 100] * 10}, "more than 10,000 characters together"),
         ({"resourceType": "Bundle", "entry": 7}, ""),
         ([1, 2], "Check these parts of the request"),
+        ({"Age": 60, "symptom": ["jaundice"]}, "Unknown field “Age”. Did you mean “age”? Unknown field “symptom”."),
+        ({"age": 60, "smoker": "yes"}, "Unknown field “smoker”. Did you mean “smoking”?"),
+        ({"symptoms": [{"text": "cough", "duration": 3}]}, "Unknown field “duration”. Did you mean “duration_days”?"),
+        ({"tests": [{"name": "PSA", "units": "ng/mL"}]}, "Unknown field “units”. Did you mean “unit”?"),
+        ({"tests": [{"name": "PSA", "flag": "enormous"}]}, "The flag of a test is low, normal or high"),
+        ({"gender": "masculin"}, "“gender” of a patient is female or male"),
+        ({"symptoms": [{"text": "cough", "name": "fever"}]}, "either “text” or “name”"),
     ],
 )
 def test_a_patient_that_cannot_be_is_refused_in_one_sentence(knock: Knock, body: Any, told: str) -> None:
     answer = knock("ann").post("/assess", json=body)
     assert answer.status_code == 422
     assert answer.headers["content-type"] == "application/problem+json"
+    assert told in answer.json()["detail"]
+
+
+@pytest.mark.parametrize(
+    ("path", "body", "told"),
+    [
+        ("/api/v1/guidelines/related", {"symptom": ["cough"]}, "“symptoms”"),
+        ("/api/v1/guidelines/related", {"tests": [{"name": "PSA", "units": "ng/mL"}]}, "“unit”"),
+        ("/api/v1/chat", {"message": "cough?", "session": "x"}, "“session_id”"),
+        ("/api/v1/ask", {"question": "cough?", "Tag": ["a"]}, "“tags”"),
+        ("/api/v1/consults", {"Country": "GB"}, "“country”"),
+        ("/api/v1/chat", {"message": "cough?", "zzz": 1}, "The fields are: message, session_id, guideline."),
+    ],
+)
+def test_an_unknown_field_is_refused_with_the_nearest_known_one(
+    knock: Knock, path: str, body: dict[str, Any], told: str
+) -> None:
+    answer = knock("ann").post(path, json=body)
+    assert (answer.status_code, answer.json()["kind"]) == (422, "InputError")
+    assert answer.json()["detail"].startswith("Unknown field “")
     assert told in answer.json()["detail"]
 
 

@@ -115,6 +115,16 @@ def test_a_question_is_answered_from_the_record_with_its_place(client: httpx.Cli
     assert again["conversation_id"] == answer["conversation_id"]
 
 
+def test_what_of_a_question_nothing_could_use_is_told(client: httpx.Client, vault: str) -> None:
+    def unused(question: str) -> dict[str, str]:
+        answer = client.post(f"/api/v1/records/{vault}/ask", json={"question": question}).json()
+        return {one["words"]: one["why"] for one in answer["unused"]}
+
+    assert unused("Who prescribed warfarin?") == {}
+    assert unused("Do I take ibuprofen?") == {"ibuprofen": "your record does not mention it"}
+    assert list(unused("Do I take warfarin 7.5 mg, and do I have asthma?")) == ["asthma", "7.5 mg"]
+
+
 def test_an_answer_comes_as_a_stream_with_an_emergency_first(client: httpx.Client, vault: str) -> None:
     asked = {"question": "My chest hurts and my arm is numb. Who prescribed warfarin?"}
     sent = client.post(f"/api/v1/records/{vault}/ask/stream", json=asked)

@@ -32,11 +32,13 @@ pytestmark = pytest.mark.slow
 UNTELLABLE = {("/api/v1/search", "get"): [negative_data_rejection]}
 
 # What no schema can say, and the one way in which it may be refused: which bytes are a document, or a copy of a vault,
-# and that neighbours share at most half of a passage.
+# that neighbours share at most half of a passage, and which fields a patient has who may be a FHIR bundle too.
 UNSAYABLE = {
     ("/api/v1/documents", "post"): {"UnsupportedFile", "DamagedFile", "EmptyFile"},
     ("/api/v1/vaults/restore", "post"): {"InputError", "DamagedFile"},
     ("/api/v1/admin/documents/{document_id}", "patch"): {"InputError"},
+    ("/api/v1/assess", "post"): {"InputError"},
+    ("/api/v1/guidelines/related", "post"): {"InputError"},
 }
 
 EXAMPLES = int(os.environ.get("CITEWELL_EXAMPLES", "6"))

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -202,7 +203,9 @@ def test_files_that_hold_no_patient_are_refused(text: str) -> None:
 
 
 def test_missing_facts_stay_unknown() -> None:
-    assert patient_from({"patient_id": "A", "gender": "prefers not to say"}) == Patient("A")
+    found = patient_from({"patient_id": "A", "gender": "prefers not to say"})
+    assert replace(found, not_read=()) == Patient("A")
+    assert [(one.words, one.field) for one in found.not_read] == [("prefers not to say", "gender")]
 
 
 def test_a_patient_is_looked_up_by_exactly_the_id(tmp_path: Path) -> None:

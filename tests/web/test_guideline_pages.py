@@ -56,6 +56,21 @@ def test_a_typed_patient_is_assessed_and_a_rule_opens_at_its_words(own: Any, vis
     expect(page.locator(".notice h2")).to_contain_text("the same answer")
 
 
+def test_no_criteria_met_stands_beside_what_was_not_understood(own: Any, visit: Any, tmp_path: Path) -> None:
+    _add_spots(own, tmp_path)
+    page = visit(own)
+    _type(page, own, age="45", symptoms="no weight loss\nwibbly feeling\nrunny nose", tests="zog 4 g/L")
+    level = page.locator("section", has=page.locator("#level"))
+    expect(level.locator("h2")).to_contain_text("Criteria Met")
+    expect(level).to_contain_text("Not understood: “wibbly feeling”, “zog 4 g/L”.")
+    expect(page.locator("section", has=page.locator("#strange"))).to_contain_text("“wibbly feeling” symptoms 2")
+    account = page.locator("section", has=page.locator("#taken"))
+    expect(account).to_contain_text("no weight loss absent")
+    expect(account.locator("details")).to_contain_text("“runny nose” symptoms 3 no rule in")
+    page.goto(f"{own.address}/guidelines")
+    expect(page.locator("section", has=page.locator("#recent"))).to_contain_text("2 phrases not understood")
+
+
 def test_what_is_wrong_with_a_patient_is_said_and_what_was_typed_stays(own: Any, visit: Any, tmp_path: Path) -> None:
     _add_spots(own, tmp_path)
     page = visit(own)

@@ -11,7 +11,7 @@ from citewell.answer.illnesses import Illness, are_related, illnesses
 from citewell.answer.verify_findings import Finding, Grade
 from citewell.answer.verify_names import Medicine, medicines
 from citewell.answer.verify_read import Reading, form, forms
-from citewell.clinical import Concept, Lexicon, Hit
+from citewell.clinical import Concept, Hit, Lexicon
 
 # -------------------------------------------------------------------------------------------------------- medicines
 

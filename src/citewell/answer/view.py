@@ -44,6 +44,8 @@ def answer_json(
     }
     if answer.notes:
         shown["notes"] = dict(answer.notes)
+    if "unused" in answer.notes:
+        shown["unused"] = list(answer.notes["unused"])
     if with_withheld:
         shown["withheld"] = [claim_json(claim) for claim in answer.claims if not claim.is_shown]
         shown["raw_text"] = answer.raw_text

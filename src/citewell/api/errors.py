@@ -20,6 +20,7 @@ from starlette.exceptions import HTTPException
 from citewell import errors
 from citewell.api.advise import advised, pieces
 from citewell.api.auth import VISITOR
+from citewell.api.bodies.sent import UNKNOWN_FIELD
 from citewell.web.pages import page
 from citewell.web.phrases import advice
 
@@ -149,8 +150,7 @@ def problem_of(error: Exception) -> Problem:
     if isinstance(error, Refused):
         return error.problem
     if isinstance(error, RequestValidationError):
-        wrong = ", ".join(dict.fromkeys(_wrong(item) for item in error.errors()))
-        return Problem(HTTPStatus.UNPROCESSABLE_ENTITY, "InputError", f"Check these parts of the request: {wrong}.")
+        return Problem(HTTPStatus.UNPROCESSABLE_ENTITY, "InputError", _wrong_parts(error.errors()))
     if isinstance(error, HTTPException):
         status = HTTPStatus(error.status_code)
         return Problem(status, status.phrase.replace(" ", ""), WHAT_TO_DO.get(status, status.phrase))
@@ -168,6 +168,13 @@ def without_addresses(text: str) -> str:
     'The entailment model cannot be read. Put a classifier there.'
     """
     return _FOLDER.sub("", _ADDRESS.sub("", text))
+
+
+def _wrong_parts(items: Sequence[Mapping[str, Any]]) -> str:
+    """The fields that are not known, else what breaks another rule."""
+    if unknown := [str(item["ctx"]["told"]) for item in items if item["type"] == UNKNOWN_FIELD]:
+        return " ".join(dict.fromkeys(unknown))
+    return f"Check these parts of the request: {', '.join(dict.fromkeys(map(_wrong, items)))}."
 
 
 def _wrong(item: Mapping[str, Any]) -> str:

@@ -25,7 +25,7 @@ RECORDS_LOOKED_AT = 100
 def patients_on_file(site: Site, visitor: Visitor) -> Roster:
     """The patients in the folder beside the library; they are those of its own tenant, and of no other."""
     if visitor.tenant != site.tenant:
-        return Roster({}, ())
+        return Roster({}, {})
     return site.app.guidelines.patients()
 
 

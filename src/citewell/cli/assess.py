@@ -55,6 +55,8 @@ def _patients(app: App, named: str) -> tuple[Patient, ...]:
 
 def _print(found: dict[str, Any]) -> None:
     lines = [f"{found['patient']['id']}: {found['risk_level']}"]
+    if not found["matched"]:
+        lines += _account(found)
     if found["sites"]:
         lines.append("  " + "; ".join(found["sites"]))
     if found["action"]:
@@ -68,8 +70,27 @@ def _print(found: dict[str, Any]) -> None:
     if wording := found["wording"]:
         lines.append(f"  in the words of {wording['model']}: {wording['text'] or wording['problem']}")
     lines += [f"  {one['kind']}: {one['ask']}" for one in found["unknowns"]]
-    lines += [f"  note: {one}" for one in found["notes"]]
+    if found["matched"]:
+        lines += _account(found)
+    lines += [f"  note: {one}" for one in found["notes"] if not one.startswith("Not understood")]
     typer.echo(printable("\n".join(lines)))
+
+
+def _account(found: dict[str, Any]) -> list[str]:
+    """What was taken into account, then each thing that was not, with why."""
+    lines = ["  taken into account:" + ("" if found["taken_into_account"] else " nothing")]
+    for one in found["taken_into_account"]:
+        read_as = "" if one["read_as"] == "given" else f" — {one['read_as']}"
+        lines.append(f"    {one['words']}{read_as}" + (f" ({one['note']})" if one["note"] else ""))
+    for title, is_strange in (("not understood", True), ("not used", False)):
+        listed = [one for one in found["unused"] if (one["kind"] == "not understood") is is_strange]
+        lines += [f"  {title}:"] if listed else []
+        lines += [f"    {one['words']} ({_place(one)})" + ("" if is_strange else f" — {one['why']}") for one in listed]
+    return lines
+
+
+def _place(one: dict[str, Any]) -> str:
+    return one["field"] if one["index"] is None else f"{one['field']} {one['index'] + 1}"
 
 
 def _fact(one: dict[str, Any]) -> str:

@@ -39,5 +39,7 @@ def chat(
         print_json(chat_json(done))
         return
     typer.echo(printable(done.answer.text))
+    for one in done.answer.notes.get("unused", ()):
+        typer.echo(printable(f"  not used: “{one['words']}” ({one['why']})"))
     typer.echo("")
     typer.echo(f"Go on with --session {(done.conversation_id or '')[:8]}")

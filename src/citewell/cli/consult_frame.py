@@ -55,6 +55,10 @@ def show_turn(turn: Turn, *, json: bool) -> None:
     for one in consult.findings:
         if one.words is None or one.words.message == last:
             echo_finding(one)
+    said = max((one.position for one in consult.messages if one.role == "user"), default=0)
+    for idle in consult.unused:
+        if idle.message == said:
+            typer.echo(printable(f"  not used: “{idle.text}” ({idle.why})"))
     for trouble in turn.troubles:
         typer.echo(printable(f"? {trouble}"))
     typer.echo(printable(turn.question.text if turn.question else "No more questions."))

@@ -40,6 +40,8 @@ def ask(
     if json:
         print_json(done_json(done, with_withheld=True))
         return
+    for idle in done.answer.notes.get("unused", ()):
+        typer.echo(printable(f"  not used: “{idle['words']}” ({idle['why']})"))
     if done.answer.citations:
         typer.echo(f"{band(done.answer.confidence.calibrated).capitalize()}.")
     for one in done.answer.citations:

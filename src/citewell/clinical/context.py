@@ -25,13 +25,14 @@ from citewell.types.consult import Polarity
 Kind = Literal["symptom", "condition", "medicine", "allergen", "test", "procedure", "lifestyle"]
 
 ADAPTER = Path(__file__).parent / "reader.npz"
-SHA256 = "af7a79321e26b83b15ec02f6d72119778714a222a5ead5f5a5497fc2abc9410a"
+SHA256 = "c3b2853b8d003656a1d3265b8bd3a89fc344c4b945e00191d300e9e3970081bc"
 STRENGTH = 2.0
 """How strongly the low-rank changes count, as in training."""
 REMEMBERED = 2_000
 LONGEST_REMEMBERED = 2_000
-SURE = 0.6
-"""Below this share a status is unclear: a wrong “no” is worse than a question."""
+SURE, RIVAL = 0.6, 0.25
+"""Below the first share a status is unclear where “present” or “absent” has at least the second: a wrong “no” is worse
+than a question."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -77,9 +78,11 @@ class Context:
         if not inside.any():
             return Assertion(Polarity.PRESENT, 0.0)
         shares = np.exp(self.statuses[inside]).mean(axis=0)
-        best = int(shares.argmax())
-        status, share = self.labels[1][best], float(shares[best])
-        return Assertion(status if share >= SURE else Polarity.UNCLEAR, share)
+        known = dict(zip(self.labels[1], map(float, shares), strict=True))
+        status = max(known, key=known.__getitem__)
+        rival = Polarity.ABSENT if status is Polarity.PRESENT else Polarity.PRESENT
+        is_sure = known[status] >= SURE or known[rival] < RIVAL
+        return Assertion(status if is_sure else Polarity.UNCLEAR, known[status])
 
     @cached_property
     def spans(self) -> tuple[Span, ...]:
@@ -87,21 +90,36 @@ class Context:
         return tuple(self._spans())
 
     def _spans(self) -> Iterator[Span]:
-        names = self.labels[0]
-        best = self.kinds.argmax(axis=1) if len(self.kinds) else np.zeros(0, np.int64)
+        """Neighbouring words of one kind; a word is of the kind that its tokens are together."""
+        words = list(self._words())
         at = 0
-        while at < len(best):
+        while at < len(words):
+            first, last, kind, share = words[at]
+            at += 1
+            if not kind:
+                continue
+            shares = [share]
+            while at < len(words) and words[at][2] == kind and self.begins[words[at][0]] < 0.5:
+                last = words[at][1]
+                shares.append(words[at][3])
+                at += 1
+            name = cast(Kind, self.labels[0][kind])
+            yield Span(int(self.starts[first]), int(self.ends[last]), name, sum(shares) / len(shares))
+
+    def _words(self) -> Iterator[tuple[int, int, int, float]]:
+        """First and last token of each word, its kind and the share of that."""
+        count, at = len(self.starts), 0
+        while at < count:
             stop = at + 1
-            if best[at] > 0:
-                while stop < len(best) and best[stop] == best[at] and self._goes_on(stop):
-                    stop += 1
-                share = float(self.kinds[at:stop, best[at]].mean())
-                yield Span(int(self.starts[at]), int(self.ends[stop - 1]), cast(Kind, names[best[at]]), share)
+            while stop < count and self.starts[stop] == self.ends[stop - 1] and self._is_letter(stop):
+                stop += 1
+            shares = self.kinds[at:stop].mean(axis=0)
+            best = int(shares.argmax())
+            yield at, stop - 1, best, float(shares[best])
             at = stop
 
-    def _goes_on(self, at: int) -> bool:
-        is_part = self.starts[at] == self.ends[at - 1] and self.text[int(self.starts[at])].isalnum()
-        return bool(is_part or self.begins[at] < 0.5)
+    def _is_letter(self, at: int) -> bool:
+        return self.text[int(self.starts[at]) - 1].isalnum() and self.text[int(self.starts[at])].isalnum()
 
 
 class ClinicalReader:
@@ -133,8 +151,13 @@ class ClinicalReader:
 
     def _context(self, text: str) -> Context:
         """What the reader says of a text, whatever its length."""
-        parts = list(pieces(text))
-        read = [WordPiece.load().placed(text[part.start : part.end].replace("\n", "|")) for part in parts]
+        parts: list[Piece] = []
+        read: list[tuple[Sequence[int], Sequence[tuple[int, int]]]] = []
+        for part in pieces(text):
+            ids, places = WordPiece.load().placed(text[part.start : part.end].replace("\n", "|"))
+            for low in range(0, len(ids), MOST_AT_ONCE):  # one piece, unless nearly every character is a token
+                parts.append(part)
+                read.append((ids[low : low + MOST_AT_ONCE], places[low : low + MOST_AT_ONCE]))
         rows: list[tuple[int, int, Array]] = []
         for group in _groups([len(ids) for ids, _ in read]):
             hidden = hidden_states(
@@ -173,6 +196,8 @@ def read_context(text: str) -> Context:
     return ClinicalReader.load().context(text)
 
 
+MOST_AT_ONCE = 500
+"""Tokens of one piece; the model has places for 512."""
 MOST_TOKENS = 2_000
 """Tokens that are read in one go: more take memory and gain no time."""
 

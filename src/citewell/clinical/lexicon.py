@@ -454,8 +454,8 @@ def _mentions(text: str) -> tuple[Mention, ...]:
 def _is_named(named: Sequence[Named]) -> bool:
     """Whether a name stands for something; the ontology also names what is said of things, such as “severe”."""
     return (
-        named[0].concept.curated
-        and named[0].concept.name != NOTHING
+        (named[0].concept.curated
+        and named[0].concept.name != NOTHING)
         or any(not concept.curated and ontology_kind(concept.name) != "other" for concept, _, _ in named)
     )
 

@@ -70,6 +70,17 @@ class Words:
 
 
 @dataclass(frozen=True, slots=True)
+class Unused:
+    """Words of a message out of which nothing was taken, and why."""
+
+    message: int
+    start: int
+    end: int
+    text: str
+    why: str
+
+
+@dataclass(frozen=True, slots=True)
 class Finding:
     """One thing that was found out, and from which words."""
 
@@ -220,6 +231,8 @@ class Consult:
     setting: str | None = None
     country: str | None = None
     messages: tuple[Said, ...] = ()
+    unused: tuple[Unused, ...] = ()
+    """What was said and could not be used."""
     findings: tuple[Finding, ...] = ()
     """Those that hold."""
     gone: tuple[tuple[Finding, str], ...] = ()

@@ -28,9 +28,12 @@ GROUPS: tuple[tuple[str, frozenset[Category]], ...] = (
 HOLDS: Mapping[Polarity, tuple[str, str]] = {
     Polarity.PRESENT: ("✓", "present"),
     Polarity.ABSENT: ("✗", "not present"),
-    Polarity.FAMILY: ("f", "in the family"),
+    Polarity.UNCLEAR: ("?", "not clear"),
     Polarity.PAST: ("p", "in the past"),
-    Polarity.HYPOTHETICAL: ("?", "only thought of"),
+    Polarity.FAMILY: ("f", "in the family"),
+    Polarity.OTHER: ("o", "of somebody else"),
+    Polarity.HYPOTHETICAL: ("~", "only mentioned"),
+    Polarity.INTENDED: ("→", "planned"),
 }
 NONE = {Category.ALLERGY: "no known allergies", Category.MEDICATION: "no medicines"}
 """How it reads that there is none."""

@@ -45,6 +45,7 @@ class Typed:
     symptoms: str = ""
     tests: str = ""
     exposures: str = ""
+    organs: str = ""
     pasted: str = ""
 
     @classmethod
@@ -69,6 +70,7 @@ class Typed:
                 "symptoms": _lines(self.symptoms),
                 "tests": [result_from(line) for line in _lines(self.tests)],
                 "exposures": _lines(self.exposures),
+                "organs": _lines(self.organs),
             }
         )
 

@@ -138,6 +138,13 @@ class ScopeShape(BaseModel):
     """Current documents that the scope could see."""
 
 
+class UnusedInQuestionShape(BaseModel):
+    """Words of a question that nothing could use, and why."""
+
+    words: str
+    why: str
+
+
 class AnswerShape(BaseModel):
     """What a question got; the `done` event of the stream carries the same."""
 

@@ -7,7 +7,7 @@ from typing import Annotated, Literal
 
 from pydantic import BaseModel, Field
 
-from citewell.api.bodies.answers import Words
+from citewell.api.bodies.answers import UnusedInQuestionShape, Words
 from citewell.api.bodies.sent import SEEN, Id, Sent
 
 
@@ -73,6 +73,7 @@ class ChatAnswerShape(BaseModel):
     answer_id: str
     answer: str
     citations: list[ChatCitationShape]
+    unused: list[UnusedInQuestionShape]
     debug: ChatDebugShape
 
 

@@ -115,6 +115,12 @@ class WordsShape(BaseModel):
     text: str
 
 
+class UnusedWordsShape(WordsShape):
+    """Words of a message out of which nothing was taken, and why."""
+
+    why: str
+
+
 class FindingShape(BaseModel):
     """One thing that was found out."""
 
@@ -206,6 +212,7 @@ class ConsultShape(BaseModel):
     summary: str
     consent: dict[str, Any] | None
     messages: list[MessageShape]
+    unused: list[UnusedWordsShape]
     findings: list[FindingShape]
     gone: list[GoneShape]
     contradictions: list[ContradictionShape]

@@ -7,6 +7,7 @@ from typing import Annotated, Any, Literal
 
 from pydantic import BaseModel, ConfigDict, Field
 
+from citewell.api.bodies.sent import Sent
 from citewell.assistants.guidelines.patient import OLDEST
 
 State = Literal["met", "assumed", "not met", "unknown"]
@@ -18,15 +19,16 @@ Days = Annotated[float | None, Field(ge=0, le=365 * OLDEST)]
 Amount = Annotated[float | None, Field(ge=-1e9, le=1e12)]
 
 
-class SymptomSent(BaseModel):
-    """A symptom with how long it has been there."""
+class SymptomSent(Sent):
+    """A symptom with how long it has been there: its words as text, or as name."""
 
-    text: Some
+    text: Some | None = None
+    name: Some | None = None
     duration_days: Days = None
 
 
-class TestSent(BaseModel):
-    """A result: a number, words, or both."""
+class TestSent(Sent):
+    """A result: a number, words (as text, or as result), or both."""
 
     __test__ = False
 
@@ -34,13 +36,15 @@ class TestSent(BaseModel):
     value: Amount = None
     unit: Words | None = None
     text: Words | None = None
-    flag: Literal["low", "normal", "high"] | None = None
+    result: Words | None = None
+    flag: Words | None = None
+    """Low, normal or high, or a laboratory's letter for it: L, N, H."""
     low: Amount = None
     high: Amount = None
 
 
-class PatientSent(BaseModel):
-    """A patient, or a FHIR R4 bundle; whatever is left out is not known. Other fields are left alone."""
+class PatientSent(Sent):
+    """A patient, or a FHIR R4 bundle; whatever is left out is not known. Fields that neither has are refused."""
 
     model_config = ConfigDict(extra="allow", strict=True)
 
@@ -130,6 +134,26 @@ class UnknownShape(BaseModel):
     rules: list[str]
 
 
+class TakenShape(BaseModel):
+    """Words of the patient's record that spoke for or against a rule, and how they were read."""
+
+    words: str
+    field: str
+    index: int | None
+    read_as: Literal["present", "absent", "unclear", "given"]
+    note: str | None
+
+
+class UnusedShape(BaseModel):
+    """Words that no rule could use, where they stand, and why."""
+
+    words: str
+    field: str
+    index: int | None
+    kind: Literal["not understood", "not used", "left out"]
+    why: str
+
+
 class RuleCitationShape(BaseModel):
     """Where a matched rule stands."""
 
@@ -163,6 +187,8 @@ class AssessmentShape(BaseModel):
     matched: list[MatchedShape]
     near_misses: list[NearShape]
     unknowns: list[UnknownShape]
+    taken_into_account: list[TakenShape]
+    unused: list[UnusedShape]
     citations: list[RuleCitationShape]
     reasoning: str
     wording: WordingShape | None

@@ -22,7 +22,7 @@ from citewell.assistants.consult.summary import summary
 from citewell.assistants.consult.view import listed_json
 from citewell.errors import CitewellError, InputError
 from citewell.types import Asker
-from citewell.types.consult import CONFIDENCES, Category, Finding, Polarity, State
+from citewell.types.consult import CONFIDENCES, Category, Finding, State
 from citewell.web.consult import HOLDS, STEP_WORDS, STEPS, grouped, plan_of
 
 router = APIRouter(prefix="/consult")
@@ -115,7 +115,7 @@ def _page(
         step_words=STEP_WORDS,
         confidences=CONFIDENCES,
         categories=[one.value for one in Category],
-        polarities=[(one.value, HOLDS[one][1]) for one in Polarity],
+        polarities=[(one.value, words) for one, (_, words) in HOLDS.items()],
         problem=problem,
         typed=typed,
         place=place,

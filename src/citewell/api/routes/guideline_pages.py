@@ -65,6 +65,7 @@ async def assess(
     symptoms: Lines = "",
     tests: Lines = "",
     exposures: Lines = "",
+    organs: Lines = "",
     pasted: Annotated[str, Form(max_length=400_000)] = "",
     guideline: Only = None,
     worded: Annotated[bool, Form()] = False,
@@ -72,7 +73,7 @@ async def assess(
 ) -> Response:
     """Hold the patient against the guidelines; the result has a page of its own."""
     require_our_form(request, csrf)
-    typed = Typed(patient_id, age, sex, smoking, days, symptoms, tests, exposures, pasted)
+    typed = Typed(patient_id, age, sex, smoking, days, symptoms, tests, exposures, organs, pasted)
     try:
         patient = await run_in_threadpool(
             lambda: patient_on_file(site, visitor, on_file) if on_file else typed.patient()

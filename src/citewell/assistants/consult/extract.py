@@ -6,14 +6,12 @@ import re
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
 
-from citewell.assistants.consult.allergies import Stated, find_allergies, find_reactions
 from citewell.assistants.consult.details import Detail, find_details
-from citewell.assistants.consult.lifelong import is_lifelong, without_history
 from citewell.assistants.consult.measures import Measure, find_measures
-from citewell.assistants.consult.mentions import Mention, find_mentions
+from citewell.assistants.consult.mentions import Mention, all_mentions
 from citewell.assistants.consult.people import ADULT_YEARS, Trait, find_traits
-from citewell.assistants.consult.polarity import is_of_others, is_unclear, polarity_of
 from citewell.clinical import Lexicon
+from citewell.clinical.context import Context, read_context
 from citewell.types.consult import QUALIFYING, By, Category, Finding, Polarity, Words
 from citewell.words import sentences
 
@@ -26,13 +24,12 @@ _REPLY = re.compile(
 _YES = re.compile(
     r"[\s\"]*(?:(?:um|er|uh|well|oh)[\s,]+)*(?:yes|yeah|yep|yup|definitely|it is|it does|i do)\b", re.IGNORECASE
 )
-_STOPPED = re.compile(
-    r"\b(?:stopped|came off|no longer (?:on|tak\w+)|used to take|finished)\b[\w\s]{0,20}$", re.IGNORECASE
-)
+_OWN_CHILD = re.compile(r"\b(?:my|our) (?:\w+ )?(?:son|daughter|boy|girl|baby|child|toddler|kid|one)\b", re.IGNORECASE)
+"""Whom a parent speaks of: the patient."""
 _NAME_OF = re.compile(r"^(?:an?|the|my|his|her|some)\s+", re.IGNORECASE)
 LONGEST = 800
 """Characters of one statement that are read together."""
-UNCLEAR = "Is there {name}, or is it denied? It was said behind a denial: say it again in a sentence of its own."
+UNCLEAR = "Is there {name}? It is not clear from what was said: say it again in a sentence of its own."
 TIMES = (Category.ONSET, Category.DURATION)
 """What is denied has none: “no pain since Monday” tells how long there was none."""
 
@@ -73,16 +70,17 @@ def extract(heard: Heard, *, lexicon: Lexicon) -> Extracted:
     if any(one.name == "age" and (one.value or 0) < ADULT_YEARS for one in traits):
         heard = replace(heard, is_child=True)
     complaint = heard.complaint
+    context = read_context(heard.text)
     for start, end in _statements(heard.text):
         sentence = heard.text[start:end]
-        read = _Sentence(
-            heard, sentence, start, lexicon, has_complaint=heard.has_complaint or any(map(_is_felt, found))
-        )
+        mentions = all_mentions(context, start, end)
+        has_complaint = heard.has_complaint or any(map(_is_felt, found))
+        read = _Sentence(heard, sentence, start, context, mentions, has_complaint)
         named = list(read.findings(complaint))
         complaint = _complaint(named) or complaint
         found += named
         troubles += [one.trouble for one in find_measures(sentence) if one.trouble]
-        troubles += [UNCLEAR.format(name=name) for name in read.unclear()]
+        troubles += [UNCLEAR.format(name=one.name.lower()) for one in named if one.polarity is Polarity.UNCLEAR]
     return Extracted(tuple(_once(found)), tuple(troubles))
 
 
@@ -145,46 +143,38 @@ class _Sentence:
     heard: Heard
     text: str
     offset: int
-    lexicon: Lexicon
+    context: Context
+    mentions: Sequence[Mention]
+    """With places in the sentence."""
     has_complaint: bool
 
     def findings(self, complaint: str | None) -> Iterator[Finding]:
         """What one sentence says."""
-        stated, measures = find_allergies(self.text), find_measures(self.text)
+        measures = find_measures(self.text)
         traits = find_traits(self.text, is_adult=self.heard.is_adult)
-        every = find_mentions(self.text)
-        stated = [one for one in stated if one.is_none or not _is_complaint(one, every)]
-        taken = [*((one.start, one.end) for one in stated), *find_reactions(self.text)]
-        mentions = [one for one in every if not _hits(one, taken)]
         yield from (self._trait(one) for one in traits)
         yield from (self._measure(one) for one in measures if one.trouble is None)
-        yield from (self._stated(one) for one in stated)
         details = [
             one
             for one in find_details(self.text)
             if not _covered(one, traits, measures) and not _is_only_asked(self.text, one)
         ]
-        for one in mentions:
-            if not (self._is_denied(one) and is_of_others(self.text, one.start)):
-                yield self._mention(one, mentions, details)
+        yield from (self._mention(one, details) for one in self.mentions if not _covers(one, traits))
         for detail in details:
-            named = self._about(detail, mentions)
+            named = self._about(detail)
             about = complaint if named is None else named.name
             is_of_nothing = named is not None and detail.category in TIMES and self._is_denied(named)
             is_bare = named is None and detail.category is Category.DURATION and detail.name[:1].isdigit()
-            if about is not None and not is_of_nothing and not is_bare and not _is_part(detail, mentions):
+            if about is not None and not is_of_nothing and not is_bare and not _is_part(detail, self.mentions):
                 yield self._detail(detail, about)
-
-    def unclear(self) -> list[str]:
-        """Names that stand behind a denial which may reach them or not."""
-        found = find_mentions(self.text)
-        return [one.name.lower() for one in found if is_unclear(self.text, one.start, one.end)]
 
     def _words(self, start: int, end: int) -> Words:
         return Words(self.heard.position, self.offset + start, self.offset + end, self.text[start:end])
 
     def _polarity(self, start: int, end: int) -> Polarity:
-        return polarity_of(self.text, start, end, is_child=self.heard.is_child)
+        status = self.context.assertion(self.offset + start, self.offset + end).status
+        is_of_others = status in (Polarity.FAMILY, Polarity.OTHER)
+        return Polarity.PRESENT if is_of_others and self.heard.is_child and _OWN_CHILD.search(self.text) else status
 
     def _trait(self, one: Trait) -> Finding:
         polarity = Polarity.ABSENT if one.is_denied else Polarity.PRESENT
@@ -202,33 +192,25 @@ class _Sentence:
             value=one.value, unit=one.unit, arithmetic=one.arithmetic,
         )  # fmt: skip
 
-    def _stated(self, one: Stated) -> Finding:
-        polarity = Polarity.ABSENT if one.is_none else self._polarity(one.start, one.end)
-        return Finding("", one.category, one.name, polarity, By.RULES, self._words(one.start, one.end))
-
-    def _mention(self, one: Mention, mentions: Sequence[Mention], details: Sequence[Detail]) -> Finding:
+    def _mention(self, one: Mention, details: Sequence[Detail]) -> Finding:
         polarity = self._polarity(one.start, one.end)
-        if polarity is Polarity.PAST and is_lifelong(one.name):
-            polarity = polarity_of(without_history(self.text), one.start, one.end, is_child=self.heard.is_child)
         category = one.category
-        if category is Category.MEDICATION and _STOPPED.search(self.text[: one.start]):
-            polarity = Polarity.PAST
-        if category is Category.SYMPTOM and (self.has_complaint or one is not _first(mentions)):
+        if category is Category.SYMPTOM and (self.has_complaint or one is not _first(self.mentions)):
             category = Category.ASSOCIATED
         if category in (Category.SYMPTOM, Category.ASSOCIATED) and polarity in (Polarity.PAST, Polarity.FAMILY):
             category = Category.MEDICAL_HISTORY
-        own = [detail for detail in details if self._about(detail, mentions) is one and polarity is not Polarity.ABSENT]
+        own = [detail for detail in details if self._about(detail) is one and polarity is not Polarity.ABSENT]
         onset = next((detail.name for detail in own if detail.category is Category.ONSET), None)
         days = next((detail.days for detail in own if detail.days is not None), None)
         words = self._words(one.start, one.end)
         return Finding("", category, one.name, polarity, By.RULES, words, one.concept, onset=onset, duration_days=days)
 
-    def _about(self, detail: Detail, mentions: Sequence[Mention]) -> Mention | None:
+    def _about(self, detail: Detail) -> Mention | None:
         """The complaint that a detail is about: the nearest one, of two the one before it.
 
         Behind a comma it is about no illness and nothing denied where something else is named: “smoker, cough, 5 days”.
         """
-        felt = [one for one in mentions if one.category in (Category.SYMPTOM, Category.MEDICAL_HISTORY)]
+        felt = [one for one in self.mentions if one.category in (Category.SYMPTOM, Category.MEDICAL_HISTORY)]
         if detail.category.value not in QUALIFYING or not felt:
             return None
         near = [one for one in felt if not self._is_apart(one, detail)]
@@ -250,18 +232,13 @@ class _Sentence:
         )  # fmt: skip
 
 
-def _is_complaint(one: Stated, mentions: Sequence[Mention]) -> bool:
-    """Whether what was read as an allergen is a complaint that goes on the list: “allergic to eggs, chest pain”."""
-    felt = [other for other in mentions if other.category is Category.SYMPTOM]
-    return any(other.start <= one.start and one.end <= other.end for other in felt)
-
-
 def _first(mentions: Sequence[Mention]) -> Mention | None:
     return next((one for one in mentions if one.category is Category.SYMPTOM), None)
 
 
-def _hits(one: Mention, spans: Sequence[tuple[int, int]]) -> bool:
-    return any(one.start < end and start < one.end for start, end in spans)
+def _covers(one: Mention, traits: Sequence[Trait]) -> bool:
+    """Whether a mention only repeats who the patient is: “pregnant”, “breastfeeding”."""
+    return any(trait.start < one.end and one.start < trait.end for trait in traits if trait.name != "sex")
 
 
 def _covered(detail: Detail, traits: Sequence[Trait], measures: Sequence[Measure]) -> bool:

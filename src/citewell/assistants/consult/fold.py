@@ -9,7 +9,7 @@ from typing import Any
 from citewell.assistants.consult.contradict import contradictions
 from citewell.assistants.consult.kept import differential_of, finding_of
 from citewell.ports.consult import Happened
-from citewell.types.consult import Consent, Consult, Finding, Said, State
+from citewell.types.consult import Consent, Consult, Finding, Said, State, Unused
 
 Body = Mapping[str, Any]
 
@@ -33,7 +33,8 @@ def fold(events: Iterable[Happened]) -> Consult:
 
 def _said(consult: Consult, event: Happened) -> Consult:
     said = Said(len(consult.messages) + 1, event.body["role"], event.body["text"], event.at)
-    return replace(consult, messages=(*consult.messages, said))
+    unused = (Unused(**one) for one in event.body.get("unused", ()))
+    return replace(consult, messages=(*consult.messages, said), unused=(*consult.unused, *unused))
 
 
 def _asked(consult: Consult, event: Happened) -> Consult:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable, Iterator, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import asdict, dataclass, replace
 from typing import Any
 
 from citewell.assistants.consult.contradict import SETTLED
@@ -16,6 +16,7 @@ from citewell.assistants.consult.patient import patient_of
 from citewell.assistants.consult.people import ADULT_YEARS
 from citewell.assistants.consult.red_flags import features_for
 from citewell.assistants.consult.reply import read_reply
+from citewell.assistants.consult.unused import unused
 from citewell.clinical import Lexicon
 from citewell.errors import InputError
 from citewell.types.consult import Category, Consult, Finding, Polarity
@@ -55,14 +56,17 @@ def hear(consult: Consult, text: str, *, lexicon: Lexicon, also: Reader | None =
     if len(text) > MAX_MESSAGE:
         raise InputError(f"A message may have up to {MAX_MESSAGE:,} characters; send a longer one in parts.")
     heard = _heard(consult, text)
-    said: tuple[str, dict[str, Any]] = ("said", {"role": "user", "text": text})
     taken_back = list(_taken_back(consult, text, lexicon))
     features = features_for(_complaints(consult), consult.findings, lexicon=lexicon)
     reply = read_reply(heard, asked=_topic(consult), features=features, lexicon=lexicon)
     extracted = reply.extracted if also is None or taken_back else also(heard, reply.extracted)
     told = [_timeless(one) for one in extracted.findings]
     fresh = [] if taken_back else list(_numbered(consult, _settled(consult, told, text)))
-    events = [said, *taken_back, *_agreed(consult, text)]
+    agreed = list(_agreed(consult, text))
+    is_read = bool(taken_back or agreed or reply.is_unknown)
+    idle = [] if is_read else unused(text, heard.position, extracted.findings, lexicon=lexicon)
+    said: tuple[str, dict[str, Any]] = ("said", {"role": "user", "text": text, "unused": [asdict(one) for one in idle]})
+    events = [said, *taken_back, *agreed]
     if fresh:
         events.append(("found", {"findings": fresh}))
     is_asked = consult.asked not in (None, "contradiction")
@@ -146,7 +150,7 @@ def _settled(consult: Consult, found: Sequence[Finding], text: str) -> Iterator[
                 replaced.append((old.id, "measured again"))
             elif not _differs(old, one):
                 replaced.append((old.id, "said again with more to it"))
-            elif old.polarity is Polarity.HYPOTHETICAL:
+            elif old.polarity in (Polarity.HYPOTHETICAL, Polarity.UNCLEAR):
                 replaced.append((old.id, "settled by a later answer"))
         if one.category in (Category.ALLERGY, Category.MEDICATION):
             replaced += _against_none(one, consult, disputed, is_correcting=is_correcting)

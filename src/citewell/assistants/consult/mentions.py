@@ -2,20 +2,15 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+import re
+from collections.abc import Mapping
+from dataclasses import dataclass, replace
 from functools import lru_cache
 
 from citewell import clinical
 from citewell.answer.verify_names import medicines
+from citewell.clinical.context import Context
 from citewell.types.consult import Category
-
-CATEGORIES: dict[clinical.Kind, Category] = {
-    "symptom": Category.SYMPTOM,
-    "condition": Category.MEDICAL_HISTORY,
-    "lifestyle": Category.MEDICAL_HISTORY,
-    "medicine": Category.MEDICATION,
-}
-"""Where each kind of mention goes; tests and procedures are no findings."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -28,6 +23,28 @@ class Mention:
     concept: str | None
     category: Category
     corrected: str | None = None
+    """The word that a misspelt one is read as."""
+
+
+FINDINGS = frozenset({"symptom", "condition", "lifestyle", "medicine"})
+"""Kinds of names that are findings in a consult; the name of a test or a procedure is none."""
+CATEGORIES = {
+    "symptom": Category.SYMPTOM,
+    "condition": Category.MEDICAL_HISTORY,
+    "medicine": Category.MEDICATION,
+    "allergen": Category.ALLERGY,
+    "procedure": Category.MEDICAL_HISTORY,
+    "lifestyle": Category.MEDICAL_HISTORY,
+}
+"""What the reader's kinds are in a consult; the name of a test is no finding."""
+SURE = 0.55
+"""The share from which the reader's word is taken for a mention that the lexicon does not know."""
+ANY = "any"
+"""The name of “no allergies” and “no medicines”."""
+_ALLERGY = re.compile(r"allerg|\bnkd?a\b", re.IGNORECASE)
+_MEDICINES = re.compile(
+    r"(?:regular |current |any |other )*(?:medic\w+|meds|drugs?|tablets?|pills?|anything)", re.IGNORECASE
+)
 
 
 def find_mentions(sentence: str) -> list[Mention]:
@@ -41,9 +58,37 @@ def find_mentions(sentence: str) -> list[Mention]:
     found = [
         Mention(one.start, one.end, clinical.kept_name(one), one.id, CATEGORIES[one.kind], one.corrected)
         for one in clinical.mentions(sentence)
-        if one.kind in CATEGORIES and not any(one.start < other.end and other.start < one.end for other in taken)
+        if one.kind in FINDINGS and not any(one.start < other.end and other.start < one.end for other in taken)
     ]
     return sorted([*taken, *found], key=lambda one: one.start)
+
+
+def all_mentions(context: Context, start: int, end: int) -> list[Mention]:
+    """Everything that a sentence of a message names: by the lexicon, and what the reader sees beside it."""
+    sentence = context.text[start:end]
+    spans = [span for span in context.spans if start <= span.start and span.end <= end and span.share >= SURE]
+    kinds = {(span.start - start, span.end - start): span.kind for span in spans}
+    found = [_as_read(one, kinds) for one in find_mentions(sentence)]
+    for (low, high), kind in kinds.items():
+        is_free = not any(one.start < high and low < one.end for one in found)
+        if is_free and kind in CATEGORIES:
+            found.append(Mention(low, high, *_unlisted(sentence[low:high], CATEGORIES[kind])))
+    return sorted((one for one in found if one.name), key=lambda one: one.start)
+
+
+def _as_read(one: Mention, kinds: Mapping[tuple[int, int], str]) -> Mention:
+    """A mention of the lexicon, an allergen where the reader says that somebody is allergic to it."""
+    is_allergen = any(kind == "allergen" and low < one.end and one.start < high for (low, high), kind in kinds.items())
+    return replace(one, category=Category.ALLERGY) if is_allergen else one
+
+
+def _unlisted(words: str, category: Category) -> tuple[str, str | None, Category]:
+    """Name, concept and category of words that only the reader takes for a mention."""
+    if category is Category.ALLERGY and _ALLERGY.search(words):
+        return ANY, None, category
+    if category is Category.MEDICATION and _MEDICINES.fullmatch(words):
+        return ANY, None, category
+    return " ".join(words.split()).lower(), None, category
 
 
 @lru_cache(maxsize=10_000)

@@ -9,7 +9,6 @@ from typing import Any
 from citewell.assistants.consult.extract import Extracted, Heard, extract
 from citewell.assistants.consult.hear import Reader
 from citewell.assistants.consult.mentions import concept_of
-from citewell.assistants.consult.polarity import polarity_of
 from citewell.assistants.consult.summary import summary
 from citewell.assistants.consult.tools import (
     COLLECT_DEMOGRAPHICS,
@@ -20,9 +19,9 @@ from citewell.assistants.consult.tools import (
     call,
 )
 from citewell.clinical import Lexicon
+from citewell.clinical.context import read_context
 from citewell.errors import MissingExtra, ModelError, TokenBudgetExceededError
 from citewell.types.consult import By, Category, Consult, Differential, Finding, Polarity, Speaks, Words
-from citewell.words import sentences
 
 FAILED = "The model could not be used for this message ({why}); the findings are those of the rules."
 MEASURED = (Category.VITAL, Category.MEDICATION, Category.ALLERGY, Category.DEMOGRAPHIC)
@@ -94,10 +93,9 @@ def _quoted(quote: str, heard: Heard) -> Words:
 
 
 def _held(words: Words, heard: Heard, told: Polarity) -> Polarity:
-    """How a finding holds: as the words say by rule; a model's word counts only where the rules see nothing special."""
-    start, end = next(span for span in sentences(heard.text) if span[0] <= words.start < span[1])
-    ruled = polarity_of(heard.text[start:end], words.start - start, words.end - start, is_child=heard.is_child)
-    return told if ruled is Polarity.PRESENT else ruled
+    """How a finding holds: as the reader says; a model's word counts only where the reader sees nothing special."""
+    read = read_context(heard.text).assertion(words.start, words.end).status
+    return told if read is Polarity.PRESENT else read
 
 
 def _read_by_rules(words: Words, heard: Heard, lexicon: Lexicon) -> Iterator[Finding]:

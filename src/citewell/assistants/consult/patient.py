@@ -54,6 +54,6 @@ def _last(findings: Sequence[Finding], name: str) -> Finding | None:
 
 
 def _held(one: Finding | None) -> bool | None:
-    if one is None or one.polarity is Polarity.HYPOTHETICAL:
+    if one is None or one.polarity in (Polarity.HYPOTHETICAL, Polarity.UNCLEAR):
         return None
     return one.polarity is Polarity.PRESENT

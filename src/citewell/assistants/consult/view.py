@@ -38,6 +38,7 @@ def consult_json(consult: Consult) -> dict[str, Any]:
         "summary": summary(consult),
         "consent": None if consult.consent is None else asdict(consult.consent),
         "messages": [asdict(one) for one in consult.messages],
+        "unused": [asdict(one) for one in consult.unused],
         "findings": [finding_json(one) for one in consult.findings],
         "gone": [{"finding": finding_json(one), "why": why} for one, why in consult.gone],
         "contradictions": [asdict(one) for one in consult.contradictions],
@@ -78,6 +79,7 @@ def _lines(consult: Consult) -> Iterator[str]:
     yield summary(consult)
     for one in consult.contradictions:
         yield f"Not settled: {one.question}"
+    yield from (f"Said and not used: “{one.text}” ({one.why})" for one in consult.unused)
     yield from (f"Note: {note}" for note in consult.notes)
     yield from _differential_lines(consult)
     plan: Mapping[str, Any] | None = consult.plan

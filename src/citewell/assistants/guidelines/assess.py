@@ -7,11 +7,11 @@ from dataclasses import dataclass
 from functools import lru_cache
 from typing import Any
 
+from citewell.assistants.guidelines.account import Account, account
 from citewell.assistants.guidelines.evaluate import Outcome, State, evaluate
 from citewell.assistants.guidelines.evaluate_finding import Record
 from citewell.assistants.guidelines.guideline import Action, Guideline, Rule
 from citewell.assistants.guidelines.patient import Patient
-from citewell.assistants.guidelines.said import is_understood
 from citewell.assistants.guidelines.state import Judged
 from citewell.assistants.guidelines.tables import rows
 
@@ -66,6 +66,7 @@ class Assessment:
     guidelines: tuple[Guideline, ...]
     matched: tuple[Applied, ...]
     near: tuple[Applied, ...]
+    account: Account
 
     @property
     def risk_level(self) -> str:
@@ -78,15 +79,15 @@ class Assessment:
 def assess(patient: Patient, guidelines: Sequence[Guideline]) -> Assessment:
     """The same patient and guidelines give the same result, always."""
     record = Record(patient)
+    rules = [(guideline, rule) for guideline in guidelines for rule in guideline.rules if level_of(rule.action)]
     applied = [
         Applied(guideline, rule, evaluate(rule.criteria, record, guideline, seen=frozenset({rule.id})))
-        for guideline in guidelines
-        for rule in guideline.rules
-        if rule.criteria is not None and level_of(rule.action)
+        for guideline, rule in rules
+        if rule.criteria is not None
     ]
     matched = sorted((one for one in applied if one.is_match), key=lambda one: _order(level_of(one.rule.action)))
     near = sorted((one for one in applied if one.is_near), key=lambda one: len(one.ways[0]))
-    return Assessment(patient, tuple(guidelines), tuple(matched), tuple(near))
+    return Assessment(patient, tuple(guidelines), tuple(matched), tuple(near), account(record, rules))
 
 
 @lru_cache(maxsize=2_000)
@@ -122,6 +123,7 @@ def assessment_json(found: Assessment, wording: Mapping[str, Any] | None = None)
         "matched": [_matched(one) for one in found.matched],
         "near_misses": [_near(one) for one in found.near],
         "unknowns": list(_unknowns(found)),
+        **found.account.shown(),
         "citations": [_citation(one) for one in found.matched],
         "reasoning": " ".join(_reasons(found)),
         "wording": None if wording is None else dict(wording),
@@ -193,6 +195,11 @@ def _unknowns(found: Assessment) -> Iterator[dict[str, Any]]:
                 rules = asked.setdefault(judged.ask, entry)["rules"]
                 if (label := f"{one.guideline.name} {one.rule.id}") not in rules:
                     rules.append(label)
+    for judged, needing in found.account.questions:
+        if judged.ask is not None:
+            entry = {"kind": "ask", "ask": judged.ask, "condition": judged.text, "rules": []}
+            rules = asked.setdefault(judged.ask, entry)["rules"]
+            rules += [rule for rule in needing if rule not in rules]
     yield from asked.values()
 
 
@@ -210,14 +217,16 @@ def _reasons(found: Assessment) -> Iterator[str]:
     yield from map(reason, found.matched)
     if not found.matched:
         yield NOTHING_MET
+        yield from found.account.told()
     yield from map(reason, found.near)
 
 
 def _notes(found: Assessment) -> Iterator[str]:
     """What of the record was not understood, and how much of each guideline was held against the patient."""
-    strange = [f"“{one.text}”" for one in found.patient.complaints if not is_understood(one.text)]
-    if strange:
-        yield f"Not understood, and held against no rule: {', '.join(strange[:MAX_STRANGE])}. Say it in other words."
+    if strange := [f"“{one.words}”" for one in found.account.not_understood]:
+        more = f" and {len(strange) - MAX_STRANGE} more" if len(strange) > MAX_STRANGE else ""
+        listed = f"{', '.join(strange[:MAX_STRANGE])}{more}"
+        yield f"Not understood, and held against no rule: {listed}. Say it in other words."
     for one in found.guidelines:
         silent = sum(rule.criteria is None or not level_of(rule.action) for rule in one.rules)
         if silent == len(one.rules):

@@ -18,6 +18,7 @@ from citewell.answer.persons import of_people
 from citewell.answer.record import writer_record
 from citewell.answer.stream import Done, Event, Told, Working
 from citewell.assistants.guidelines.chat_search import Searched, hit, noted, with_tables
+from citewell.assistants.guidelines.chat_unused import chat_unused
 from citewell.assistants.guidelines.chat_words import Words
 from citewell.assistants.guidelines.classify import Nearness, Sorted, classify
 from citewell.assistants.guidelines.examples import Embed
@@ -75,7 +76,7 @@ class Chat:
             yield Done(refuse(turn.asked(Context(()), noted(sorted_)), told, judge=turn.judge()))
             return
         searched = self._searched(turn, _speaking(books, sorted_), history)
-        notes = noted(sorted_, searched)
+        notes = {**noted(sorted_, searched), "unused": list(chat_unused(question, books))}
         if (told := _unanswered(turn, sorted_, searched)) is not None:
             yield Done(refuse(turn.asked(Context(()), notes), told, judge=turn.judge()))
             return

@@ -22,6 +22,7 @@ def chat_json(done: Done) -> dict[str, Any]:
         "answer_id": answer.id,
         "answer": answer.text,
         "citations": [cited(citation_json(one)) for one in answer.citations],
+        "unused": list(answer.notes.get("unused", ())),
         "debug": {name: answer.notes[name] for name in DEBUG},
     }
 

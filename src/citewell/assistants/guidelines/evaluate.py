@@ -27,12 +27,13 @@ from citewell.assistants.guidelines.criteria import (
 from citewell.assistants.guidelines.evaluate_finding import Record, judge_absence, judge_finding, judge_silence
 from citewell.assistants.guidelines.evaluate_tests import judge_threshold
 from citewell.assistants.guidelines.guideline import Guideline
+from citewell.assistants.guidelines.organs import is_there, organ_named, sex_with, with_article
 from citewell.assistants.guidelines.state import Judged, State
 from citewell.assistants.guidelines.tables import rows
 from citewell.clinical.context import read_context
 from citewell.types.consult import Polarity
 
-__all__ = ["Judged", "Outcome", "State", "evaluate"]
+__all__ = ["Judged", "Outcome", "State", "evaluate", "exposure_words"]
 
 MAX_WAYS = 8
 """More ways to meet a rule than these are not told."""
@@ -192,19 +193,36 @@ def _judge_age(condition: Age, record: Record) -> Judged:
 
 
 def _judge_sex(condition: Sex, record: Record) -> Judged:
-    patient = record.patient
-    if condition.organ and patient.organs:
-        state = State.MET if condition.organ in patient.organs else State.NOT_MET
-        return Judged(condition.text, state, f"organs on record: {', '.join(patient.organs)}", is_fixed=True)
+    """By the organs on record where they tell, else by sex."""
+    patient, organ = record.patient, condition.organ
+    judged = _judge_organ(condition, organ, patient.organs) if organ else None
+    if judged is not None:
+        return judged
     if patient.sex is None:
-        ask = f"Does the patient have a {condition.organ}?" if condition.organ else "What is the patient's sex?"
+        ask = f"Does the patient have {with_article(organ)}?" if organ else "What is the patient's sex?"
         return Judged(condition.text, State.UNKNOWN, None, ask=ask)
     state = State.MET if patient.sex == condition.sex else State.NOT_MET
     return Judged(condition.text, state, patient.sex, is_fixed=True)
 
 
+def _judge_organ(condition: Sex, organ: str, listed: Sequence[str]) -> Judged | None:
+    """What the organs on record say of one; None where they tell neither way.
+
+    An organ that is not listed beside others of the same sex may have been left out: it is asked about.
+    """
+    fact = f"organs on record: {', '.join(listed)}"
+    named = {found: is_there(words) for words in listed if (found := organ_named(words))}
+    if organ in named:
+        return Judged(condition.text, State.MET if named[organ] else State.NOT_MET, fact, is_fixed=True)
+    sexes = {sex_with(one) for one, there in named.items() if there} - {None}
+    if condition.sex in sexes:
+        ask = f"Does the patient have {with_article(organ)}? It is not among the organs on record."
+        return Judged(condition.text, State.UNKNOWN, fact, ask=ask)
+    return Judged(condition.text, State.NOT_MET, fact, is_fixed=True) if sexes else None
+
+
 @cache
-def _exposure_words() -> Mapping[str, tuple[re.Pattern[str], ...]]:
+def exposure_words() -> Mapping[str, tuple[re.Pattern[str], ...]]:
     """For each exposure what states and denies it: anywhere in the record, then in a field of its own."""
 
     def pattern(words: str) -> re.Pattern[str]:
@@ -217,7 +235,7 @@ def _exposure_words() -> Mapping[str, tuple[re.Pattern[str], ...]]:
 
 def _judge_exposure(condition: Exposure, record: Record) -> Judged:
     """Stated, denied or unknown; “never smoked” is a denial, silence is not."""
-    stating, denying, field_stating, field_denying = _exposure_words()[condition.name]
+    stating, denying, field_stating, field_denying = exposure_words()[condition.name]
     patient = record.patient
     field = patient.smoking if condition.name == "smoking" else None
     for words in (*([field] if field else []), *patient.exposures, *(one.text for one in patient.complaints)):

@@ -12,7 +12,7 @@ from citewell.answer.record import digest, scope_json, text_hash
 from citewell.answer.replay import UPGRADED, Replay, compare
 from citewell.assistants.guidelines.assess import Applied, Assessment, assess, assessment_json, cited
 from citewell.assistants.guidelines.guideline import Guideline
-from citewell.assistants.guidelines.patient import Complaint, Patient, TestResult
+from citewell.assistants.guidelines.patient import Complaint, NotRead, Patient, TestResult
 from citewell.assistants.guidelines.word import Wording
 from citewell.keeping import Record, Words
 from citewell.types import Asker
@@ -98,6 +98,7 @@ def patient_of(told: Mapping[str, Any]) -> Patient:
         complaints=tuple(Complaint(**one) for one in told["complaints"]),
         tests=tuple(TestResult(**one) for one in told["tests"]),
         organs=tuple(told["organs"]),
+        not_read=tuple(NotRead(**one) for one in told.get("not_read", ())),
     )
 
 

@@ -6,7 +6,7 @@ from collections.abc import Iterable
 from functools import cache, lru_cache
 
 from citewell.assistants.guidelines.tables import rows
-from citewell.clinical import broader, fold, mentions
+from citewell.clinical import fold, mentions
 from citewell.words import word_spans
 
 Unit = frozenset[str]

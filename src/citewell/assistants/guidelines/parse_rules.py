@@ -4,11 +4,13 @@ from __future__ import annotations
 
 import re
 from collections.abc import Sequence
+from dataclasses import replace
 from functools import cache
 from typing import cast
 
-from citewell.assistants.guidelines.criteria import Age, Criteria, Sex, all_of, conditions
+from citewell.assistants.guidelines.criteria import Age, AllOf, AnyOf, Criteria, Sex, all_of, conditions
 from citewell.assistants.guidelines.guideline import Action, Deed, Rule, Strength, Urgency
+from citewell.assistants.guidelines.organs import organ_of, sex_with, with_article
 from citewell.assistants.guidelines.parse_criteria import Words, parse_criteria
 from citewell.assistants.guidelines.parse_numbers import parse_age
 from citewell.assistants.guidelines.populations import Terms
@@ -65,7 +67,7 @@ def _scoped(criteria: Criteria, passage: Passage, site: str | None, terms: Terms
         before += _grouped(passage.headings[-1], terms)
     if any(isinstance(one, Sex) for one in before):
         criteria = _without_sex(criteria, {one.sex for one in before if isinstance(one, Sex)})
-    return all_of(*before, criteria) if before else criteria
+    return _with_organ(all_of(*before, criteria) if before else criteria, site)
 
 
 def _applied(text: str, terms: Terms) -> list[Criteria]:
@@ -91,10 +93,22 @@ def _without_sex(criteria: Criteria, sexes: set[str]) -> Criteria:
 
 
 def _organ(site: str | None) -> list[Criteria]:
-    for word, organ, sex in rows("organs.tsv"):
-        if site and not site.startswith("Several") and re.search(rf"\b{word}\b", site, re.IGNORECASE):
-            return [Sex(f"has a {organ}", "female" if sex == "female" else "male", organ)]
-    return []
+    organ = organ_of(site)
+    sex = sex_with(organ) if organ else None
+    return [Sex(f"has {with_article(organ)}", sex, organ)] if organ and sex else []
+
+
+def _with_organ(tree: Criteria, site: str | None) -> Criteria:
+    """The criteria with the organ that “women” or “men” stands for in a rule about a cancer of it."""
+    match tree:
+        case Sex(organ=None) if (organ := organ_of(site)) and sex_with(organ) == tree.sex:
+            return replace(tree, organ=organ)
+        case AllOf(parts=parts):
+            return replace(tree, parts=tuple(_with_organ(part, site) for part in parts))
+        case AnyOf(parts=parts):
+            return replace(tree, parts=tuple(_with_organ(part, site) for part in parts))
+        case _:
+            return tree
 
 
 def _site(passage: Passage) -> str | None:

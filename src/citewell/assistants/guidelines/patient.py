@@ -4,25 +4,56 @@ from __future__ import annotations
 
 import json
 import math
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import asdict, dataclass
 from typing import Any, Literal
 
 from citewell.errors import InputError
+from citewell.fields import unknown_fields
 
 OLDEST = 125
 MAX_ITEMS = 500
 MAX_CHARACTERS = 2_000
-Flag = Literal["low", "normal", "high"]
-_FLAGS: dict[str, Flag | Literal[""]] = {
-    "": "",
-    **dict.fromkeys(("low", "l", "ll", "reduced", "below"), "low"),
-    **dict.fromkeys(("normal", "n", "within range"), "normal"),
-    **dict.fromkeys(("high", "h", "hh", "raised", "elevated", "above"), "high"),
-}
-"""How laboratories mark a result."""
 MAX_TOLD = 10_000
 """Characters of all symptoms together: each is held against every rule, and a whole chart would take minutes."""
+
+
+FIELDS = (
+    "patient_id id name age gender sex smoking_history smoking exposures organs symptoms findings symptom_duration_days"
+    " tests"
+).split()
+COMPLAINTS = ("symptoms", "findings")
+SYMPTOM_FIELDS = "text name duration_days".split()
+TEST_FIELDS = "name value unit text result flag low high".split()
+
+Flag = Literal["low", "normal", "high"]
+FLAGS: Mapping[str, Flag] = {
+    **dict.fromkeys(("low", "l", "ll", "lu", "<", "reduced", "decreased", "below"), "low"),
+    **dict.fromkeys(("normal", "n", "within range"), "normal"),
+    **dict.fromkeys(("high", "h", "hh", "hu", ">", "raised", "elevated", "increased", "above"), "high"),
+}
+"""The words of a record, and the codes of HL7 for them."""
+Sex = Literal["female", "male"]
+SEXES: Mapping[str, Sex] = {
+    **dict.fromkeys(("female", "f", "woman", "girl"), "female"),
+    **dict.fromkeys(("male", "m", "man", "boy"), "male"),
+}
+NO_SEX = (
+    "unknown|not known|not stated|not specified|unspecified|undisclosed|not recorded|prefer not to say"
+    "|prefers not to say|other|indeterminate|undetermined|intersex|diverse|non-binary|nonbinary|non binary|x|u"
+    "|trans man|trans woman|transgender|transgender man|transgender woman|trans male|trans female|transgender male"
+    "|transgender female"
+).split("|")
+"""What a record may say that does not tell which organs a patient has."""
+
+
+@dataclass(frozen=True, slots=True)
+class NotRead:
+    """What was given beside the patient's facts and is not among them, and why."""
+
+    words: str
+    field: str
+    why: str
 
 
 @dataclass(frozen=True, slots=True)
@@ -31,6 +62,7 @@ class Complaint:
 
     text: str
     duration_days: float | None = None
+    field: str = "symptoms"
 
 
 @dataclass(frozen=True, slots=True)
@@ -61,13 +93,14 @@ class Patient:
     id: str
     name: str | None = None
     age: int | None = None
-    sex: Literal["female", "male"] | None = None
+    sex: Sex | None = None
     smoking: str | None = None
     exposures: tuple[str, ...] = ()
     complaints: tuple[Complaint, ...] = ()
     tests: tuple[TestResult, ...] = ()
     organs: tuple[str, ...] = ()
     """Organs on record, where sex does not tell: they come before sex."""
+    not_read: tuple[NotRead, ...] = ()
 
     def __post_init__(self) -> None:
         if sum(len(one.text) for one in self.complaints) > MAX_TOLD:
@@ -108,13 +141,14 @@ def _no_constant(_name: str) -> float:
 
 
 def patient_from(given: object) -> Patient:
-    """A patient from its fields; unknown fields are left alone.
+    """A patient from its fields; unknown fields are refused.
 
     >>> patient_from({"patient_id": "P1", "age": 55, "gender": "Male", "symptoms": ["cough"]}).complaints
-    (Complaint(text='cough', duration_days=None),)
+    (Complaint(text='cough', duration_days=None, field='symptoms'),)
     """
     if not isinstance(given, Mapping):
         raise InputError("A patient is a JSON object with fields such as age, gender, symptoms.")
+    _refuse_unknown(given, FIELDS)
     days = _number(given, "symptom_duration_days", low=0, high=365 * OLDEST)
     return Patient(
         id=_text(given, "patient_id") or _text(given, "id") or "unnamed",
@@ -123,10 +157,31 @@ def patient_from(given: object) -> Patient:
         sex=_sex(given),
         smoking=_text(given, "smoking_history") or _text(given, "smoking"),
         exposures=tuple(_texts(given, "exposures")),
-        complaints=tuple(_complaint(one, days) for one in (*_list(given, "symptoms"), *_list(given, "findings"))),
+        complaints=tuple(_complaint(one, days, field) for field in COMPLAINTS for one in _list(given, field)),
         tests=tuple(_test(one) for one in _list(given, "tests")),
         organs=tuple(word.lower() for word in _texts(given, "organs")),
+        not_read=tuple(_not_read(given)),
     )
+
+
+def _refuse_unknown(given: Mapping[str, Any], known: Sequence[str]) -> None:
+    if wrong := unknown_fields(given, known):
+        raise InputError(wrong)
+
+
+def _not_read(given: Mapping[str, Any]) -> Iterator[NotRead]:
+    """The fields that another of the same meaning comes before, and a gender that says no sex."""
+    for first, second in (("smoking_history", "smoking"), ("sex", "gender")):
+        one, other = _text(given, first), _text(given, second)
+        if one and other and one.lower() != other.lower():
+            yield NotRead(other, second, f"“{first}” comes first")
+    for field in ("sex", "gender"):
+        if (words := _text(given, field)) and _sex_of(words, field) is None:
+            yield NotRead(words, field, "does not say which organs the patient has: list them under “organs”")
+    if isinstance(days := given.get("symptom_duration_days"), int | float) and not any(
+        _list(given, field) for field in COMPLAINTS
+    ):
+        yield NotRead(f"{days:g} days", "symptom_duration_days", "no symptom is given that lasted so long")
 
 
 def _age(given: Mapping[str, Any]) -> int | None:
@@ -136,36 +191,66 @@ def _age(given: Mapping[str, Any]) -> int | None:
     return None if age is None else int(age)
 
 
-def _sex(given: Mapping[str, Any]) -> Literal["female", "male"] | None:
-    words = (_text(given, "sex") or _text(given, "gender") or "").lower()
-    if words in ("female", "f", "woman"):
-        return "female"
-    return "male" if words in ("male", "m", "man") else None
+def _sex(given: Mapping[str, Any]) -> Sex | None:
+    found = [_sex_of(words, field) for field in ("sex", "gender") if (words := _text(given, field))]
+    return found[0] if found else None
 
 
-def _complaint(given: object, days: float | None) -> Complaint:
+def _sex_of(words: str, field: str) -> Sex | None:
+    """The sex that a word says; None where it leaves that open.
+
+    >>> _sex_of("Woman", "gender"), _sex_of("prefers not to say", "gender")
+    ('female', None)
+    """
+    plain = words.lower()
+    if plain not in SEXES and plain not in NO_SEX:
+        raise InputError(f"“{field}” of a patient is female or male, or a word such as unknown, other or non-binary.")
+    return SEXES.get(plain)
+
+
+def _complaint(given: object, days: float | None, field: str) -> Complaint:
     if isinstance(given, str):
-        return Complaint(_checked(given, "symptoms"), days)
+        return Complaint(_checked(given, field), days, field)
     if isinstance(given, Mapping):
+        _refuse_unknown(given, SYMPTOM_FIELDS)
         own = _number(given, "duration_days", low=0, high=365 * OLDEST)
-        words = _text(given, "text") or _text(given, "name")
-        if words:
-            return Complaint(words, days if own is None else own)
+        if words := _either(given, "text", "name"):
+            return Complaint(words, days if own is None else own, field)
     raise InputError("Each symptom is a text, or an object with a text and duration_days.")
 
 
+def _either(given: Mapping[str, Any], first: str, second: str) -> str | None:
+    """The words of one of two fields that mean the same."""
+    words = [text for key in (first, second) if (text := _text(given, key))]
+    if len(words) > 1:
+        raise InputError(f"Give either “{first}” or “{second}”, not both.")
+    return words[0] if words else None
+
+
 def _test(given: object) -> TestResult:
-    if not isinstance(given, Mapping) or not (name := _text(given, "name")):
+    if not isinstance(given, Mapping):
         raise InputError("Each test is an object with a name, and a value or a text.")
-    flag = _FLAGS.get((_text(given, "flag") or "").lower())
-    if flag is None:
-        raise InputError("The flag of a test is low, normal or high (L, N or H).")
+    _refuse_unknown(given, TEST_FIELDS)
+    if not (name := _text(given, "name")):
+        raise InputError("Each test is an object with a name, and a value or a text.")
     value, low, high = (_number(given, key, low=-1e9, high=1e12) for key in ("value", "low", "high"))
-    text = _text(given, "text") or _text(given, "result")
-    known: Flag | None = flag or None
-    if known is None and value is not None and (low is not None or high is not None):
-        known = "low" if low is not None and value < low else "high" if high is not None and value > high else "normal"
-    return TestResult(name, value, _text(given, "unit"), text, known, low, high)
+    flag = _flag(given) or by_range(value, low, high)
+    return TestResult(name, value, _text(given, "unit"), _either(given, "text", "result"), flag, low, high)
+
+
+def _flag(given: Mapping[str, Any]) -> Flag | None:
+    if not (words := _text(given, "flag")):
+        return None
+    if words.lower() not in FLAGS:
+        raise InputError("The flag of a test is low, normal or high, or a laboratory's letter for it: L, N, H.")
+    return FLAGS[words.lower()]
+
+
+def by_range(value: float | None, low: float | None, high: float | None) -> Flag | None:
+    """How a value stands to its reference range; None where there is none."""
+    if value is None or (low is None and high is None):
+        return None
+    return "low" if low is not None and value < low else "high" if high is not None and value > high else "normal"
 
 
 def _text(given: Mapping[str, Any], key: str) -> str | None:

@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator, Mapping
+from collections import Counter
+from collections.abc import Iterable, Iterator, Mapping
 from datetime import date
-from typing import Any, Literal
+from typing import Any
 
-from citewell.assistants.guidelines.patient import Complaint, Patient, TestResult
+from citewell.assistants.guidelines.patient import SEXES, Complaint, NotRead, Patient, TestResult, by_range
 from citewell.errors import InputError
 
 SMOKING = "72166-2"
@@ -32,7 +33,7 @@ def patient_from_bundle(bundle: Mapping[str, Any]) -> Patient:
         latest[_named(one)] = one
     smoking = [one for one in latest.values() if _has_code(one, SMOKING)]
     gender = str(person.get("gender", "")).lower()
-    sex: Literal["female", "male"] | None = "female" if gender == "female" else "male" if gender == "male" else None
+    sex = SEXES.get(gender)
     return Patient(
         id=str(person.get("id") or "unnamed"),
         age=_age(person.get("birthDate"), last),
@@ -40,7 +41,34 @@ def patient_from_bundle(bundle: Mapping[str, Any]) -> Patient:
         smoking=_KIND.sub("", _named_value(smoking[-1])) if smoking else None,
         complaints=tuple(_complaints(entries, last)),
         tests=tuple(test for name, one in sorted(latest.items()) if name and (test := _test(name, one)) is not None),
+        not_read=tuple(_not_read(resources, latest, gender if sex is None else "")),
     )
+
+
+def _not_read(
+    resources: Iterable[Mapping[str, Any]], latest: Mapping[str, Mapping[str, Any]], gender: str
+) -> Iterator[NotRead]:
+    """The entries of which nothing is taken: each condition and result by its name, the other kinds by their number."""
+    if gender:
+        yield NotRead(gender, "gender", "does not say which organs the patient has")
+    others: Counter[str] = Counter()
+    for one in resources:
+        kind, name = str(one.get("resourceType") or ""), _KIND.sub("", _named(one))
+        if kind in ("Condition", "Observation") and _is_mistaken(one):
+            yield NotRead(name or "no name", kind, "the record itself says that it does not hold")
+        elif kind == "Condition" and not (_is_active(one) and name):
+            yield NotRead(name or "no name", kind, "not active in the record" if name else "has no name")
+        elif kind not in ("Patient", "Condition", "Observation"):
+            others[kind or "no kind"] += 1
+    for name, one in latest.items():
+        if not _has_code(one, SMOKING) and (not name or _test(name, one) is None):
+            yield NotRead(name or "no name", "Observation", "has no single value")
+    for kind, count in sorted(others.items()):
+        yield NotRead(f"{count} × {kind}", "entry", "this kind of entry is not read")
+
+
+def _is_active(one: Mapping[str, Any]) -> bool:
+    return _code(one.get("clinicalStatus")) in ("active", "recurrence", "relapse")
 
 
 def _is_mistaken(one: Mapping[str, Any]) -> bool:
@@ -50,15 +78,11 @@ def _is_mistaken(one: Mapping[str, Any]) -> bool:
 
 def _complaints(entries: list[Mapping[str, Any]], last: date | None) -> Iterator[Complaint]:
     for one in entries:
-        if one.get("resourceType") == "Condition" and _code(one.get("clinicalStatus")) in (
-            "active",
-            "recurrence",
-            "relapse",
-        ):
+        if one.get("resourceType") == "Condition" and _is_active(one):
             began = min(_dates(one), default=None)
             days = (last - began).days if last and began else None
             if name := _KIND.sub("", _named(one)):
-                yield Complaint(name, days)
+                yield Complaint(name, days, "Condition")
 
 
 def _test(name: str, one: Mapping[str, Any]) -> TestResult | None:
@@ -68,11 +92,8 @@ def _test(name: str, one: Mapping[str, Any]) -> TestResult | None:
         low = _limit(ranges[0], "low") if ranges else None
         high = _limit(ranges[0], "high") if ranges else None
         value = float(quantity["value"])
-        is_low, is_high = low is not None and value < low, high is not None and value > high
-        known: Literal["low", "normal", "high"] | None = "low" if is_low else "high" if is_high else None
-        if known is None and (low is not None or high is not None):
-            known = "normal"
-        return TestResult(name, value, str(quantity.get("unit") or "") or None, None, known, low, high)
+        flag = by_range(value, low, high)
+        return TestResult(name, value, str(quantity.get("unit") or "") or None, None, flag, low, high)
     words = _named_value(one)
     return TestResult(name, text=words) if words else None
 

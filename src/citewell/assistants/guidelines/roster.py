@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import stat
+from collections.abc import Mapping
 from contextlib import suppress
 from dataclasses import dataclass
 from pathlib import Path
@@ -30,22 +31,23 @@ class Roster:
     """The patients on file, and the files that could not be read: one bad file hides nobody else."""
 
     patients: dict[str, Patient]
-    unreadable: tuple[str, ...]
+    unreadable: Mapping[str, str]
+    """The name of each file, and why."""
 
 
 def roster(folder: Path) -> Roster:
     """Every patient of a folder by id; of the same id, the last file's. What others may read is closed to them."""
     patients: dict[str, Patient] = {}
-    unreadable = []
+    unreadable: dict[str, str] = {}
     found = sorted(folder.glob("*.json")) if folder.is_dir() else []
     for path in [folder, *found] if found else []:
         _close_to_others(path)
     for path in found:
         try:
             patients |= {one.id: one for one in read_patients(path)}
-        except InputError:
-            unreadable.append(path.name)
-    return Roster(patients, tuple(unreadable))
+        except InputError as error:
+            unreadable[path.name] = str(error)
+    return Roster(patients, unreadable)
 
 
 def _close_to_others(path: Path) -> None:
@@ -64,5 +66,6 @@ def find_patient(folder: Path, patient_id: str) -> Patient:
     told = "There is no such patient. Name a JSON file, or put one into the patients folder of the library."
     if known.unreadable:
         count = len(known.unreadable)
-        told += f" {count} {'file' if count == 1 else 'files'} there cannot be read: {', '.join(known.unreadable)}."
+        listed = " ".join(f"{name}: {why}" for name, why in known.unreadable.items())
+        told += f" {count} {'file' if count == 1 else 'files'} there cannot be read. {listed}"
     raise NotFound(told)

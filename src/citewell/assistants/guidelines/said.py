@@ -10,7 +10,7 @@ from itertools import pairwise
 
 from citewell.assistants.guidelines.match import Unit, names, placed
 from citewell.assistants.guidelines.tables import rows
-from citewell.clinical import broader, mentions
+from citewell.clinical import broader
 from citewell.clinical.context import Context, read_context
 from citewell.types.consult import Polarity
 
@@ -117,7 +117,7 @@ def said(text: str, *, given_days: float | None = None) -> list[Said]:
     >>> [sorted(clause.denied) for clause in said("No fever, haemoptysis for 2 days") if clause.denied]
     [['CW:fever', 'HP:0001945']]
     """
-    text = _spelled(" ".join(re.sub(r"[()]", " ", text).split()))
+    text = spelled(" ".join(re.sub(r"[()]", " ", text).split()))
     days: float | None = duration_days(text)
     days = days if days is not None else given_days
     context = read_context(text)
@@ -128,16 +128,7 @@ def said(text: str, *, given_days: float | None = None) -> list[Said]:
     return clauses
 
 
-def is_understood(text: str) -> bool:
-    """Whether a text of a record names anything known, whoever has it.
-
-    >>> is_understood("cough"), is_understood("mother had breast cancer"), is_understood("XQZ ++")
-    (True, True, False)
-    """
-    return bool(mentions(text))
-
-
-def _spelled(text: str) -> str:
+def spelled(text: str) -> str:
     """The text with “won't” and “can't” in full, as the tables have them."""
     for short, full in (("won't", "will not"), ("can't", "cannot"), ("n't", " not")):
         text = re.sub(rf"{short[:-2]}[’']t\b", full, text, flags=re.IGNORECASE)

@@ -18,7 +18,8 @@ UNKNOWN_WORD = 0.5
 
 
 @cache
-def _stop() -> frozenset[str]:
+def question_words() -> frozenset[str]:
+    """Words that are there to ask."""
     return frozenset(fold(word) for (line,) in rows("chat_stop.tsv") for word in line.split())
 
 
@@ -28,10 +29,9 @@ def focus(question: str) -> tuple[Unit, ...]:
     >>> len(focus("Which people should be referred?"))
     0
     """
-    wanted = {frozenset(one for one in unit if one not in _stop()) for unit in units(question)}
-    return tuple(
-        sorted({unit for unit in wanted if unit} | {frozenset({one}) for one in numbered(question)}, key=sorted)
-    )
+    wanted = {frozenset(one for one in unit if one not in question_words()) for unit in units(question)}
+    found = {unit for unit in wanted if unit}
+    return tuple(sorted(found | {frozenset({one}) for one in numbered(question)}, key=sorted))
 
 
 _NUMBERED = re.compile(r"(?<!\w)(step|stage|type|table|grade)s? (\d{1,2})(?!\w|\.\d)", re.IGNORECASE)

@@ -36,6 +36,7 @@ from citewell.assistants.records.safety import counted
 from citewell.assistants.records.screening import screen
 from citewell.assistants.records.sources import Sources
 from citewell.assistants.records.turn import NOTHING, Turn
+from citewell.assistants.records.unused import unused
 from citewell.assistants.records.wishes import Wish
 from citewell.ports import Writer
 from citewell.prompts import Template
@@ -96,6 +97,8 @@ class Records:
             return
         known = Known(tuple(facts))
         gathered, said = look_up(turn, known)
+        if not turn.notice:
+            turn.unused.extend(unused(turn.text, known.facts, said, lexicon=self.search.lexicon))
         if (
             turn.notice and gathered is None and not turn.asks_besides
         ):  # nothing beside it may calm anybody down, or ask them to read

@@ -51,6 +51,8 @@ class Turn:
     id: str = field(default_factory=lambda: str(uuid.uuid4()))
     tally: Tally = field(default_factory=Tally)
     """What became of a model's replies; empty without one."""
+    unused: list[dict[str, str]] = field(default_factory=list)
+    """What of the question nothing could use, and why."""
 
     @cached_property
     def text(self) -> str:
@@ -104,6 +106,7 @@ class Turn:
             "emergency": list(self.screened.emergency.dangers) if self.screened.emergency else [],
             "filtered": self.screened.filtered,
             "is_cut": self.screened.is_cut,
+            "unused": list(self.unused),
             "before": head,
             "after": after,
             **self.filter_notes(),

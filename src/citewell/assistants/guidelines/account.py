@@ -1,0 +1,489 @@
+"""What of a patient was taken into account, and what no rule could use: each with its words, its place and why."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import asdict, dataclass
+from functools import cache
+from itertools import chain
+from typing import Any, Literal
+
+from citewell.assistants.guidelines.criteria import (
+    Absence,
+    Age,
+    Condition,
+    Exposure,
+    Finding,
+    Sex,
+    Threshold,
+    conditions,
+)
+from citewell.assistants.guidelines.evaluate import PASSIVE, evaluate, exposure_words
+from citewell.assistants.guidelines.evaluate_finding import Record
+from citewell.assistants.guidelines.evaluate_tests import is_test
+from citewell.assistants.guidelines.guideline import Guideline, Rule
+from citewell.assistants.guidelines.match import Unit, is_clinical, names, placed, units
+from citewell.assistants.guidelines.organs import is_there, organ_named
+from citewell.assistants.guidelines.patient import COMPLAINTS, Complaint, Patient, TestResult
+from citewell.assistants.guidelines.said import cue, duration_days, qualities
+from citewell.assistants.guidelines.state import Judged, State
+from citewell.assistants.guidelines.tables import rows
+from citewell.clinical import broader, fold
+from citewell.clinical.context import Context, read_context
+from citewell.clinical.phrases import TIME, content_words, numbers, phrases
+from citewell.types.consult import Polarity
+
+ReadAs = Literal["present", "absent", "unclear", "given"]
+Kind = Literal["not understood", "not used", "left out"]
+
+NOT_UNDERSTOOD = "not understood"
+MAX_TOLD = 20
+"""A sentence names no more than these; the list has all."""
+
+
+@dataclass(frozen=True, slots=True)
+class Taken:
+    """Words that spoke for or against a rule, and how they were read."""
+
+    words: str
+    field: str
+    index: int | None
+    read_as: ReadAs
+    note: str | None = None
+
+    @property
+    def told(self) -> str:
+        """The words, with how they were read where that is not plain."""
+        read_as = "" if self.read_as in ("present", "given") else f" ({self.read_as})"
+        return f"{self.words}{read_as}" + (f" ({self.note})" if self.note else "")
+
+
+@dataclass(frozen=True, slots=True)
+class Unused:
+    """Words that spoke neither for nor against any rule, and why."""
+
+    words: str
+    field: str
+    index: int | None
+    kind: Kind
+    why: str
+
+    @property
+    def told(self) -> str:
+        """The words, and why nothing used them."""
+        return f"“{self.words}”" if self.kind == "not understood" else f"“{self.words}” ({self.why})"
+
+
+@dataclass(frozen=True, slots=True)
+class Account:
+    """All that was given of a patient: what counted, and what did not."""
+
+    taken: tuple[Taken, ...] = ()
+    unused: tuple[Unused, ...] = ()
+    questions: tuple[tuple[Judged, tuple[str, ...]], ...] = ()
+    """Results that cannot be compared, and findings that the record both states and denies, with the rules."""
+
+    @property
+    def not_understood(self) -> tuple[Unused, ...]:
+        return tuple(one for one in self.unused if one.kind == "not understood")
+
+    def told(self) -> Iterator[str]:
+        """In sentences, to stand beside “no criteria met”."""
+        yield f"Taken into account: {_listed([one.told for one in self.taken]) or 'nothing'}."
+        if others := [one.told for one in self.unused if one.kind != "not understood"]:
+            yield f"Not used: {_listed(others)}."
+        if self.not_understood:
+            yield f"Not understood: {_listed([one.told for one in self.not_understood])}."
+
+    def shown(self) -> dict[str, Any]:
+        """As the views show it."""
+        return {
+            "taken_into_account": [asdict(one) for one in self.taken],
+            "unused": [asdict(one) for one in self.unused],
+        }
+
+
+def _listed(words: Sequence[str]) -> str:
+    more = f"; {len(words) - MAX_TOLD} more" if len(words) > MAX_TOLD else ""
+    return "; ".join(dict.fromkeys(words[:MAX_TOLD])) + more
+
+
+def account(record: Record, rules: Iterable[tuple[Guideline, Rule]]) -> Account:
+    """Everything that the record holds, held against every condition of these rules."""
+    reader = _Reader.of(record, rules)
+    items = list(reader.items())
+    taken = tuple(one for one in items if isinstance(one, Taken))
+    return Account(taken, tuple(one for one in items if isinstance(one, Unused)), tuple(reader.questions()))
+
+
+Item = Taken | Unused
+
+
+@dataclass(frozen=True, slots=True)
+class _Verdict:
+    """A condition of some rules, and what it came to."""
+
+    guideline: Guideline
+    condition: Condition
+    judged: tuple[Judged, ...]
+    rules: tuple[str, ...]
+
+
+@dataclass(frozen=True)
+class _Reader:
+    """Goes through a record field by field, with what each condition of the rules came to."""
+
+    record: Record
+    verdicts: tuple[_Verdict, ...]
+    guidelines: str
+    wanted: frozenset[str]
+    """Everything that a condition speaks of, decided or not."""
+    used: frozenset[str]
+    """Everything that spoke for or against a condition."""
+    facts: frozenset[str]
+    compared: frozenset[str]
+    """The results that a threshold was compared with."""
+
+    @classmethod
+    def of(cls, record: Record, rules: Iterable[tuple[Guideline, Rule]]) -> _Reader:
+        labels: dict[tuple[str, Condition], tuple[Guideline, list[str]]] = {}
+        for guideline, rule in rules:
+            for condition in conditions(rule.criteria) if rule.criteria is not None else ():
+                _, named = labels.setdefault((guideline.name, condition), (guideline, []))
+                named.append(f"{guideline.name} {rule.id}")
+        verdicts = tuple(
+            _Verdict(guideline, condition, evaluate(condition, record, guideline).judged, tuple(dict.fromkeys(named)))
+            for (_, condition), (guideline, named) in labels.items()
+        )
+        guidelines = dict.fromkeys(guideline.name for guideline, _ in labels.values())
+        return cls(
+            record,
+            verdicts,
+            " or ".join(guidelines) or "the guideline",
+            frozenset(chain.from_iterable(_spoken_of(one.condition) for one in verdicts)),
+            frozenset(chain.from_iterable(_decided(one) for one in verdicts)),
+            frozenset(_facts(verdicts)),
+            frozenset(_facts(one for one in verdicts if isinstance(one.condition, Threshold))),
+        )
+
+    @property
+    def no_rule(self) -> str:
+        return f"no rule in {self.guidelines} uses it"
+
+    def items(self) -> Iterator[Item]:
+        patient = self.record.patient
+        yield from self._age_and_sex()
+        for index, words in enumerate(patient.organs):
+            yield self._organ(words, index)
+        if patient.smoking:
+            yield self._exposure(patient.smoking, "smoking_history", None)
+        for index, words in enumerate(patient.exposures):
+            yield self._exposure(words, "exposures", index)
+        places: dict[str, int] = {}
+        for complaint in patient.complaints:
+            index = places.get(complaint.field, 0)
+            places[complaint.field] = index + 1
+            yield from self._complaint(complaint, index)
+        yield from self._durations()
+        for index, test in enumerate(patient.tests):
+            yield self._test(test, index)
+        for one in patient.not_read:
+            yield Unused(one.words, one.field, None, "left out", one.why)
+
+    def questions(self) -> Iterator[tuple[Judged, tuple[str, ...]]]:
+        """What the record says of a condition and leaves open: a result that cannot be compared, or two words on it."""
+        for one in self.verdicts:
+            if isinstance(one.condition, Finding) and len(one.judged) == 1:
+                (judged,) = one.judged
+                if judged.state is State.UNKNOWN and judged.fact and not judged.is_clinical:
+                    yield judged, one.rules
+        for test in self.record.patient.tests:
+            about = self._about(test)
+            if not any(_is_decided(one.judged) for one in about):
+                for verdict in about:
+                    yield next(one for one in verdict.judged if one.fact), verdict.rules
+
+    def _about(self, test: TestResult) -> list[_Verdict]:
+        """What the conditions come to by one result alone, of those that it speaks of."""
+        alone = Record(Patient(self.record.patient.id, tests=(test,)))
+        found = []
+        for one in self.verdicts:
+            if isinstance(one.condition, Threshold) or (
+                isinstance(one.condition, Finding) and is_test(one.condition.phrase)
+            ):
+                judged = evaluate(one.condition, alone, one.guideline).judged
+                if any(each.fact for each in judged):
+                    found.append(_Verdict(one.guideline, one.condition, judged, one.rules))
+        return found
+
+    # ------------------------------------------------------------------------------------------- fields of their own
+
+    def _age_and_sex(self) -> Iterator[Item]:
+        patient = self.record.patient
+        asked = {type(one.condition) for one in self.verdicts}
+        if patient.age is not None:
+            yield self._given(f"aged {patient.age}", "age", is_used=Age in asked)
+        if patient.sex is not None:
+            if Sex in asked and patient.sex not in self.facts:
+                yield Unused(patient.sex, "sex", None, "not used", "the organs on record come first")
+            else:
+                yield self._given(patient.sex, "sex", is_used=patient.sex in self.facts)
+
+    def _given(self, words: str, field: str, *, is_used: bool) -> Item:
+        return Taken(words, field, None, "given") if is_used else Unused(words, field, None, "not used", self.no_rule)
+
+    def _organ(self, words: str, index: int) -> Item:
+        organ = organ_named(words)
+        if organ is None:
+            return Unused(words, "organs", index, "not understood", NOT_UNDERSTOOD)
+        if any(isinstance(one.condition, Sex) and one.condition.organ == organ for one in self.verdicts):
+            return Taken(words, "organs", index, "given" if is_there(words) else "absent")
+        return Unused(words, "organs", index, "not used", f"no rule in {self.guidelines} asks for it")
+
+    def _exposure(self, words: str, field: str, index: int | None) -> Item:
+        """A field about what a person did or met: read by the rules' exposures, and by nothing else."""
+        asked = [one for one in self.verdicts if isinstance(one.condition, Exposure)]
+        for verdict in asked:
+            for judged in verdict.judged:
+                if judged.fact == words and judged.state in (State.MET, State.NOT_MET):
+                    return Taken(words, field, index, "present" if judged.state is State.MET else "absent")
+        if (read_as := self._exposed(words)) is not None:
+            return Taken(words, field, index, read_as)
+        if field == "smoking_history" and not any(_is_smoking(one.condition) for one in asked):
+            return Unused(words, field, index, "not used", f"no rule in {self.guidelines} asks for smoking")
+        if PASSIVE.search(words):
+            return Unused(words, field, index, "not used", "says neither that it is so nor that it is not")
+        if _concepts(words):
+            return Unused(words, field, index, "not used", f"no rule in {self.guidelines} asks for this exposure")
+        return Unused(words, field, index, "not understood", NOT_UNDERSTOOD)
+
+    def _exposed(self, words: str) -> ReadAs | None:
+        """How words speak of an exposure that a rule asks for; None where they do not."""
+        for verdict in self.verdicts:
+            if isinstance(verdict.condition, Exposure) and not PASSIVE.search(words):
+                stating, denying, *_ = exposure_words()[verdict.condition.name]
+                if denying.search(words):
+                    return "absent"
+                if stating.search(words):
+                    return "unclear" if "?" in words else "present"
+        return None
+
+    # ------------------------------------------------------------------------------------------------ symptoms, tests
+
+    def _complaint(self, complaint: Complaint, index: int) -> Iterator[Item]:
+        for item in self._text(complaint.text):
+            yield self._placed(item, complaint.field, index)
+
+    def _durations(self) -> Iterator[Item]:
+        """How long symptoms have lasted, where no rule asks and their own words do not say it."""
+        silent = [one for one in self.record.patient.complaints if duration_days(one.text) is None]
+        given = dict.fromkeys(one.duration_days for one in silent if one.duration_days is not None)
+        for days in given:
+            if f"for {days:g} days" not in self.facts and all(one.field in COMPLAINTS for one in silent):
+                why = f"no rule in {self.guidelines} that these symptoms could meet asks how long"
+                yield Unused(f"{days:g} day{'' if days == 1 else 's'}", "symptom_duration_days", None, "not used", why)
+
+    @staticmethod
+    def _placed(item: Item, field: str, index: int) -> Item:
+        if isinstance(item, Taken):
+            return Taken(item.words, field, index, item.read_as, item.note)
+        return Unused(item.words, field, index, item.kind, item.why)
+
+    def _test(self, test: TestResult, index: int) -> Item:
+        about = self._about(test)
+        if decided := [one for one in about if _is_decided(one.judged)]:
+            return Taken(test.told, "tests", index, "given", _assumed_unit(test, decided))
+        if not about:
+            return self._unused_test(test, index)
+        why = next((one.ask for verdict in about for one in verdict.judged if one.ask), "no rule could compare it")
+        rules = ", ".join(dict.fromkeys(rule for verdict in about for rule in verdict.rules))
+        return Unused(test.told, "tests", index, "not used", f"{why} ({rules})")
+
+    def _unused_test(self, test: TestResult, index: int) -> Item:
+        if test.value is None and not test.text and not test.flag:
+            return Unused(test.told, "tests", index, "not used", "no result is given")
+        if not _concepts(test.name) and not _is_test_name(test.name):
+            return Unused(test.told, "tests", index, "not understood", NOT_UNDERSTOOD)
+        if names(units(test.name)) & self.wanted and test.text and not self._text_is_used(test.text):
+            return Unused(test.told, "tests", index, "not understood", "no rule could read the result")
+        return Unused(test.told, "tests", index, "not used", self.no_rule)
+
+    def _text_is_used(self, text: str) -> bool:
+        return any(isinstance(one, Taken) for one in self._text(text))
+
+    def _text(self, text: str) -> Iterator[Item]:
+        """The phrases of a text, each as it was read."""
+        named = _named(text)
+        context = read_context(text)
+        for start, end in phrases(text, [place for one in named for place in one.places]):
+            inside = [one for one in named if start <= one.places[0][0] < end]
+            yield from self._phrase(text[start:end], inside, context)
+
+    def _phrase(self, words: str, things: Sequence[_Thing], context: Context) -> Iterator[Item]:
+        if (exposed := self._exposed(words)) is not None:
+            yield Taken(words, "", None, exposed)
+            return
+        if not things:
+            yield from self._strange(words)
+            return
+        held = {one: _held(one, context) for one in things}
+        used = {one: READ_AS[held[one]] for one in things if held[one] in READ_AS and self._is_used(one.ids)}
+        value = next((one for one in numbers(words) if not _is_among(one, self.compared)), None)
+        whole = [one for one in used if not _is_part(one, used)]
+        for one in whole:
+            yield Taken(words if len(whole) == 1 else one.words, "", None, used[one])
+        idle = [one for one in things if one not in used and not _is_part(one, used)]
+        if used:
+            yield from (self._idle(one.words, one.ids, held[one]) for one in idle)
+        elif not value:
+            yield self._idle(words, idle[0].ids, held[idle[0]])
+        if value:
+            is_result = any(_is_test_name(one.words) for one in things)
+            advice = ": give the result under “tests”, with its unit" if is_result else ""
+            yield Unused(words, "", None, "not used", f"no rule uses the value {value} as it is written{advice}")
+
+    def _is_used(self, ids: Unit) -> bool:
+        return bool((ids | broader(ids)) & self.used)
+
+    def _idle(self, words: str, ids: Unit, held: Polarity) -> Unused:
+        if held in LEFT_OUT:
+            return Unused(words, "", None, "left out", LEFT_OUT[held])
+        why = f"a rule in {self.guidelines} asks for more than this says" if ids & self.wanted else self.no_rule
+        return Unused(words, "", None, "not used", why)
+
+    def _strange(self, words: str) -> Iterator[Item]:
+        """Words that name nothing known: told, unless they only say how, how long or nothing at all."""
+        content = {fold(word) for word in content_words(_without_qualities(words))}
+        if content & self.used:
+            yield Taken(words, "", None, "present")
+        elif content and cue("family").search(words):
+            yield Unused(words, "", None, "left out", LEFT_OUT[Polarity.FAMILY])
+        elif content or numbers(words):
+            yield Unused(words, "", None, "not understood", NOT_UNDERSTOOD)
+
+
+def _facts(verdicts: Iterable[_Verdict]) -> Iterator[str]:
+    for one in verdicts:
+        yield from (judged.fact for judged in one.judged if judged.fact)
+
+
+def _is_smoking(condition: Condition) -> bool:
+    return isinstance(condition, Exposure) and condition.name == "smoking"
+
+
+def _is_decided(judged: Iterable[Judged]) -> bool:
+    return any(one.fact and one.state in (State.MET, State.NOT_MET) for one in judged)
+
+
+def _assumed_unit(test: TestResult, decided: Iterable[_Verdict]) -> str | None:
+    """What is assumed of a value that has no unit."""
+    if test.unit or test.value is None:
+        return None
+    wanted = (one.condition.unit for one in decided if isinstance(one.condition, Threshold) and one.condition.unit)
+    return next((f"no unit given: read as {unit}" for unit in wanted), None)
+
+
+@cache
+def test_names() -> re.Pattern[str]:
+    """The tests that findings are read from, whatever a record calls them."""
+    known = sorted({name for _, named, *_ in rows("tests.tsv") for name in named.split("|")}, key=len, reverse=True)
+    return re.compile(rf"(?<![\w-])(?:{'|'.join(map(re.escape, known))})(?![\w-])", re.IGNORECASE)
+
+
+def _is_test_name(name: str) -> bool:
+    return test_names().search(name) is not None
+
+
+# ------------------------------------------------------------------------------------------------- what conditions use
+
+
+def _spoken_of(condition: Condition) -> frozenset[str]:
+    """The names of all that a condition speaks of, and of what is broader."""
+    match condition:
+        case Finding(phrase=phrase, detail=detail):
+            return _wide(phrase) | (_wide(detail) if detail else frozenset())
+        case Absence(phrase=phrase):
+            return _wide(phrase)
+        case Threshold(test=test):
+            return _wide(test)
+        case _:
+            return frozenset()
+
+
+def _decided(verdict: _Verdict) -> frozenset[str]:
+    """The names that spoke for or against a condition, or left it open."""
+    return _spoken_of(verdict.condition) if any(one.fact for one in verdict.judged) else frozenset()
+
+
+@cache
+def _wide(phrase: str) -> frozenset[str]:
+    return names(unit | broader(unit) for unit in units(phrase))
+
+
+# ---------------------------------------------------------------------------------------------------- phrases of a text
+
+
+@dataclass(frozen=True, slots=True)
+class _Thing:
+    """A clinical thing that a text names, and where."""
+
+    words: str
+    places: tuple[tuple[int, int], ...]
+    ids: Unit
+
+
+def _is_part(thing: _Thing, others: Iterable[_Thing]) -> bool:
+    return any(thing is not one and thing.words != one.words and thing.words in one.words for one in others)
+
+
+def _named(text: str) -> list[_Thing]:
+    """The concepts that a text names, and where."""
+    return [
+        _Thing(text[places[0][0] : max(end for _, end in places)], places, unit)
+        for places, unit in placed(text)
+        if is_clinical(unit)
+    ]
+
+
+def _is_among(number: str, results: Iterable[str]) -> bool:
+    """Whether a number stands in one of the results that were compared."""
+    bare = re.sub(r"[^\d.,/]", "", number)
+    pattern = re.compile(rf"(?<![\d.]){re.escape(bare)}(?![\d.]*\d)")
+    return any(pattern.search(one) for one in results)
+
+
+def _without_qualities(words: str) -> str:
+    """The words without times and without those that only say how a symptom is, or that it is not there."""
+    bare = TIME.sub(" ", words)
+    for pattern in (*(one for _, *both in qualities().values() for one in both if one), *map(cue, _SAYING)):
+        bare = pattern.sub(" ", bare)
+    return bare
+
+
+_SAYING = ("normal", "denial", "doubt", "past")
+
+
+def _concepts(words: str) -> Unit:
+    """The concepts that words name."""
+    return frozenset(name for name in names(units(words)) if ":" in name)
+
+
+READ_AS: Mapping[Polarity, ReadAs] = {
+    Polarity.PRESENT: "present",
+    Polarity.ABSENT: "absent",
+    Polarity.UNCLEAR: "unclear",
+}
+LEFT_OUT = {
+    Polarity.PAST: "said of the past",
+    Polarity.FAMILY: "said of a relative",
+    Polarity.OTHER: "said of somebody else",
+    Polarity.HYPOTHETICAL: "thought of or feared, not reported",
+    Polarity.INTENDED: "meant to be so",
+}
+
+
+def _held(thing: _Thing, context: Context) -> Polarity:
+    """How a thing holds: as the least sure of its words."""
+    found = [context.assertion(*place).status for place in thing.places]
+    return next((one for one in (*LEFT_OUT, Polarity.ABSENT, Polarity.UNCLEAR) if one in found), Polarity.PRESENT)

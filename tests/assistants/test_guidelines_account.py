@@ -1,0 +1,189 @@
+"""Nothing of a patient is passed over: an assessment says what counted, what did not, and why."""
+
+from __future__ import annotations
+
+import time
+from typing import Any
+
+import pytest
+
+from citewell.assistants.guidelines.assess import NOTHING_MET, assess, assessment_json
+from citewell.assistants.guidelines.guideline import Guideline
+from citewell.assistants.guidelines.patient import patient_from
+
+
+def assessed(guideline: Guideline, **given: Any) -> dict[str, Any]:
+    return assessment_json(assess(patient_from({"age": 60, "gender": "female", **given}), [guideline]))
+
+
+def taken(found: dict[str, Any]) -> dict[str, str]:
+    return {one["words"]: one["read_as"] for one in found["taken_into_account"]}
+
+
+def unused(found: dict[str, Any]) -> dict[str, tuple[str, str]]:
+    return {one["words"]: (one["kind"], one["why"]) for one in found["unused"]}
+
+
+def test_what_counted_and_what_did_not_is_told_with_words_place_and_why(ng12: Guideline) -> None:
+    found = assessed(ng12, symptoms=["jaundice, XQZ ++", "runny nose"], findings=["mother had a breast lump"])
+    assert taken(found) == {"aged 60": "given", "female": "given", "jaundice": "present"}
+    assert found["unused"] == [
+        {"words": "XQZ ++", "field": "symptoms", "index": 0, "kind": "not understood", "why": "not understood"},
+        {"words": "runny nose", "field": "symptoms", "index": 1, "kind": "not used", "why": "no rule in NG12 uses it"},
+        {
+            "words": "mother had a breast lump",
+            "field": "findings",
+            "index": 0,
+            "kind": "left out",
+            "why": "said of a relative",
+        },
+    ]
+
+
+def test_no_criteria_met_is_never_told_alone(ng12: Guideline) -> None:
+    found = assessed(ng12, symptoms=["no jaundice", "wibbly feeling"])
+    assert found["risk_level"] == "No NG12 Criteria Met"
+    assert found["reasoning"].startswith(
+        f"{NOTHING_MET} Taken into account: aged 60; female; no jaundice (absent). Not understood: “wibbly feeling”."
+    )
+    nothing = assessment_json(assess(patient_from({}), [ng12]))
+    assert nothing["reasoning"].startswith(f"{NOTHING_MET} Taken into account: nothing.")
+
+
+def test_a_phrase_is_read_as_present_absent_or_unclear(ng12: Guideline) -> None:
+    found = assessed(ng12, symptoms=["jaundice", "denies weight loss", "?haematuria"])
+    read = {words: how for words, how in taken(found).items() if how != "given"}
+    assert read == {"jaundice": "present", "denies weight loss": "absent", "?haematuria": "unclear"}
+
+
+@pytest.mark.parametrize(
+    ("test", "words", "why"),
+    [
+        ({"name": "PSA", "value": 12, "unit": "bananas"}, "PSA 12 bananas", "NG12 1.6.3"),
+        ({"name": "FIT", "value": 45, "unit": "g/L"}, "FIT 45 g/L", "NG12 1.3.2"),
+        ({"name": "platelets", "value": 480}, "platelets 480", "no reference range"),
+        ({"name": "PSA"}, "PSA", "no result is given"),
+        (
+            {"name": "blood pressure", "value": 140, "unit": "mmHg"},
+            "blood pressure 140 mmHg",
+            "no rule in NG12 uses it",
+        ),
+        ({"name": "frobnicase", "value": 3, "unit": "U/L"}, "frobnicase 3 U/L", "not understood"),
+    ],
+)
+def test_a_result_that_no_rule_can_use_is_listed(test: dict[str, Any], words: str, why: str, ng12: Guideline) -> None:
+    found = assessed(ng12, gender="male", tests=[test])
+    (entry,) = (one for one in found["unused"] if one["field"] == "tests")
+    assert (entry["words"], entry["index"]) == (words, 0)
+    assert why in entry["why"]
+
+
+def test_a_result_in_another_unit_is_asked_about_by_the_rule_that_needs_it(ng12: Guideline) -> None:
+    found = assessed(ng12, tests=[{"name": "FIT", "value": 45, "unit": "bananas"}])
+    (asked,) = (one for one in found["unknowns"] if "FIT" in one["ask"])
+    assert (asked["kind"], asked["rules"]) == ("ask", ["NG12 1.3.2"])
+    assert "bananas" in asked["ask"]
+
+
+def test_what_the_record_both_states_and_denies_is_asked_about(ng12: Guideline) -> None:
+    found = assessed(ng12, symptoms=["haemoptysis", "no haemoptysis"])
+    (asked,) = (one for one in found["unknowns"] if one["ask"].startswith("The record both states and denies"))
+    assert asked["rules"] == ["NG12 1.1.1"]
+
+
+def test_a_result_counts_also_where_the_words_say_the_same(ng12: Guideline) -> None:
+    low = {"name": "Haemoglobin", "value": 98, "unit": "g/L", "flag": "L"}
+    found = assessed(ng12, symptoms=["low haemoglobin"], tests=[low, {"name": "FIT", "value": 45}])
+    notes = {one["words"]: one["note"] for one in found["taken_into_account"] if one["field"] == "tests"}
+    assert notes["Haemoglobin 98 g/L low"] is None
+    assert notes["FIT 45"].startswith("no unit given: read as ")
+
+
+def test_other_fields_are_accounted_for(ng12: Guideline) -> None:
+    found = assessed(
+        ng12,
+        smoking_history="twice on Sundays",
+        exposures=["exposed to asbestos", "grumbles"],
+        organs=["womb", "flux capacitor", "breast"],
+        symptoms=["haemoptysis"],
+        symptom_duration_days=9,
+    )
+    assert taken(found)["exposed to asbestos"] == "present"
+    assert taken(found)["womb"] == "given"
+    listed = unused(found)
+    assert listed["twice on Sundays"][0] == listed["grumbles"][0] == listed["flux capacitor"][0] == "not understood"
+    assert listed["breast"] == ("not used", "no rule in NG12 asks for it")
+    assert "asks how long" in listed["9 days"][1]
+
+
+def test_a_value_in_words_is_used_or_listed(ng12: Guideline) -> None:
+    found = assessed(ng12, symptoms=["ferritin of 6.5 blobs", "weight loss of 8 zots"])
+    given = " ".join(one["words"] + one["why"] for one in found["unused"])
+    assert "ferritin of 6.5 blobs" in given
+    assert "8" in given
+
+
+# ------------------------------------------------------------------------------------------------ organs before sex
+
+
+def states(guideline: Guideline, **given: Any) -> set[str]:
+    found = assessed(guideline, **given)
+    return {one["rule"] for one in found["matched"]}
+
+
+def test_a_trans_man_with_a_cervix_and_a_trans_woman_with_a_prostate_get_the_rules_of_their_organs(
+    ng12: Guideline,
+) -> None:
+    cervix = {"symptoms": ["appearance of cervix consistent with cervical cancer"]}
+    assert "1.5.13" in states(ng12, gender="male", organs=["cervix"], **cervix)
+    assert "1.5.13" in states(ng12, gender="trans man", organs=["Cervix"], **cervix)
+    assert "1.5.13" not in states(ng12, gender="male", **cervix)
+    prostate = {"symptoms": ["prostate feels malignant on digital rectal examination"]}
+    assert "1.6.1" in states(ng12, gender="female", organs=["prostate"], **prostate)
+    assert "1.6.1" not in states(ng12, gender="female", **prostate)
+
+
+@pytest.mark.parametrize(
+    ("organ", "symptom", "rule"),
+    [
+        ("ovaries", "ascites", "1.5.1"),
+        ("womb", "post-menopausal bleeding", "1.5.10"),
+        ("vulva", "vulval lump", "1.5.14"),
+        ("vagina", "palpable mass in the entrance to the vagina", "1.5.15"),
+    ],
+)
+def test_organs_of_every_kind_come_before_sex(organ: str, symptom: str, rule: str, ng12: Guideline) -> None:
+    assert rule in states(ng12, gender="male", organs=[organ], symptoms=[symptom])
+    assert rule not in states(ng12, gender="female", organs=["prostate"], symptoms=[symptom])
+    assert rule not in states(ng12, gender="female", organs=[f"no {organ}"], symptoms=[symptom])
+
+
+@pytest.mark.parametrize(
+    ("organ", "symptom", "rule"),
+    [
+        ("testes", "painless enlarged testis", "1.6.7"),
+        ("penis", "penile mass, sexually transmitted infection excluded", "1.6.9"),
+    ],
+)
+def test_so_do_those_of_men(organ: str, symptom: str, rule: str, ng12: Guideline) -> None:
+    assert rule in states(ng12, gender="female", organs=[organ], symptoms=[symptom])
+    assert rule not in states(ng12, gender="male", organs=["cervix"], symptoms=[symptom])
+
+
+def test_an_organ_that_may_have_been_left_out_of_the_list_is_asked_about(ng12: Guideline) -> None:
+    found = assessed(ng12, gender="male", organs=["cervix"], symptoms=["post-menopausal bleeding"])
+    assert "1.5.10" not in {one["rule"] for one in found["matched"]}
+    assert any(one["ask"].startswith("Does the patient have a uterus?") for one in found["unknowns"])
+
+
+# -------------------------------------------------------------------------------------------------------- bad input
+
+
+@pytest.mark.parametrize(
+    "text", ["no " * 660, "( " * 990, "?" * 1_990, "12 " * 660, "咳嗽 кашель " * 150, "and " * 490]
+)
+def test_a_long_strange_text_takes_no_long_time_and_is_not_lost(text: str, ng12: Guideline) -> None:
+    started = time.perf_counter()
+    found = assessed(ng12, symptoms=[text])
+    assert time.perf_counter() - started < 60, "a bound on what runs away, not a measure"
+    assert found["matched"] == []
