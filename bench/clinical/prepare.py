@@ -24,7 +24,7 @@ def prepare(work: Path) -> None:
     symptoms += [row[1] for row in rows("names.tsv")]
     short = sorted({name.lower() for name in symptoms if len(name.split()) <= 3 and len(name) < 32})
     illnesses = sorted({row[0] for row in vocabulary.rows("illnesses.tsv") if len(row[0]) > 2})
-    drugs = sorted({row[1] for row in vocabulary.rows("drugs.tsv") if row[0] == "drug"})
+    drugs = sorted({row[1] for row in rows("medicines.tsv") if row[0] == "drug"})
     names = {"symptom": short, "condition": illnesses, "medicine": drugs, "allergen": drugs}
     (work / "names.json").write_text(json.dumps(names))
 

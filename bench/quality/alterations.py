@@ -163,7 +163,7 @@ def not_removed(sentence: str, _: random.Random) -> str | None:
 
 def drug_names() -> list[str]:
     """The generic names of one word."""
-    return [row[1] for row in rows("drugs.tsv") if row[0] == "drug" and row[1].isalpha() and len(row[1]) > 6]
+    return [row[1] for row in rows("medicines.tsv") if row[0] == "drug" and row[1].isalpha() and len(row[1]) > 6]
 
 
 DRUGS = drug_names()

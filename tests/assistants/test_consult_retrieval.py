@@ -46,7 +46,7 @@ class Asked:
 
 
 def search() -> Search:
-    return Search(None, None, SimpleNamespace(fingerprint=built_in().embedder), LEXICON)  # type: ignore[arg-type]
+    return Search(None, None, SimpleNamespace(fingerprint=built_in().embedder))  # type: ignore[arg-type]
 
 
 def asking(monkeypatch: pytest.MonkeyPatch, *answers: Sequence[Hit]) -> Asked:
@@ -190,7 +190,7 @@ def test_a_source_is_told_so_that_a_person_can_look_it_up() -> None:
 
 
 def test_what_is_for_people_with_a_failure_due_to_another_disease_is_not_for_this_patient() -> None:
-    known = known_of("Dengue", [FEVER], LEXICON)
+    known = known_of("Dengue", [FEVER])
     text = "WHO suggests a medicine for patients with liver failure due to suspected or confirmed yellow fever."
     assert other_disease(text, known) == "for people with yellow fever; the patient is not known to have it"
     assert other_disease("Give fluids to patients with shock due to suspected dengue.", known) is None

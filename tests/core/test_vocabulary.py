@@ -12,7 +12,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from citewell import vocabulary
-from citewell.clinical import Lexicon, broader, concept_ids, fold, mentions
+from citewell.clinical import Lexicon, fold
 from citewell.clinical.lexicon import TAGS, content
 from citewell.clinical.tables import rows
 from citewell.clinical.tokens import SIDES, words

@@ -11,10 +11,10 @@ from citewell import vocabulary
 from citewell.answer.grades import grades
 from citewell.answer.illnesses import illnesses
 from citewell.answer.subjects import subjects
-from citewell.answer.verify_names import medicines
 from citewell.answer.verify_periods import labels
 from citewell.answer.verify_units import unit_named
 from citewell.clinical import Lexicon
+from citewell.clinical.medicines import medicines
 
 Kind = Literal["label", "age", "people", "amount", "grade", "medicine", "matter"]
 

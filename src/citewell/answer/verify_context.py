@@ -6,7 +6,7 @@ import re
 from functools import lru_cache
 
 from citewell.answer.quantities import Quantity, quantities
-from citewell.answer.verify_names import medicines
+from citewell.clinical.medicines import medicines
 from citewell.types import Span
 
 _LABELLED = frozenset(

@@ -12,7 +12,7 @@ from citewell import vocabulary
 from citewell.answer.negation import Denial, denials
 from citewell.answer.quantities import Quantity, quantities
 from citewell.answer.verify_frames import framed
-from citewell.answer.verify_names import Medicine, medicines
+from citewell.clinical.medicines import Medicine, medicines
 from citewell.words import STOP_WORDS, stem
 
 _WORD = re.compile(r"[^\W_]+")

@@ -9,9 +9,9 @@ from functools import lru_cache
 
 from citewell.answer.illnesses import Illness, are_related, illnesses
 from citewell.answer.verify_findings import Finding, Grade
-from citewell.answer.verify_names import Medicine, medicines
 from citewell.answer.verify_read import Reading, form, forms
 from citewell.clinical import Concept, Hit, Lexicon
+from citewell.clinical.medicines import Medicine, medicines
 
 # -------------------------------------------------------------------------------------------------------- medicines
 

@@ -6,6 +6,7 @@ from typing import Any, assert_never
 
 from citewell.answer.cite import Marks, marked_text
 from citewell.answer.stream import Done, Event, Failed, Looked, Replace, Sentence, Started, Told, Working
+from citewell.clinical.misspellings import corrections
 from citewell.types import Action, Answer, Check, Citation, Cite, Claim, Evidence, Qualify, Refuse, Route
 
 WINDOW_CHARACTERS = 200
@@ -42,6 +43,8 @@ def answer_json(
         "withheld_count": sum(not claim.is_shown for claim in answer.claims),
         "took_ms": round(answer.took_ms, 1),
     }
+    if read_as := corrections(answer.question):
+        shown["corrected"] = read_as
     if answer.notes:
         shown["notes"] = dict(answer.notes)
     if "unused" in answer.notes:

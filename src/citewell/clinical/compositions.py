@@ -1,7 +1,7 @@
 """Findings that people put together from words that stand near each other: “lump on the side of my neck”.
 
-`tables/compositions.tsv` lists findings by their parts. `tables/sites.tsv` lists qualities (pain, lump, rash …) and parts of
-the body: a quality near a part is a finding of its own, and one of every part around it.
+`tables/compositions.tsv` lists findings by their parts. `tables/sites.tsv` lists qualities (pain, lump, rash …) and
+parts of the body: a quality near a part is a finding of its own, and one of every part around it.
 """
 
 from __future__ import annotations
@@ -205,8 +205,8 @@ def _at_sites(text: str, said: Sequence[Word], taken: set[int], spans: Sequence[
             sites = min(near, key=lambda other: _rank(group, other))
             for quality, site in product(group, sites):
                 if _goes_with(quality.name, site.name):
-                    spans = [said[one.first : one.last + 1] for one in (quality, site)]
-                    yield _composition(f"{site.name} {quality.name}", spans)
+                    parts = [said[one.first : one.last + 1] for one in (quality, site)]
+                    yield _composition(f"{site.name} {quality.name}", parts)
 
 
 def _rank(quality: Sequence[_Piece], site: Sequence[_Piece]) -> tuple[int, bool]:
@@ -231,7 +231,7 @@ def _pieces(said: Sequence[Word], taken: set[int]) -> Iterator[_Piece]:
 def _groups(
     text: str, said: Sequence[Word], pieces: Sequence[_Piece], spans: Sequence[Place]
 ) -> Iterator[list[_Piece]]:
-    """Pieces of one sort that a list joins: “arms and legs”; pieces of two names are two things: “stiff neck and tummy ache”."""
+    """Pieces of one sort that a list joins, “arms and legs”; not those of two names: “stiff neck and tummy ache”."""
     group: list[_Piece] = []
     for piece in pieces:
         if group:

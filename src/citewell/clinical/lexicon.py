@@ -1,8 +1,8 @@
 """Clinical things under all their names, and where a text names them.
 
-`mentions` is the reading that everybody uses. Names stand in `tables/names.tsv` and `tables/abbreviations.tsv`, findings
-that people put together from several words in `tables/compositions.tsv` and `tables/sites.tsv`; the Human Phenotype
-Ontology fills in.
+`mentions` is the reading that everybody uses. Names stand in `tables/names.tsv` and `tables/abbreviations.tsv`,
+findings that people put together from several words in `tables/compositions.tsv` and `tables/sites.tsv`; the Human
+Phenotype Ontology fills in.
 """
 
 from __future__ import annotations
@@ -15,8 +15,9 @@ from typing import Literal, NamedTuple, cast
 
 from citewell import vocabulary
 from citewell.clinical.compositions import Composition, compositions, site_pairs
+from citewell.clinical.misspellings import corrected
 from citewell.clinical.tables import rows
-from citewell.clinical.tokens import SIDES, SKIPPED, Word, fold, words
+from citewell.clinical.tokens import SIDES, SKIPPED, Word, fold, stem, words
 
 Tag = Literal["name", "exact", "drug", "uk", "plain", "lay", "abbrev", "ambiguous"]
 """What a name is: preferred, another clinical one, another of the same drug, a UK spelling, the plain words of
@@ -261,7 +262,7 @@ class Lexicon:
         return max(own.get(word.folded, 0), own.get(word.stem, 0), self._longest.get(word.folded, 0)) > 1
 
     def _own_at(self, said: Sequence[Word], at: int) -> tuple[list[Named], int]:
-        """The longest name of Citewell's own table that starts at a word; of two as long, the one with all its words."""
+        """The longest name of Citewell's own table that starts at a word; one with all its words comes first."""
         first, longest = said[at], self._own.longest
         best: tuple[list[Named], int] = ([], 0)
         if (reach := longest.get(first.folded, 0)) > 0:
@@ -444,29 +445,35 @@ def _remembered(text: str) -> tuple[Mention, ...]:
 
 
 def _mentions(text: str) -> tuple[Mention, ...]:
-    said = list(words(text))
+    said = [_read(word) for word in words(text)]
     named = list(Lexicon.load().among(said, in_notes=True))
     found = [_mention(part, concepts) for part, concepts in named if _is_named(concepts)]
     composed = [_composed(one) for one in compositions(text, said, [part for part, _ in named])]
     return tuple(_apart(found, composed))
 
 
+def _read(word: Word) -> Word:
+    """A word, a misspelt one as the word that it is read as."""
+    right = corrected(word.text)
+    return (
+        word
+        if right is None
+        else word._replace(text=right, folded=fold(right), stem=stem(fold(right)), corrected=right)
+    )
+
+
 def _is_named(named: Sequence[Named]) -> bool:
     """Whether a name stands for something; the ontology also names what is said of things, such as “severe”."""
-    return (
-        (named[0].concept.curated
-        and named[0].concept.name != NOTHING)
-        or any(not concept.curated and ontology_kind(concept.name) != "other" for concept, _, _ in named)
+    return (named[0].concept.curated and named[0].concept.name != NOTHING) or any(
+        not concept.curated and ontology_kind(concept.name) != "other" for concept, _, _ in named
     )
 
 
 def _mention(said: Sequence[Word], named: Sequence[Named]) -> Mention:
     concept = own(named[0].concept)
     ids = frozenset(one for concept, _, _ in named for one in ids_of(concept))
-    corrected = ", ".join(word.corrected for word in said if word.corrected) or None
-    return Mention(
-        said[0].start, said[-1].end, concept.name, id_of(concept), ids, concept.kind, named[0].tag, corrected
-    )
+    right = ", ".join(word.corrected for word in said if word.corrected) or None
+    return Mention(said[0].start, said[-1].end, concept.name, id_of(concept), ids, concept.kind, named[0].tag, right)
 
 
 def _composed(one: Composition) -> Mention:

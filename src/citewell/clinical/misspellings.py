@@ -9,6 +9,7 @@ from rapidfuzz import process
 from rapidfuzz.distance import OSA
 
 from citewell import vocabulary
+from citewell.clinical.medicines import medicine_endings, medicine_words
 from citewell.clinical.tables import rows
 from citewell.clinical.tokens import FILLERS, fold, words
 from citewell.minilm.tokenizer import WordPiece
@@ -20,27 +21,15 @@ LONG = 9
 
 
 @cache
-def _meant() -> frozenset[str]:
-    """The clinical words that a misspelt one may be read as, folded."""
+def _meant() -> dict[str, str]:
+    """The clinical words that a misspelt one may be read as: folded, and as the tables write them."""
     texts = [cell for row in rows("names.tsv") for cell in row[1:5]]
     texts += [cell for row in rows("sites.tsv") for cell in row[1:3]]
     texts += [cell for row in rows("compositions.tsv") for cell in row]
-    found = {word.folded for text in texts for word in words(text.replace("|", " | "))}
-    return frozenset(word for word in found | medicine_words() if len(word) >= SHORTEST and word.isalpha())
-
-
-@cache
-def medicine_words() -> frozenset[str]:
-    """Every word by which a medicine is known, folded."""
-    named = (row for row in vocabulary.rows("drugs.tsv") if row[0] != "stem")
-    names = (name for row in named for name in (row[1], *"|".join(row[3:]).split("|")))
-    return frozenset(word.folded for name in names for word in words(name))
-
-
-@cache
-def _endings() -> tuple[str, ...]:
-    """Endings of medicines: a word with one is the name of a medicine, listed or not."""
-    return tuple(row[1] for row in vocabulary.rows("drugs.tsv") if row[0] == "stem")
+    found = dict.fromkeys(medicine_words(), "")
+    for word in (word for text in texts for word in words(text.replace("|", " | "))):
+        found.setdefault(word.folded, word.text.casefold())
+    return {word: written or word for word, written in found.items() if len(word) >= SHORTEST and word.isalpha()}
 
 
 @cache
@@ -64,12 +53,12 @@ def corrected(word: str) -> str | None:
     """The clinical word that a misspelt one is read as; None for a word that is known or could be several.
 
     >>> [corrected(word) for word in ("brusing", "tetnus", "haematura", "bruising", "stable", "xqzvw")]
-    ['bruising', 'tetanus', 'hematuria', None, None, None]
+    ['bruising', 'tetanus', 'haematuria', None, None, None]
     """
-    if len(word) < SHORTEST or not word.isalpha() or not word.isascii() or word.isupper() or word.istitle() is None:
+    if len(word) < SHORTEST or not word.isalpha() or not word.isascii() or word.isupper():
         return None
     folded = fold(word)
-    if len(folded) < SHORTEST or is_word(word) or folded.endswith(_endings()):
+    if len(folded) < SHORTEST or is_word(word) or folded.endswith(medicine_endings()):
         return None
     most = 2 if len(folded) >= LONG else 1
     near = process.extract(folded, _choices(), scorer=OSA.distance, score_cutoff=most, limit=2)
@@ -77,7 +66,7 @@ def corrected(word: str) -> str | None:
         return None
     best = str(near[0][0])
     is_medicine = best in medicine_words()  # two medicines may be two letters apart
-    return None if best[0] != folded[0] or (is_medicine and near[0][1] > 1) else best
+    return None if best[0] != folded[0] or (is_medicine and near[0][1] > 1) else _meant()[best]
 
 
 @cache

@@ -171,6 +171,8 @@ class AnswerShape(BaseModel):
     withheld: list[SentenceShape]
     raw_text: str | None
     took_ms: float
+    corrected: dict[str, str] = {}
+    """Misspelt words of the question, each with the word that it was read as."""
     conversation_id: str | None
     inbox_id: str | None
     scope: ScopeShape | None

@@ -193,6 +193,8 @@ class AssessmentShape(BaseModel):
     reasoning: str
     wording: WordingShape | None
     notes: list[str]
+    corrected: dict[str, str] = {}
+    """Misspelt words, each with the word that it was read as."""
 
 
 class GuidelineRowShape(EditionShape):

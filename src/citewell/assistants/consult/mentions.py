@@ -8,8 +8,8 @@ from dataclasses import dataclass, replace
 from functools import lru_cache
 
 from citewell import clinical
-from citewell.answer.verify_names import medicines
 from citewell.clinical.context import Context
+from citewell.clinical.medicines import medicines
 from citewell.types.consult import Category
 
 

@@ -12,7 +12,6 @@ from citewell.assistants.consult.fold import fold
 from citewell.assistants.consult.hear import ask_next
 from citewell.assistants.consult.interview import Question, next_question
 from citewell.assistants.consult.red_flags import flags_of
-from citewell.clinical import Lexicon
 from citewell.errors import InputError, NotFound
 from citewell.ports.consult import Consults, Happened, Listed
 from citewell.types import Asker
@@ -50,7 +49,6 @@ class Notebook:
     """Reads and writes what happens in consults; nobody sees another's."""
 
     consults: Consults
-    lexicon: Callable[[], Lexicon]
     clock: Clock = now
 
     def look(self, consult_id: str, asker: Asker) -> Turn:
@@ -83,15 +81,14 @@ class Notebook:
 
     def turn(self, consult: Consult) -> Turn:
         """A consult with what to ask next and what cannot wait."""
-        lexicon = self.lexicon()
-        flags = flags_of(consult, lexicon=lexicon)
+        flags = flags_of(consult)
         is_open = consult.state is not State.SIGNED
-        return Turn(consult, next_question(consult, lexicon=lexicon) if is_open else None, flags)
+        return Turn(consult, next_question(consult) if is_open else None, flags)
 
     def begin(self, consult_id: str, events: Events, asker: Asker) -> Turn:
         """Open a page with these events, and the first question."""
         made = self.happened(events, asker)
-        question = ask_next(fold(made), lexicon=self.lexicon())
+        question = ask_next(fold(made))
         made += self.happened([question] if question else [], asker)
         self.consults.begin(consult_id, made, state=fold(made).state.value, asker=asker)
         return self.look(consult_id, asker)
@@ -100,7 +97,7 @@ class Notebook:
         """Keep events, and the question that follows from them; the consult as it stands after."""
         before = self.consults.events(consult.id, asker)[: consult.length]
         made = self.happened([*self.staleness(consult), *events], asker)
-        if is_asking and (question := ask_next(fold([*before, *made]), lexicon=self.lexicon())) is not None:
+        if is_asking and (question := ask_next(fold([*before, *made]))) is not None:
             made += self.happened([question], asker)
         after = fold([*before, *made])
         self.consults.append(consult.id, made, after=consult.length, state=after.state.value, asker=asker)

@@ -10,7 +10,6 @@ from functools import lru_cache
 from citewell.assistants.consult.mentions import concept_of
 from citewell.assistants.consult.patient import patient_of, possible
 from citewell.assistants.consult.tables import rows
-from citewell.clinical import Lexicon
 from citewell.types.consult import Category, Consult, Finding, Patient, Polarity, RedFlag
 
 _COMPARED = re.compile(r"(?P<name>[a-z ]+?)(?P<sign><=|>=|<|>)(?P<value>[\d.]+)")
@@ -39,28 +38,28 @@ def rules() -> tuple[Rule, ...]:
     )
 
 
-def red_flags(findings: Sequence[Finding], patient: Patient, *, lexicon: Lexicon) -> tuple[RedFlag, ...]:
+def red_flags(findings: Sequence[Finding], patient: Patient) -> tuple[RedFlag, ...]:
     """Every rule whose groups are all met by what is present now."""
     present = [one for one in findings if one.polarity is Polarity.PRESENT]
     found = []
     for rule in rules():
-        met = [next(_meeting(group, present, patient, lexicon), None) for group in rule.groups]
+        met = [next(_meeting(group, present, patient), None) for group in rule.groups]
         if all(one is not None for one in met):
             ids = tuple(dict.fromkeys(one for one in met if one))
             found.append(RedFlag(rule.id, rule.title, rule.act, rule.why, rule.source, ids))
     return tuple(found)
 
 
-def flags_of(consult: Consult, *, lexicon: Lexicon) -> tuple[RedFlag, ...]:
+def flags_of(consult: Consult) -> tuple[RedFlag, ...]:
     """The red flags of a consult; where an answer on who the patient is contradicts another, those of either."""
-    found = {one.id: one for one in red_flags(consult.findings, patient_of(consult), lexicon=lexicon)}
+    found = {one.id: one for one in red_flags(consult.findings, patient_of(consult))}
     for patient in possible(consult):
-        for one in red_flags(consult.findings, patient, lexicon=lexicon):
+        for one in red_flags(consult.findings, patient):
             found.setdefault(one.id, replace(one, why=f"{one.why} {NOT_SETTLED}"))
     return tuple(found.values())
 
 
-def _meeting(group: Sequence[str], present: Sequence[Finding], patient: Patient, lexicon: Lexicon) -> Iterator[str]:
+def _meeting(group: Sequence[str], present: Sequence[Finding], patient: Patient) -> Iterator[str]:
     """The ids of findings that meet a group; an empty one where the patient as such does."""
     for term in group:
         compared = _COMPARED.fullmatch(term)
@@ -93,7 +92,7 @@ def _holds(value: float, compared: re.Match[str]) -> bool:
     return {"<": value < limit, "<=": value <= limit, ">": value > limit, ">=": value >= limit}[compared["sign"]]
 
 
-def features_for(complaints: Sequence[str], known: Sequence[Finding], *, lexicon: Lexicon, limit: int = 6) -> list[str]:
+def features_for(complaints: Sequence[str], known: Sequence[Finding], *, limit: int = 6) -> list[str]:
     """What to ask after, given the complaints: terms of the rules that they are part of, not known yet."""
     spoken = {one.key for one in known} | {f":{one.concept}" for one in known}
     names = {name.casefold() for name in complaints}

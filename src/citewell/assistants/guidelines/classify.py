@@ -5,10 +5,8 @@ from __future__ import annotations
 import re
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, replace
-from functools import cache
 from typing import Literal
 
-from citewell import vocabulary
 from citewell.assistants.guidelines.chat_cues import has, names, patterns, spelled, weight, without
 from citewell.assistants.guidelines.emergency import listen
 from citewell.assistants.guidelines.loaded import NOTHING, TOPICS, Loaded
@@ -16,7 +14,8 @@ from citewell.assistants.guidelines.match import is_clinical
 from citewell.assistants.guidelines.queries import goes_on, is_follow_up
 from citewell.assistants.guidelines.retrieve import RULE_ID
 from citewell.assistants.guidelines.words_shared import focus
-from citewell.clinical import broader, fold, mentions
+from citewell.clinical import broader, mentions
+from citewell.clinical.medicines import medicine_words
 
 InputClass = Literal[
     "smalltalk",
@@ -166,20 +165,8 @@ def _is_foreign(read: Read, subject: frozenset[str]) -> bool:
     asked = read.message
     for topic in TOPICS:
         asked = without(topic, asked)
-    named = [unit for unit in focus(asked) if is_clinical(unit) or unit & _medicines()]
+    named = [unit for unit in focus(asked) if is_clinical(unit) or unit & medicine_words()]
     return bool(named) and not any((unit | broader(unit)) & subject for unit in named)
-
-
-@cache
-def _medicines() -> frozenset[str]:
-    """Names of medicines, as single words are compared."""
-    return frozenset(
-        fold(one)
-        for kind, name, *more in vocabulary.rows("drugs.tsv")
-        if kind == "drug"
-        for one in (name, *"|".join(more[1:]).split("|"))
-        if one and " " not in one
-    )
 
 
 def _of_health(read: Read, loaded: Loaded) -> tuple[Sorted, bool]:

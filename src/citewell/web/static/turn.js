@@ -147,6 +147,9 @@ export class Turn {
   }
 
   *#ending(answer) {
+    for (const [word, right] of Object.entries(answer.corrected ?? {})) {
+      yield make("p", { class: "added" }, "Showing results for ", make("b", { text: right }), `, read for “${word}”.`);
+    }
     if (answer.action === "ROUTE") yield this.#routed(answer);
     if (answer.action === "REFUSE") yield make("p", { class: "notice busy", text: answer.text });
     if (answer.action === "QUALIFY") yield make("p", { class: "reservation", text: `${raised(answer.reason)}.` });
