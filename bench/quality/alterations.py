@@ -34,7 +34,7 @@ from citewell.ingest.chunk import chunk, default_chunking
 from citewell.ingest.parse import parse
 from citewell.minilm.tokenizer import WordPiece
 from citewell.types import Limits, Source, Span, Verdict
-from citewell.vocabulary import rows
+from citewell.clinical.tables import rows
 
 GUIDELINES = ("nice-ng12-2025-05.pdf", "nice-ng136-hypertension.pdf", "fda-metformin.pdf", "fda-warfarin.pdf")
 PARAPHRASES = Path(__file__).parents[2] / "tests" / "data" / "paraphrases.tsv"
