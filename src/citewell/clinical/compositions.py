@@ -46,15 +46,19 @@ class Composition:
 def compositions(text: str, said: Sequence[Word], named: Sequence[Sequence[Word]]) -> list[Composition]:
     """The findings that words of a text make together; words of a long name are not free to make others."""
     long = {word.start for name in named if sum(not word.is_filler for word in name) >= LONG_NAME for word in name}
-    spans = [(name[0].start, name[-1].end) for name in named if len(name) > 1]
+    names = {word.start: at for at, name in enumerate(named) if len(name) > 1 for word in name}
     free = ([word for word in clause if word.start not in long] for clause in _clauses(text, said))
-    found: dict[str, Composition] = {}
-    for one in (*(one for clause in free for one in _listed(clause)), *_at_sites(text, said, long, spans)):
-        is_inside = any(start <= one.parts[0][0] and one.parts[-1][1] <= end for start, end in spans)
-        is_a_name = is_inside and len(one.parts) == PAIR
-        if not is_a_name and not any(set(other.parts) >= set(one.parts) for other in found.values()):
-            found.setdefault(f"{one.name} {one.parts[0][0]}", one)
-    return list(found.values())
+    found: list[Composition] = []
+    by_part: dict[Place, list[set[Place]]] = {}
+    for one in (*(one for clause in free for one in _listed(clause)), *_at_sites(text, said, long, names)):
+        inside = {names.get(start) for start, _ in one.parts}
+        is_a_name = len(one.parts) == PAIR and len(inside) == 1 and None not in inside
+        parts = set(one.parts)
+        if not is_a_name and not any(other >= parts for other in by_part.get(one.parts[0], ())):
+            found.append(one)
+            for part in parts:
+                by_part.setdefault(part, []).append(parts)
+    return found
 
 
 def _clauses(text: str, said: Sequence[Word]) -> Iterator[list[Word]]:
@@ -192,10 +196,10 @@ class _Piece(NamedTuple):
     is_quality: bool
 
 
-def _at_sites(text: str, said: Sequence[Word], taken: set[int], spans: Sequence[Place]) -> Iterator[Composition]:
+def _at_sites(text: str, said: Sequence[Word], taken: set[int], names: Mapping[int, int]) -> Iterator[Composition]:
     """Each quality with the parts of the body that stand next to it."""
     pieces = list(_pieces(said, taken))
-    groups = list(_groups(text, said, pieces, spans))
+    groups = list(_groups(text, said, pieces, names))
     for at, group in enumerate(groups):
         if not group[0].is_quality:
             continue
@@ -229,27 +233,21 @@ def _pieces(said: Sequence[Word], taken: set[int]) -> Iterator[_Piece]:
 
 
 def _groups(
-    text: str, said: Sequence[Word], pieces: Sequence[_Piece], spans: Sequence[Place]
+    text: str, said: Sequence[Word], pieces: Sequence[_Piece], names: Mapping[int, int]
 ) -> Iterator[list[_Piece]]:
     """Pieces of one sort that a list joins, “arms and legs”; not those of two names: “stiff neck and tummy ache”."""
     group: list[_Piece] = []
     for piece in pieces:
         if group:
             last = group[-1]
-            names = [
-                next((at for at, span in enumerate(spans) if _holds(span, said, one)), -1) for one in (last, piece)
-            ]
-            is_one_name = -1 in names or names[0] == names[1]
-            if piece.is_quality != last.is_quality or not is_one_name or not _is_listed(text, said, last, piece):
+            inside = {names.get(said[one.first].start) for one in (last, piece)}
+            is_apart = len(inside) > 1 and None not in inside
+            if piece.is_quality != last.is_quality or is_apart or not _is_listed(text, said, last, piece):
                 yield group
                 group = []
         group.append(piece)
     if group:
         yield group
-
-
-def _holds(span: Place, said: Sequence[Word], piece: _Piece) -> bool:
-    return span[0] <= said[piece.first].start and said[piece.last].end <= span[1]
 
 
 def _is_listed(text: str, said: Sequence[Word], one: _Piece, other: _Piece) -> bool:

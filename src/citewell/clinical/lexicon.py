@@ -8,6 +8,7 @@ Phenotype Ontology fills in.
 from __future__ import annotations
 
 import re
+from bisect import bisect_left, bisect_right
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from functools import cache, lru_cache
@@ -428,6 +429,8 @@ class Mention:
 
 
 LONGEST_REMEMBERED = 2_000
+MOST_NEAR = 8
+"""How many findings that words make together may stand in one place."""
 
 
 def mentions(text: str) -> list[Mention]:
@@ -486,14 +489,23 @@ def _composed(one: Composition) -> Mention:
 
 def _apart(found: Sequence[Mention], composed: Sequence[Mention]) -> list[Mention]:
     """Names and what is put together, without names that are only words of it, and nothing twice in one place."""
-    parts = [place for one in composed for place in one.parts]
-    kept = [one for one in found if not any(low <= one.start and one.end <= high for low, high in parts)]
-    for one in composed:
-        near = [other for other in kept if other.start < one.end and one.start < other.end]
+    parts = {place for one in composed for place in one.parts}
+    named = [one for one in found if (one.start, one.end) not in parts]
+    starts = [one.start for one in named]
+    dropped: set[Mention] = set()
+    chosen: list[Mention] = []
+    for one in sorted(composed, key=lambda one: (one.start, one.end)):
+        low = max(bisect_right(starts, one.start) - 1, 0)
+        near = [
+            other
+            for other in (*named[low : bisect_left(starts, one.end)], *chosen[-MOST_NEAR:])
+            if other.start < one.end and one.start < other.end
+        ]
         if any(one.ids & other.ids or one.ids & broader(other.ids) for other in near):
             continue
-        kept = [other for other in kept if other not in near or not other.ids & broader(one.ids)] + [one]
-    return sorted(kept, key=lambda one: (one.start, one.end))
+        dropped.update(other for other in near if other.ids & broader(one.ids))
+        chosen.append(one)
+    return sorted((one for one in (*named, *chosen) if one not in dropped), key=lambda one: (one.start, one.end))
 
 
 @cache
