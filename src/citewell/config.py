@@ -107,6 +107,12 @@ class Settings(BaseSettings):
     max_context_tokens: int = Field(default=3_000, ge=200, description="Most tokens of evidence in a prompt.")
     max_history_tokens: int = Field(default=1_000, ge=0, description="Most tokens of conversation in a prompt.")
 
+    country: str = Field(
+        default="GB",
+        pattern=r"^[A-Za-z]{2}$",
+        description="Country whose emergency numbers are shown, as a code of two letters (ISO 3166); 112 is shown for "
+        "one that is not known.",
+    )
     chat_days: int = Field(default=30, ge=1, description="Days without a word after which a chat is deleted.")
 
     lock_minutes: int = Field(default=15, ge=1, le=24 * 60, description="Idle minutes after which a vault is locked.")

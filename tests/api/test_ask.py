@@ -57,6 +57,24 @@ def test_the_stream_ends_in_the_same_answer_and_every_sentence_came_before_it(re
 
 
 @pytest.mark.slow
+def test_the_way_to_help_comes_first_and_the_question_is_still_answered(reader: httpx.Client) -> None:
+    said = "I feel like killing myself"
+    whole = reader.post("/api/v1/ask", json={"question": said}).json()
+    emergency = whole["emergency"]
+    assert (emergency["kinds"], emergency["language"], emergency["words"]) == (["suicide"], "en", ["killing myself"])
+    assert "Samaritans 116 123" in emergency["text"]
+    assert whole["text"].startswith(emergency["text"])
+    told = events(reader.post("/api/v1/ask/stream", json={"question": said}))
+    assert [name for name, _ in told[:3]] == ["started", "told", "working"]
+    assert told[1][1] == {"text": emergency["text"], "is_emergency": True}
+    assert told[-1][1]["emergency"] == emergency
+    beside = reader.post("/api/v1/ask", json={"question": f"My child is floppy and won't wake up. {QUESTION}?"}).json()
+    assert beside["text"].startswith("This may be an emergency. Call 999 or 112 now")
+    assert beside["text"] != beside["emergency"]["text"]
+    assert reader.post("/api/v1/ask", json={"question": QUESTION}).json()["emergency"] is None
+
+
+@pytest.mark.slow
 def test_a_citation_points_at_the_very_words(reader: httpx.Client) -> None:
     answer = reader.post("/api/v1/ask", json={"question": QUESTION}).json()
     for one in answer["citations"]:

@@ -40,7 +40,7 @@ def knock(app: App) -> Knock:
 def test_a_message_is_answered_in_a_session_that_goes_on(knock: Knock, prefix: str) -> None:
     ann = knock()
     first = ann.post(f"{prefix}/chat", json={"message": JAUNDICE}).json()
-    assert set(first) == {"session_id", "answer_id", "answer", "citations", "unused", "debug"}
+    assert set(first) == {"session_id", "answer_id", "answer", "citations", "emergency", "unused", "debug"}
     assert first["answer"].endswith(f"with unexplained jaundice. [{NAME} §1.1.1]")
     assert [(one["rule"], one["guideline"]) for one in first["citations"]] == [("1.1.1", NAME)]
     asked = {"document_id": first["citations"][0]["document_id"]}
@@ -148,9 +148,11 @@ def test_an_answer_comes_as_a_stream_the_way_to_care_first(knock: Knock, prefix:
         assert response.headers["content-type"].startswith("text/event-stream")
         blocks = [block.splitlines() for block in "".join(response.iter_text()).split("\n\n") if block[:6] == "event:"]
     events = [(lines[0].removeprefix("event: "), json.loads(lines[1].removeprefix("data: "))) for lines in blocks]
-    assert [name for name, _ in events] == ["started", "working", "told", *["working"] * 3, "sentence", "done"]
+    assert [name for name, _ in events] == ["started", "told", *["working"] * 4, "sentence", "done"]
     told = dict(events)
-    assert "call 999" in told["told"]["text"]
+    assert "Call 999" in told["told"]["text"]
+    assert told["told"]["is_emergency"]
+    assert told["done"]["emergency"]["text"] == told["told"]["text"]
     assert told["sentence"]["text"].endswith("with unexplained jaundice.")
     session = told["started"]["conversation_id"]
     history = ann.get(f"{prefix}/chat/{session}/history").json()["messages"]

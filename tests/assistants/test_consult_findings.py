@@ -17,9 +17,8 @@ from citewell.assistants.consult.fold import fold
 from citewell.assistants.consult.hear import ask_next, hear
 from citewell.assistants.consult.interview import missing, open_questions
 from citewell.assistants.consult.patient import patient_of
-from citewell.assistants.consult.red_flags import red_flags, rules
+from citewell.assistants.consult.red_flags import flags_of, rules
 from citewell.assistants.consult.tables import rows
-from citewell.clinical import Lexicon
 from citewell.errors import InputError
 from citewell.ports.consult import Happened
 from citewell.types.consult import By, Category, Consult, Finding, Patient, Polarity
@@ -29,7 +28,6 @@ HERE = Path(__file__).parent
 SETS = """seen kept fresh last commas commas_after shapes shapes_kept
 third fourth fifth sixth seventh eighth ninth tenth eleventh twelfth thirteenth
 fourteenth fifteenth""".split()
-LEXICON = Lexicon.load()
 
 
 def sentences(name: str) -> Iterator[tuple[str, str, str]]:
@@ -441,7 +439,7 @@ def test_an_unknown_answer_is_not_asked_again_and_an_empty_one_is_refused() -> N
 def test_what_cannot_wait_is_flagged_with_what_why_and_source(text: str, flag: str) -> None:
     talk = Talk()
     talk.say(text)
-    flags = red_flags(talk.consult.findings, patient_of(talk.consult))
+    flags = flags_of(talk.consult)
     raised = next((one for one in flags if one.id == flag), None)
     assert raised is not None, [one.id for one in flags]
     assert raised.act
@@ -462,12 +460,19 @@ def test_what_cannot_wait_is_flagged_with_what_why_and_source(text: str, flag: s
 def test_what_is_denied_past_or_of_another_raises_no_flag(text: str) -> None:
     talk = Talk()
     talk.say(text)
-    assert red_flags(talk.consult.findings, patient_of(talk.consult)) == ()
+    assert flags_of(talk.consult) == ()
+
+
+def test_what_only_the_words_tell_raises_a_flag_that_cites_them() -> None:
+    talk = Talk()
+    talk.say("He took 40 of his amitriptyline an hour ago and is hard to rouse")
+    flag = next(one for one in flags_of(talk.consult) if one.id == "overdose")
+    assert (flag.title, flag.findings) == ("Overdose or poisoning", ())
+    assert "amitriptyline" in flag.words
 
 
 def test_the_tables_are_whole() -> None:
     assert len(rules()) >= 25
-    assert all(len(row) == 6 for row in rows("red_flags.tsv"))
     assert all(len(row) == 5 for name in ("questions.tsv", "cautions.tsv", "interactions.tsv") for row in rows(name))
 
 

@@ -59,34 +59,6 @@ def test_fresh_messages_are_mostly_right_and_no_emergency_is_missed(sort: Sort, 
     assert [one for one in found if one[0] == "safety_urgent"] == []
 
 
-def test_no_emergency_in_lay_words_is_missed(sort: Sort) -> None:
-    found = [(wanted, sort(message).needs_safety, message) for wanted, message in messages("chat_emergencies.tsv")]
-    assert [message for wanted, is_heard, message in found if wanted == "emergency" and not is_heard] == []
-    false_alarms = [message for wanted, is_heard, message in found if wanted == "none" and is_heard]
-    assert len(false_alarms) <= 12, false_alarms
-
-
-def heard(sort: Sort, name: str) -> tuple[list[str], list[str]]:
-    """The emergencies that were missed, and what was taken for one and is none."""
-    found = [(wanted, sort(message).needs_safety, message) for wanted, message in messages(name)]
-    return (
-        [message for wanted, is_heard, message in found if wanted == "emergency" and not is_heard],
-        [message for wanted, is_heard, message in found if wanted == "none" and is_heard],
-    )
-
-
-def test_emergencies_that_shaped_the_tables_are_all_heard(sort: Sort) -> None:
-    missed, false_alarms = heard(sort, "chat_emergencies_tuned.tsv")
-    assert missed == []
-    assert len(false_alarms) <= 4, false_alarms
-
-
-def test_emergencies_that_no_table_was_changed_for_are_heard_but_for_one_in_forty(sort: Sort) -> None:
-    missed, false_alarms = heard(sort, "chat_emergencies_kept.tsv")
-    assert len(missed) <= 1, missed
-    assert len(false_alarms) <= 4, false_alarms
-
-
 @pytest.mark.parametrize(
     ("message", "is_emergency"),
     [
@@ -126,10 +98,8 @@ def test_what_is_long_over_is_no_emergency_unless_it_is_harm_to_oneself(sort: So
 
 def test_no_message_of_the_tests_stands_in_a_table() -> None:
     files = [f"chat_messages{name}.tsv" for name in ("", "_more", "_fresh", "_last")]
-    files += ["chat_emergencies_tuned.tsv", "chat_emergencies_kept.tsv"]
     tested = {spelled(message).strip(" .?!") for name in files for _, message in messages(name)}
     cues = {one.strip(" .?!") for _, _, pattern in rows("chat_cues.tsv") for one in pattern.split("|")}
-    cues |= {one.strip(" .?!") for _, words in rows("chat_danger_words.tsv") for one in words.split("|")}
     shown = {spelled(text).strip(" .?!") for _, text in rows("chat_examples.tsv")}
     assert tested & (cues | shown) == set()
 

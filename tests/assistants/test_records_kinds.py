@@ -7,11 +7,11 @@ from pathlib import Path
 import pytest
 
 from citewell.adapters.embedding.minilm import MiniLM
-from citewell.assistants.records.cues import language_of, spelled
 from citewell.assistants.records.examples import Nearness, examples, nearness
 from citewell.assistants.records.kinds import Kind, classify
 from citewell.assistants.records.strategy import Strategy, strategy
 from citewell.assistants.records.tables import rows
+from citewell.clinical.languages import language_of, spelled
 
 HERE = Path(__file__).parent
 

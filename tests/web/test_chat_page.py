@@ -70,7 +70,7 @@ def test_an_emergency_is_told_where_to_go_and_hostile_words_are_only_words(
     page = visit(own)
     page.goto(f"{own.address}/guidelines/chat")
     turn = _say(page, "My dad has collapsed <script>alert(1)</script><b>now</b>")
-    expect(turn.locator(".notice.bad")).to_contain_text("call 999 or go to A&E now")
+    expect(turn.locator(".emergency")).to_contain_text("Call 999 or 112 now")
     expect(turn.locator(".question")).to_contain_text("<b>now</b>")
     assert turn.get_attribute("data-class") == "safety_urgent"
     assert turn.locator(".sentence").count() == 0

@@ -93,7 +93,8 @@ def test_a_record_is_asked_and_each_line_opens_where_it_is_written(own: Any, vis
     expect(page.locator("#last button[aria-pressed=true]")).to_have_text("Yes")
     page.fill("#q", "I have crushing chest pain, is it my warfarin?")
     page.press("#q", "Enter")
-    expect(page.locator("[data-feedback]")).to_have_count(2, timeout=60_000)
+    expect(page.locator("#last[data-answer] .emergency")).to_have_count(1, timeout=60_000)
+    expect(page.locator("[data-feedback]")).to_have_count(1)  # nobody in danger is asked whether this helped
     last = page.locator("#last")
     expect(last.locator(".emergency")).to_contain_text("This may be an emergency.")
     first = last.locator("h2 + *")

@@ -10,7 +10,7 @@ from dataclasses import dataclass, field, replace
 from typing import Any, Protocol
 
 from citewell.answer.case import Case, Texts, case
-from citewell.answer.finish import passed_on
+from citewell.answer.finish import passed_on, with_help
 from citewell.answer.record import Searched, Telling, Versions, record
 from citewell.answer.replay import Replay, Then, replay
 from citewell.answer.retrieve import MAX_QUESTION_CHARACTERS
@@ -18,7 +18,7 @@ from citewell.answer.stream import Done, Event, Looked, Replace, Sentence, Start
 from citewell.answer.wishes import NONE, Wishes
 from citewell.errors import CitewellError, InputError, LibraryError, ScopeRefused
 from citewell.keeping import AuditLog, Conversations, Ending, Inbox, Ledger, Place, Record, Routed, Turn
-from citewell.types import Answer, Asker, Claim, Message, Role, Route, Scope
+from citewell.types import Answer, Asker, Claim, Emergency, Message, Role, Route, Scope
 
 HISTORY_TURNS = 24
 """The newest turns that are looked at; how many of them the writer sees is a matter of tokens."""
@@ -87,8 +87,8 @@ class Desk:
     audit: AuditLog
     inbox: Inbox
     ledger: Ledger
-    first: Callable[[str], str] = lambda _question: ""
-    """What must be said of a question even where it is too long to be answered."""
+    emergency: Callable[[str], Emergency | None] = lambda _question: None
+    """Finds what cannot wait in a question, even in one that is too long to be answered."""
     choose: Choose = as_it_is
     _versions: dict[tuple[int, Scope], Versions] = field(default_factory=dict)
 
@@ -102,7 +102,7 @@ class Desk:
         The question is kept before anything is answered, so that a failure loses nothing: asked again in the same
         conversation, it is answered there.
         """
-        question = _checked(question, asker, self.first)
+        question = _checked(question, asker, self.emergency)
         grant = self.choose(wishes)
         place = self.conversations.begin(question, asker, conversation_id=conversation_id)
         return self._answered(Sitting(self, question, asker, place, wishes), grant)
@@ -114,15 +114,17 @@ class Desk:
         return last
 
     def _answered(self, sitting: Sitting, grant: Grant) -> Iterator[Event]:
-        asker = sitting.asker
+        asker, emergency = sitting.asker, self.emergency(sitting.question)
         yield Started(sitting.place.conversation_id)
+        if emergency is not None:
+            yield Told(emergency.text, is_emergency=True)
         try:
             for event in sitting.begin(grant).ask(sitting.question, scope=asker.scope, history=sitting.history):
                 sitting.watch(event)
                 yield (
                     event
                     if not isinstance(event, Done)
-                    else sitting.end(passed_on(event.answer, asked_by=asker.user_id))
+                    else sitting.end(with_help(passed_on(event.answer, asked_by=asker.user_id), emergency))
                 )
         except BaseException as error:  # a writer that failed, or a reader who left
             sitting.stop(error)
@@ -147,7 +149,7 @@ class Desk:
         still = self.library.at(then.stamp).versions(then.scope)
         grant = self.choose(Wishes.of(then.record.words.get("wishes")))
         assistant = grant(self.past_assistant(then.stamp, then.only(still)))
-        return replay(then, still, assistant=assistant, library=self.library)
+        return replay(then, still, assistant=assistant, library=self.library, emergency=self.emergency)
 
     def versions_at(self, stamp: int, scope: Scope) -> Versions:
         """What a scope could see at a stamp; looked up once while the same people ask of the same library."""
@@ -232,15 +234,16 @@ def paired(turns: Sequence[Turn]) -> tuple[Message, ...]:
     return tuple(message for turn in said for message in (asked[turn.answer_id], turn.message))
 
 
-def _checked(question: str, asker: Asker, first: Callable[[str], str]) -> str:
+def _checked(question: str, asker: Asker, emergency: Callable[[str], Emergency | None]) -> str:
     question = question.strip()
     if not asker.may_ask:
         raise ScopeRefused("Your role lets you search and read. Ask an administrator to be made a member.")
     if not question:
         raise InputError("Type a question first.")
     if not re.search(WORDY, question):
-        raise InputError(" ".join(filter(None, (first(question), WORDLESS))))
+        raise InputError(WORDLESS)
     if len(question) > MAX_QUESTION_CHARACTERS:
         told = f"A question may have up to {MAX_QUESTION_CHARACTERS:,} characters; this one is longer."
-        raise InputError(" ".join(filter(None, (first(question), told))))
+        found = emergency(question)
+        raise InputError(told if found is None else f"{found.text} {told}")
     return question

@@ -23,6 +23,7 @@ from citewell.types import (
     Claim,
     Confidence,
     Context,
+    Emergency,
     Evidence,
     Qualify,
     Refuse,
@@ -32,7 +33,7 @@ from citewell.types import (
 )
 from citewell.words import sentences
 
-__all__ = ["Asked", "Frame", "Judge", "Policy", "Verify", "abstain", "finish", "passed_on", "refuse"]
+__all__ = ["Asked", "Frame", "Judge", "Policy", "Verify", "abstain", "finish", "passed_on", "refuse", "with_help"]
 
 UNANSWERED = "The documents do not answer this well enough ({reason})."
 BULLETS = ("•", "-", "*", "▪", "◦", "–", "‣")
@@ -202,6 +203,13 @@ def passed_on(answer: Answer, *, asked_by: str) -> Answer:
     person = action.owner_email or ("the administrator" if is_own else None)
     told = f"Your question was passed on to {person}; the reply will appear under Asked." if person else NOBODY
     return replace(answer, action=action, text=f"{UNANSWERED.format(reason=action.reason)} {told}")
+
+
+def with_help(answer: Answer, emergency: Emergency | None) -> Answer:
+    """The answer with the way to help before it, where the question tells of an emergency."""
+    if emergency is None:
+        return answer
+    return replace(answer, emergency=emergency, text=f"{emergency.text}\n\n{answer.text}".rstrip())
 
 
 def _unchecked(_sentence: str, _spans: Sequence[Span]) -> Check:

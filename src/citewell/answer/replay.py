@@ -2,18 +2,19 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterator, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from difflib import SequenceMatcher
 from typing import Any, Literal, Protocol
 
 from citewell.answer.case import Texts
+from citewell.answer.finish import with_help
 from citewell.answer.record import claim_record, digest, numbers, scope_of
 from citewell.answer.stream import Done, Event
 from citewell.answer.view import action_name
 from citewell.errors import NotFound
 from citewell.keeping import Record
-from citewell.types import EVERY, Answer, Asker, Message, Scope
+from citewell.types import EVERY, Answer, Asker, Emergency, Message, Scope
 
 Claimed = Mapping[str, Any]
 """A checked sentence as it is recorded."""
@@ -115,24 +116,32 @@ class Replay:
         return self.action_then == self.action_now and all(change.kind == "same" for change in self.changes)
 
 
-def replay(then: Then, still: Sequence[tuple[int, str]], *, assistant: Asked, library: Texts) -> Replay:
+def replay(
+    then: Then,
+    still: Sequence[tuple[int, str]],
+    *,
+    assistant: Asked,
+    library: Texts,
+    emergency: Callable[[str], Emergency | None] = lambda _question: None,
+) -> Replay:
     """Ask again and compare; `still` are the versions of then that are kept and may be seen."""
     words = then.record.words
     history = [Message(one["role"], one["text"]) for one in words["history"]]
     *_, last = assistant.ask(words["question"], scope=then.scope, history=history)
     assert isinstance(last, Done)
-    now = [claim_record(claim) for claim in last.answer.claims]
+    answer = with_help(last.answer, emergency(words["question"]))
+    now = [claim_record(claim) for claim in answer.claims]
     erased = erased_since(words["evidence"], library, then.scope.tenant)
     return Replay(
         record=then.record,
-        now=last.answer,
+        now=answer,
         text_then=words["answer"]["text"] if words["answer"] else None,
-        text_now=last.answer.text,
+        text_now=answer.text,
         action_then=words["answer"]["action"] if words["answer"] else None,
-        action_now=action_name(last.answer.action),
+        action_now=action_name(answer.action),
         changes=tuple(compare(then.claims(), now)),
         erased=erased,
-        notes=(*_notes(then, still, erased, setup=assistant.setup()), *_query_notes(words["answer"], last.answer)),
+        notes=(*_notes(then, still, erased, setup=assistant.setup()), *_query_notes(words["answer"], answer)),
     )
 
 

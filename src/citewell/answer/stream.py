@@ -38,6 +38,8 @@ class Told:
     """Words of the assistant's own that stand before its sentences, such as the notice in an emergency."""
 
     text: str
+    is_emergency: bool = False
+    """It is the way to help, which comes before everything else."""
 
 
 @dataclass(frozen=True, slots=True)

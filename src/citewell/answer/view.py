@@ -7,7 +7,7 @@ from typing import Any, assert_never
 from citewell.answer.cite import Marks, marked_text
 from citewell.answer.stream import Done, Event, Failed, Looked, Replace, Sentence, Started, Told, Working
 from citewell.clinical.misspellings import corrections
-from citewell.types import Action, Answer, Check, Citation, Cite, Claim, Evidence, Qualify, Refuse, Route
+from citewell.types import Action, Answer, Check, Citation, Cite, Claim, Emergency, Evidence, Qualify, Refuse, Route
 
 WINDOW_CHARACTERS = 200
 """How much of a passage is told on each side of the words that are cited."""
@@ -42,6 +42,7 @@ def answer_json(
         "context_tokens": answer.context_tokens,
         "withheld_count": sum(not claim.is_shown for claim in answer.claims),
         "took_ms": round(answer.took_ms, 1),
+        "emergency": emergency_json(answer.emergency),
     }
     if read_as := corrections(answer.question):
         shown["corrected"] = read_as
@@ -53,6 +54,23 @@ def answer_json(
         shown["withheld"] = [claim_json(claim) for claim in answer.claims if not claim.is_shown]
         shown["raw_text"] = answer.raw_text
     return shown
+
+
+def emergency_json(emergency: Emergency | None) -> dict[str, Any] | None:
+    """What cannot wait: the kinds, the language, the way to help, and the words that tell of it."""
+    if emergency is None:
+        return None
+    return {
+        "kinds": list(emergency.kinds),
+        "language": emergency.language,
+        "text": emergency.text,
+        "words": list(emergency.words),
+    }
+
+
+def without_help(answer: Answer) -> str:
+    """What was said beside the way to help, where that has been shown before."""
+    return answer.text.removeprefix(answer.emergency.text if answer.emergency else "").strip()
 
 
 def done_json(done: Done, *, with_withheld: bool, marks: Marks = Marks.NUMBER) -> dict[str, Any]:
@@ -201,7 +219,7 @@ def event_json(  # noqa: PLR0911 - one for each event
         case Working():
             return "working", {"stage": event.stage, "count": event.count}
         case Told():
-            return "told", {"text": event.text}
+            return "told", {"text": event.text, "is_emergency": event.is_emergency}
         case Sentence():
             return "sentence", _sentence(event.index, event.claim, event.citations, with_withheld=with_withheld)
         case Replace():

@@ -13,7 +13,7 @@ from citewell.bootstrap.parts import make_built_in, make_embedder, make_library,
 from citewell.bootstrap.workers import make_blobs, make_queue
 from citewell.config import Settings
 from citewell.errors import InputError
-from citewell.types import Check, Scope, Span
+from citewell.types import Check, Emergency, Scope, Span
 
 if TYPE_CHECKING:
     from citewell.adapters.embedding.remembered import Likeness, Passage
@@ -33,6 +33,7 @@ if TYPE_CHECKING:
     from citewell.bootstrap.choosing import Choosing
     from citewell.bootstrap.guidelines import GuidelineShelf
     from citewell.clinical import Lexicon
+    from citewell.clinical.languages import Language
     from citewell.ingest.read import Reader
     from citewell.ingest.worker import Worker
     from citewell.ports import Embedder, Vector, Writer
@@ -245,6 +246,7 @@ class Assembly:
             reader=lambda: self.reader,
             desk=lambda: self.desk,
             worder=lambda found: word(found, writer=self.writer, verify=self.verify_sentence),
+            emergency=lambda text: self.emergency(text, is_vignette=True),
         )
 
     @cached_property
@@ -259,7 +261,15 @@ class Assembly:
         """Where questions are asked, kept and passed on."""
         from citewell.bootstrap.desk import make_desk
 
-        return make_desk(self.library, lambda: self.knowledge, self.choosing)
+        return make_desk(self.library, lambda: self.knowledge, self.choosing, self.emergency)
+
+    def emergency(
+        self, text: str, language: Language | None = None, *, is_vignette: bool | None = None
+    ) -> Emergency | None:
+        """What cannot wait in a text, with the way to help in the country of the settings."""
+        from citewell.clinical.emergencies import find_emergencies
+
+        return find_emergencies(text, country=self.settings.country, language=language, is_vignette=is_vignette)
 
     def verify_sentence(self, sentence: str, spans: Sequence[Span]) -> Check:
         """Hold one sentence against the words that it cites."""

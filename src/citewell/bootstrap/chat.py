@@ -69,7 +69,8 @@ class ChatRoom:
             return self._past(stamp, generations, ())
 
         days = self.app.settings.chat_days
-        return desk_of(self.app.library, NAME, lambda: self._chat(()), past, keep_days=days)
+        emergency = self.app.emergency
+        return desk_of(self.app.library, NAME, lambda: self._chat(()), past, emergency, keep_days=days)
 
     @cached_property
     def books(self) -> Books:
@@ -99,6 +100,8 @@ class ChatRoom:
             shelf=self.shelf,
             embed=self.app.built_in.embed,
             near=lambda: self._near,
+            emergency=self.app.emergency,
+            country=self.app.settings.country,
             writer=writer,
             verify=self.app.verify_sentence,
             calibrate=lambda claims, _context: calibrated([claim.check for claim in claims]),

@@ -79,6 +79,7 @@ class ConsultRoom:
             reader=self._reader,
             proposer=self._proposer,
             sent=self._sent(),
+            detect=lambda text: self.app.emergency(text, is_vignette=True),
         )
 
     def _reader(self) -> Reader | None:

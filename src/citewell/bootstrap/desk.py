@@ -23,16 +23,19 @@ from citewell.errors import LibraryError
 
 if TYPE_CHECKING:
     from citewell.assistants.knowledge import Knowledge
+    from citewell.types import Emergency
+
+    Detector = Callable[[str], Emergency | None]
 
 
-def make_desk(library: SqlLibrary, knowledge: Callable[[], Knowledge], choose: Choose) -> Desk:
+def make_desk(library: SqlLibrary, knowledge: Callable[[], Knowledge], choose: Choose, emergency: Detector) -> Desk:
     """The desk of the knowledge assistant."""
 
     def past_assistant(stamp: int, only: Collection[int] | None) -> Knowledge:
         index = ExactIndex(library.at(stamp, only=only))
         return replace(knowledge(), search=replace(knowledge().search, index=index))
 
-    return replace(desk_of(library, "knowledge", knowledge, past_assistant), choose=choose)
+    return replace(desk_of(library, "knowledge", knowledge, past_assistant, emergency), choose=choose)
 
 
 def desk_of(
@@ -40,6 +43,7 @@ def desk_of(
     name: str,
     assistant: Callable[[], Assistant],
     past_assistant: Callable[[int, Collection[int] | None], Assistant],
+    emergency: Detector,
     *,
     keep_days: int | None = None,
 ) -> Desk:
@@ -57,6 +61,7 @@ def desk_of(
         audit=audit,
         inbox=inbox,
         ledger=SqlLedger(engine, path, audit=audit, conversations=conversations, inbox=inbox),
+        emergency=emergency,
     )
 
 

@@ -106,14 +106,15 @@ class EvidenceRoom:
         slug = self.app.journeys.current_slug(then.scope.journey, then.scope)
         then = replace(then, scope=replace(then.scope, journey=slug))
         still = self.app.library.at(then.stamp).versions(then.scope)
-        return replay(then, still, assistant=self._past(then.stamp, then.only(still)), library=self.app.library)
+        assistant = self._past(then.stamp, then.only(still))
+        return replay(then, still, assistant=assistant, library=self.app.library, emergency=self.app.emergency)
 
     # -------------------------------------------------------------------------------------------------------- parts
 
     @cached_property
     def desk(self) -> Desk:
         """Where questions about the literature are asked and kept."""
-        return desk_of(self.app.library, NAME, lambda: self.literature, self._past)
+        return desk_of(self.app.library, NAME, lambda: self.literature, self._past, self.app.emergency)
 
     @property
     def literature(self) -> Literature:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import hashlib
 import uuid
 from collections.abc import Callable, Iterator, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
@@ -28,7 +28,7 @@ from citewell.ingest.parse import parse, safe_name
 from citewell.ingest.read import Reader, Step, Watch
 from citewell.keeping import Ending, Record
 from citewell.ports import Library
-from citewell.types import Asker, Entry, Filing, Scope, Source, State
+from citewell.types import Asker, Emergency, Entry, Filing, Scope, Source, State
 
 RECORDS_LOOKED_AT = 10_000
 NO_MODEL = (
@@ -61,6 +61,7 @@ class GuidelineShelf(Guidelines):
         reader: Callable[[], Reader],
         desk: Callable[[], Desk],
         worder: Callable[[Assessment], Wording],
+        emergency: Callable[[str], Emergency | None],
     ) -> None:
         super().__init__(library)
         self._settings = settings
@@ -68,6 +69,7 @@ class GuidelineShelf(Guidelines):
         self._reader = reader
         self._desk = desk
         self._worder = worder
+        self._emergency = emergency
 
     # ---------------------------------------------------------------------------------------------------- the files
 
@@ -139,7 +141,8 @@ class GuidelineShelf(Guidelines):
         """
         if is_worded and not self.has_model:
             raise NoModel(NO_MODEL)
-        found = self.assess(patient, scope=asker.scope, only=only)
+        symptoms = ". ".join(one.text for one in patient.complaints)
+        found = replace(self.assess(patient, scope=asker.scope, only=only), emergency=self._emergency(symptoms))
         kept = Kept(str(uuid.uuid4()), found, self._worder(found) if is_worded else None)
         told = words(found, kept.wording, asker, stamp=self.library.stamp(), embedder=self.library.embedder())
         ending = Ending(kept.id, asked(found), asker, place=None, words=told, text=None, route=None)

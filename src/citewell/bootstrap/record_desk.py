@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection
+from collections.abc import Callable, Collection
 from dataclasses import replace
 from typing import TYPE_CHECKING
 
@@ -12,7 +12,6 @@ from citewell.adapters.records.own import SqlOwn
 from citewell.answer.retrieve import Search
 from citewell.assistants.guidelines.shelve import Books
 from citewell.assistants.records.ask import Records
-from citewell.assistants.records.emergency import find_emergency
 from citewell.assistants.records.examples import Nearness, examples, nearness
 from citewell.assistants.records.place import Places
 from citewell.bootstrap.desk import desk_of
@@ -24,7 +23,7 @@ if TYPE_CHECKING:
     from citewell.bootstrap.app import App
     from citewell.keeping import Conversations
     from citewell.ports.records import Facts
-    from citewell.types import Message, Scope
+    from citewell.types import Emergency, Message, Scope
 
 TALKS, TURNS = 3, 4
 """How many earlier conversations are remembered, and how many messages of each."""
@@ -42,15 +41,13 @@ def make_records(app: App, facts: Facts) -> Records:
         places=Places(app.library),
         is_model=app.settings.model != EXTRACTIVE,
         near=_near(app),
+        emergency=_emergency(app),
         language=chosen.language,
     )
 
 
 def _near(app: App) -> Nearness:
-    """Nearness to the examples, whose vectors stay in the home's cache: they hold nobody's words.
-
-    From which cosine on words tell of an emergency was fitted to the built-in model.
-    """
+    """Nearness to the examples, whose vectors stay in the home's cache: they hold nobody's words."""
     kept = Books(app.library, lambda: app.built_in, app.settings.home / "cache" / "records")
     return nearness(app.built_in.embed, kept.vectors(examples()[1]))
 
@@ -65,14 +62,18 @@ def make_record_desk(app: App, facts: Facts) -> Desk:
         now = make_records(app, facts)
         return replace(now, search=replace(now.search, index=ExactIndex(app.library.at(stamp, only=only))))
 
-    desk = replace(desk_of(app.library, "records", assistant, past_assistant), first=_emergency)
+    desk = desk_of(app.library, "records", assistant, past_assistant, _emergency(app))
     return desk
 
 
-def _emergency(question: str) -> str:
-    """The way to help, where a question tells of an emergency."""
-    found = find_emergency(question)
-    return "" if found is None else found.notice
+def _emergency(app: App) -> Callable[[str], Emergency | None]:
+    """Finds what cannot wait; the way to help is told in the language that the owner has chosen."""
+
+    def found(text: str) -> Emergency | None:
+        chosen = SqlOwn(app.library.engine, app.library.path).choices(app.scope_of_owner())
+        return app.emergency(text, chosen.language)
+
+    return found
 
 
 def earlier(conversations: Conversations, scope: Scope) -> list[Message]:

@@ -8,8 +8,8 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from citewell.answer.cite import Marks, mark
-from citewell.answer.stream import Done, Event, Replace, Sentence, Started, Working
-from citewell.answer.view import done_json, left_out_words
+from citewell.answer.stream import Done, Event, Replace, Sentence, Started, Told, Working
+from citewell.answer.view import done_json, left_out_words, without_help
 from citewell.answer.wishes import MAX_CHUNKS, Wishes
 from citewell.cli.conversations import conversation_id
 from citewell.cli.frame import Home, Journey, Json, Subject, Tags, need_documents, opened, print_json, printable
@@ -80,6 +80,8 @@ def _answered(events: Iterator[Event], *, marks: Marks, quiet: bool) -> Done:
                 kept = event.conversation_id
             elif isinstance(event, Done):
                 return event
+            elif isinstance(event, Told) and event.is_emergency and not quiet:
+                typer.echo(printable(f"{event.text}\n"))
             elif isinstance(event, Replace) and not event.claim.is_shown and not quiet:
                 typer.echo("  (taken back: the whole is not supported well enough)")
             elif isinstance(event, Sentence | Replace) and event.claim.is_shown and not quiet:
@@ -118,7 +120,7 @@ def _print_end(done: Done, marks: Marks) -> None:
         _print_left_out(answer)
         return
     if not isinstance(answer.action, Cite | Qualify):
-        typer.echo(printable(answer.text))
+        typer.echo(printable(without_help(answer)))
         return
     typer.echo("")
     for citation in answer.citations:

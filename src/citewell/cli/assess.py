@@ -54,7 +54,8 @@ def _patients(app: App, named: str) -> tuple[Patient, ...]:
 
 
 def _print(found: dict[str, Any]) -> None:
-    lines = [f"{found['patient']['id']}: {found['risk_level']}"]
+    lines = [found["emergency"]["text"]] if found["emergency"] else []
+    lines += [f"{found['patient']['id']}: {found['risk_level']}"]
     if not found["matched"]:
         lines += _account(found)
     if found["sites"]:

@@ -11,6 +11,7 @@ import typer
 
 from citewell.cli.frame import opened, print_json, printable
 from citewell.types import Asker
+from citewell.types.consult import RedFlag
 
 if TYPE_CHECKING:
     from citewell.assistants.consult.desk import ConsultDesk
@@ -48,7 +49,8 @@ def show_turn(turn: Turn, *, json: bool) -> None:
     lines = [f"{consult.id[:8]}  {consult.state.value}"]
     if consult.consent is not None and not any(one.role == "user" for one in consult.messages):
         lines.append(consult.consent.shown)
-    lines += [f"!! {one.title}: {one.act} {one.why} ({one.source})" for one in turn.flags]
+    lines += [turn.emergency.text] if turn.emergency else []
+    lines += [f"!! {one.title}: {one.act} {one.why} ({one.source}){_said(one)}" for one in turn.flags]
     last = max((one.words.message for one in consult.findings if one.words), default=0)
     lines += [f"Note: {note}" for note in consult.notes]
     typer.echo(printable("\n".join(lines)))
@@ -91,3 +93,8 @@ def show_note(turn: Turn, *, json: bool) -> None:
         show_turn(turn, json=True)
     else:
         typer.echo(printable(note_text(turn.consult)))
+
+
+def _said(flag: RedFlag) -> str:
+    """The words that raised a red flag, where no finding did."""
+    return f" Said: {', '.join(f'“{one}”' for one in flag.words)}" if flag.words else ""

@@ -48,21 +48,20 @@ def ask(
         where = f", page {one.page}" if one.page else ""
         typer.echo(printable(f"  [{one.n}] {one.document}{where}"))
     typer.echo(f"Go on with --conversation {done.conversation_id}")
-    typer.echo(f"Did it help? citewell records feedback {done.answer.id} helpful")
+    if done.answer.emergency is None:
+        typer.echo(f"Did it help? citewell records feedback {done.answer.id} helpful")
 
 
 def _told(events: Iterable[Event], *, is_quiet: bool) -> Done:
     """Read an answer to its end; a notice in an emergency is printed before anything is searched."""
-    from citewell.answer.stream import Done, Told, Working
+    from citewell.answer.stream import Done, Told
+    from citewell.answer.view import without_help
 
-    is_searching, notice = False, ""
     for event in events:
-        is_searching = is_searching or isinstance(event, Working)
-        if isinstance(event, Told) and not is_searching and not is_quiet:
-            notice = event.text
-            typer.echo(printable(f"{notice}\n"))
+        if isinstance(event, Told) and event.is_emergency and not is_quiet:
+            typer.echo(printable(f"{event.text}\n"))
         if isinstance(event, Done):
             if not is_quiet:
-                typer.echo(printable(event.answer.text.removeprefix(notice).lstrip()))
+                typer.echo(printable(without_help(event.answer)))
             return event
     raise AssertionError("an answer ends with its end")

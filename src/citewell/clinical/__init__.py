@@ -1,5 +1,6 @@
 """Clinical language, read in one place: names, context, quantities, populations, emergencies and kinds of question."""
 
+from citewell.clinical.emergencies import find_emergencies, numbers_of
 from citewell.clinical.lexicon import (
     Abbreviation,
     Concept,
@@ -29,10 +30,12 @@ __all__ = [
     "Tag",
     "broader",
     "concept_ids",
+    "find_emergencies",
     "fold",
     "joins",
     "kept_name",
     "key",
     "mentions",
     "named_concept",
+    "numbers_of",
 ]

@@ -129,7 +129,7 @@ class ClinicalReader:
         self._tensors, self._layers = tensors, layers
         self._labels = tuple(labels["types"]), tuple(map(Polarity, labels["statuses"]))
         self._dangers = tuple(labels["dangers"])
-        self.context = lru_cache(maxsize=REMEMBERED)(self._context)
+        self._remembered: dict[str, Context] = {}
         self.dangers = lru_cache(maxsize=REMEMBERED)(self._danger)
 
     @classmethod
@@ -149,22 +149,40 @@ class ClinicalReader:
         layers = sum(f"encoder.layer.{layer}.attention.self.query.a" in changes for layer in range(LAYERS))
         return cls(tensors, layers, labels)
 
-    def _context(self, text: str) -> Context:
+    def context(self, text: str) -> Context:
         """What the reader says of a text, whatever its length."""
-        parts: list[Piece] = []
+        return self.contexts([text])[0]
+
+    def contexts(self, texts: Sequence[str]) -> list[Context]:
+        """What the reader says of several texts, read together: that takes hardly longer than one."""
+        known = {text: self._remembered[text] for text in texts if text in self._remembered}
+        new = [text for text in dict.fromkeys(texts) if text not in known]
+        known |= dict(zip(new, self._read(new), strict=True))
+        if len(self._remembered) + len(new) > REMEMBERED:
+            self._remembered = {}
+        self._remembered.update((text, known[text]) for text in new if len(text) <= LONGEST_REMEMBERED)
+        return [known[text] for text in texts]
+
+    def _read(self, texts: Sequence[str]) -> list[Context]:
+        parts: list[tuple[int, Piece]] = []
         read: list[tuple[Sequence[int], Sequence[tuple[int, int]]]] = []
-        for part in pieces(text):
-            ids, places = WordPiece.load().placed(text[part.start : part.end].replace("\n", "|"))
-            for low in range(0, len(ids), MOST_AT_ONCE):  # one piece, unless nearly every character is a token
-                parts.append(part)
-                read.append((ids[low : low + MOST_AT_ONCE], places[low : low + MOST_AT_ONCE]))
-        rows: list[tuple[int, int, Array]] = []
+        for number, text in enumerate(texts):
+            for part in pieces(text):
+                ids, places = WordPiece.load().placed(text[part.start : part.end].replace("\n", "|"))
+                for low in range(0, len(ids), MOST_AT_ONCE):  # one piece, unless nearly every character is a token
+                    parts.append((number, part))
+                    read.append((ids[low : low + MOST_AT_ONCE], places[low : low + MOST_AT_ONCE]))
+        rows: list[list[tuple[int, int, Array]]] = [[] for _ in texts]
         for group in _groups([len(ids) for ids, _ in read]):
             hidden = hidden_states(
                 self._tensors, [[CLASSIFIER, *read[at][0], SEPARATOR] for at in group], layers=self._layers
             )
             for at, states in zip(group, hidden, strict=True):
-                rows += _own(parts[at], read[at][1], self._scores(states[1:-1]))
+                number, part = parts[at]
+                rows[number] += _own(part, read[at][1], self._scores(states[1:-1]))
+        return [self._context(text, tokens) for text, tokens in zip(texts, rows, strict=True)]
+
+    def _context(self, text: str, rows: Sequence[tuple[int, int, Array]]) -> Context:
         types, statuses = self._labels
         scores = np.array([row for _, _, row in rows], np.float32).reshape(len(rows), len(types) + 1 + len(statuses))
         return Context(
@@ -194,6 +212,11 @@ class ClinicalReader:
 def read_context(text: str) -> Context:
     """What the reader that ships with Citewell says of a text."""
     return ClinicalReader.load().context(text)
+
+
+def read_contexts(texts: Sequence[str]) -> list[Context]:
+    """What the reader says of several texts, read together."""
+    return ClinicalReader.load().contexts(texts)
 
 
 MOST_AT_ONCE = 500

@@ -33,6 +33,7 @@ from citewell.types.documents import (
     Page,
     Source,
 )
+from citewell.types.emergencies import Emergency
 from citewell.types.shelf import (
     CHUNK_NAMESPACE,
     EVERY,
@@ -69,6 +70,7 @@ __all__ = [
     "Confidence",
     "Context",
     "Document",
+    "Emergency",
     "Entry",
     "Evidence",
     "Filing",

@@ -9,6 +9,7 @@ from enum import StrEnum
 from typing import Any, Literal
 
 from citewell.errors import InputError
+from citewell.types.emergencies import Emergency
 from citewell.types.shelf import chunk_id, source_id
 
 Near = tuple[int, int, float]
@@ -274,6 +275,8 @@ class Answer:
     """How the assistant came to it, where it tells: for programs and the record."""
     raw_text: str | None = None
     """The draft as it was written, marks and all, where the assistant's policy keeps it; `withheld` says for whom."""
+    emergency: Emergency | None = None
+    """What the question tells of that cannot wait; its text stands first in `text`."""
 
     @property
     def shortened(self) -> int:

@@ -199,7 +199,9 @@ class RedFlag:
     why: str
     source: str
     findings: tuple[str, ...]
-    """The ids of the findings that raised it; for what was said of the patient, its words."""
+    """The ids of the findings that raised it."""
+    words: tuple[str, ...] = ()
+    """The words of messages that raised it, where no finding did."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -48,6 +48,10 @@ class Turn:
     """What the person answered to whom it was handed."""
     left_out: str | None = None
     """What of the passages the writer was not shown."""
+    notice: str = ""
+    """The way to help, where the question tells of an emergency; it stands first and apart."""
+    text: str = ""
+    """What was said without it."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -73,7 +77,18 @@ def turn(question: str, answer: Mapping[str, Any], *, reply: str | None = None) 
     chips = {one["n"]: _chip(one["n"], one, one["quote"]) for one in answer["citations"]}
     searched = [_chip(at, one, "") for at, one in enumerate(answer.get("evidence", ()), start=1)]
     left_out = left_out_words(answer["left_out"], answer.get("shortened", 0), len(searched))
-    return Turn(question, answer, chips, searched, reply, left_out)
+    notice = notice_of(answer)
+    text = answer["text"].removeprefix(notice).strip()
+    return Turn(question, answer, chips, searched, reply, left_out, notice, text)
+
+
+def notice_of(answer: Mapping[str, Any]) -> str:
+    """The way to help that an answer begins with; answers from before it had a field of its own have it in a note."""
+    if answer.get("emergency"):
+        return str(answer["emergency"]["text"])
+    notes = answer.get("notes", {})
+    is_old = "emergency" not in answer and notes.get("emergency")
+    return str(notes.get("before") or answer["text"]).split("\n\n")[0] if is_old else ""
 
 
 def waiting(question: str) -> Turn:

@@ -9,7 +9,7 @@ from typing import Any
 from citewell.assistants.guidelines.chat_view import cited
 from citewell.assistants.guidelines.entries import facts
 from citewell.assistants.guidelines.guideline import Guideline
-from citewell.web.answers import Chip, turn
+from citewell.web.answers import Chip, notice_of, turn
 
 
 @dataclass(frozen=True, slots=True)
@@ -27,6 +27,8 @@ class ChatTurn:
 
     message: str
     answer: Mapping[str, Any] | None
+    notice: str = ""
+    """The way to help, where the message tells of an emergency; it stands first and apart."""
     before: str = ""
     said: tuple[Said, ...] = ()
     after: str = ""
@@ -48,8 +50,9 @@ def chat_turn(message: str, answer: Mapping[str, Any] | None) -> ChatTurn:
     """An answer in its JSON shape, ready to be shown."""
     if answer is None:
         return ChatTurn(message, None)
+    notice = notice_of(answer)
     if not answer["sentences"]:
-        return ChatTurn(message, answer, before=answer["text"])
+        return ChatTurn(message, answer, notice, answer["text"].removeprefix(notice).strip())
     chips = turn(message, answer).chips
     labels = {one["n"]: cited(one)["label"] for one in answer["citations"]}
     said = tuple(
@@ -57,4 +60,4 @@ def chat_turn(message: str, answer: Mapping[str, Any] | None) -> ChatTurn:
         for one in answer["sentences"]
     )
     notes = answer.get("notes", {})
-    return ChatTurn(message, answer, notes.get("before", ""), said, notes.get("after", ""))
+    return ChatTurn(message, answer, notice, notes.get("before", ""), said, notes.get("after", ""))

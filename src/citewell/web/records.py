@@ -9,7 +9,6 @@ from itertools import groupby
 from typing import Any
 
 from citewell.assistants.records.confidence import band
-from citewell.assistants.records.emergency import notices
 from citewell.assistants.records.known import Known, is_abnormal, is_unjudged, when
 from citewell.assistants.records.limits import beyond_limits
 from citewell.assistants.records.mentions import Mentioned, Quote
@@ -33,7 +32,7 @@ from citewell.types.facts import (
     Vaccination,
 )
 from citewell.types.facts_line import line_of, shown
-from citewell.web.answers import Chip, turn
+from citewell.web.answers import Chip, notice_of, turn
 from citewell.web.source import Place
 
 KIND_WORDS = {
@@ -229,8 +228,8 @@ def record_turn(question: str, answer: Mapping[str, Any] | None, *, is_helpful: 
     if answer is None:
         return RecordTurn(question, None)
     notes = answer.get("notes", {})
-    head = notes.get("before", "") if answer["sentences"] else answer["text"]
-    notice, before = apart(head)
+    notice = notice_of(answer)
+    before = (notes.get("before", "") if answer["sentences"] else answer["text"]).removeprefix(notice).strip()
     chips = turn(question, answer).chips
     said = tuple(
         Said(one["text"], one["verdict"], tuple(chips[n] for n in one["citations"])) for one in answer["sentences"]
@@ -239,13 +238,3 @@ def record_turn(question: str, answer: Mapping[str, Any] | None, *, is_helpful: 
     sources = tuple(chips[n] for n in sorted(chips))
     support = band(answer["confidence"]["calibrated"]) if sources else ""
     return RecordTurn(question, answer, notice, before, said, after, sources, support, is_helpful)
-
-
-def apart(head: str) -> tuple[str, str]:
-    """The emergency notice that words begin with, and the rest of them.
-
-    >>> apart("Your record lists 2 medicines:")
-    ('', 'Your record lists 2 medicines:')
-    """
-    notice = next((one for one in notices() if head.startswith(one)), "")
-    return notice, head.removeprefix(notice).strip()

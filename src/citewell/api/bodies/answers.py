@@ -138,6 +138,15 @@ class ScopeShape(BaseModel):
     """Current documents that the scope could see."""
 
 
+class EmergencyShape(BaseModel):
+    """What cannot wait: the kinds that it may be, the way to help, and the words that tell of it."""
+
+    kinds: list[str]
+    language: Literal["en", "fr", "de"]
+    text: str
+    words: list[str]
+
+
 class UnusedInQuestionShape(BaseModel):
     """Words of a question that nothing could use, and why."""
 
@@ -173,6 +182,8 @@ class AnswerShape(BaseModel):
     took_ms: float
     corrected: dict[str, str] = {}
     """Misspelt words of the question, each with the word that it was read as."""
+    emergency: EmergencyShape | None = None
+    """Where the question tells of one; `text` begins with the way to help. Older answers on record have none."""
     conversation_id: str | None
     inbox_id: str | None
     scope: ScopeShape | None

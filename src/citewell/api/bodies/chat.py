@@ -7,7 +7,7 @@ from typing import Annotated, Literal
 
 from pydantic import BaseModel, Field
 
-from citewell.api.bodies.answers import UnusedInQuestionShape, Words
+from citewell.api.bodies.answers import EmergencyShape, UnusedInQuestionShape, Words
 from citewell.api.bodies.sent import SEEN, Id, Sent
 
 
@@ -73,6 +73,8 @@ class ChatAnswerShape(BaseModel):
     answer_id: str
     answer: str
     citations: list[ChatCitationShape]
+    emergency: EmergencyShape | None
+    """Where the message tells of one; `answer` begins with the way to help."""
     unused: list[UnusedInQuestionShape]
     debug: ChatDebugShape
 

@@ -6,6 +6,7 @@ from typing import Annotated, Any, Literal
 
 from pydantic import BaseModel, Field, StrictBool
 
+from citewell.api.bodies.answers import EmergencyShape
 from citewell.api.bodies.sent import SEEN, Id, Sent
 
 Words = Annotated[str, Field(min_length=1, max_length=20_000, pattern=SEEN)]
@@ -174,6 +175,8 @@ class FlagShape(BaseModel):
     why: str
     source: str
     findings: list[str]
+    words: list[str]
+    """The words of messages that raised it, where no finding did."""
     is_acknowledged: bool
 
 
@@ -229,4 +232,6 @@ class ConsultShape(BaseModel):
     answer_id: str | None
     question: QuestionShape | None
     red_flags: list[FlagShape]
+    emergency: EmergencyShape | None
+    """What the last message that tells of one cannot wait with, and the way to help."""
     troubles: list[str]

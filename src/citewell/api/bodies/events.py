@@ -32,6 +32,8 @@ class ToldShape(BaseModel):
     """Words of the assistant's own that come before its sentences, such as the notice in an emergency."""
 
     text: str
+    is_emergency: bool
+    """It is the way to help, which comes before everything else."""
 
 
 class CheckedSentenceShape(BaseModel):

@@ -7,6 +7,7 @@ from typing import Annotated, Any, Literal
 
 from pydantic import BaseModel, ConfigDict, Field
 
+from citewell.api.bodies.answers import EmergencyShape
 from citewell.api.bodies.sent import Sent
 from citewell.assistants.guidelines.patient import OLDEST
 
@@ -195,6 +196,8 @@ class AssessmentShape(BaseModel):
     notes: list[str]
     corrected: dict[str, str] = {}
     """Misspelt words, each with the word that it was read as."""
+    emergency: EmergencyShape | None = None
+    """What the symptoms tell of that cannot wait, and the way to help; older results on record have none."""
 
 
 class GuidelineRowShape(EditionShape):

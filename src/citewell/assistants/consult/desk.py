@@ -18,10 +18,11 @@ from citewell.assistants.consult.kept import differential_json, finding_json
 from citewell.assistants.consult.notebook import Clock, Notebook, Turn, now
 from citewell.assistants.consult.record import quoted_in, text_now, words_of
 from citewell.assistants.consult.tell import corrected
+from citewell.clinical import find_emergencies
 from citewell.errors import CitewellError, InputError, NotFound
 from citewell.keeping import Ending
 from citewell.ports.consult import Consults, Happened, Listed
-from citewell.types import Asker
+from citewell.types import Asker, Emergency
 from citewell.types.consult import Consult, Differential, Finding, State
 
 CONSENT = (
@@ -48,11 +49,13 @@ class ConsultDesk:
     sent: str = "Nothing is sent anywhere."
     """Where words of a consult go, told with the consent."""
     clock: Clock = now
+    detect: Callable[[str], Emergency | None] = find_emergencies
+    """Finds what cannot wait in a message."""
 
     @property
     def notes(self) -> Notebook:
         """Where what happens is kept."""
-        return Notebook(self.consults, self.clock)
+        return Notebook(self.consults, self.clock, self.detect)
 
     def consent(self, source: str) -> str:
         """What the patient is asked to agree to."""

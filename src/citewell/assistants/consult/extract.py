@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 
 from citewell.assistants.consult.details import Detail, find_details
@@ -26,6 +26,8 @@ _YES = re.compile(
 _OWN_CHILD = re.compile(r"\b(?:my|our) (?:\w+ )?(?:son|daughter|boy|girl|baby|child|toddler|kid|one)\b", re.IGNORECASE)
 """Whom a parent speaks of: the patient."""
 _NAME_OF = re.compile(r"^(?:an?|the|my|his|her|some)\s+", re.IGNORECASE)
+OUTWEIGHS = 1.9
+"""How many times as much must speak for the opposite before a yes or no of one message is left out."""
 LONGEST = 800
 """Characters of one statement that are read together."""
 UNCLEAR = "Is there {name}? It is not clear from what was said: say it again in a sentence of its own."
@@ -79,8 +81,9 @@ def extract(heard: Heard) -> Extracted:
         complaint = _complaint(named) or complaint
         found += named
         troubles += [one.trouble for one in find_measures(sentence) if one.trouble]
-        troubles += [UNCLEAR.format(name=one.name.lower()) for one in named if one.polarity is Polarity.UNCLEAR]
-    return Extracted(tuple(_once(found)), tuple(troubles))
+    findings = _once(found, context)
+    asked = dict.fromkeys(UNCLEAR.format(name=one.name.lower()) for one in findings if one.polarity is Polarity.UNCLEAR)
+    return Extracted(tuple(findings), (*troubles, *asked))
 
 
 def _is_felt(one: Finding) -> bool:
@@ -124,17 +127,33 @@ def _lines(text: str) -> Iterator[tuple[int, int]]:
         at += len(line)
 
 
-def _once(found: Sequence[Finding]) -> list[Finding]:
-    """Each finding once; of two that say the same, the one with more to it."""
+def _once(found: Sequence[Finding], context: Context) -> list[Finding]:
+    """Each finding once; of two that say the same, the one with more to it, and of two that do not, the likelier."""
     kept: dict[tuple[str, Polarity], Finding] = {}
+    weights: dict[tuple[str, Polarity], float] = {}
     for one in found:
         key = (one.key, one.polarity)
+        weights[key] = weights.get(key, 0.0) + _weight(one, context)
         before = kept.get(key)
         if before is None:
             kept[key] = one
         elif before.duration_days is None and one.duration_days is not None:
             kept[key] = replace(before, duration_days=one.duration_days, onset=before.onset or one.onset)
-    return list(kept.values())
+    return [one for key, one in kept.items() if not _is_outweighed(key, weights)]
+
+
+def _weight(one: Finding, context: Context) -> float:
+    return context.assertion(one.words.start, one.words.end).share if one.words else 1.0
+
+
+def _is_outweighed(key: tuple[str, Polarity], weights: Mapping[tuple[str, Polarity], float]) -> bool:
+    """Whether a doubt is settled by another mention, or a yes or no by far more mentions of the opposite."""
+    thing, polarity = key
+    settled = [weights.get((thing, other), 0.0) for other in (Polarity.PRESENT, Polarity.ABSENT)]
+    if polarity is Polarity.UNCLEAR:
+        return any(settled)
+    opposite = {Polarity.PRESENT: settled[1], Polarity.ABSENT: settled[0]}.get(polarity, 0.0)
+    return opposite >= OUTWEIGHS * weights[key]
 
 
 @dataclass(frozen=True, slots=True)

@@ -37,10 +37,12 @@ CATEGORIES = {
     "lifestyle": Category.MEDICAL_HISTORY,
 }
 """What the reader's kinds are in a consult; the name of a test is no finding."""
-SURE = 0.55
+SURE = 0.7
 """The share from which the reader's word is taken for a mention that the lexicon does not know."""
 ANY = "any"
 """The name of “no allergies” and “no medicines”."""
+_LETTERS = re.compile(r"[^\W\d_]{3}|[A-Z]{2}")
+"""What a name has at least."""
 _ALLERGY = re.compile(r"allerg|\bnkd?a\b", re.IGNORECASE)
 _MEDICINES = re.compile(
     r"(?:regular |current |any |other )*(?:medic\w+|meds|drugs?|tablets?|pills?|anything)", re.IGNORECASE
@@ -71,7 +73,7 @@ def all_mentions(context: Context, start: int, end: int) -> list[Mention]:
     found = [_as_read(one, kinds) for one in find_mentions(sentence)]
     for (low, high), kind in kinds.items():
         is_free = not any(one.start < high and low < one.end for one in found)
-        if is_free and kind in CATEGORIES:
+        if is_free and kind in CATEGORIES and _LETTERS.search(sentence, low, high):
             found.append(Mention(low, high, *_unlisted(sentence[low:high], CATEGORIES[kind])))
     return sorted((one for one in found if one.name), key=lambda one: one.start)
 

@@ -11,10 +11,11 @@ from typing import Any
 from citewell.assistants.consult.fold import fold
 from citewell.assistants.consult.hear import ask_next
 from citewell.assistants.consult.interview import Question, next_question
-from citewell.assistants.consult.red_flags import flags_of
+from citewell.assistants.consult.red_flags import emergencies_in, flags_of
+from citewell.clinical import find_emergencies
 from citewell.errors import InputError, NotFound
 from citewell.ports.consult import Consults, Happened, Listed
-from citewell.types import Asker
+from citewell.types import Asker, Emergency
 from citewell.types.consult import Consult, RedFlag, State
 
 STALE_DAYS = 3
@@ -37,6 +38,8 @@ class Turn:
     consult: Consult
     question: Question | None
     flags: tuple[RedFlag, ...]
+    emergency: Emergency | None = None
+    """What the last message that tells of one cannot wait with."""
     troubles: tuple[str, ...] = ()
 
 
@@ -50,6 +53,7 @@ class Notebook:
 
     consults: Consults
     clock: Clock = now
+    detect: Callable[[str], Emergency | None] = find_emergencies
 
     def look(self, consult_id: str, asker: Asker) -> Turn:
         """The consult as it stands."""
@@ -81,9 +85,11 @@ class Notebook:
 
     def turn(self, consult: Consult) -> Turn:
         """A consult with what to ask next and what cannot wait."""
-        flags = flags_of(consult)
+        flags = flags_of(consult, detect=self.detect)
+        told = list(emergencies_in(consult, self.detect))
+        emergency = told[-1] if told else None
         is_open = consult.state is not State.SIGNED
-        return Turn(consult, next_question(consult) if is_open else None, flags)
+        return Turn(consult, next_question(consult) if is_open else None, flags, emergency)
 
     def begin(self, consult_id: str, events: Events, asker: Asker) -> Turn:
         """Open a page with these events, and the first question."""

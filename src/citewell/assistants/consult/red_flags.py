@@ -1,15 +1,17 @@
-"""Finds what cannot wait among the findings: it interrupts, and says what, why and on whose word."""
+"""Finds what cannot wait among the findings and in the words of a consult: it interrupts, and says what and why."""
 
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, replace
 from functools import lru_cache
 
 from citewell.assistants.consult.mentions import concept_of
 from citewell.assistants.consult.patient import patient_of, possible
-from citewell.assistants.consult.tables import rows
+from citewell.clinical.emergencies import advice_of, find_emergencies
+from citewell.clinical.tables import rows
+from citewell.types import Emergency
 from citewell.types.consult import Category, Consult, Finding, Patient, Polarity, RedFlag
 
 _COMPARED = re.compile(r"(?P<name>[a-z ]+?)(?P<sign><=|>=|<|>)(?P<value>[\d.]+)")
@@ -22,6 +24,7 @@ class Rule:
     """One row of the table: every group needs one of its terms."""
 
     id: str
+    kind: str
     title: str
     groups: tuple[tuple[str, ...], ...]
     act: str
@@ -33,8 +36,8 @@ class Rule:
 def rules() -> tuple[Rule, ...]:
     """The table."""
     return tuple(
-        Rule(flag, title, tuple(tuple(group.split("|")) for group in terms.split(";")), act, why, source)
-        for flag, title, terms, act, why, source in rows("red_flags.tsv")
+        Rule(flag, kind, title, tuple(tuple(group.split("|")) for group in terms.split(";")), act, why, source)
+        for flag, kind, title, terms, act, why, source in rows("red_flags.tsv")
     )
 
 
@@ -50,13 +53,39 @@ def red_flags(findings: Sequence[Finding], patient: Patient) -> tuple[RedFlag, .
     return tuple(found)
 
 
-def flags_of(consult: Consult) -> tuple[RedFlag, ...]:
-    """The red flags of a consult; where an answer on who the patient is contradicts another, those of either."""
+def flags_of(
+    consult: Consult, *, detect: Callable[[str], Emergency | None] = find_emergencies
+) -> tuple[RedFlag, ...]:
+    """The red flags of a consult; where an answer on who the patient is contradicts another, those of either.
+
+    What the messages themselves tell of comes after them, as far as no finding has raised it.
+    """
     found = {one.id: one for one in red_flags(consult.findings, patient_of(consult))}
     for patient in possible(consult):
         for one in red_flags(consult.findings, patient):
             found.setdefault(one.id, replace(one, why=f"{one.why} {NOT_SETTLED}"))
-    return tuple(found.values())
+    raised = {rule.kind for rule in rules() if rule.id in found}
+    told: dict[str, tuple[str, ...]] = {}
+    for emergency in emergencies_in(consult, detect):
+        for kind in emergency.kinds:
+            told[kind] = (*told.get(kind, ()), *emergency.words)
+    spoken = [advised(kind, words) for kind, words in told.items() if kind not in raised]
+    return (*found.values(), *spoken)
+
+
+def emergencies_in(consult: Consult, detect: Callable[[str], Emergency | None]) -> Iterator[Emergency]:
+    """What each message tells of, but for messages whose findings were all taken back."""
+    held = {one.words.message for one in consult.findings if one.words}
+    gone = {one.words.message for one, _ in consult.gone if one.words} - held
+    for said in consult.messages:
+        if said.role == "user" and said.position not in gone and (found := detect(said.text)) is not None:
+            yield found
+
+
+def advised(kind: str, words: Sequence[str]) -> RedFlag:
+    """A red flag that words alone raise."""
+    title, act, why, source = advice_of(kind)
+    return RedFlag(kind, title, act, why, source, (), tuple(dict.fromkeys(words)))
 
 
 def _meeting(group: Sequence[str], present: Sequence[Finding], patient: Patient) -> Iterator[str]:

@@ -7,6 +7,7 @@ from dataclasses import dataclass
 from functools import lru_cache
 from typing import Any
 
+from citewell.answer.view import emergency_json
 from citewell.assistants.guidelines.account import Account, account
 from citewell.assistants.guidelines.evaluate import Outcome, State, evaluate
 from citewell.assistants.guidelines.evaluate_finding import Record
@@ -15,6 +16,7 @@ from citewell.assistants.guidelines.patient import Patient
 from citewell.assistants.guidelines.state import Judged
 from citewell.assistants.guidelines.tables import rows
 from citewell.clinical.misspellings import corrections
+from citewell.types import Emergency
 
 MAX_STRANGE = 10
 NOTHING_MET = "No rule is met by what is on record."
@@ -68,6 +70,8 @@ class Assessment:
     matched: tuple[Applied, ...]
     near: tuple[Applied, ...]
     account: Account
+    emergency: Emergency | None = None
+    """What the symptoms tell of that cannot wait."""
 
     @property
     def risk_level(self) -> str:
@@ -130,6 +134,7 @@ def assessment_json(found: Assessment, wording: Mapping[str, Any] | None = None)
         "wording": None if wording is None else dict(wording),
         "notes": list(_notes(found)),
         "corrected": _corrected(found),
+        "emergency": emergency_json(found.emergency),
     }
 
 

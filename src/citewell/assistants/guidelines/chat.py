@@ -33,7 +33,7 @@ from citewell.assistants.guidelines.topic import mark, topic, without_marks
 from citewell.errors import ModelError
 from citewell.ports import Writer
 from citewell.prompts import Template
-from citewell.types import Claim, Context, Message, Refuse, Scope
+from citewell.types import Claim, Context, Emergency, Message, Refuse, Scope
 
 log = logging.getLogger(__name__)
 
@@ -56,11 +56,15 @@ class Chat:
     shelf: Shelf
     embed: Embed
     near: Callable[[], Nearness]
+    emergency: Callable[[str], Emergency | None]
+    """Finds what cannot wait; the desk tells it before anything else."""
     writer: Writer
     verify: Verify
     calibrate: Callable[[Sequence[Claim], Context], float]
     rewriting: Callable[[float], Rewrite] | None = None
     """A model's way to make a follow-up stand on its own, for an answer begun then; None where there is no model."""
+    country: str = "GB"
+    """Whose numbers are told to who should see a doctor."""
     only: tuple[str, ...] = ()
     """Guidelines that were named, by name or document; all that may be seen where none is."""
 
@@ -68,10 +72,13 @@ class Chat:
         """Answer one message; the last event holds the answer."""
         started = time.monotonic()
         books = tuple(self.shelf(scope, self.only))
-        turn = Turn(self, question, books, Words(books), started)
+        emergency = self.emergency(question)
+        turn = Turn(self, question, books, Words(books, self.country), started, is_emergency=emergency is not None)
         yield Working("searching")
         loaded = Loaded.of(book.guideline for book in books)
-        sorted_ = classify(question, loaded, near=self.near(), is_answered=bool(history))
+        sorted_ = classify(
+            question, loaded, near=self.near(), is_answered=bool(history), is_emergency=turn.is_emergency
+        )
         if (told := self._canned(turn, sorted_)) is not None:
             yield Done(refuse(turn.asked(Context(()), noted(sorted_)), told, judge=turn.judge()))
             return
@@ -142,7 +149,7 @@ class Chat:
             case "safety_urgent" | "proceed":
                 is_bare = sorted_.input_class == "safety_urgent" and not has_own_entity(turn.question)
                 is_unsafe = is_bare or is_suspicious(turn.question)
-                return f"{words.text('safety')}\n\n{words.text('safety_asks')}" if is_unsafe else None
+                return _joined(turn.safety, words.text("safety_asks")) if is_unsafe else None
 
     def _searched(self, turn: Turn, books: Sequence[Book], history: Sequence[Message]) -> Searched:
         """Search once, and once more with other words where nothing was found."""
@@ -169,6 +176,12 @@ class Turn:
     books: tuple[Book, ...]
     words: Words
     started: float
+    is_emergency: bool = False
+
+    @property
+    def safety(self) -> str:
+        """The way to care; in an emergency the desk has told it."""
+        return "" if self.is_emergency else self.words.text("safety")
 
     def asked(self, context: Context, notes: Mapping[str, Any], frame: Frame | None = None) -> Asked:
         """What the gate must know; what stands round the answer is noted too, so that a page can show it apart."""
@@ -212,7 +225,7 @@ def _frame(turn: Turn, sorted_: Sorted, searched: Searched) -> Frame:
     """What stands round the answer: safety first, then what it cannot say, then how far it goes."""
     is_weak = searched.quality == "weak"
     before = _joined(
-        turn.words.text("safety") if sorted_.needs_safety else "",
+        turn.safety if sorted_.needs_safety else "",
         turn.words.text("no_diagnosis") if sorted_.wants_diagnosis else "",
         turn.words.text("qualify_before") if is_weak else "",
     )
@@ -241,9 +254,9 @@ def _unanswered(turn: Turn, sorted_: Sorted, searched: Searched) -> str | None:
     """What is said where too little was found; None where there is enough."""
     held = max((one.share for one in searched.found), default=0.0)
     is_matched = searched.quality == "sufficient" or (searched.quality == "weak" and held >= limit("share"))
-    if sorted_.input_class == "safety_urgent" and not is_matched and not sorted_.is_looked_up:
-        return f"{turn.words.text('safety')}\n\n{turn.words.text('safety_asks')}"
+    if sorted_.input_class == "safety_urgent" and not is_matched:
+        return _joined(turn.safety, turn.words.text("safety_asks"))
     if searched.quality != "none":
         return None
     told = turn.words.text("out_of_scope" if sorted_.topics else "refuse")
-    return f"{turn.words.text('safety')}\n\n{told}" if sorted_.needs_safety else told
+    return _joined(turn.safety, told) if sorted_.needs_safety else told

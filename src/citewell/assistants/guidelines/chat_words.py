@@ -8,6 +8,7 @@ from functools import cache
 from pathlib import Path
 
 from citewell.assistants.guidelines.shelve import Book
+from citewell.clinical import numbers_of
 from citewell.prompts import Template
 
 FOLDER = Path(__file__).parent / "chat_texts"
@@ -32,6 +33,7 @@ class Words:
     """The texts for one choice of guidelines."""
 
     books: tuple[Book, ...]
+    country: str = "GB"
 
     def text(self, name: str) -> str:
         """A text; the one for guidelines in general where it is not about one guideline on suspected cancer."""
@@ -55,11 +57,25 @@ class Words:
             "editions": " ".join(_edition(book) for book in self.books),
             "sections": ", ".join(self._sections()[:MAX_SECTIONS]),
             "number": first.guideline.rules[0].id,
+            **_called(self.country),
         }
 
     def _sections(self) -> list[str]:
         found = (rule.section for book in self.books for rule in book.guideline.rules)
         return list(dict.fromkeys(_lower_first(re.sub(r"^[\d.]+\s*", "", one)) for one in found))
+
+
+def _called(country: str) -> dict[str, str]:
+    """Whom to call in a country, in an emergency and for what cannot wait.
+
+    >>> _called("GB")["soon"], _called("US")["soon"]
+    (', or call NHS 111,', '')
+    """
+    numbers = numbers_of(country)
+    return {
+        "emergency": " or ".join(numbers.emergency),
+        "soon": f", or call {numbers.advice}," if numbers.advice else "",
+    }
 
 
 def _publisher(full: str | None) -> str:

@@ -1,4 +1,4 @@
-"""Sorts a message to the chat into seven classes by whole words; red flags come before everything else."""
+"""Sorts a message to the chat into seven classes by whole words; emergencies and red flags come before all else."""
 
 from __future__ import annotations
 
@@ -8,13 +8,13 @@ from dataclasses import dataclass, replace
 from typing import Literal
 
 from citewell.assistants.guidelines.chat_cues import has, names, patterns, spelled, weight, without
-from citewell.assistants.guidelines.emergency import listen
 from citewell.assistants.guidelines.loaded import NOTHING, TOPICS, Loaded
 from citewell.assistants.guidelines.match import is_clinical
 from citewell.assistants.guidelines.queries import goes_on, is_follow_up
 from citewell.assistants.guidelines.retrieve import RULE_ID
 from citewell.assistants.guidelines.words_shared import focus
 from citewell.clinical import broader, mentions
+from citewell.clinical.emergencies import Reading, find_emergencies
 from citewell.clinical.medicines import medicine_words
 
 InputClass = Literal[
@@ -39,8 +39,6 @@ class Sorted:
     """It asks for a diagnosis, which no answer gives."""
     topics: frozenset[str] = frozenset()
     """What it asks for that only some guidelines speak of."""
-    is_looked_up: bool = False
-    """It names what can be looked up: its rules follow the way to care."""
 
 
 Nearness = Callable[[str], Mapping[InputClass, float]]
@@ -53,34 +51,37 @@ LIKE = 0.25
 CLEARLY = 0.02
 """How much nearer another class must be than the one that cues suggest."""
 ALARMING = 0.60
-"""From here on a message that is nearest to an emergency is one, whatever cues say."""
+"""From here on a message that is nearest to one that does without a doctor is one, whatever cues say."""
 NOTABLE, CAUTION = 0.35, 0.05
-"""From where on, and how much farther than the nearest, an emergency counts where no cue settles a message."""
-
-
-TOLD = 0.42
-"""From here on a complaint without a question that is nearest to an emergency is one."""
+"""From where on, and how much farther than the nearest, such a message counts where no cue settles it."""
+RED_FLAGS = frozenset({"coughing blood", "vomiting blood", "black stool", "chest pain", "blind"})
+"""Meanings of `emergency_words.tsv` that need a doctor soon where a person has them."""
 
 
 def classify(
-    message: str, loaded: Loaded = NOTHING, *, near: Nearness | None = None, is_answered: bool = False
+    message: str,
+    loaded: Loaded = NOTHING,
+    *,
+    near: Nearness | None = None,
+    is_answered: bool = False,
+    is_emergency: bool | None = None,
 ) -> Sorted:
-    """The class of a message: cues decide, and examples where cues leave it open or know nothing of an emergency.
+    """The class of a message: cues decide, and examples where cues leave it open.
 
-    `is_answered` says that something was answered before, which a follow-up goes on from.
+    `is_answered` says that something was answered before, which a follow-up goes on from; `is_emergency` that the
+    message tells of one, where that is known already.
     """
     text = spelled(message)
     is_own = has("own", without("own not", text))
     scope = weight("scope", text)
-    heard = listen(text, is_asked=scope >= STRONG and not is_own)
-    is_self_harm = has("self-harm", text) and (is_own or not has("denied throughout", text))
-    if is_self_harm or has("unsafe", text) or heard.is_now:
-        is_asked = scope >= STRONG and not is_own and has("in general", text) and not has("here and now", text)
-        wants_diagnosis = has("self-diagnosis", text)
-        return Sorted("proceed" if is_asked else "safety_urgent", needs_safety=True, wants_diagnosis=wants_diagnosis)
-    red_flag = listen(text, kind="red flag")
-    if is_own and red_flag.is_now:
-        asks = scope >= STRONG and not has("self-diagnosis", text)
+    wants_diagnosis = has("self-diagnosis", text)
+    if find_emergencies(message) is not None if is_emergency is None else is_emergency:
+        asks = scope >= STRONG and not wants_diagnosis and ("?" in message or not is_own)
+        return Sorted("proceed" if asks else "safety_urgent", needs_safety=True, wants_diagnosis=wants_diagnosis)
+    if has("unsafe", text):
+        return Sorted("safety_urgent", needs_safety=True, wants_diagnosis=wants_diagnosis)
+    if is_own and not RED_FLAGS.isdisjoint(span.meaning for span in Reading.of(message).live):
+        asks = scope >= STRONG and not wants_diagnosis
         return Sorted("proceed" if asks else "safety_urgent", needs_safety=True, wants_diagnosis=not asks)
     if _is_small_talk(text):
         return Sorted("smalltalk")
@@ -89,11 +90,7 @@ def classify(
     is_settled |= by_cues.input_class == "proceed" and is_answered and goes_on(message)
     if near is None:
         return by_cues
-    nearby = dict(near(message))
-    is_over = has("long past", text) and not has("at present", text)
-    if heard.is_discounted or red_flag.is_discounted or is_over or has("unhurried", text):
-        nearby["safety_urgent"] = 0.0  # an emergency that is spoken of and is none
-    return _by_examples(read, by_cues, nearby, is_settled=is_settled)
+    return _by_examples(read, by_cues, near(message), is_settled=is_settled)
 
 
 def _by_examples(read: Read, by_cues: Sorted, nearness: Mapping[InputClass, float], *, is_settled: bool) -> Sorted:
@@ -102,11 +99,8 @@ def _by_examples(read: Read, by_cues: Sorted, nearness: Mapping[InputClass, floa
     danger, asks = nearness["safety_urgent"], read.scope >= STRONG
     is_alarming = best == "safety_urgent" and danger >= ALARMING and not asks and not is_settled
     is_close = not is_settled and danger >= max(NOTABLE, nearness[best] - CAUTION) and by_cues.input_class != "proceed"
-    is_told = by_cues.input_class == "proceed" and not read.scope and not read.has_age
-    is_open = is_told or by_cues.input_class == "needs_clarification"  # a complaint that asks for nothing
-    is_nearest = best == "safety_urgent" and danger >= TOLD and is_open
-    if is_alarming or is_nearest or (is_close and not asks):
-        return replace(by_cues, input_class="safety_urgent", needs_safety=True, is_looked_up=is_told)
+    if is_alarming or (is_close and not asks):
+        return replace(by_cues, input_class="safety_urgent", needs_safety=True)
     if best == "safety_urgent" and asks:
         return by_cues
     is_clear = nearness[best] >= LIKE and nearness[best] >= nearness[by_cues.input_class] + CLEARLY

@@ -11,9 +11,10 @@ from citewell.assistants.guidelines.criteria import Absence, Finding, Quality
 from citewell.assistants.guidelines.evaluate_tests import is_test, judge_by_test
 from citewell.assistants.guidelines.match import Unit, holds, units
 from citewell.assistants.guidelines.patient import Patient
-from citewell.assistants.guidelines.said import Said, cue, qualities, said
+from citewell.assistants.guidelines.said import Said, as_read, cue, qualities, said
 from citewell.assistants.guidelines.state import Judged, State
 from citewell.clinical import broader
+from citewell.clinical.context import read_contexts
 
 
 @dataclass(frozen=True)
@@ -26,6 +27,7 @@ class Record:
     def said(self) -> tuple[Said, ...]:
         texts = [(one.text, one.duration_days) for one in self.patient.complaints]
         texts += [(one.told, None) for one in self.patient.tests if one.text]
+        read_contexts([as_read(text) for text, _ in texts])  # together, as that takes no longer than one
         return tuple(found for text, days in texts for found in said(text, given_days=days))
 
     @cached_property

@@ -117,7 +117,7 @@ def said(text: str, *, given_days: float | None = None) -> list[Said]:
     >>> [sorted(clause.denied) for clause in said("No fever, haemoptysis for 2 days") if clause.denied]
     [['CW:fever', 'HP:0001945']]
     """
-    text = spelled(" ".join(re.sub(r"[()]", " ", text).split()))
+    text = as_read(text)
     days: float | None = duration_days(text)
     days = days if days is not None else given_days
     context = read_context(text)
@@ -126,6 +126,11 @@ def said(text: str, *, given_days: float | None = None) -> list[Said]:
     if len(clauses) > 1 and not any(clause.is_of_others for clause in clauses):
         clauses.append(_clause(context, 0, len(text), days))  # “pain in the chest and the arm”
     return clauses
+
+
+def as_read(text: str) -> str:
+    """A text as it is read: without brackets and short forms of “not”."""
+    return spelled(" ".join(re.sub(r"[()]", " ", text).split()))
 
 
 def spelled(text: str) -> str:

@@ -20,7 +20,6 @@ from citewell.answer.retrieve import Search, retrieve
 from citewell.answer.stream import Done, Event, Told, Working
 from citewell.assistants.records.align import align
 from citewell.assistants.records.asked import Gathered
-from citewell.assistants.records.cues import Language
 from citewell.assistants.records.examples import Nearness
 from citewell.assistants.records.fetch import allergies, fetch
 from citewell.assistants.records.kinds import Kind
@@ -38,9 +37,10 @@ from citewell.assistants.records.sources import Sources
 from citewell.assistants.records.turn import NOTHING, Turn
 from citewell.assistants.records.unused import unused
 from citewell.assistants.records.wishes import Wish
+from citewell.clinical.languages import Language
 from citewell.ports import Writer
 from citewell.prompts import Template
-from citewell.types import Check, Context, Entry, Evidence, Hit, Message, Refuse, Scope, Span
+from citewell.types import Check, Context, Emergency, Entry, Evidence, Hit, Message, Refuse, Scope, Span
 from citewell.types.facts import Fact
 from citewell.types.facts_line import line_of
 from citewell.types.logged import logged
@@ -77,7 +77,9 @@ class Records:
     places: Places
     is_model: bool
     near: Nearness | None = None
-    """How near a question is to examples; without it cues alone tell its kind and an emergency."""
+    """How near a question is to examples; without it cues alone tell its kind."""
+    emergency: Callable[[str], Emergency | None] = lambda _text: None
+    """Finds what cannot wait; the desk tells it before anything else."""
     recent: Callable[[Scope], Sequence[Message]] = lambda _scope: ()
     """What was said in earlier conversations, oldest first."""
     language: Language | None = None
@@ -86,10 +88,9 @@ class Records:
     now: Callable[[], datetime] = field(default=lambda: datetime.now(UTC))
 
     def ask(self, question: str, *, scope: Scope, history: Sequence[Message] = ()) -> Iterator[Event]:
-        """Answer one question; the last event holds the answer, and an emergency is told before anything else."""
-        turn = Turn(self, question, screen(question, near=self.near), scope, tuple(history), time.perf_counter())
-        if turn.notice:
-            yield Told(turn.notice)
+        """Answer one question; the last event holds the answer."""
+        screened = screen(question, emergency=self.emergency)
+        turn = Turn(self, question, screened, scope, tuple(history), time.perf_counter())
         yield Working("searching")
         facts, hits, is_empty = self._found(turn)
         if is_empty:
@@ -97,12 +98,10 @@ class Records:
             return
         known = Known(tuple(facts))
         gathered, said = look_up(turn, known)
-        if not turn.notice:
+        if not screened.emergency:
             turn.unused.extend(unused(turn.text, known.facts, said, lexicon=self.search.lexicon))
-        if (
-            turn.notice and gathered is None and not turn.asks_besides
-        ):  # nothing beside it may calm anybody down, or ask them to read
-            yield turn.put("")
+        if screened.emergency and gathered is None and not turn.asks_besides:
+            yield turn.put("")  # nothing beside the way to help may calm anybody down, or ask them to read
             return
         is_told = False
         if self.is_model:

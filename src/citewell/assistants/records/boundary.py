@@ -7,8 +7,8 @@ from dataclasses import dataclass
 from enum import StrEnum
 from functools import cache
 
-from citewell.assistants.records.cues import spelled, whole_words
 from citewell.assistants.records.tables import rows
+from citewell.clinical.languages import spelled, whole_words
 
 
 class Boundary(StrEnum):

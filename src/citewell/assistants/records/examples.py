@@ -1,9 +1,8 @@
-"""How near a question is in meaning to the examples of each kind, and to those of an emergency."""
+"""How near a question is in meaning to the examples of each kind."""
 
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass
 from functools import cache
 
 import numpy as np
@@ -19,16 +18,8 @@ READ = 300
 Embed = Callable[[list[str]], Vectors]
 
 
-@dataclass(frozen=True, slots=True)
-class Nearby:
-    """Cosines of a question with the examples under one name: the nearest of them, and the mean of a few."""
-
-    nearest: float
-    several: float
-
-
-Nearness = Callable[[str], Mapping[str, Nearby]]
-"""For each kind, “emergency” and “suicide”, how near a question is to the examples."""
+Nearness = Callable[[str], Mapping[str, float]]
+"""For each kind, how near a question is to the examples."""
 
 
 @cache
@@ -42,9 +33,8 @@ def nearness(embed: Embed, vectors: Vectors) -> Nearness:
     """Measures questions against the examples, whose vectors are given."""
     names = np.array(examples()[0])
 
-    def measured(question: str) -> dict[str, Nearby]:
+    def measured(question: str) -> dict[str, float]:
         scores = np.asarray(vectors @ embed([question[:READ]])[0])
-        ordered = {name: np.sort(scores[names == name])[-NEAREST:] for name in dict.fromkeys(names.tolist())}
-        return {name: Nearby(float(found[-1]), float(found.mean())) for name, found in ordered.items()}
+        return {name: float(np.sort(scores[names == name])[-NEAREST:].mean()) for name in dict.fromkeys(names.tolist())}
 
     return measured

@@ -6,9 +6,9 @@ import re
 from enum import StrEnum
 from functools import cache
 
-from citewell.assistants.records.cues import LANGUAGES, Language, language_of, spelled, whole_words
 from citewell.assistants.records.examples import Nearness
 from citewell.assistants.records.tables import rows
+from citewell.clinical.languages import LANGUAGES, Language, language_of, spelled, whole_words
 
 
 class Kind(StrEnum):
@@ -67,6 +67,6 @@ def classify(question: str, *, near: Nearness | None = None) -> Kind:
     sums: dict[Kind, float] = dict(weigh(question).items())
     if near is not None and question.strip():
         nearby = near(question)
-        sums = {kind: weight + MEANING * nearby[kind].several for kind, weight in sums.items()}
+        sums = {kind: weight + MEANING * nearby[kind] for kind, weight in sums.items()}
     best = max(sums, key=lambda kind: sums[kind])
     return best if sums[best] else Kind.GENERAL

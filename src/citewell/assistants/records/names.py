@@ -7,10 +7,10 @@ from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, field
 from functools import cache, lru_cache
 
-from citewell.assistants.records.cues import spelled, whole_words
 from citewell.assistants.records.tables import rows
 from citewell.assistants.records.topic import topic
 from citewell.clinical import Lexicon, fold
+from citewell.clinical.languages import spelled, whole_words
 from citewell.clinical.medicines import Medicine, medicines
 from citewell.clinical.misspellings import corrections, is_misspelling, long_words
 from citewell.types.facts import (

@@ -8,10 +8,10 @@ from dataclasses import dataclass
 from functools import cache
 from typing import Literal, cast
 
-from citewell.assistants.records.cues import Language, languages_in, spelled, whole_words
 from citewell.assistants.records.screening import plain_letters, without_invisible
 from citewell.assistants.records.sources import Sources
 from citewell.assistants.records.tables import rows
+from citewell.clinical.languages import Language, languages_in, spelled, whole_words
 
 Category = Literal["alarming", "prescriptive", "diagnostic", "unattributed"]
 BEFORE = 200

@@ -19,10 +19,10 @@ from citewell.assistants.records.boundary import (
     parse_boundary,
     without_lines,
 )
-from citewell.assistants.records.cues import Language
 from citewell.assistants.records.phrases import Finding
 from citewell.assistants.records.safety import Blocked, Rephrased, check_sentence, template
 from citewell.assistants.records.sources import Sources
+from citewell.clinical.languages import Language
 from citewell.errors import LLMTimeoutError
 
 HEAD = 200

@@ -5,10 +5,10 @@ from __future__ import annotations
 import re
 from functools import cache
 
-from citewell.assistants.records.cues import spelled
 from citewell.assistants.records.phrases import Category, Finding, bare, filled
 from citewell.assistants.records.sources import Sources
 from citewell.assistants.records.tables import rows
+from citewell.clinical.languages import spelled
 
 _MARKS = re.compile(r"\s*\[[^\]\n]{1,80}\]")
 _ITEM = re.compile(r"\s*(?:[-•*▪–]|\d+[.)])\s+")

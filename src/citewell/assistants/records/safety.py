@@ -7,11 +7,11 @@ from collections.abc import Iterable
 from dataclasses import dataclass
 from functools import cache
 
-from citewell.assistants.records.cues import Language, language_of
 from citewell.assistants.records.phrases import Category, Finding, find_phrases
 from citewell.assistants.records.rephrase import rephrase
 from citewell.assistants.records.sources import Sources
 from citewell.assistants.records.tables import rows
+from citewell.clinical.languages import Language, language_of
 
 WORST: tuple[Category, ...] = ("alarming", "prescriptive", "diagnostic", "unattributed")
 """Which calm words are shown where several would fit, and what is rephrased first."""

@@ -6,8 +6,8 @@ import re
 from collections.abc import Collection
 from functools import cache
 
-from citewell.assistants.records.cues import language_of, spelled
 from citewell.assistants.records.tables import rows
+from citewell.clinical.languages import language_of, spelled
 
 _WORD = re.compile(r"[^\W\d_]+(?:['-][^\W\d_]+)*")
 _MANNER = re.compile(r"[a-z]{3}ed$|[a-km-z]ly$")

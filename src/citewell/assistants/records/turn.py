@@ -5,7 +5,7 @@ from __future__ import annotations
 import time
 import uuid
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
 from functools import cached_property, partial
 from typing import TYPE_CHECKING, Any
 
@@ -14,8 +14,6 @@ from citewell.answer.rephrase import rephrase
 from citewell.answer.stream import Done
 from citewell.assistants.records.agree import agree
 from citewell.assistants.records.confidence import confidence
-from citewell.assistants.records.cues import Language, language_of
-from citewell.assistants.records.emergency import find_emergency
 from citewell.assistants.records.kinds import Kind, classify
 from citewell.assistants.records.mentions import Paper
 from citewell.assistants.records.names import Names
@@ -24,6 +22,7 @@ from citewell.assistants.records.safety import counted, template
 from citewell.assistants.records.screening import FILTERED, Screened
 from citewell.assistants.records.strategy import Strategy, strategy
 from citewell.assistants.records.wishes import Wishes, wishes
+from citewell.clinical.languages import Language, language_of
 from citewell.types import Claim, Context, Entry, Evidence, Message, Refuse, Scope, Verdict
 from citewell.types.facts import Fact
 from citewell.words import sentences
@@ -84,30 +83,21 @@ class Turn:
         return strategy(self.kind)
 
     @cached_property
-    def notice(self) -> str:
-        """What an emergency needs to be told first; empty where there is none."""
-        found = self.screened.emergency
-        if found is None:
-            return ""
-        return replace(found, language=self.records.language or found.language).notice
-
-    @cached_property
     def asks_besides(self) -> bool:
         """Whether a sentence that tells of no emergency asks the record for something."""
         parts = [self.text[start:end] for start, end in sentences(self.text)]
-        besides = [one for one in parts if find_emergency(one, near=self.records.near) is None]
+        besides = [one for one in parts if self.records.emergency(one) is None]
         return any(Names.of(one, self.records.search.lexicon).names_something for one in besides)
 
     def asked(self, context: Context, *, before: str = "", after: str = "") -> Asked:
         """What the gate must know; calm words at the end are known only once the reply is read."""
-        head = _joined(self.notice, before)
         notes: dict[str, Any] = {
             "kind": self.kind.value,
-            "emergency": list(self.screened.emergency.dangers) if self.screened.emergency else [],
+            "emergency": list(self.screened.emergency.kinds) if self.screened.emergency else [],
             "filtered": self.screened.filtered,
             "is_cut": self.screened.is_cut,
             "unused": list(self.unused),
-            "before": head,
+            "before": before,
             "after": after,
             **self.filter_notes(),
         }
@@ -116,7 +106,7 @@ class Turn:
             notes.update(after=_joined(after, self.tally.calm))
             return self.tally.calm
 
-        frame = Frame(before=head, after=after, closing=closing)
+        frame = Frame(before=before, after=after, closing=closing)
         rules = self.records.rules
         return Asked(
             self.id, self.question, context, self.records.writer.name, rules.hash, POLICY, rules.text, frame, notes
@@ -136,14 +126,14 @@ class Turn:
 
     def put(self, words: str) -> Done:
         """The same in words that were made for it."""
-        return Done(refuse(self.asked(Context(())), _joined(self.notice, words), judge=self.judge()))
+        return Done(refuse(self.asked(Context(())), words, judge=self.judge()))
 
     def judge(self, shown: Iterable[Fact] = (), known: Sequence[Fact] = ()) -> Judge:
         """The end of an answer; nobody is sent a patient's question."""
         agreement = agree(shown, known)
 
         def refused(_reason: str) -> Refuse:
-            return Refuse(_joined(self.notice, self.tally.calm or template(NOTHING, self.language)))
+            return Refuse(self.tally.calm or template(NOTHING, self.language))
 
         return Judge(
             rate=lambda _answer: None,

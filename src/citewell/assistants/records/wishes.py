@@ -8,8 +8,8 @@ from datetime import UTC, datetime, timedelta
 from enum import StrEnum
 from functools import cache
 
-from citewell.assistants.records.cues import spelled, whole_words
 from citewell.assistants.records.tables import rows
+from citewell.clinical.languages import spelled, whole_words
 
 READ = 300
 """How many characters of a question are read."""

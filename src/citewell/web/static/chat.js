@@ -23,18 +23,25 @@ function make(tag, attributes = {}, ...children) {
 
 class Turn {
   constructor(message) {
+    this.help = make("div");
     this.told = make("p", { class: "own-words notice wait" });
     this.told.hidden = true;
     this.answer = make("div", { class: "answer", "aria-live": "polite" });
     this.status = make("p", { class: "working", role: "status" });
-    this.element = make("article", { class: "turn", id: "last" }, make("h2", { class: "question" }, message), this.told, this.answer, this.status);
+    this.element = make("article", { class: "turn", id: "last" }, make("h2", { class: "question" }, message), this.help, this.told, this.answer, this.status);
   }
 
   take(name, data) {
     if (name === "working") this.status.textContent = STAGES[data.stage];
+    else if (name === "told" && data.is_emergency) this.#help(data.text);
     else if (name === "told") this.#tell(data.text);
     else if (name === "sentence" && data.shown) this.answer.append(make("p", { class: "sentence", "data-index": data.index }, data.text));
     else if (name === "replace" && !data.shown) this.answer.querySelector(`[data-index="${data.index}"]`)?.classList.add("taken-back");
+  }
+
+  // The way to help stands first and is read out at once.
+  #help(text) {
+    this.help.replaceChildren(make("div", { class: "notice bad emergency", role: "alert" }, make("p", {}, text)));
   }
 
   #tell(text) {

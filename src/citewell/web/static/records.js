@@ -33,21 +33,18 @@ class Coming {
   }
 
   take(name, data) {
-    if (name === "told") this.#tell(data.text);
+    if (name === "told") this.#tell(data);
     else if (name === "sentence" && data.shown) {
       const kind = data.text.startsWith("•") ? "sentence item" : "sentence";
       this.answer.append(make("p", { class: kind, "data-index": data.index, text: data.text }));
     } else if (name === "replace" && !data.shown) this.answer.querySelector(`[data-index="${data.index}"]`)?.remove();
-    else if (name === "working") {
-      this.isSearching = true;
-      this.status.textContent = STAGES[data.stage];
-    }
+    else if (name === "working") this.status.textContent = STAGES[data.stage];
   }
 
-  // Words that come before the search are those of an emergency: they stand apart and are read out at once.
-  #tell(text) {
-    const words = make("p", { class: this.isSearching ? "own-words" : "", text });
-    this.told.append(this.isSearching ? words : make("div", { class: "notice bad emergency", role: "alert" }, words));
+  // The way to help stands apart and is read out at once.
+  #tell({ text, is_emergency: isEmergency }) {
+    const words = make("p", { class: isEmergency ? "" : "own-words", text });
+    this.told.append(isEmergency ? make("div", { class: "notice bad emergency", role: "alert" }, words) : words);
   }
 
   fail(words, again) {

@@ -71,15 +71,17 @@ export class Turn {
     this.question = question;
     this.words = words;
     this.status = make("p", { class: "working", role: "status" });
+    this.told = make("div");
     this.answer = make("div", { class: "answer", "aria-live": "polite", "aria-relevant": "additions text" });
     this.end = make("div", { class: "end" });
     const heading = make("h2", { class: "question", text: question });
-    this.element = make("article", { class: "turn", id: "last" }, heading, this.answer, this.status, this.end);
+    this.element = make("article", { class: "turn", id: "last" }, heading, this.told, this.answer, this.status, this.end);
   }
 
   begin(passages, usualMs) {
     this.passages = passages;
     this.sentences = [];
+    this.told.replaceChildren();
     this.answer.replaceChildren();
     this.end.replaceChildren();
     this.stage = `Searching ${passages}`;
@@ -91,9 +93,15 @@ export class Turn {
     if (name === "working") {
       const what = data.stage === "searching" ? ` ${this.passages}` : data.stage === "reading" ? ` ${counted(data.count, "passage")}` : "";
       this.stage = `${STAGES[data.stage] ?? data.stage}${what}`;
-    } else if (name === "sentence") this.#sentence(data);
+    } else if (name === "told" && data.is_emergency) this.#help(data.text);
+    else if (name === "sentence") this.#sentence(data);
     else if (name === "replace") this.#replace(data);
     else if (name === "done") this.#done(data);
+  }
+
+  // The way to help stands first and is read out at once.
+  #help(text) {
+    this.told.replaceChildren(make("div", { class: "notice bad emergency", role: "alert" }, make("p", { text })));
   }
 
   #verdict(name) {
@@ -151,7 +159,8 @@ export class Turn {
       yield make("p", { class: "added" }, "Showing results for ", make("b", { text: right }), `, read for “${word}”.`);
     }
     if (answer.action === "ROUTE") yield this.#routed(answer);
-    if (answer.action === "REFUSE") yield make("p", { class: "notice busy", text: answer.text });
+    const said = answer.text.slice(answer.emergency?.text.length ?? 0).trim();
+    if (answer.action === "REFUSE" && said) yield make("p", { class: "notice busy", text: said });
     if (answer.action === "QUALIFY") yield make("p", { class: "reservation", text: `${raised(answer.reason)}.` });
     if (answer.withheld?.length) yield this.#withheld(answer);
     if (answer.sentences.length) yield this.#about(answer);

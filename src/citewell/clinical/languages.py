@@ -4,10 +4,11 @@ from __future__ import annotations
 
 import re
 import unicodedata
+from collections.abc import Callable
 from functools import cache
 from typing import Literal, cast
 
-from citewell.assistants.records.tables import rows
+from citewell.clinical.tables import rows
 
 Language = Literal["en", "fr", "de"]
 LANGUAGES: tuple[Language, ...] = ("en", "fr", "de")
@@ -30,6 +31,9 @@ _SHORT = tuple(
     )
 )
 _APOSTROPHES = re.compile("[’‘ʼ´`]")
+_SHORTENED = re.compile("'|ive|nt|cannot|im")
+_UNSEEN = re.compile("[\u00ad\u200b-\u200f\u202a-\u202e\u2060-\u2064\u2066-\u2069\ufeff]")
+_SPACES = re.compile(r"[^\S\n]+|\s*\n\s*")
 
 
 def spelled(text: str) -> str:
@@ -43,6 +47,38 @@ def spelled(text: str) -> str:
         for short, full in _SHORT:
             text = short.sub(full, text)
     return text
+
+
+def spelled_with_places(text: str) -> tuple[str, list[int]]:
+    """A text in lower case with its short forms in full, and for each character where it stands in the original.
+
+    >>> spelled_with_places("I CAN'T  go")
+    ('i can not go', [0, 1, 2, 3, 4, 5, 6, 6, 6, 8, 9, 10])
+    """
+    lowered = "".join(low if len(low := one.lower()) == 1 else one for one in text)
+    plain, places = _APOSTROPHES.sub("'", lowered), list(range(len(text)))
+    plain, places = _replaced(plain, places, _UNSEEN, lambda _match: "")
+    plain, places = _replaced(plain, places, _SPACES, lambda match: "\n" if "\n" in match.group() else " ")
+    if _SHORTENED.search(plain):
+        for short, full in _SHORT:
+            plain, places = _replaced(plain, places, short, lambda match, full=full: match.expand(full))  # type: ignore[misc]
+    return plain, places
+
+
+def _replaced(
+    text: str, places: list[int], pattern: re.Pattern[str], full: Callable[[re.Match[str]], str]
+) -> tuple[str, list[int]]:
+    """A text with each match written otherwise, and the places of its characters."""
+    parts, kept, at = [], list[int](), 0
+    for match in pattern.finditer(text):
+        start, end = match.span()
+        written = full(match)
+        parts += [text[at:start], written]
+        kept += places[at:start]
+        kept += [places[start + min(index, end - start - 1)] for index in range(len(written) - 1)]
+        kept += [places[end - 1]] * bool(written)
+        at = end
+    return "".join([*parts, text[at:]]), [*kept, *places[at:]]
 
 
 def whole_words(pattern: str) -> re.Pattern[str]:

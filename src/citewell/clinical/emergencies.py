@@ -1,0 +1,560 @@
+"""Finds an emergency in what a patient, a relative or a clinician writes, and says the way to help first.
+
+An emergency is told by meanings that stand near each other (`emergencies.tsv`), such as a chest, a pain and sweat; how
+much each meaning says of it was learned (`emergency_weights.tsv`). What is denied, long past, of the family, an idiom
+or a general question is none; what is doubtful counts.
+"""
+
+from __future__ import annotations
+
+import math
+import operator
+import re
+from bisect import bisect_right
+from collections import Counter
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from functools import cache
+from itertools import chain, islice
+from typing import cast
+
+from citewell.clinical.languages import Language, language_of, spelled_with_places
+from citewell.clinical.tables import rows
+from citewell.types.emergencies import Emergency
+
+Sense = Callable[[str], Mapping[str, float]]
+"""A trained reader of a text: how probable each kind of emergency is."""
+
+READ = 8_000
+"""How many characters are read, half from the start and half from the end: nobody in danger writes more."""
+NEAR = 160
+"""How many characters apart the words of one emergency may stand."""
+LIKELY, SURE = 0.4, 0.9
+"""From which probability on a text tells of an emergency, and from where on words alone decide that it does."""
+TELLING = 0.5
+"""A meaning of this weight tells something; where no row of the table is met, one of them must stand there."""
+REACH = 160
+"""How many characters a denial may stand before words."""
+MOST = 40
+"""How often one row of words is looked for in a text: a text that has more of them tells no more."""
+YOUNG_DAYS = 92
+"""Up to which age a fever is an emergency by itself."""
+SHORT = 5
+"""A text of so few words that names an emergency tells of one."""
+
+
+def find_emergencies(
+    text: str,
+    *,
+    country: str = "GB",
+    language: Language | None = None,
+    is_vignette: bool | None = None,
+    sensed: Sense | None = None,
+) -> Emergency | None:
+    """The emergency that a text tells of, with the way to help in this country; None where it tells of none.
+
+    The way to help is told in the language of the text, unless one is given, and to a clinician where the text is a
+    vignette or that is said.
+
+    >>> find_emergencies("I have crushing chest pain").kinds, find_emergencies("My father had a stroke in 1990")
+    (('cardiac',), None)
+    """
+    reading = Reading.of(text)
+    chance = reading.chance
+    sense = sensed(text) if sensed is not None and chance < SURE and text.strip() else {}
+    danger = {kind: value for kind, value in sense.items() if kind in kinds_in_order()}
+    if danger:
+        chance = (chance + max(danger.values())) / 2
+    found = reading.emergencies()
+    if chance < LIKELY and not _is_despair(found, reading):
+        return None
+    found = found or reading.nearest(max(danger, key=lambda kind: danger[kind]) if danger else None)
+    kinds = tuple(kind for kind in kinds_in_order() if kind in found)
+    told = dict.fromkeys(one for kind in kinds for one in found[kind])
+    words = tuple(one for one in told if not any(one != other and one in other for other in told))
+    language = language or reading.language
+    if is_vignette is None:
+        is_vignette = reading.is_vignette and kinds[:1] != ("suicide",)
+    return Emergency(kinds, language, notice(kinds, language, country, is_vignette=is_vignette), words, is_vignette)
+
+
+def _is_despair(found: Mapping[str, Sequence[str]], reading: Reading) -> bool:
+    """Whether somebody speaks of ending their own life: that counts whatever else is said."""
+    return "suicide" in found and _FIRST.search(reading.text) is not None
+
+
+# ------------------------------------------------------------------------------------------------------------ the text
+
+
+@dataclass(frozen=True, slots=True)
+class Span:
+    """Where a meaning stands in the text as it is read."""
+
+    meaning: str
+    start: int
+    end: int
+    language: str = ""
+    """Of the row that knows the words; empty for a value."""
+
+
+@dataclass(frozen=True, slots=True)
+class Reading:
+    """A text as it is read: lower case, short forms in full, with its meanings and what takes them back."""
+
+    original: str
+    text: str
+    places: Sequence[int]
+    """For each character of the text, where it stands in the original."""
+    spans: tuple[Span, ...]
+    live: frozenset[Span]
+    """The meanings that hold now, of the person who is spoken of."""
+
+    @classmethod
+    def of(cls, original: str) -> Reading:
+        """Read a text once."""
+        cut = original if len(original) <= READ else f"{original[: READ // 2]}\n{original[-READ // 2 :]}"
+        text, places = spelled_with_places(cut)
+        plain = _IDIOM.sub(lambda match: "\x00" * len(match.group()), text) if _IDIOM else text
+        spans = tuple(_meanings(plain))
+        parts = tuple(_parts(plain))
+        live = frozenset(span for span in spans if _holds(plain, span, _part_of(parts, span.start)))
+        return cls(cut, text, places, spans, live)
+
+    @property
+    def language(self) -> Language:
+        """The language of the whole, if words of an emergency are in it; else that of most of these words."""
+        own = language_of(self.original)
+        votes = Counter(span.language for span in self.live if span.language)
+        return own if votes[own] * 2 >= max(votes.values(), default=0) else cast(Language, votes.most_common(1)[0][0])
+
+    @property
+    def is_vignette(self) -> bool:
+        """Whether a clinician describes a patient."""
+        return len(_context("clinician").findall(self.text)) >= 1 and not _OWN.search(self.text)
+
+    @property
+    def told(self) -> list[tuple[str, tuple[Span, ...]]]:
+        """Each row of the table that is met, with the words that meet it."""
+        return list(_told(self.live))
+
+    def emergencies(self) -> dict[str, list[str]]:
+        """Each kind of emergency that is told of, with the words that tell it."""
+        found: dict[str, list[str]] = {}
+        for kind, spans in self.told:
+            found.setdefault(kind, []).extend(self.original_words(span) for span in spans)
+        return found
+
+    def nearest(self, kind: str | None) -> dict[str, list[str]]:
+        """The kind that most of the meanings speak for, or the one that is given, with the words that weigh most."""
+        weighed = sorted((span for span in self.live if span.end), key=lambda one: -_weights().get(one.meaning, 0))
+        present = {span.meaning for span in self.live}
+        met = {rule: sum(bool(group & present) for group in rule.meanings) for rule in _rules()}
+        best = max(met, key=lambda rule: (met[rule] / len(rule.meanings), met[rule]))
+        words = [self.original_words(span) for span in sorted(weighed[:3], key=lambda one: one.start)]
+        return {kind or (best.kind if met[best] * 2 >= len(best.meanings) else "other"): words}
+
+    def features(self) -> dict[str, float]:
+        """What the learned weights are multiplied with: meanings that hold, rows that are met, and how it is said."""
+        live = {span.meaning for span in self.live}
+        rows_met = self.told
+        return {
+            **dict.fromkeys(live, 1.0),
+            "(a row is met)": float(bool(rows_met)),
+            "(rows of two kinds are met)": float(len({kind for kind, _ in rows_met}) > 1),
+            "(only taken back)": float(not rows_met and next(_told(self.spans), None) is not None),
+            "(meanings)": min(len(live), 12) / 4,
+            "(a question)": float(self.text.strip().endswith("?")),
+            "(first person)": float(_FIRST.search(self.text) is not None),
+            "(clinician)": float(_context("clinician").search(self.text) is not None),
+        }
+
+    @property
+    def chance(self) -> float:
+        """The probability of an emergency by the words alone."""
+        weights = _weights()
+        if not self.told and sum(weights.get(one, 0.0) >= TELLING for one in {span.meaning for span in self.live}) < 1:
+            return 0.0
+        total = weights.get("(always)", 0.0) + sum(
+            weights.get(name, 0.0) * value for name, value in self.features().items()
+        )
+        return 1 / (1 + math.exp(-total))
+
+    def original_words(self, span: Span) -> str:
+        """The words as they were written."""
+        return self.original[self.places[span.start] : self.places[span.end - 1] + 1].strip()
+
+
+@dataclass(frozen=True, slots=True)
+class Part:
+    """A part of a text that is past, present or general as a whole."""
+
+    start: int
+    end: int
+    is_nobody: bool
+    """It asks for a text, for knowledge, or speaks of a thing."""
+    is_own: bool
+    is_now: bool
+    is_again: bool
+    is_past: bool
+    is_paper: bool
+    is_doubtful: bool
+
+
+def _parts(text: str) -> Iterator[Part]:
+    """The parts of a text, each read once."""
+    is_of_somebody = _context("person").search(_context("asker").sub(" ", text)) is not None
+    starts = [0, *(match.end() for match in _PART.finditer(text)), len(text)]
+    for start, end, after in zip(starts, starts[1:], [*starts[2:], len(text)], strict=False):
+        words = text[start:end]
+        told_after = text[end:after]  # “It was three months ago.” tells of what stands before it
+        dated = words + told_after if _REFERS.match(told_after) else words
+        is_asking = not is_of_somebody and _asks(words)
+        yield Part(
+            start,
+            end,
+            is_nobody=is_asking or _context("makes").match(words.strip()) is not None or _is_of_a_thing(words),
+            is_own=_FIRST.search(words) is not None,
+            is_now=_context("present").search(words) is not None,
+            is_again=_AGAIN.search(words) is not None,
+            is_past=any(_context(name).search(dated) for name in ("past", "family")),
+            is_paper=_context("paper").search(words) is not None,
+            is_doubtful=_context("doubt").search(words) is not None,
+        )
+
+
+def _part_of(parts: Sequence[Part], at: int) -> Part:
+    return parts[max(0, bisect_right(parts, at, key=lambda part: part.start) - 1)]
+
+
+# -------------------------------------------------------------------------------------------------------- the meanings
+
+
+def _whole(pattern: str) -> re.Pattern[str]:
+    return re.compile(rf"(?<![\w/])(?:{pattern})(?!\w)")
+
+
+@cache
+def _words() -> tuple[tuple[str, str, re.Pattern[str]], ...]:
+    """Each meaning with its language and words."""
+    return tuple((meaning, language, _whole(pattern)) for meaning, language, pattern in rows("emergency_words.tsv"))
+
+
+_COMPARISONS = {"<": operator.lt, "<=": operator.le, ">": operator.gt, ">=": operator.ge}
+_NUMBER = (
+    r"(?:[^\w\n<>≥≤.;]|\b(?:of|is|are|was|at|now|only|reads?|says?|around|about|to|down|came|back|as|dropped)\b){0,6}"
+    r"[<>~≥≤]? ?(?P<value>\d{1,3}(?:[.,]\d{1,2})?)(?![\d.,]*\d)(?! ?/(?:7|52|12|24)\b)(?P<unit> ?(?:g/l|mg/dl))?"
+)
+_FACTORS = {"g/l": 5.55, "mg/dl": 1 / 18}
+"""What a sugar in another unit is in mmol/L."""
+
+
+@dataclass(frozen=True, slots=True)
+class Value:
+    """A measurement that counts as a meaning on one side of a limit."""
+
+    meaning: str
+    pattern: re.Pattern[str]
+    compare: Callable[[float, float], bool]
+    limit: float
+    lowest: float
+    highest: float
+
+
+@cache
+def _values() -> tuple[Value, ...]:
+    return tuple(
+        Value(
+            meaning,
+            re.compile(rf"(?<![\w/])(?:{names}){_NUMBER}"),
+            _COMPARISONS[sign],
+            *(float(number) for number in (limit, lowest, highest)),
+        )
+        for meaning, names, sign, limit, lowest, highest in rows("emergency_values.tsv")
+    )
+
+
+_COUNTS = {
+    name: number
+    for number, names in enumerate(
+        "; one|a|an|un|une|ein|eine; two|deux|zwei; three|trois|drei; four|quatre|vier; five|cinq|fünf; six|sechs; "
+        "seven|sept|sieben; eight|huit|acht; nine|neuf|neun; ten|dix|zehn; eleven|onze|elf; twelve|douze|zwölf".split(
+            "; "
+        )
+    )
+    for name in names.split("|")
+    if name
+}
+_DAYS = {"d": 1, "j": 1, "t": 1, "/7": 1, "w": 7, "s": 7, "/52": 7, "m": 30.4375, "/12": 30.4375}
+_AGE = re.compile(
+    rf"(?<![\w/.,])(?P<count>\d{{1,2}}|{'|'.join(_COUNTS)})(?:[ -]?(?P<unit>d|w|days?|weeks?|wks?|months?|mths?|jours?"
+    r"|semaines?|mois|tage?|wochen?|monate?n?)[ -]?(?:old|alte?\w*|o\b)"
+    r"|(?P<short>/7|/52|/12)(?: old| baby| infant| neonate|,| [mf]\b)"
+    r"|[ -]?(?P<bare>days|weeks?|months?|mth|jours|semaines|mois)\b(?! (?:ago|later|pregnant|gone|post|after|now)))"
+    r"(?!\w)"
+)
+_BABY = re.compile(
+    r"bébé|nourrisson|nouveau|bab(?:y|ies)|newborn|little one|twin|infant|nappy|nappies|corrected|\bprem\b"
+)
+_LASTS = re.compile(r"(?:for|last|past|over|since|every|within|in|x|about|pregnant|am|at) $")
+
+
+def _young(text: str) -> Iterator[Span]:
+    """Where the age of a child is told to whom a fever is a danger by itself."""
+    for match in islice(_AGE.finditer(text), MOST):
+        unit = match["short"] or (match["unit"] or match["bare"])[0]
+        count = _COUNTS.get(match["count"]) or float(match["count"])
+        is_told = match["bare"] is None or (_BABY.search(text) and not _LASTS.search(text[: match.start()]))
+        if is_told and count * _DAYS[unit] <= YOUNG_DAYS:
+            yield Span("young infant", *match.span())
+
+
+def _meanings(text: str) -> Iterator[Span]:
+    """Every meaning of the tables and where it stands."""
+    for meaning, language, pattern in _words():
+        yield from (Span(meaning, *match.span(), language) for match in islice(pattern.finditer(text), MOST))
+    for one in _values():
+        for match in islice(one.pattern.finditer(text), MOST):
+            value = float(match["value"].replace(",", ".")) * _FACTORS.get((match["unit"] or "").strip(), 1)
+            if one.lowest <= value <= one.highest and one.compare(value, one.limit):
+                yield Span(one.meaning, *match.span())
+    yield from _young(text)
+    if len(text.split()) <= SHORT:
+        yield Span("happening", 0, 0)
+
+
+# --------------------------------------------------------------------------------------------------------- the context
+
+_PART = re.compile(r"[.;!?\n]+(?:\s+|$)|,? (?:but|and now|and today|mais|et maintenant|aber|und jetzt) ")
+_BREAKS = re.compile(
+    r"\b(?:but|however|although|though|except|apart from|other than|just|only|now|today|then|since|because|has|have|is"
+    r"|are|was|with|started|came|keeps?|mais|sauf|depuis|avec|aber|sondern|außer|seit|mit|hat|ist)\b|[:;(]"
+)
+_ITEMS = re.compile(r"\b(?:or|nor|ni|ou|oder|noch)\b")
+_STRONG = re.compile(r"\b(?:denies|denied|denying|nil|nie|verneint)$")
+_OWN = re.compile(r"(?<!\w)(?:i|my|me|mum|dad|mom|we|our|je|mon|ma|mes|ich|meine?\w*|wir|unser\w*)(?!\w)")
+NAMES = frozenset(
+    "named stroke|named heart|named embolism|named dissection|anaphylaxis|sepsis|meningitis|ectopic|suicidal|overdose"
+    "|seizing now|call help|fit|chest pain|bleeding|thunderclap".split("|")
+)
+"""Meanings that name an emergency rather than describe one: beside a paper or an appointment they tell of none."""
+UNDENIABLE = frozenset({"self-killing"})
+"""Who says that they do not want to kill themselves has thought of it."""
+
+
+@cache
+def _context(what: str) -> re.Pattern[str]:
+    patterns = "|".join(f"(?:{pattern})" for name, _, pattern in rows("emergency_context.tsv") if name == what)
+    return _whole(patterns)
+
+
+@cache
+def _behind(what: str) -> re.Pattern[str]:
+    """A pattern of the context that stands right before words."""
+    return re.compile(rf"{_context(what).pattern}[ ,:]*$")
+
+
+@cache
+def _right_after() -> re.Pattern[str]:
+    return re.compile(rf"[ :,(]*{_context('denied after').pattern}")
+
+
+_IDIOM = _whole("|".join(f"(?:{pattern})" for name, _, pattern in rows("emergency_context.tsv") if name == "idiom"))
+
+
+def _holds(text: str, span: Span, part: Part) -> bool:
+    """Whether a meaning holds now, of the person who is spoken of."""
+    if part.is_nobody:
+        return False
+    if span.meaning in UNDENIABLE and part.is_own:
+        return True
+    is_named = span.meaning in NAMES
+    if part.is_past and (is_named or not part.is_now):
+        return part.is_again and part.is_now
+    if is_named and part.is_paper and not part.is_now:
+        return False
+    before = text[max(part.start, span.start - REACH) : span.start]
+    after = text[span.end : min(part.end, span.end + REACH)]
+    if _behind("supposed").search(before):
+        return False
+    is_denied = _is_denied(before, after) or _right_after().match(after) is not None
+    return not is_denied or part.is_doubtful
+
+
+_REFERS = re.compile(r"(?:it|this|that|c'|das|es) ?(?:was|happened|were|était|war)\b")
+_AGAIN = re.compile(r"\b(?:again|de nouveau|à nouveau|wieder|suddenly|now having|right now)\b")
+_FIRST = re.compile(r"(?<!\w)(?:i|my|me|myself|je|j'\S*|me|m'\S*|mes|ich|mich|mir)(?!\w)")
+_SOMEBODY = re.compile(
+    r"(?<!\w)(?:i|me|he|she|him|his|her|we|us|mum|dad|baby|child|son|daughter|wife|husband|brother"
+    r"|sister|grand\w+|friend|neighbour|patient)(?!\w)"
+)
+_MEASURED = re.compile(r"\d{2,3}/\d{2,3}|(?:bp|sats|spo2|gcs|temp|rr|hr|pressure|sugar)\D{0,12}\d|\d over \d")
+
+
+def _is_of_a_thing(words: str) -> bool:
+    """Whether a part of a text speaks of an animal or a thing, and of nobody."""
+    return _context("thing").search(words) is not None and _SOMEBODY.search(words) is None
+
+
+def _asks(words: str) -> bool:
+    """Whether a part of a text asks for knowledge; what was measured is of somebody."""
+    plain = words.strip()
+    is_asked = plain.endswith("?") or _context("asks").match(plain) or _context("looks up").search(plain)
+    return bool(is_asked) and _MEASURED.search(plain) is None
+
+
+def _is_denied(before: str, after: str) -> bool:
+    """Whether a “no” before words reaches them: over a few words, or to the end of its list."""
+    matches = list(_context("denied").finditer(before))
+    if not matches:
+        return _behind("denied here").search(before) is not None
+    match = matches[-1]
+    gap = before[match.end() :]
+    if _BREAKS.search(gap):
+        return False
+    items = gap.split(",")
+    is_strong = _STRONG.search(before[: match.end()]) is not None
+    if any(len(item.split()) > (9 if is_strong else 5) for item in items):
+        return False
+    if len(items) == 1:
+        return is_strong or not re.search(r"\b(?:and|et|und)\b", gap)
+    return is_strong or _ITEMS.search(gap + after.split(".", maxsplit=1)[0][:60]) is not None
+
+
+# ----------------------------------------------------------------------------------------------------- the emergencies
+
+
+@dataclass(frozen=True, slots=True)
+class Rule:
+    """One row of the table: meanings that tell of an emergency together."""
+
+    kind: str
+    meanings: tuple[frozenset[str], ...]
+    unless: frozenset[str]
+
+
+@cache
+def _rules() -> tuple[Rule, ...]:
+    return tuple(
+        Rule(
+            kind,
+            tuple(frozenset(group.split("|")) for group in meanings.split("+")),
+            frozenset("|".join(unless).split("|")) - {""},
+        )
+        for kind, meanings, *unless in rows("emergencies.tsv")
+    )
+
+
+def kinds_in_order() -> tuple[str, ...]:
+    """The kinds of emergency, the one whose notice comes first before others."""
+    return tuple(kind for kind, *_ in rows("emergency_kinds.tsv"))
+
+
+def _told(spans: Iterable[Span]) -> Iterator[tuple[str, tuple[Span, ...]]]:
+    """Each kind whose meanings stand near each other, with the words that do."""
+    places: dict[str, list[Span]] = {}
+    for span in sorted(spans, key=lambda one: one.start):
+        places.setdefault(span.meaning, []).append(span)
+    for rule in _rules():
+        groups = [list(chain.from_iterable(places.get(name, ()) for name in group)) for group in rule.meanings]
+        if all(groups):
+            calming = [span for name in rule.unless for span in places.get(name, ())]
+            found = next(_together(groups, calming), None)
+            if found is not None:
+                yield rule.kind, found
+
+
+def _together(groups: Sequence[Sequence[Span]], calming: Sequence[Span]) -> Iterator[tuple[Span, ...]]:
+    """Spans, one of each group and none standing for two, that stand near each other and that nothing takes back."""
+    for first in groups[0]:
+        chosen = [first]
+        for spans in groups[1:]:
+            fitting = [one for one in spans if _fits(one, chosen)]
+            if not fitting:
+                break
+            chosen.append(min(fitting, key=lambda one: abs(one.start - first.start)))
+        else:
+            low, high = min(one.start for one in chosen), max(one.end for one in chosen)
+            if not any(low - NEAR <= one.start and one.end <= high + NEAR for one in calming):
+                yield tuple(sorted((one for one in chosen if one.end), key=lambda one: one.start))
+
+
+def _fits(span: Span, chosen: Sequence[Span]) -> bool:
+    if not span.end:  # a short text tells of now as a whole
+        return True
+    is_apart = all(span.end <= one.start or span.start >= one.end or not one.end for one in chosen)
+    low, high = min(one.start for one in chosen), max(one.end for one in chosen)
+    return is_apart and max(high, span.end) - min(low, span.start) <= NEAR
+
+
+@cache
+def _weights() -> dict[str, float]:
+    """How much each meaning says of an emergency."""
+    return {name: float(weight) for name, weight in rows("emergency_weights.tsv")}
+
+
+# --------------------------------------------------------------------------------------------------------- the notices
+
+OR = {"en": " or ", "fr": " ou ", "de": " oder "}
+
+
+@dataclass(frozen=True, slots=True)
+class Numbers:
+    """Whom to call in a country."""
+
+    emergency: tuple[str, ...]
+    advice: str
+    """A line for what cannot wait and is no emergency; empty where there is none."""
+    crisis: str
+    """A line for people in despair; empty where none is known."""
+
+
+def numbers_of(country: str) -> Numbers:
+    """The numbers of a country, and 112 where none are known.
+
+    >>> numbers_of("US").emergency, numbers_of("XX").emergency
+    (('911',), ('112',))
+    """
+    known = {code: Numbers(tuple(call.split("|")), *more) for code, call, *more in rows("emergency_numbers.tsv")}
+    return known.get(country.upper(), known["*"])
+
+
+@cache
+def _notices() -> dict[tuple[str, str], str]:
+    return {(what, language): text for what, language, text in rows("emergency_notices.tsv")}
+
+
+def notice(kinds: Sequence[str], language: Language, country: str, *, is_vignette: bool = False) -> str:
+    """The words that come first and that nothing softens."""
+    numbers, texts = numbers_of(country), _notices()
+    said = "clinician" if is_vignette else "suicide" if "suicide" in kinds else "anyone"
+    lines = [texts[said, language]]
+    if said == "suicide" and numbers.crisis:
+        lines.append(texts["crisis", language])
+    if said == "anyone" and numbers.advice:
+        lines.append(texts["advice", language])
+    if said == "suicide" and kinds[-1] != "suicide":
+        lines.insert(0, texts["anyone", language])
+    titles = ", ".join(title_of(kind, language) for kind in kinds)
+    return " ".join(lines).format(
+        emergency=OR[language].join(numbers.emergency), advice=numbers.advice, crisis=numbers.crisis, kinds=titles
+    )
+
+
+@cache
+def _titles() -> dict[str, tuple[str, ...]]:
+    return {kind: tuple(titles) for kind, *titles in rows("emergency_kinds.tsv")}
+
+
+def advice_of(kind: str) -> tuple[str, str, str, str]:
+    """What a kind is called, what a clinician does, why, and where to look it up.
+
+    >>> advice_of("torsion")[1]
+    'Send to hospital at once.'
+    """
+    english, _, _, act, why, source = _titles()[kind]
+    return english[:1].upper() + english[1:], act, why, source
+
+
+def title_of(kind: str, language: Language = "en") -> str:
+    """What an emergency may be, in words."""
+    return _titles()[kind][("en", "fr", "de").index(language)]
