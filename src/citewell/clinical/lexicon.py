@@ -16,6 +16,7 @@ from typing import Literal, NamedTuple, cast
 
 from citewell import vocabulary
 from citewell.clinical.compositions import Composition, compositions, site_pairs
+from citewell.clinical.medicines import medicines
 from citewell.clinical.misspellings import corrected
 from citewell.clinical.tables import rows
 from citewell.clinical.tokens import SIDES, SKIPPED, Word, fold, stem, words
@@ -452,7 +453,25 @@ def _mentions(text: str) -> tuple[Mention, ...]:
     named = list(Lexicon.load().among(said, in_notes=True))
     found = [_mention(part, concepts) for part, concepts in named if _is_named(concepts)]
     composed = [_composed(one) for one in compositions(text, said, [part for part, _ in named])]
-    return tuple(_apart(found, composed))
+    return tuple(_with_medicines(_apart(found, composed), text))
+
+
+def _with_medicines(found: Sequence[Mention], text: str) -> list[Mention]:
+    """Names and medicines; a medicine comes before a name that it overlaps, unless it is a part of that name."""
+    taken = [Mention(one.start, one.end, one.name, "", frozenset(), "medicine", "name") for one in medicines(text)]
+    starts = [one.start for one in taken]
+    named: list[Mention] = []
+    whole: set[Mention] = set()
+    for one in found:
+        low = max(bisect_right(starts, one.start) - 1, 0)
+        near = [drug for drug in taken[low : bisect_left(starts, one.end)] if drug.end > one.start]
+        is_longer = all(one.start <= drug.start and drug.end <= one.end for drug in near) and one.kind != "medicine"
+        if not near or (
+            is_longer and not one.parts and any(one.end - one.start > drug.end - drug.start for drug in near)
+        ):
+            named.append(one)
+            whole.update(near)
+    return sorted((*named, *(drug for drug in taken if drug not in whole)), key=lambda one: (one.start, one.end))
 
 
 def _read(word: Word) -> Word:
@@ -538,6 +557,8 @@ def id_of(concept: Concept) -> str:
 def kept_name(mention: Mention) -> str:
     """The name that goes with the id that is kept: the ontology's for one of its own."""
     lexicon = Lexicon.load()
+    if not mention.id:
+        return mention.name
     if mention.id.startswith("HP:"):
         return lexicon.ontology_name(mention.id)
     names = (name.text for one in mention.ids if one in lexicon.concepts for name in lexicon.concepts[one].names)

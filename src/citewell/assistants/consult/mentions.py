@@ -9,7 +9,6 @@ from functools import lru_cache
 
 from citewell import clinical
 from citewell.clinical.context import Context
-from citewell.clinical.medicines import medicines
 from citewell.types.consult import Category
 
 
@@ -50,19 +49,17 @@ _MEDICINES = re.compile(
 
 
 def find_mentions(sentence: str) -> list[Mention]:
-    """Everything that is named, in order; medicines come before other names.
+    """Everything that is named, in order.
 
     >>> text = "Stiff neck and a tummy ache, on metformin"
     >>> [(text[one.start : one.end], one.name) for one in find_mentions(text)]
     [('Stiff neck', 'neck stiffness'), ('tummy ache', 'Abdominal pain'), ('metformin', 'metformin')]
     """
-    taken = [Mention(one.start, one.end, one.name, None, Category.MEDICATION) for one in medicines(sentence)]
-    found = [
-        Mention(one.start, one.end, clinical.kept_name(one), one.id, CATEGORIES[one.kind], one.corrected)
+    return [
+        Mention(one.start, one.end, clinical.kept_name(one), one.id or None, CATEGORIES[one.kind], one.corrected)
         for one in clinical.mentions(sentence)
-        if one.kind in FINDINGS and not any(one.start < other.end and other.start < one.end for other in taken)
+        if one.kind in FINDINGS
     ]
-    return sorted([*taken, *found], key=lambda one: one.start)
 
 
 def all_mentions(context: Context, start: int, end: int) -> list[Mention]:
