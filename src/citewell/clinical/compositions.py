@@ -22,7 +22,7 @@ NEAR_WORDS = 6
 LONG_NAME = 3
 """A name of so many words says what it means; its words stand for nothing else."""
 PAIR = 2
-NEAR_SITE = 5
+NEAR_SITE = 6
 """A quality and its part of the body stand at most so many words from each other."""
 
 _PUNCTUATION = re.compile(r"[;,.:!?\n()/]")
@@ -225,6 +225,8 @@ def _pieces(said: Sequence[Word], taken: set[int]) -> Iterator[_Piece]:
         size = 1
         for stems, name, is_quality in _sites().ways.get(said[at].stem, ()):
             span = said[at : at + len(stems)]
+            if not is_quality and said[min(at + len(stems), len(said) - 1)].folded == "of":
+                continue  # the back of the neck is the neck
             if tuple(word.stem for word in span) == stems and not any(word.start in taken for word in span):
                 yield _Piece(at, at + len(stems) - 1, name, is_quality)
                 size = len(stems)

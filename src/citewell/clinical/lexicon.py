@@ -170,7 +170,7 @@ class Lexicon:
         whole, meant = tuple(word.folded for word in words(name.text.replace(")", ""))), content(said)
         _once(self._own.whole.setdefault(whole, []), Named(concept, name.tag, lead))
         self._note(whole[0], len(whole))
-        if len(meant) > 1 and not lead and not any(word.folded in SIDES for word in said):
+        if len(meant) > 1 and not lead and concept.name != NOTHING and not any(word.folded in SIDES for word in said):
             _once(self._own.content.setdefault(meant, []), Named(concept, name.tag))
             self._note(meant[0], len(meant))
 
