@@ -67,7 +67,8 @@ def goes_on(message: str) -> bool:
 
 def has_own_entity(message: str) -> bool:
     """Whether a message names a finding, a disease, a test or a rule: it is searched as it stands, however short."""
-    return bool(RULE_ID.search(message) or mentions(message))
+    named = any(one.kind not in ("lifestyle", "other") for one in mentions(message))
+    return named or RULE_ID.search(message) is not None
 
 
 def build_query(message: str, topic: str | None, history: Sequence[Message], rewrite: Rewrite | None) -> Query:
