@@ -30,11 +30,11 @@ from citewell.answer.verify import verify
 from citewell.answer.verify_look import Similarity
 from citewell.answer.verify_parts import parts_of
 from citewell.clinical import Lexicon
+from citewell.clinical.tables import rows
 from citewell.ingest.chunk import chunk, default_chunking
 from citewell.ingest.parse import parse
 from citewell.minilm.tokenizer import WordPiece
 from citewell.types import Limits, Source, Span, Verdict
-from citewell.clinical.tables import rows
 
 GUIDELINES = ("nice-ng12-2025-05.pdf", "nice-ng136-hypertension.pdf", "fda-metformin.pdf", "fda-warfarin.pdf")
 PARAPHRASES = Path(__file__).parents[2] / "tests" / "data" / "paraphrases.tsv"

@@ -13,7 +13,6 @@ import pytest
 
 from citewell.adapters.embedding.minilm import MiniLM
 from citewell.adapters.parsers.pdf import PdfParser
-from citewell.answer.quantities import quantities
 from citewell.assistants.consult.applies import fit
 from citewell.assistants.consult.desk import ConsultDesk
 from citewell.assistants.consult.doses import AMOUNTS
@@ -23,6 +22,7 @@ from citewell.assistants.consult.notebook import Turn
 from citewell.assistants.consult.patient import patient_of
 from citewell.bootstrap import App, build
 from citewell.bootstrap.consult import exported
+from citewell.clinical.quantities import quantities
 from citewell.config import Settings
 from citewell.errors import ChangedMeanwhile, InputError, LibraryError, NotFound
 from citewell.types import Asker, Filing, Limits, Source

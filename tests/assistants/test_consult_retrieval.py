@@ -23,11 +23,9 @@ from citewell.assistants.consult.having import known_of, other_disease
 from citewell.assistants.consult.quote import headings_at, told_in
 from citewell.assistants.consult.view import source_line
 from citewell.assistants.consult.whole import from_its_paragraph
-from citewell.clinical import Lexicon
 from citewell.types import Hit, Scope, Why
 from citewell.types.consult import By, Category, Finding, Patient, Polarity
 
-LEXICON = Lexicon.load()
 SCOPE = Scope("local", frozenset({"*"}), None, None)
 PREGNANT = Patient(age_years=28, sex="female", is_pregnant=True)
 FEVER = Finding("f1", Category.SYMPTOM, "Fever", Polarity.PRESENT, By.RULES)

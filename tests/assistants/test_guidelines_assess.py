@@ -266,3 +266,49 @@ def test_what_is_not_understood_is_told_and_not_passed_over_in_silence(ng12: Gui
     found = assessment_json(assess(patient_from({"age": 60, "symptoms": ["XQZ ++", "sore throat"]}), [ng12]))
     assert found["risk_level"] == "No NG12 Criteria Met"
     assert found["notes"][0] == "Not understood, and held against no rule: “XQZ ++”. Say it in other words."
+
+
+@pytest.mark.parametrize(
+    ("given", "rule"),
+    [
+        ({"age": 67, "sex": "male", "symptoms": ["PSA 12 with urinary hesitancy"]}, "1.6.3"),
+        ({"sex": "male", "symptoms": ["67M, PSA 12 with urinary hesitancy"]}, "1.6.3"),
+        (
+            {"age": 67, "sex": "male", "symptoms": ["urinary hesitancy", "prostate specific antigen of 6.1 ng/ml"]},
+            "1.6.3",
+        ),
+        ({"age": 46, "symptoms": ["FIT 45 ug Hb/g faeces"]}, "1.3.2"),
+        ({"age": 46, "symptoms": ["FIT positive at 45"]}, "1.3.2"),
+        ({"age": 46, "symptoms": ["FIT >400"]}, "1.3.2"),
+        ({"age": 46, "tests": [{"name": "FIT", "value": 45, "unit": "micrograms/g"}]}, "1.3.2"),
+        ({"age": 46, "tests": [{"name": "FIT", "text": "45 µg/g"}]}, "1.3.2"),
+        ({"age": 46, "symptoms": ["platelets 480"]}, "1.1.3"),
+    ],
+)
+def test_results_and_ages_in_words_count(given: dict[str, object], rule: str, ng12: Guideline) -> None:
+    assert rule in {one["rule"] for one in assessment_json(assess(patient_from(given), [ng12]))["matched"]}
+
+
+@pytest.mark.parametrize(
+    "text", ["FIT <4", "FIT 9 ug/g", "FIT negative", "FIT positive", "FIT 45 mmol/L", "brother has FIT 45 ug/g"]
+)
+def test_a_threshold_is_met_by_a_value_above_it_alone(text: str, ng12: Guideline) -> None:
+    found = assessment_json(assess(patient_from({"age": 46, "symptoms": [text]}), [ng12]))
+    assert found["matched"] == []
+
+
+def test_a_result_that_leaves_a_threshold_open_is_asked_about(ng12: Guideline) -> None:
+    found = assessment_json(assess(patient_from({"age": 46, "symptoms": ["FIT positive"]}), [ng12]))
+    assert any("what is the FIT value" in one["ask"] for one in found["unknowns"])
+    found = assessment_json(assess(patient_from({"age": 46, "symptoms": ["FIT 45 mmol/L"]}), [ng12]))
+    assert any("is not a unit of FIT" in note for note in found["notes"])
+
+
+def test_a_duration_holds_for_its_own_clause(ng12: Guideline) -> None:
+    def matched(text: str) -> set[str]:
+        patient = patient_from({"age": 50, "symptoms": [text]})
+        return {one["rule"] for one in assessment_json(assess(patient, [ng12]))["matched"]}
+
+    assert "1.8.2" in matched("mouth ulcer 4/52, cough for 2 days")
+    assert "1.8.2" not in matched("mouth ulcer 4/7, cough for 6 weeks")
+    assert "1.8.2" not in matched("mouth ulcer, stopped smoking 3 years ago")

@@ -4,12 +4,12 @@ from __future__ import annotations
 
 import pytest
 
-from citewell.answer.quantities import quantities
 from citewell.answer.verify import verify
 from citewell.answer.verify_direction import is_aim
 from citewell.answer.verify_look import looks
 from citewell.bootstrap import App
 from citewell.clinical import Lexicon
+from citewell.clinical.quantities import quantities
 from citewell.samples import sample_files
 from citewell.types import Check, Span, Verdict
 

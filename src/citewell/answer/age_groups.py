@@ -8,12 +8,11 @@ from collections.abc import Iterable
 from functools import cache, lru_cache
 from typing import Literal, NamedTuple
 
-from citewell.answer.aged import LOOK_BACK, person_before, person_words
-from citewell.answer.quantities import BARE, Quantity, quantities
+from citewell.clinical.quantities import BARE, LOOK_BACK, Quantity, person_before, person_words, quantities
 
 Group = Literal["child", "adult"]
 
-YEAR = 365.25
+YEAR = 365
 """Days; ages are held in days."""
 
 ADULT_FROM, CHILD_BELOW = 18 * YEAR, 12 * YEAR

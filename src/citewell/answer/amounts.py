@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from dataclasses import dataclass, replace
 
-from citewell.answer.verify_units import unit_named
+from citewell.clinical.quantities import unit_named
 from citewell.words import stem
 
 MAX_TIMES = 10.0

@@ -9,7 +9,7 @@ from functools import cache, lru_cache
 from typing import Literal, cast
 
 from citewell import vocabulary
-from citewell.answer.verify_periods import NUMBER_WORD
+from citewell.clinical.quantities import NUMBER_WORD
 
 Reach = Literal["clause", "onward", "phrase", "word", "limit", "not one"]
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from enum import IntEnum
 
-from citewell.answer.quantities import BARE, Quantity
+from citewell.clinical.quantities import BARE, Quantity
 
 
 class Agreement(IntEnum):
@@ -22,7 +22,7 @@ class Agreement(IntEnum):
 def agreement(claim: Quantity, source: Quantity) -> Agreement:
     """Whether a source's quantity is the claim's.
 
-    >>> from citewell.answer.quantities import quantities
+    >>> from citewell.clinical.quantities import quantities
     >>> one, other = quantities("at least 500 mg")[0], quantities("0.5 g or more")[0]
     >>> agreement(one, other), agreement(one, quantities("up to 500 mg")[0])
     (<Agreement.SAME: 3>, <Agreement.OPPOSED: 1>)
@@ -53,7 +53,7 @@ def comparable(claim: Quantity, source: Quantity) -> bool:
 def is_age_and_length(one: Quantity, other: Quantity) -> bool:
     """Whether one time is somebody's age and the other how long, or how often: they answer other questions.
 
-    >>> from citewell.answer.quantities import quantities
+    >>> from citewell.clinical.quantities import quantities
     >>> age, hours = quantities("people over 40")[0], quantities("within 24 hours")[0]
     >>> is_age_and_length(age, hours), is_age_and_length(age, quantities("from 30 years")[0])
     (True, False)

@@ -6,10 +6,10 @@ import re
 from itertools import combinations
 
 from citewell.answer.illnesses import illnesses
-from citewell.answer.quantities import BARE, Quantity
 from citewell.answer.verify_agreement import Agreement, agreement, is_age_and_length
 from citewell.answer.verify_findings import Finding, Grade
 from citewell.answer.verify_read import Reading, form, forms
+from citewell.clinical.quantities import BARE, Quantity
 
 _OF_DRUG = re.compile(r"\s*(?:of\s+|once\s+|twice\s+|oral\s+|intravenous\s+)?$")
 _BINDS_AHEAD = 12

@@ -9,10 +9,10 @@ from __future__ import annotations
 import re
 from collections.abc import Sequence
 
-from citewell.answer.quantities import BARE, CHANCE, Quantity
 from citewell.answer.verify_agreement import Agreement, agreement
 from citewell.answer.verify_findings import Finding, Grade
 from citewell.answer.verify_read import Reading, Word
+from citewell.clinical.quantities import BARE, CHANCE, Quantity
 
 _END = re.compile(r"[;(\[]|\.\s")
 """Where the words of a number end."""

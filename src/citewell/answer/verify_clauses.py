@@ -10,10 +10,10 @@ from collections.abc import Iterator, Sequence
 from functools import lru_cache
 from itertools import pairwise
 
-from citewell.answer.quantities import Quantity
 from citewell.answer.verify_agreement import Agreement, agreement
 from citewell.answer.verify_findings import Finding, Grade
 from citewell.answer.verify_read import Reading, Word, is_light, read
+from citewell.clinical.quantities import Quantity
 
 _SPLIT = re.compile(r";\s+|,?\s+(?:whereas|while|but)\s+|,\s+and\s+|,?\s+and\s+(?=\d)", re.IGNORECASE)
 _JOINS = re.compile(r";|\b(?:and|or|but|while|whereas|than|both)\b", re.IGNORECASE)

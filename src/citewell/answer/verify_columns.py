@@ -8,10 +8,10 @@ from collections.abc import Sequence
 from functools import cache, lru_cache
 
 from citewell import vocabulary
-from citewell.answer.quantities import BARE, Quantity, quantities
 from citewell.answer.rows import Cell, Row, Table
 from citewell.answer.verify_agreement import Agreement, agreement, comparable
 from citewell.answer.verify_read import Reading, form, forms, is_light, meanings
+from citewell.clinical.quantities import BARE, Quantity, quantities
 from citewell.words import STOP_WORDS
 
 MOSTLY = 0.5

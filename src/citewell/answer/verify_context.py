@@ -5,8 +5,8 @@ from __future__ import annotations
 import re
 from functools import lru_cache
 
-from citewell.answer.quantities import Quantity, quantities
 from citewell.clinical.medicines import medicines
+from citewell.clinical.quantities import Quantity, quantities
 from citewell.types import Span
 
 _LABELLED = frozenset(

@@ -6,9 +6,9 @@ from collections.abc import Iterator, Sequence
 from functools import lru_cache
 
 from citewell.answer.age_groups import age_groups, ages
-from citewell.answer.quantities import quantities
 from citewell.answer.verify_findings import Finding, Grade
 from citewell.answer.verify_headings import is_heading
+from citewell.clinical.quantities import quantities
 from citewell.types import Span
 
 

@@ -10,9 +10,9 @@ from typing import NamedTuple
 
 from citewell import vocabulary
 from citewell.answer.negation import Denial, denials
-from citewell.answer.quantities import Quantity, quantities
 from citewell.answer.verify_frames import framed
 from citewell.clinical.medicines import Medicine, medicines
+from citewell.clinical.quantities import Quantity, quantities
 from citewell.words import STOP_WORDS, stem
 
 _WORD = re.compile(r"[^\W_]+")

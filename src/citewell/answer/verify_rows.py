@@ -9,7 +9,6 @@ from functools import lru_cache
 from itertools import pairwise
 
 from citewell.answer.negation import denials
-from citewell.answer.quantities import BARE, Quantity, quantities
 from citewell.answer.rows import Cell, Row, Table
 from citewell.answer.verify_agreement import Agreement, agreement, comparable
 from citewell.answer.verify_columns import chosen, is_band_header, is_none, is_within, parallel, with_units, yes_or_no
@@ -20,6 +19,7 @@ from citewell.answer.verify_support import names_of
 from citewell.answer.verify_words import denials_differ
 from citewell.clinical import Lexicon
 from citewell.clinical.medicines import medicines
+from citewell.clinical.quantities import BARE, Quantity, quantities
 
 MAX_NAME_WORDS = 8
 """Words of a cell that a claim can be expected to say whole."""

@@ -25,7 +25,7 @@ from citewell.types.consult import Polarity
 Kind = Literal["symptom", "condition", "medicine", "allergen", "test", "procedure", "lifestyle"]
 
 ADAPTER = Path(__file__).parent / "reader.npz"
-SHA256 = "c3b2853b8d003656a1d3265b8bd3a89fc344c4b945e00191d300e9e3970081bc"
+SHA256 = "cd1c1899d78f685189fe95187a3517751978ea3d8a8aefb2e1027ed5c9851c7e"
 STRENGTH = 2.0
 """How strongly the low-rank changes count, as in training."""
 REMEMBERED = 2_000
@@ -201,17 +201,27 @@ class ClinicalReader:
 
     def _danger(self, text: str) -> dict[str, float]:
         """The share of each kind of danger that a text tells of, “none” among them."""
-        ids = WordPiece.load().ids([text.replace("\n", "|")], max_tokens=160)
-        (states,) = hidden_states(self._tensors, ids, layers=self._layers)
-        both = np.concatenate([states[0], states.mean(axis=0)])
-        scores = self._tensors["text_head.weight"] @ both + self._tensors["text_head.bias"]
+        state = self.text_state(text)
+        inner = np.maximum(self._tensors["text_inner.weight"] @ state + self._tensors["text_inner.bias"], 0)
+        scores = self._tensors["text_head.weight"] @ inner + self._tensors["text_head.bias"]
         shares = np.exp(_log_shares(scores[None, :])[0])
         return dict(zip(self._dangers, map(float, shares), strict=True))
+
+    def text_state(self, text: str) -> Array:
+        """What the model makes of a whole text: its first place and the mean of all."""
+        ids = WordPiece.load().ids([text.replace("\n", "|")], max_tokens=MOST_OF_A_MESSAGE)
+        (states,) = hidden_states(self._tensors, ids, layers=self._layers)
+        return np.concatenate([states[0], states.mean(axis=0)])
 
 
 def read_context(text: str) -> Context:
     """What the reader that ships with Citewell says of a text."""
     return ClinicalReader.load().context(text)
+
+
+def read_danger(text: str) -> dict[str, float]:
+    """How probable each kind of danger is in a text, “none” among them."""
+    return ClinicalReader.load().dangers(text)
 
 
 def read_contexts(texts: Sequence[str]) -> list[Context]:
@@ -221,6 +231,8 @@ def read_contexts(texts: Sequence[str]) -> list[Context]:
 
 MOST_AT_ONCE = 500
 """Tokens of one piece; the model has places for 512."""
+MOST_OF_A_MESSAGE = 160
+"""Tokens of a message that are read for danger at once."""
 MOST_TOKENS = 2_000
 """Tokens that are read in one go: more take memory and gain no time."""
 

@@ -18,8 +18,10 @@ from functools import cache
 from itertools import chain, islice
 from typing import cast
 
+from citewell.clinical.context import read_danger
 from citewell.clinical.languages import Language, language_of, spelled_with_places
 from citewell.clinical.tables import rows
+from citewell.clinical.windows import pieces
 from citewell.types.emergencies import Emergency
 
 Sense = Callable[[str], Mapping[str, float]]
@@ -29,8 +31,12 @@ READ = 8_000
 """How many characters are read, half from the start and half from the end: nobody in danger writes more."""
 NEAR = 160
 """How many characters apart the words of one emergency may stand."""
-LIKELY, SURE = 0.4, 0.9
-"""From which probability on a text tells of an emergency, and from where on words alone decide that it does."""
+LIKELY, POSSIBLE = 0.4, 0.02
+"""From which probability on a text tells of an emergency, and from which on of this kind."""
+MESSAGE = 40
+"""Up to so many words the learned weights of single meanings count as much as the trained reader; a longer text, such
+as a whole note, has so many meanings that only the reader tells."""
+NO_DANGER = "none"
 TELLING = 0.5
 """A meaning of this weight tells something; where no row of the table is met, one of them must stand there."""
 REACH = 160
@@ -49,7 +55,7 @@ def find_emergencies(
     country: str = "GB",
     language: Language | None = None,
     is_vignette: bool | None = None,
-    sensed: Sense | None = None,
+    sensed: Sense = read_danger,
 ) -> Emergency | None:
     """The emergency that a text tells of, with the way to help in this country; None where it tells of none.
 
@@ -60,15 +66,15 @@ def find_emergencies(
     (('cardiac',), None)
     """
     reading = Reading.of(text)
-    chance = reading.chance
-    sense = sensed(text) if sensed is not None and chance < SURE and text.strip() else {}
-    danger = {kind: value for kind, value in sense.items() if kind in kinds_in_order()}
-    if danger:
-        chance = (chance + max(danger.values())) / 2
+    danger = _sensed(reading.original, sensed) if text.strip() else {}
+    chance = sum(danger.values())
+    if len(text.split()) <= MESSAGE:
+        chance = (chance + reading.chance) / 2
     found = reading.emergencies()
     if chance < LIKELY and not _is_despair(found, reading):
         return None
-    found = found or reading.nearest(max(danger, key=lambda kind: danger[kind]) if danger else None)
+    likeliest = max(danger, key=danger.__getitem__)
+    found = {kind: found[kind] for kind in found if danger.get(kind, 0.0) >= POSSIBLE} or reading.nearest(likeliest)
     kinds = tuple(kind for kind in kinds_in_order() if kind in found)
     told = dict.fromkeys(one for kind in kinds for one in found[kind])
     words = tuple(one for one in told if not any(one != other and one in other for other in told))
@@ -76,6 +82,13 @@ def find_emergencies(
     if is_vignette is None:
         is_vignette = reading.is_vignette and kinds[:1] != ("suicide",)
     return Emergency(kinds, language, notice(kinds, language, country, is_vignette=is_vignette), words, is_vignette)
+
+
+def _sensed(text: str, sensed: Sense) -> dict[str, float]:
+    """How probable each kind is by the trained reader, in the piece of a long text where the danger is greatest."""
+    each = [sensed(text[part.own_start : part.own_end]) for part in pieces(text)]
+    worst = min(each, key=lambda shares: shares[NO_DANGER])
+    return {kind: share for kind, share in worst.items() if kind != NO_DANGER}
 
 
 def _is_despair(found: Mapping[str, Sequence[str]], reading: Reading) -> bool:

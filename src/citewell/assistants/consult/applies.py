@@ -7,10 +7,10 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from functools import cache, lru_cache
 
-from citewell.assistants.consult.ages import age_limits
 from citewell.assistants.consult.having import Known, is_own, other_disease
 from citewell.assistants.consult.stages import LATER_LINE
 from citewell.assistants.consult.tables import rows
+from citewell.clinical.quantities import age_limits
 from citewell.types.consult import Patient
 
 _WEIGHT_RANGE = re.compile(
@@ -197,7 +197,7 @@ def _groups(text: str, *, is_heading: bool) -> Iterator[Group]:
             yield Group("people who are not breastfeeding", is_breastfeeding=False)
         elif not is_exception:
             yield group
-    yield from (Group(f"ages {one.told}", one.low, one.high) for one in age_limits(text))
+    yield from (Group(f"ages {one.text}", one.low, one.high) for one in age_limits(text))
     yield from _weights(text)
 
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 
-from citewell.answer.quantities import quantities
+from citewell.clinical.quantities import quantities
 from citewell.types.consult import Patient
 from citewell.types.consult_plan import Dose
 

@@ -11,6 +11,7 @@ from citewell.assistants.consult.measures import Measure, find_measures
 from citewell.assistants.consult.mentions import Mention, all_mentions
 from citewell.assistants.consult.people import ADULT_YEARS, Trait, find_traits
 from citewell.clinical.context import Context, read_context
+from citewell.clinical.quantities import ages
 from citewell.types.consult import QUALIFYING, By, Category, Finding, Polarity, Words
 from citewell.words import sentences
 
@@ -81,6 +82,7 @@ def extract(heard: Heard) -> Extracted:
         complaint = _complaint(named) or complaint
         found += named
         troubles += [one.trouble for one in find_measures(sentence) if one.trouble]
+        troubles += [one.problem for one in ages(sentence) if one.problem]
     findings = _once(found, context)
     asked = dict.fromkeys(UNCLEAR.format(name=one.name.lower()) for one in findings if one.polarity is Polarity.UNCLEAR)
     return Extracted(tuple(findings), (*troubles, *asked))

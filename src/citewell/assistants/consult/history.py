@@ -8,6 +8,7 @@ from datetime import UTC, datetime
 
 from citewell.assistants.consult.mentions import find_mentions
 from citewell.clinical.medicines import medicines
+from citewell.clinical.quantities import years_between
 from citewell.types.consult import By, Category, Finding, Polarity
 from citewell.types.facts import (
     NO_KNOWN,
@@ -32,7 +33,6 @@ _KIND = re.compile(r"\s*\((?:finding|disorder|situation|procedure|person|substan
 WEIGHT_CODE = "29463-7"
 """LOINC: body weight."""
 FRESH_WEIGHT_DAYS = {"adult": 365, "child": 31}
-DAYS_IN_YEAR = 365.25
 
 
 def findings_of(facts: Sequence[Fact], *, now: datetime | None = None) -> list[Finding]:
@@ -51,7 +51,7 @@ def _person(facts: Sequence[Fact], now: datetime) -> Iterator[Finding]:
     for one in facts:
         if isinstance(one, Person):
             if one.born is not None:
-                years = int((now - one.born.at).days / DAYS_IN_YEAR)
+                years = years_between(one.born.at, now)
                 yield _finding(Category.DEMOGRAPHIC, "age", value=float(years), unit="years")
             if one.sex in ("female", "male"):
                 yield _finding(Category.DEMOGRAPHIC, "sex", unit=one.sex)
@@ -102,7 +102,7 @@ def _weight(facts: Sequence[Fact], now: datetime) -> Iterator[Finding]:
     weighed = [one for one in facts if isinstance(one, LabResult) and (one.code == WEIGHT_CODE or _is_weight(one))]
     dated = [one for one in weighed if one.collected is not None and one.value is not None]
     born = next((one.born for one in facts if isinstance(one, Person) and one.born is not None), None)
-    is_child = born is not None and (now - born.at).days < 18 * DAYS_IN_YEAR
+    is_child = born is not None and years_between(born.at, now) < 18
     for one in sorted(dated, key=lambda result: result.collected.at if result.collected else now, reverse=True)[:1]:
         assert one.collected is not None
         if (now - one.collected.at).days <= FRESH_WEIGHT_DAYS["child" if is_child else "adult"] and one.unit == "kg":

@@ -6,29 +6,9 @@ import re
 from collections.abc import Iterator
 from dataclasses import dataclass
 
-_UNITS = {"y": 1.0, "m": 1 / 12, "w": 7 / 365.25, "d": 1 / 365.25}
-_WORDS = dict(
-    zip(
-        "one two three four five six seven eight nine ten eleven twelve thirteen fourteen fifteen sixteen".split(),
-        range(1, 17),
-        strict=True,
-    )
-)
-_COUNT = rf"(?P<count>\d{{1,3}}|{'|'.join(_WORDS)})"
-_AGE = re.compile(
-    rf"\b(?:{_COUNT}[\s-]*(?P<unit>y(?:ears?|rs?)?|m(?:onths?|ths?)?|w(?:eeks?|ks?)?|d(?:ays?)?)[\s-]*(?:old"
-    rf"|o\b|of\s+age))"
-    rf"|\b(?:aged?|age:?|i'?m|i am|turned"
-    rf"|age is)\s+(?P<aged>\d{{1,3}})\b(?:\s*(?P<part>months?|weeks?|days?)\b(?!\s+(?:pregnant"
-    rf"|gone)))?(?!\s*(?:weeks?|days?|kg|lb|%|°|/|cm|hours?"
-    rf"|stone|months? (?:pregnant|gone)|mg|out of))"
-    rf"|(?<![\d.,/])\b(?P<short>\d{{1,3}})\s?(?P<sex>[mf])\b|\b(?P<years>\d{{1,3}})\s*y/?o\b"
-    rf"|\b(?:woman|man|female|male|lady|gentleman|girl|boy|patient)\s*(?:[,(]|of|aged)\s*(?P<behind>\d{{1,3}})\b"
-    rf"(?!\s*(?:weeks?|days?|months?|hours?|kg|lb|%|°|/|cm|mg|stone|out of))"
-    rf"|\b(?:he|she)(?:'s| is)\s+(?P<is>\d{{1,3}})(?=\s*(?:[,.;]|$|and\b|with\b|but\b))"
-    rf"|^(?P<bare>\d{{1,3}})(?:\s*years?)?\.?$",
-    re.IGNORECASE,
-)
+from citewell.clinical.quantities import NUMBER_WORD, Duration, ages, durations
+
+_COUNT = rf"(?P<count>\d{{1,3}}|{NUMBER_WORD})"
 _CHILD = re.compile(
     r"^\W*(?:(?:um|er|so|well|hi|hello|please|it's|this is)[\s,]+)*(?:my|our)\s+(?:little\s+|youngest\s+|eldest\s+)?"
     r"(?P<child>son|daughter|boy|girl|baby|child|toddler|one)(?:\s+[A-Z][a-z]+)?"
@@ -45,11 +25,7 @@ _FEMALE = re.compile(
 _MALE = re.compile(r"\b(?:man|male|boy|gentleman|mr)\b|\bsex:?\s*m\b|^m\.?$", re.IGNORECASE)
 _OTHERS = re.compile(r"\b(?:my|his|her|with an?|by an?|the other)\s+$", re.IGNORECASE)
 _PREGNANCY = re.compile(
-    r"\b(?:(?P<weeks>\d{1,2})\s*(?:\+\s*\d\s*)?(?:weeks?|wks?)\s+(?:pregnant|gestation|into (?:my|her|the) pregnancy)"
-    r"|pregnant[,\s]+(?:at\s+)?(?P<later>\d{1,2})\s*(?:weeks?|wks?)"
-    r"|gestation(?:al age)?(?: of)?\s+(?P<of>\d{1,2})\s*weeks?"
-    r"|(?P<months>\d)\s+months\s+pregnant"
-    r"|(?P<trimester>first|second|third|1st|2nd|3rd)\s+trimester(?:\s+of\s+pregnancy)?|pregnant"
+    r"\b(?:(?P<trimester>first|second|third|1st|2nd|3rd)\s+trimester(?:\s+of\s+pregnancy)?|pregnant"
     r"|expecting a baby|gravid)\b",
     re.IGNORECASE,
 )
@@ -66,7 +42,6 @@ _BREAST = re.compile(
 )
 _TRIMESTERS = {"first": 10.0, "1st": 10.0, "second": 20.0, "2nd": 20.0, "third": 32.0, "3rd": 32.0}
 """A week in the middle of each trimester: it decides on a table's trimester, nothing else."""
-MAX_AGE = 125
 ADULT_YEARS = 18
 """Below this a parent may speak, and “my son” is the patient."""
 
@@ -112,40 +87,27 @@ def _child(sentence: str) -> Iterator[Trait]:
     match = _CHILD.match(sentence)
     if match is None:
         return
-    unit = (match["unit"] or "years")[0].lower()
-    years = float(_WORDS.get(match["count"].lower(), 0) or match["count"]) * _UNITS[unit]
+    words = f"{match['count']} {match['unit'] or 'years'} old"
+    years = next(iter(ages(words))).years
     if years >= ADULT_YEARS:
         return
-    told = None if unit == "y" else f"{match['count']} {match['unit']} = {years:.2f} years"
+    is_years = not match["unit"] or match["unit"].lower().startswith("y")
+    told = None if is_years else f"{match['count']} {match['unit']} = {years:.2f} years"
     yield Trait(match.start("count"), match.end(), "age", years, "years", told)
     if sex := _SEX_OF.get(match["child"].lower()):
         yield Trait(*match.span("child"), "sex", told=sex)
 
 
 def _ages(sentence: str) -> Iterator[Trait]:
-    for match in _AGE.finditer(sentence):
-        if _OTHERS.search(sentence[: match.start()]) or re.match(
-            r"\s+(?:son|daughter|brother|sister)", sentence[match.end() :]
-        ):
-            continue
-        if match["count"]:
-            unit = match["unit"][0].lower()
-            written = float(_WORDS.get(match["count"].lower(), 0) or match["count"])
-            years = written * _UNITS[unit]
-        else:
-            written = float(
-                match["aged"] or match["short"] or match["years"] or match["behind"] or match["is"] or match["bare"]
-            )
-            unit = match["part"][0].lower() if match["part"] else "y"
-            years = written * _UNITS[unit]
-        if years > MAX_AGE:
-            continue
-        told = None if unit == "y" else f"{match.group().strip()} = {years:.2f} years"
-        yield Trait(*match.span(), "age", years if unit != "y" else written, "years", told)
-        if match["sex"]:
-            told_sex = "female" if match["sex"].lower() == "f" else "male"
-            yield Trait(match.start("sex"), match.end("sex"), "sex", told=told_sex)
-        return
+    """The first age that is the patient's, and the sex that stands with it."""
+    age = next((one for one in ages(sentence) if one.of == "patient" and not one.problem), None)
+    if age is not None:
+        told = None if age.unit == "year" else f"{age.text.strip()} = {age.years:.2f} years"
+        yield Trait(age.start, age.end, "age", age.years, "years", told)
+        letter = re.search(r"(?<![^\W\d_])[MFmf](?![^\W\d_])", age.text)
+        if age.sex and letter:
+            start = age.start + letter.start()
+            yield Trait(start, start + 1, "sex", told=age.sex)
 
 
 def _sexes(sentence: str) -> Iterator[Trait]:
@@ -157,19 +119,27 @@ def _sexes(sentence: str) -> Iterator[Trait]:
 
 
 def _pregnancies(sentence: str) -> Iterator[Trait]:
-    for match in _PREGNANCY.finditer(sentence):
-        before = sentence[: match.start()]
+    weeks = [one for one in durations(sentence) if one.kind == "gestation" and one.days is not None]
+    spans = [match.span() for match in _PREGNANCY.finditer(sentence)]
+    spans += [(one.start, one.end) for one in weeks if not any(_near(one, span) for span in spans)]
+    for start, end in sorted(spans):
+        own = next((one for one in weeks if _near(one, (start, end))), None)
+        trimester = _PREGNANCY.match(sentence, start)
+        low, high = (start, end) if own is None else (min(start, own.start), max(end, own.end))
+        before = sentence[:low]
         if _EARLIER.search(before) and not _NOT.search(before):
             continue
-        weeks = match["weeks"] or match["later"] or match["of"]
-        value = float(weeks) if weeks else None
-        if match["trimester"]:
-            value = _TRIMESTERS[match["trimester"].lower()]
-        if match["months"]:
-            value = round(float(match["months"]) * 4.345)
+        value = None if own is None or own.days is None else float(own.days // 7)
+        if trimester and trimester["trimester"]:
+            value = _TRIMESTERS[trimester["trimester"].lower()]
         doubtful = _UNSURE.search(before) is not None
         denied = _NOT.search(before) is not None and not doubtful
-        yield Trait(*match.span(), "pregnant", value, "weeks" if value else None, None, denied, doubtful)
+        yield Trait(low, high, "pregnant", value, "weeks" if value else None, None, denied, doubtful)
+
+
+def _near(weeks: Duration, span: tuple[int, int]) -> bool:
+    """Whether weeks stand beside the word that tells of a pregnancy."""
+    return weeks.start - 8 <= span[1] and span[0] - 8 <= weeks.end
 
 
 def _feeding(sentence: str) -> Iterator[Trait]:

@@ -53,9 +53,7 @@ def red_flags(findings: Sequence[Finding], patient: Patient) -> tuple[RedFlag, .
     return tuple(found)
 
 
-def flags_of(
-    consult: Consult, *, detect: Callable[[str], Emergency | None] = find_emergencies
-) -> tuple[RedFlag, ...]:
+def flags_of(consult: Consult, *, detect: Callable[[str], Emergency | None] = find_emergencies) -> tuple[RedFlag, ...]:
     """The red flags of a consult; where an answer on who the patient is contradicts another, those of either.
 
     What the messages themselves tell of comes after them, as far as no finding has raised it.

@@ -8,7 +8,7 @@ from dataclasses import dataclass, replace
 
 from citewell.assistants.consult.details import find_details
 from citewell.assistants.consult.extract import Extracted, Heard, extract
-from citewell.assistants.consult.measures import find_measures, vitals
+from citewell.assistants.consult.measures import VITALS, find_measures
 from citewell.assistants.consult.mentions import concept_of
 from citewell.assistants.consult.reason import verbatim, with_reason
 from citewell.assistants.consult.tables import rows
@@ -51,7 +51,7 @@ def read_reply(heard: Heard, *, asked: str | None, features: Sequence[str]) -> R
         return Reply(extract(heard))
     if _UNKNOWN.match(text) and len(text.split()) < BARE:
         return Reply(Extracted(()), is_unknown=True)
-    if asked in vitals() and _BARE_NUMBER.match(text):
+    if asked in VITALS and _BARE_NUMBER.match(text):
         return Reply(_measured(heard, asked))
     found = extract(heard)
     match = _YES.match(text) or _NO.match(text)

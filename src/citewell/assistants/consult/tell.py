@@ -6,7 +6,7 @@ from collections.abc import Mapping
 from dataclasses import replace
 from typing import Any
 
-from citewell.assistants.consult.measures import find_measures, vitals
+from citewell.assistants.consult.measures import VITALS, find_measures
 from citewell.assistants.consult.mentions import concept_of
 from citewell.errors import InputError
 from citewell.types.consult import By, Category, Finding, Polarity
@@ -43,7 +43,7 @@ def corrected(old: Finding | None, change: Mapping[str, Any], *, number: int) ->
 def _named(made: Finding, written: str, *, is_new: bool) -> Finding:
     name = " ".join(written.split())[:MAX_NAME]
     known, concept, category = concept_of(name)
-    if name.casefold() in vitals():
+    if name.casefold() in VITALS:
         return replace(made, name=name.casefold(), concept=None, category=Category.VITAL)
     kept = category if is_new else made.category
     return replace(made, name=known, concept=concept, category=kept)

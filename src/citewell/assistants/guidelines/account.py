@@ -28,10 +28,10 @@ from citewell.assistants.guidelines.organs import is_there, organ_named
 from citewell.assistants.guidelines.patient import COMPLAINTS, Complaint, Patient, TestResult
 from citewell.assistants.guidelines.said import cue, duration_days, qualities
 from citewell.assistants.guidelines.state import Judged, State
-from citewell.assistants.guidelines.tables import rows
 from citewell.clinical import broader, fold
 from citewell.clinical.context import Context, read_context
 from citewell.clinical.phrases import TIME, content_words, numbers, phrases
+from citewell.clinical.quantities import named_test
 from citewell.types.consult import Polarity
 
 ReadAs = Literal["present", "absent", "unclear", "given"]
@@ -206,7 +206,7 @@ class _Reader:
 
     def _about(self, test: TestResult) -> list[_Verdict]:
         """What the conditions come to by one result alone, of those that it speaks of."""
-        alone = Record(Patient(self.record.patient.id, tests=(test,)))
+        alone = Record(Patient(self.record.patient.id, age=self.record.age, tests=(test,)))
         found = []
         for one in self.verdicts:
             if isinstance(one.condition, Threshold) or (
@@ -303,7 +303,7 @@ class _Reader:
     def _unused_test(self, test: TestResult, index: int) -> Item:
         if test.value is None and not test.text and not test.flag:
             return Unused(test.told, "tests", index, "not used", "no result is given")
-        if not _concepts(test.name) and not _is_test_name(test.name):
+        if not _concepts(test.name) and named_test(test.name) is None:
             return Unused(test.told, "tests", index, "not understood", NOT_UNDERSTOOD)
         if names(units(test.name)) & self.wanted and test.text and not self._text_is_used(test.text):
             return Unused(test.told, "tests", index, "not understood", "no rule could read the result")
@@ -339,7 +339,7 @@ class _Reader:
         elif not value:
             yield self._idle(words, idle[0].ids, held[idle[0]])
         if value:
-            is_result = any(_is_test_name(one.words) for one in things)
+            is_result = any(named_test(one.words) for one in things)
             advice = ": give the result under “tests”, with its unit" if is_result else ""
             yield Unused(words, "", None, "not used", f"no rule uses the value {value} as it is written{advice}")
 
@@ -373,7 +373,7 @@ def _is_smoking(condition: Condition) -> bool:
 
 
 def _is_decided(judged: Iterable[Judged]) -> bool:
-    return any(one.fact and one.state in (State.MET, State.NOT_MET) for one in judged)
+    return any(one.fact and one.state is not State.UNKNOWN for one in judged)
 
 
 def _assumed_unit(test: TestResult, decided: Iterable[_Verdict]) -> str | None:
@@ -382,17 +382,6 @@ def _assumed_unit(test: TestResult, decided: Iterable[_Verdict]) -> str | None:
         return None
     wanted = (one.condition.unit for one in decided if isinstance(one.condition, Threshold) and one.condition.unit)
     return next((f"no unit given: read as {unit}" for unit in wanted), None)
-
-
-@cache
-def test_names() -> re.Pattern[str]:
-    """The tests that findings are read from, whatever a record calls them."""
-    known = sorted({name for _, named, *_ in rows("tests.tsv") for name in named.split("|")}, key=len, reverse=True)
-    return re.compile(rf"(?<![\w-])(?:{'|'.join(map(re.escape, known))})(?![\w-])", re.IGNORECASE)
-
-
-def _is_test_name(name: str) -> bool:
-    return test_names().search(name) is not None
 
 
 # ------------------------------------------------------------------------------------------------- what conditions use

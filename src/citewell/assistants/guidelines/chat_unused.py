@@ -4,12 +4,12 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 
-from citewell.assistants.guidelines.account import test_names
 from citewell.assistants.guidelines.match import is_clinical, placed
 from citewell.assistants.guidelines.shelve import Book
 from citewell.assistants.guidelines.words_shared import question_words
 from citewell.clinical import broader
-from citewell.clinical.phrases import content_words, measured, numbers
+from citewell.clinical.phrases import content_words, measured
+from citewell.clinical.quantities import results
 
 VALUE = "the chat compares no values: assess the patient to have them compared"
 NOT_UNDERSTOOD = "not understood"
@@ -31,7 +31,7 @@ def chat_unused(message: str, books: Sequence[Book]) -> Iterator[dict[str, str]]
 
 
 def _beside_tests(message: str) -> Iterator[str]:
-    """The number that stands right behind the name of a test: “PSA of 12”."""
-    for match in test_names().finditer(message):
-        behind = " ".join(message[match.end() :].split()[:3])
-        yield from (one for one in numbers(behind)[:1] if not measured(behind))
+    """The value of a test that has no unit: “PSA of 12”."""
+    for result in results(message):
+        if result.written and not measured(result.text):
+            yield f"{result.written[0]:g}"

@@ -171,7 +171,7 @@ def _judge_one(condition: Condition, record: Record) -> Judged:
         case Absence():
             judged = judge_absence(condition, record)
         case Threshold():
-            judged = judge_threshold(condition, record.patient)
+            judged = judge_threshold(condition, record.results)
         case Finding() | NeedsReading() | Meets():
             ask = "Read this condition in the guideline: it is not evaluated."
             judged = Judged(described(condition), State.UNKNOWN, None, ask=ask)
@@ -181,7 +181,7 @@ def _judge_one(condition: Condition, record: Record) -> Judged:
 
 
 def _judge_age(condition: Age, record: Record) -> Judged:
-    age = record.patient.age
+    age = record.age
     if age is None:
         return Judged(condition.text, State.UNKNOWN, None, ask="How old is the patient?")
     is_in = (condition.age_from is None or age >= condition.age_from) and (

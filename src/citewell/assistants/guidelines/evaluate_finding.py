@@ -8,9 +8,9 @@ from dataclasses import dataclass, replace
 from functools import cached_property, lru_cache
 
 from citewell.assistants.guidelines.criteria import Absence, Finding, Quality
-from citewell.assistants.guidelines.evaluate_tests import is_test, judge_by_test
+from citewell.assistants.guidelines.evaluate_tests import Measured, is_test, judge_by_test, measured
 from citewell.assistants.guidelines.match import Unit, holds, units
-from citewell.assistants.guidelines.patient import Patient
+from citewell.assistants.guidelines.patient import Patient, age_in_words
 from citewell.assistants.guidelines.said import Said, as_read, cue, qualities, said
 from citewell.assistants.guidelines.state import Judged, State
 from citewell.clinical import broader
@@ -29,6 +29,16 @@ class Record:
         texts += [(one.told, None) for one in self.patient.tests if one.text]
         read_contexts([as_read(text) for text, _ in texts])  # together, as that takes no longer than one
         return tuple(found for text, days in texts for found in said(text, given_days=days))
+
+    @cached_property
+    def results(self) -> tuple[Measured, ...]:
+        """The results of tests, listed or in the words of complaints."""
+        return measured(self.patient)
+
+    @cached_property
+    def age(self) -> int | None:
+        """The age that is given, else the one that the words of a complaint tell."""
+        return self.patient.age if self.patient.age is not None else age_in_words(self.patient)
 
     @cached_property
     def names(self) -> frozenset[str]:
@@ -53,7 +63,7 @@ class Record:
     def is_silent_on(self, finding: Finding) -> bool:
         """Whether nothing on record speaks of a finding or of anything broader, and no result could show it."""
         wanted = units(finding.phrase)
-        if holds(wanted, self.spoken_of) or (self.patient.tests and is_test(finding.phrase)):
+        if holds(wanted, self.spoken_of) or (self.results and is_test(finding.phrase)):
             return False
         wider = _wider(finding.phrase)
         return not wider or not holds(wider, self.names)
@@ -114,7 +124,7 @@ def _not_given(finding: Finding, denied: Sequence[Said], record: Record) -> Judg
         return Judged(finding.phrase, State.UNKNOWN, maybe.text, ask=ask, is_clinical=True)
     if denied:
         return Judged(finding.phrase, State.NOT_MET, denied[0].text)
-    if (tested := judge_by_test(finding.phrase, record.patient)) is not None:
+    if (tested := judge_by_test(finding.phrase, record.results, record.age)) is not None:
         return tested
     if (wider := _wider(finding.phrase)) and holds(wider, record.names):
         for one in record.said:

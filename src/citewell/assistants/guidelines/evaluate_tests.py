@@ -1,22 +1,96 @@
-"""Holds thresholds and findings of tests against the results on record."""
+"""Holds thresholds and findings of tests against the results on record, and those in the words of complaints."""
 
 from __future__ import annotations
 
 import operator
-import re
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, replace
 from functools import cache, lru_cache
 
 from citewell.assistants.guidelines.criteria import Threshold
 from citewell.assistants.guidelines.match import Unit, units
-from citewell.assistants.guidelines.patient import Patient, TestResult
+from citewell.assistants.guidelines.patient import Flag, Patient, TestResult
 from citewell.assistants.guidelines.state import Judged, State
 from citewell.assistants.guidelines.tables import rows
+from citewell.clinical.context import read_context
+from citewell.clinical.quantities import Result, Test, in_usual_unit, known_tests, named_test, results, unit_of_result
+from citewell.types.consult import Polarity
 
+ADULT_YEARS = 18
 _COMPARE = {">": operator.gt, ">=": operator.ge, "<": operator.lt, "<=": operator.le}
+_FLAGS: dict[str, Flag] = {"high": "high", "low": "low", "normal": "normal"}
+_OF_OTHERS = (Polarity.FAMILY, Polarity.OTHER, Polarity.HYPOTHETICAL, Polarity.INTENDED)
+
+
+@dataclass(frozen=True, slots=True)
+class Measured:
+    """A result on record, its value in the usual unit of the test."""
+
+    told: str
+    """In the words of the record, with the arithmetic."""
+    name: str
+    test: Test | None
+    values: tuple[float, ...] = ()
+    sign: str = "="
+    unit: str | None = None
+    flag: Flag | None = None
+    words: str | None = None
+    note: str | None = None
+    """What was taken for granted, such as the unit."""
+    problem: str | None = None
+    """Why the value is not used."""
+
+
+def measured(patient: Patient) -> tuple[Measured, ...]:
+    """Every result of a patient: those listed, then those in the words of complaints for tests that are not listed."""
+    listed = tuple(map(_listed, patient.tests))
+    known = {one.test.name for one in listed if one.test is not None and (one.values or one.flag)}
+    told = [one for complaint in patient.complaints for one in _in_words(complaint.text)]
+    return (*listed, *(one for one in told if one.test is None or one.test.name not in known))
+
+
+def _listed(given: TestResult) -> Measured:
+    test = named_test(given.name)
+    made = Measured(given.told, given.name, test, flag=given.flag, words=given.text, unit=given.unit)
+    if given.value is None:
+        told = results(f"{given.name} {given.text}") if given.text and test is not None else ()
+        return _with_value(made, told[0]) if told and told[0].values and test is known_tests()[told[0].test] else made
+    if test is None or not test.lowest:
+        return replace(made, values=(given.value,))
+    return _with_value(made, in_usual_unit(test, given.value, given.unit))
+
+
+def _with_value(made: Measured, result: Result) -> Measured:
+    told = f"{made.told} ({result.arithmetic})" if result.arithmetic else made.told
+    values = () if result.problem else result.values
+    return replace(
+        made, told=told, values=values, unit=result.unit, sign=result.sign, note=result.note, problem=result.problem
+    )
+
+
+def _in_words(text: str) -> Iterator[Measured]:
+    """The patient's own results in a text, the newest of each test."""
+    found = [result for result in results(text) if not result.is_earlier]
+    context = read_context(text) if found else None
+    for result in found:
+        assert context is not None
+        if context.assertion(result.start, result.end).status not in _OF_OTHERS:
+            flag = _FLAGS.get(result.words or "")
+            made = Measured(result.text, result.name, known_tests()[result.test], flag=flag, words=result.words)
+            yield _with_value(made, result)
+
+
+def notes_on_results(patient: Patient) -> Iterator[str]:
+    """What was taken for granted of results, and which of them could not be used."""
+    for one in measured(patient):
+        if one.problem:
+            yield f"Not used: “{one.told}”. {one.problem}"
+        elif one.note:
+            yield one.note
 
 
 @cache
-def _tests() -> tuple[tuple[frozenset[Unit], tuple[str, ...], str], ...]:
+def _findings() -> tuple[tuple[frozenset[Unit], tuple[str, ...], str], ...]:
     return tuple(
         (units(name), tuple(names.split("|")), direction)
         for name, names, direction in ((*row, "", "")[:3] for row in rows("tests.tsv"))
@@ -29,7 +103,7 @@ def _for(phrase: str) -> tuple[tuple[tuple[str, ...], str], ...]:
     asked = units(phrase)
     return tuple(
         (names, direction)
-        for wanted, names, direction in _tests()
+        for wanted, names, direction in _findings()
         if all(any(one & other for other in asked) for one in wanted)
     )
 
@@ -43,51 +117,86 @@ def is_test(phrase: str) -> bool:
     return bool(_for(phrase))
 
 
-def _results(names: tuple[str, ...], patient: Patient) -> list[TestResult]:
-    """The results of a test, whatever it is called."""
-    words = re.compile(rf"(?<![\w-])(?:{'|'.join(map(re.escape, names))})(?![\w-])", re.IGNORECASE)
-    return [one for one in patient.tests if words.search(one.name)]
-
-
-def judge_by_test(phrase: str, patient: Patient) -> Judged | None:
+def judge_by_test(phrase: str, record: Sequence[Measured], age: int | None) -> Judged | None:
     """A finding such as thrombocytosis by the result of its test; None where no result decides."""
     for names, direction in _for(phrase):
-        for result in _results(names, patient) if direction else ():
-            if result.flag is not None:
-                is_met = result.flag == direction
-                return Judged(phrase, State.MET if is_met else State.NOT_MET, result.told, is_clinical=is_met)
-            if result.value is not None:
-                ask = f"Is {result.told} {direction}? The record gives no reference range."
-                return Judged(phrase, State.UNKNOWN, result.told, ask=ask)
+        for one in record if direction else ():
+            if one.test is None or one.test.name not in names:
+                continue
+            if one.flag is not None:
+                is_met = one.flag == direction
+                return Judged(phrase, State.MET if is_met else State.NOT_MET, one.told, is_clinical=is_met)
+            if one.problem:
+                return Judged(phrase, State.UNKNOWN, one.told, ask=one.problem)
+            if one.values:
+                return _by_usual_limit(phrase, one, direction, age)
     return None
 
 
-def judge_threshold(condition: Threshold, patient: Patient) -> Judged:
+def _by_usual_limit(phrase: str, one: Measured, direction: str, age: int | None) -> Judged:
+    """A value without a reference range: beyond what is surely low or high in adults, else it is asked."""
+    test = one.test
+    assert test is not None
+    limit = test.high_above if direction == "high" else test.low_below
+    is_adult = age is not None and age >= ADULT_YEARS
+    if limit is not None and is_adult and _holds(one, ">" if direction == "high" else "<", limit):
+        side = "above" if direction == "high" else "below"
+        ask = f"Is {one.told} {direction}? It is {side} {limit:g} {test.unit}; the record gives no reference range."
+        return Judged(phrase, State.ASSUMED, one.told, ask=ask, is_clinical=True)
+    ask = f"Is {one.told} {direction}? The record gives no reference range."
+    return Judged(phrase, State.UNKNOWN, one.told, ask=ask)
+
+
+def judge_threshold(condition: Threshold, record: Sequence[Measured]) -> Judged:
     """A number on record against the rule's; without a number it is unknown."""
-    found = _for(condition.test)
-    names = tuple(name for every, _ in found for name in every) or (condition.test,)
-    result = next((one for one in _results(names, patient) if one.value is not None), None)
-    if result is None or result.value is None:
-        return Judged(condition.text, State.UNKNOWN, None, ask=f"What is the {condition.test} result?")
-    if _unit(result.unit) and _unit(condition.unit) and _unit(result.unit) != _unit(condition.unit):
-        ask = f"The record gives {result.told}: convert it to {condition.unit} and compare."
-        return Judged(condition.text, State.UNKNOWN, result.told, ask=ask)
-    is_met = _COMPARE[condition.comparison](result.value, condition.value)
-    return Judged(condition.text, State.MET if is_met else State.NOT_MET, result.told, is_clinical=is_met)
+    names = {name for tests_of, _ in _for(condition.test) for name in tests_of}
+    asked = named_test(condition.test)
+    names |= {asked.name} if asked is not None else set()
+    found = [one for one in record if (one.test.name in names if one.test else one.name == condition.test)]
+    ask = f"What is the {condition.test} result?"
+    best = next((one for one in found if one.values), None) or next(iter(found), None)
+    if best is None:
+        return Judged(condition.text, State.UNKNOWN, None, ask=ask)
+    if not best.values:
+        unit = f" in {condition.unit}" if condition.unit else ""
+        ask = best.problem or f"The record says “{best.told}”: what is the {condition.test} value{unit}?"
+        speaks_for = (best.words or "").casefold() not in ("negative", "normal", "")
+        is_clinical = best.problem is not None or (speaks_for and best.flag != "normal") or best.flag == "high"
+        return Judged(condition.text, State.UNKNOWN, best.told, ask=ask, is_clinical=is_clinical)
+    limit = _limit(condition, best)
+    if limit is None:
+        ask = f"The record gives {best.told}: convert it to {condition.unit} and compare."
+        return Judged(condition.text, State.UNKNOWN, best.told, ask=ask)
+    is_met = _holds(best, condition.comparison, limit)
+    if is_met is None:
+        return Judged(condition.text, State.UNKNOWN, best.told, ask=f"The record gives {best.told}: what is the value?")
+    return Judged(condition.text, State.MET if is_met else State.NOT_MET, best.told, is_clinical=is_met)
 
 
-@cache
-def _units() -> dict[str, str]:
-    return {other: name for name, *others in rows("units.tsv") for other in (name, *others)}
+def _limit(condition: Threshold, one: Measured) -> float | None:
+    """The rule's number in the unit of the result; None where the units do not compare."""
+    if one.test is not None and one.test.lowest:
+        limit = in_usual_unit(one.test, condition.value, condition.unit)
+        return limit.values[0] if limit.values else None
+    ours, theirs = unit_of_result(one.unit or ""), unit_of_result(condition.unit or "")
+    return condition.value if not one.unit or not condition.unit or ours == theirs else None
 
 
-def _unit(words: str | None) -> str | None:
-    """A unit by one name for all its spellings.
+def _holds(one: Measured, comparison: str, limit: float) -> bool | None:
+    """Whether a value is beyond a limit; None where a range or a limit of its own leaves it open.
 
-    >>> _unit("micrograms of haemoglobin per gram of faeces") == _unit("µg/g")
-    True
+    >>> over = Measured("FIT >200", "FIT", None, (200.0,), ">")
+    >>> _holds(over, ">=", 10), _holds(over, ">=", 400), _holds(over, "<", 10)
+    (True, None, False)
     """
-    if not words:
+    compare = _COMPARE[comparison]
+    verdicts = {bool(compare(value, limit)) for value in one.values}
+    if len(verdicts) > 1:
         return None
-    plain = " ".join(words.lower().split())
-    return _units().get(plain, plain)
+    is_so = verdicts.pop()
+    if one.sign == "=":
+        return is_so
+    is_same_side = one.sign[0] == comparison[0]
+    if one.sign in (">", "<") and one.values[0] == limit:
+        return is_same_side  # more than 10 is at least 10, and is not less than 10
+    return is_so if is_same_side == is_so else None

@@ -7,14 +7,10 @@ from collections.abc import Sequence
 from typing import Literal
 
 from citewell.assistants.guidelines.criteria import Age, Criteria, NeedsReading, Threshold, all_of, any_of
+from citewell.clinical.quantities import age_limits
 
-_AGES = (
-    (re.compile(r"aged (?P<low>\d+)(?: years)? (?:and|or) (?:over|older|above)\b", re.IGNORECASE), "from"),
-    (re.compile(r"aged (?:between )?(?P<low>\d+) (?:to|and|–) (?P<high>\d+)\b(?: years)?", re.IGNORECASE), "span"),
-    (re.compile(r"aged (?:under|below|less than|younger than) (?P<high>\d+)\b", re.IGNORECASE), "below"),
-    (re.compile(r"aged (?:over|above|more than) (?P<low>\d+)\b", re.IGNORECASE), "over"),
-    (re.compile(r"(?:of any age|aged any age)\b", re.IGNORECASE), "any"),
-)
+_AGED = re.compile(r"aged (?:between )?|(?=of any age\b)", re.IGNORECASE)
+_ANY = re.compile(r"(?:of any age|aged any age)\b", re.IGNORECASE)
 
 
 def parse_age(text: str) -> tuple[Age, int] | None:
@@ -23,18 +19,18 @@ def parse_age(text: str) -> tuple[Age, int] | None:
     >>> parse_age("aged 40 and over with a cough")
     (Age(text='aged 40 and over', age_from=40, age_below=None, population=None), 16)
     """
-    for pattern, kind in _AGES:
-        match = pattern.match(text)
-        if match:
-            given = {name: int(value) for name, value in match.groupdict().items() if value}
-            low = given.get("low")
-            high = given.get("high")
-            start = low + 1 if kind == "over" and low is not None else low
-            end = high + 1 if kind == "span" and high is not None else high
-            return Age(match.group(), start, end), match.end()
-    return None
+    if any_age := _ANY.match(text):
+        return Age(any_age.group()), any_age.end()
+    opening = _AGED.match(text)
+    limits = next(iter(age_limits(text[:MOST])), None) if opening else None
+    if opening is None or limits is None or not opening.end() - len("aged ") <= limits.start <= opening.end():
+        return None
+    low, high = (None if limit is None else int(limit) for limit in (limits.low, limits.high))
+    return Age(text[: limits.end], low + 1 if limits.is_over and low is not None else low, high), limits.end
 
 
+MOST = 60
+"""Characters in which an age is told."""
 Comparison = Literal[">", ">=", "<", "<="]
 _NUMBER = (
     r"(?P<value>\d+(?:\.\d+)?)(?![\d/])\s*(?P<unit>(?:[a-zA-Zµ%/]+(?: of [a-z]+)?(?: per [a-z]+)?(?: of [a-z]+)?)?)"

@@ -7,9 +7,10 @@ from functools import cache
 
 from citewell.assistants.guidelines.criteria import Absence, Criteria, Finding, NeedsReading, Quality, all_of, any_of
 from citewell.assistants.guidelines.match import is_known
-from citewell.assistants.guidelines.said import DAYS, qualities
+from citewell.assistants.guidelines.said import qualities
 from citewell.assistants.guidelines.tables import rows
 from citewell.clinical import concept_ids
+from citewell.clinical.quantities import days_in
 
 _ARTICLE = re.compile(r"^(?:an?|the|their|her|his|any|some)\s+", re.IGNORECASE)
 _LASTING = re.compile(
@@ -96,11 +97,11 @@ def _taken_out(text: str) -> tuple[str, tuple[Quality, ...]]:
     """The text without the clauses that narrow all of it, and these: how long, how recent, whether it persists."""
     shared: list[Quality] = []
     if match := _LASTING.search(text):
-        days = int(match.group("count")) * DAYS[match.group("unit")]
+        days = int(int(match.group("count")) * days_in(match.group("unit")))
         shared.append(Quality(match.group().strip(), ("lasting",), more_than_days=days))
         text = text[: match.start()] + text[match.end() :]
     if match := _WITHIN.search(text):
-        days = int(match.group("count")) * DAYS[match.group("unit")]
+        days = int(int(match.group("count")) * days_in(match.group("unit")))
         shared.append(Quality(match.group().strip(), ("recent",), within_days=days))
         text = text[: match.start()] + text[match.end() :]
     if match := _PERSISTS.search(text):

@@ -8,6 +8,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import asdict, dataclass
 from typing import Any, Literal
 
+from citewell.clinical.quantities import ages
 from citewell.errors import InputError
 from citewell.fields import unknown_fields
 
@@ -109,6 +110,28 @@ class Patient:
     def shown(self) -> dict[str, Any]:
         """The patient as the result repeats it."""
         return asdict(self)
+
+
+def age_in_words(patient: Patient) -> int | None:
+    """The patient's age in whole years, where the words of a complaint tell it.
+
+    >>> age_in_words(Patient("P1", complaints=(Complaint("62M with a cough, mother died aged 80"),)))
+    62
+    """
+    told = (age for one in patient.complaints for age in ages(one.text) if age.of == "patient" and not age.problem)
+    return next((math.floor(age.years) for age in told), None)
+
+
+def notes_on_age(patient: Patient) -> Iterator[str]:
+    """An age that was taken from the words of a complaint, that they contradict, or that nobody has."""
+    told = [age for one in patient.complaints for age in ages(one.text) if age.of == "patient"]
+    yield from (f"“{age.text}”: {age.problem}" for age in told if age.problem)
+    able = [age for age in told if not age.problem]
+    if patient.age is None and able:
+        yield f"The age was taken from “{able[0].text}”."
+    for age in able:
+        if patient.age is not None and math.floor(age.years) != patient.age:
+            yield f"The age given is {patient.age}, and a complaint says “{age.text}”: {patient.age} was used."
 
 
 def patient_from_object(given: Mapping[str, Any]) -> Patient:

@@ -9,6 +9,7 @@ from datetime import date
 from typing import Any
 
 from citewell.assistants.guidelines.patient import SEXES, Complaint, NotRead, Patient, TestResult, by_range
+from citewell.clinical.quantities import years_between
 from citewell.errors import InputError
 
 SMOKING = "72166-2"
@@ -108,7 +109,7 @@ def _age(born: object, last: date | None) -> int | None:
     birth = _day(born)
     if birth is None or last is None or last < birth:
         return None
-    return last.year - birth.year - ((last.month, last.day) < (birth.month, birth.day))
+    return years_between(birth, last)
 
 
 def _dates(one: Mapping[str, Any]) -> list[date]:

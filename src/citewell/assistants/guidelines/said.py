@@ -12,6 +12,7 @@ from citewell.assistants.guidelines.match import Unit, names, placed
 from citewell.assistants.guidelines.tables import rows
 from citewell.clinical import broader
 from citewell.clinical.context import Context, read_context
+from citewell.clinical.quantities import durations
 from citewell.types.consult import Polarity
 
 
@@ -37,51 +38,22 @@ class Said:
 
 
 _CLAUSE = re.compile(r"[;,.]|\band\b|\bbut\b|\bwith\b(?!out)|\balso\b", re.IGNORECASE)
-_FOR = re.compile(
-    r"\b(?:for|since|lasting|over|past|within)\s+(?:for\s+)?(?:the\s+)?(?:about\s+|last\s+)?"
-    r"(?P<more>over\s+|more than\s+|longer than\s+)?(?:at least\s+)?"
-    r"(?P<count>\d+|an?|one|two|three|four|five|six|seven|eight|nine|ten|twelve)\s+(?P<unit>day|week|month|year)s?\b",
-    re.IGNORECASE,
-)
-_LASTED = re.compile(
-    r"(?P<count>\d+|one|two|three|four|five|six|seven|eight|nine|ten|twelve)[- /]?(?P<unit>day|week|month|year)s?['’]?"
-    r"(?: history\b|\s*$)",
-    re.IGNORECASE,
-)
-_SHORT = re.compile(r"(?<![\w/.])(?P<count>\d{1,2})/(?P<part>7|52|12)(?![\w/.])")
-"""“3/52”, as clinicians write three weeks; “4/7” is days and “2/12” months."""
-_PARTS = {"7": 1, "52": 7, "12": 30}
-_NUMBERS = {
-    "a": 1,
-    "an": 1,
-    "one": 1,
-    "two": 2,
-    "three": 3,
-    "four": 4,
-    "five": 5,
-    "six": 6,
-    "seven": 7,
-    "eight": 8,
-    "nine": 9,
-    "ten": 10,
-    "twelve": 12,
-}
-DAYS = {"day": 1, "week": 7, "month": 30, "year": 365}
 
 
-def duration_days(text: str) -> int | None:
-    """How long something has lasted, where the words say so.
+def duration_days(text: str) -> float | None:
+    """How long something has lasted, where the words say so once.
 
     >>> duration_days("mouth ulcer for four weeks"), duration_days("cough"), duration_days("hoarse 3/52")
-    (28, None, 21)
+    (28.0, None, 21.0)
     """
-    match = _FOR.search(text) or _LASTED.search(text)
-    if match is None:
-        short = _SHORT.search(text)
-        return int(short.group("count")) * _PARTS[short.group("part")] if short else None
-    count = match.group("count").lower()
-    days = (int(count) if count.isdigit() else _NUMBERS[count]) * DAYS[match.group("unit").lower()]
-    return days + 1 if match.groupdict().get("more") else days
+    lengths = _lengths(text)
+    return lengths[0][1] if len(lengths) == 1 else None
+
+
+def _lengths(text: str) -> list[tuple[int, float]]:
+    """How long complaints of a text have lasted: where each duration stands, and its days."""
+    found = (one for one in durations(text) if one.is_of_complaint)
+    return [(one.start, one.more_than_days) for one in found if one.more_than_days is not None]
 
 
 @cache
@@ -118,13 +90,17 @@ def said(text: str, *, given_days: float | None = None) -> list[Said]:
     [['CW:fever', 'HP:0001945']]
     """
     text = as_read(text)
-    days: float | None = duration_days(text)
-    days = days if days is not None else given_days
+    lengths = _lengths(text)
+    everywhere = lengths[0][1] if len(lengths) == 1 else given_days
     context = read_context(text)
     bounds = [0, *(match.start() for match in _CLAUSE.finditer(text)), len(text)]
-    clauses = [_clause(context, start, end, days) for start, end in pairwise(bounds) if text[start:end].strip()]
+    clauses = []
+    for start, end in pairwise(bounds):
+        own = [days for place, days in lengths if start <= place < end]
+        if text[start:end].strip():
+            clauses.append(_clause(context, start, end, own[0] if own else everywhere))
     if len(clauses) > 1 and not any(clause.is_of_others for clause in clauses):
-        clauses.append(_clause(context, 0, len(text), days))  # “pain in the chest and the arm”
+        clauses.append(_clause(context, 0, len(text), everywhere))  # “pain in the chest and the arm”
     return clauses
 
 

@@ -8,13 +8,13 @@ from datetime import datetime
 from enum import StrEnum
 from itertools import combinations
 
-from citewell.answer.quantities import quantities
 from citewell.answer.reactions import reacts, substances
 from citewell.assistants.records.known import Known
 from citewell.assistants.records.limits import beyond_limits, gaps
 from citewell.assistants.records.mentions import Mentioned, speaks_of
 from citewell.assistants.records.paper_values import critical_values
 from citewell.assistants.records.place import is_coded
+from citewell.clinical.quantities import quantities
 from citewell.types import Document, Entry
 from citewell.types.facts import Allergy, Fact, LabResult, Medication, MedicationStatus, Severity, fact_id
 from citewell.types.facts_line import FLAGS, line_of, shown
@@ -124,7 +124,7 @@ def _in_papers(known: Sequence[Fact], papers: Sequence[tuple[Entry, Document]]) 
             f"Your paper “{one.entry.title}” says “{one.words}”{of}. Laboratories usually call the doctor about such a "
             f"value. It was read from the paper alone and is not confirmed: compare it with the paper. {ASK}"
         )
-        kind, value = AlertKind.CRITICAL_RESULT, f"{one.limit.called} {one.value}"
+        kind, value = AlertKind.CRITICAL_RESULT, f"{one.limit.test.name} {one.value}"
         yield Alert(fact_id("alert", kind, one.entry.id, value), kind, text, (), (one.place,))
 
 

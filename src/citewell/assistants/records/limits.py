@@ -11,54 +11,48 @@ from functools import cache
 from citewell.answer.reactions import substances
 from citewell.assistants.records.known import LONG_AGO, Known, when
 from citewell.assistants.records.tables import rows
+from citewell.clinical.quantities import Test, days_in, in_usual_unit, known_tests, named_test, years_between
 from citewell.types.facts import Fact, Flag, LabResult, Medication, Person
 
 ADULT_YEARS = 18
-DAYS_A_YEAR, DAYS_A_MONTH = 365.25, 30.5
-CELLS = r"(?:x ?)?10 ?[*^e]?(?:3/[uµ]l|9/l)|10³/[uµ]l|10⁹/l|k/[uµ]l|g/l|giga/l|/nl|tsd\.?/[uµ]l"
-"""How thousands of cells in a microlitre are written; in the table, {cells}."""
 JUDGED = frozenset({Flag.NORMAL, Flag.CRITICAL_LOW, Flag.CRITICAL_HIGH})
 """Marks by which a laboratory has said how grave a value is; “high” or “low” leaves that open."""
 
 
 @dataclass(frozen=True, slots=True)
 class Limit:
-    """Beyond which values of a test laboratories usually call."""
+    """Beyond which values of a test, in its usual unit, laboratories usually call."""
 
-    called: str
-    test: re.Pattern[str]
-    unit: re.Pattern[str]
+    test: Test
     below: float | None
     above: float | None
-    signs: str
-    """By which papers call it."""
 
     def is_passed(self, result: LabResult) -> bool:
-        """Whether a result of this test and unit is beyond it."""
-        return result.value is not None and self.is_of(result) and self.is_beyond(result.value)
+        """Whether a result of this test is beyond it."""
+        value = self.value_of(result)
+        return value is not None and self.is_beyond(value)
+
+    def value_of(self, result: LabResult) -> float | None:
+        """The value of a result in the usual unit; None where it is of another test, or in a unit that does not fit."""
+        if result.value is None or not self.is_of(result) or not (result.unit or not self.test.unit):
+            return None
+        return in_usual_unit(self.test, result.value, result.unit).value
 
     def is_of(self, result: LabResult) -> bool:
-        """Whether a result is one of this test, in this unit."""
-        return bool(self.test.search(result.test_name) and self.unit.fullmatch(result.unit or ""))
+        """Whether a result is one of this test."""
+        return named_test(result.test_name) is self.test
 
     def is_beyond(self, value: float) -> bool:
         return (self.below is not None and value < self.below) or (self.above is not None and value > self.above)
 
 
 @cache
-def limits() -> tuple[Limit, ...]:
-    """The table."""
-    return tuple(
-        Limit(
-            called,
-            _pattern(test),
-            _pattern(unit.replace("{cells}", CELLS)),
-            float(below) if below else None,
-            float(above) if above else None,
-            signs,
-        )
-        for called, test, unit, below, above, signs in rows("critical_limits.tsv")
-    )
+def limits() -> dict[str, Limit]:
+    """The limits by the name of their test."""
+    return {
+        name: Limit(known_tests()[name], float(below) if below else None, float(above) if above else None)
+        for name, below, above in rows("critical_limits.tsv")
+    }
 
 
 def beyond_limits(known: Sequence[Fact]) -> list[LabResult]:
@@ -66,13 +60,13 @@ def beyond_limits(known: Sequence[Fact]) -> list[LabResult]:
     all_of_them = Known(tuple(known))
     newest = all_of_them.latest(all_of_them.of(LabResult))
     open_ones = [one for one in newest if one.flag not in JUDGED and is_adult(all_of_them, when(one))]
-    return [one for one in open_ones if any(limit.is_passed(one) for limit in limits())]
+    return [one for one in open_ones if any(limit.is_passed(one) for limit in limits().values())]
 
 
 def is_adult(known: Known, at: datetime | None) -> bool:
     """Whether the person was grown up then; who gives no date of birth counts as it."""
     born = next((one.born.at for one in known.of(Person) if one.born), None)
-    return born is None or at is None or (at - born).days >= ADULT_YEARS * DAYS_A_YEAR
+    return born is None or at is None or years_between(born, at) >= ADULT_YEARS
 
 
 @dataclass(frozen=True, slots=True)
@@ -89,7 +83,7 @@ class Gap:
 def gaps(active: Sequence[Medication], results: Sequence[LabResult], *, now: datetime) -> Iterator[Gap]:
     """The gaps of medicines that are taken now; one that was begun of late, or nobody knows when, has none."""
     for medicines, pattern, test, months in rows("gaps.tsv"):
-        since = now - timedelta(days=int(months) * DAYS_A_MONTH)
+        since = now - timedelta(days=int(months) * days_in("month"))
         named = frozenset(medicines.split("|"))
         found = [one for one in results if _pattern(pattern).search(one.test_name)]
         last = max(found, key=lambda one: when(one) or LONG_AGO, default=None)

@@ -7,13 +7,13 @@ from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from functools import cache
 
-from citewell.assistants.records.days import days_in
 from citewell.assistants.records.names import Names, is_kin
 from citewell.assistants.records.papers import day_of, tells
 from citewell.assistants.records.tables import rows
 from citewell.assistants.records.wishes import Wish, Wishes
 from citewell.clinical.languages import whole_words
 from citewell.clinical.medicines import medicines
+from citewell.clinical.quantities import known_days
 from citewell.types import Document, Entry, Hit
 from citewell.words import sentences, terms
 
@@ -154,7 +154,7 @@ def _has_words(words: str) -> Spoken:
 def _kind(wanted: Wishes) -> list[Spoken]:
     """How a sentence speaks of a time that is asked for, or of the kind of fact."""
     if wanted.since is not None and wanted.until is not None and (wanted.until - wanted.since).days > 1:
-        return [lambda text: any(wanted.is_inside(day) for day in days_in(text))]
+        return [lambda text: any(wanted.is_inside(day) for day in known_days(text))]
     if wanted.since is not None and wanted.until is not None:
         day = wanted.since
         written = rf"\b0?{day.day}(?:st|nd|rd|th)? (?:{day:%B}|{day:%b})\.?,? {day.year}\b|\b{day:%Y-%m-%d}\b"

@@ -7,9 +7,9 @@ from collections.abc import Iterable
 from datetime import UTC, datetime, time
 from functools import cache
 
-from citewell.assistants.records.days import first_day, without_days
 from citewell.assistants.records.tables import rows
 from citewell.clinical.languages import whole_words
+from citewell.clinical.quantities import first_day, without_days
 from citewell.ingest.sniff import CDA, FHIR
 from citewell.ports.records import Paper, PaperKind
 from citewell.types import Document, Entry

@@ -10,6 +10,7 @@ from functools import cache
 
 from citewell.assistants.records.tables import rows
 from citewell.clinical.languages import spelled, whole_words
+from citewell.clinical.quantities import days_in
 
 READ = 300
 """How many characters of a question are read."""
@@ -99,7 +100,7 @@ _AGO = re.compile(
 _MONTH_ALONE = re.compile(rf"\b(?:in|during|since|this|last) (?P<month>{_MONTH})\b(?! \d)")
 _THIS = re.compile(r"\b(?P<which>this|last) (?P<unit>year|month)\b")
 _AT = re.compile(r"\b(?P<count>\d+|a|one|two|three|four|five|six|seven|eight|nine|ten) (?P<unit>month|year)s? ago\b")
-_DAYS = {"day": 1, "week": 7, "month": 31, "year": 366}
+LONGEST_MONTH = 31
 _COUNTS = dict(zip("one two three four five six seven eight nine ten".split(), range(1, 11), strict=True)) | {
     "a": 1,
     "few": 3,
@@ -110,7 +111,7 @@ def _range(text: str, now: datetime) -> tuple[datetime | None, datetime | None]:
     """From when to when a question looks; an open end is None."""
     if found := _AGO.search(text):
         count = found["count"] or "1"
-        days = (int(count) if count.isdecimal() else _COUNTS[count]) * _DAYS[found["unit"] or found["one"]]
+        days = (int(count) if count.isdecimal() else _COUNTS[count]) * days_in(found["unit"] or found["one"])
         return now - timedelta(days=days), None
     if iso := _ISO.search(text):
         return _span(iso["year"], iso["month"], iso["day"], is_open="since" in text)
@@ -150,7 +151,7 @@ def _said(since: datetime | None, until: datetime | None) -> str:
     if since is None or until is None:
         return ""
     days = (until - since).days
-    return f"{since.day} {since:%B %Y}" if days == 1 else f"{since:%B %Y}" if days <= _DAYS["month"] else f"{since:%Y}"
+    return f"{since.day} {since:%B %Y}" if days == 1 else f"{since:%B %Y}" if days <= LONGEST_MONTH else f"{since:%Y}"
 
 
 def _span(year: str, month: str | None, day: str | None, *, is_open: bool) -> tuple[datetime | None, datetime | None]:

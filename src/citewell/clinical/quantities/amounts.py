@@ -8,9 +8,21 @@ from dataclasses import dataclass, replace
 from functools import lru_cache
 from typing import Literal
 
-from citewell.answer.aged import Told, is_bare_age, told_of
-from citewell.answer.verify_periods import NUMBER, NUMBER_WORD, Mark, clocks, dates, has_label, labels, number, periods
-from citewell.answer.verify_units import (
+from citewell.clinical.quantities.aged import Told, is_bare_age, told_of
+from citewell.clinical.quantities.periods import (
+    NUMBER,
+    NUMBER_WORD,
+    Mark,
+    clocks,
+    dates,
+    has_label,
+    labels,
+    number,
+    periods,
+)
+from citewell.clinical.quantities.units import (
+    FLAT,
+    LOOK_BACK,
     PLAIN,
     Comparator,
     Sign,
@@ -49,19 +61,6 @@ class Quantity:
     told: Told = ""
     """Of a time: whether it is somebody's age or how long something takes, where the text says so."""
 
-
-_FLAT = str.maketrans(
-    {
-        "·": ".",
-        "−": "-",
-        "μ": "µ",
-        "\xa0": " ",
-        "\u202f": " ",
-        "\u2009": " ",
-        **dict(zip("⁰¹²³⁴⁵⁶⁷⁸⁹⁻", "0123456789-", strict=True)),
-    }
-)
-"""One character for one, so that offsets hold."""
 
 _BLANK = "\x00"
 """Stands where a part of the text has been read already."""
@@ -121,9 +120,9 @@ def quantities(text: str) -> tuple[Quantity, ...]:
     """Every quantity of a sentence, in order.
 
     >>> [(found.text, found.sign, found.values) for found in quantities("0.5–1 g twice daily if aged 40 or over")]
-    [('0.5–1 g', '=', (0.5, 1.0)), ('twice daily', '=', (0.5,)), ('40 or over', '>=', (14610.0,))]
+    [('0.5–1 g', '=', (0.5, 1.0)), ('twice daily', '=', (0.5,)), ('40 or over', '>=', (14600.0,))]
     """
-    flat = text.translate(_FLAT)
+    flat = text.translate(FLAT)
     if _NUMERIC.search(flat) is None and not has_label(flat):
         return ()
     found: list[Quantity] = []
@@ -225,7 +224,10 @@ def _joined(flat: str, first: _Atom, second: _Atom) -> Shape:
     """Whether two numbers make one quantity."""
     gap = flat[first.end : second.start]
     same = first.unit is None or (second.unit is not None and first.unit.dimension == second.unit.dimension)
-    if same and (_RANGE.fullmatch(gap) or (_AND.fullmatch(gap) and _BETWEEN.search(flat[: first.start]))):
+    if same and (
+        _RANGE.fullmatch(gap)
+        or (_AND.fullmatch(gap) and _BETWEEN.search(flat, max(0, first.start - LOOK_BACK), first.start))
+    ):
         return "range"
     if gap.strip() == "/" or (gap == ":" and first.unit is second.unit is None):
         return "pair"
@@ -240,9 +242,11 @@ def _quantity(flat: str, text: str, atoms: tuple[_Atom, ...], shape: Shape) -> Q
     before, low = comparator_before(flat, start)
     after, high = comparator_after(flat, end)
     limit, span = (after, (start, high)) if after is not PLAIN else (before, (low, end))
-    if unit is None and (_AGED.search(flat[:start]) or (limit.sign != "=" and is_bare_age(flat, *span))):
+    if unit is None and (
+        _AGED.search(flat, max(0, start - LOOK_BACK), start) or (limit.sign != "=" and is_bare_age(flat, *span))
+    ):
         unit = unit_named("year")
-    is_chance = unit is None and _CHANCE.search(flat[:low]) is not None
+    is_chance = unit is None and _CHANCE.search(flat, max(0, low - LOOK_BACK), low) is not None
     values = tuple(_base(atom.value, atom.unit or unit) for atom in atoms)
     dimension = unit.dimension if unit else CHANCE if is_chance else BARE
     dimension = "temperature" if dimension == "fahrenheit" else dimension

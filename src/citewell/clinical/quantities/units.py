@@ -1,15 +1,18 @@
-"""The tables of units and comparators as patterns: what may stand after a number, and round it."""
+"""Units and comparators: what may stand after a number and round it, and how one unit becomes another."""
 
 from __future__ import annotations
 
 import re
 from dataclasses import dataclass
-from functools import cache
+from functools import cache, lru_cache
 from typing import Literal, cast
 
-from citewell import vocabulary
+from citewell.clinical.tables import rows
 
 Sign = Literal["=", "<", "<=", ">", ">="]
+
+LOOK_BACK = 80
+"""Characters before a number in which a text says what it is."""
 
 PER_BODY = "body weight"
 """The dimension of kg after a stroke: 5 mg/kg is not a share of one mass in another."""
@@ -37,7 +40,7 @@ class Unit:
 def units() -> dict[str, Unit]:
     """Every name of every unit; longer names are folded."""
     found: dict[str, Unit] = {}
-    for name, dimension, size, names in vocabulary.rows("units.tsv"):
+    for name, dimension, size, names in rows("units.tsv"):
         for written in names.split("|"):
             found[written if len(written) <= 3 else written.casefold()] = Unit(name, dimension, float(size))
     return found
@@ -69,6 +72,76 @@ def unit_pattern() -> str:
     return rf"(?:(?:(?i:{'|'.join(long)})s?|{'|'.join(short)})(?![^\W_]))"
 
 
+FLAT = str.maketrans(
+    {
+        "·": ".",
+        "−": "-",
+        "μ": "µ",
+        "\xa0": " ",
+        "\u202f": " ",
+        "\u2009": " ",
+        **dict(zip("⁰¹²³⁴⁵⁶⁷⁸⁹⁻", "0123456789-", strict=True)),
+    }
+)
+"""One character for one, so that offsets hold."""
+_CARRIER = re.compile(r"\s*\b(?:of\s+)?(?:ha?emoglobin|hb|fa?eces|stool|blood)\b", re.IGNORECASE)
+"""What a laboratory names beside its unit: “ug Hb/g faeces” is “µg/g”."""
+_PER = re.compile(r"\s*/\s*|\s+per\s+", re.IGNORECASE)
+
+
+def days_in(unit: str) -> float:
+    """The days of a unit of time; a month has 30 and a year 365, everywhere in Citewell.
+
+    >>> days_in("weeks"), days_in("month"), days_in("yrs")
+    (7.0, 30.0, 365.0)
+    """
+    found = unit_named(unit)
+    assert found is not None, unit
+    return found.size
+
+
+def _folded_unit(written: str) -> str:
+    """A unit as it is looked up: lower case, one sign for micro, no spaces round a cross."""
+    plain = re.sub(r"[{}\[\]]", "", written.translate(FLAT).casefold().replace("_", " "))  # as UCUM writes units
+    flat = re.sub(r"\bu(?=[lgm]|iu\b|mol)", "µ", " ".join(plain.split()))
+    return re.sub(r"\s*×\s*|\bx ", "x", flat.replace("μ", "µ"))
+
+
+@cache
+def _lab_units() -> dict[str, Unit]:
+    known = {_folded_unit(name): unit for name, unit in units().items()}
+    for name, dimension, size, names in rows("lab_units.tsv"):
+        written = [_folded_unit(other) for other in (name, *names.split("|"))]
+        known |= dict.fromkeys(written, Unit(name, dimension, float(size)))
+    return known
+
+
+@lru_cache(maxsize=2_000)
+def unit_of_result(written: str) -> Unit | None:
+    """The unit of a result as a laboratory writes it, in any letter case, with what it was measured in left out.
+
+    >>> unit_of_result("ug Hb/g faeces") == unit_of_result("micrograms of haemoglobin per gram of faeces")
+    True
+    >>> unit_of_result("ng/mL").size == unit_of_result("µg/L").size, unit_of_result("K/uL").name
+    (True, '10⁹/L')
+    """
+    if (exact := unit_named(written)) is not None:
+        return exact
+    flat = _folded_unit(_CARRIER.sub("", written)).strip(" .:")
+    known = _lab_units()
+    for name in (flat, flat.replace(" ", ""), flat.removesuffix("s")):
+        if name in known:
+            return known[name]
+    upper, *lower = _PER.split(flat)
+    if not lower or not all((upper, *lower)) or len(lower) > 2:
+        return None
+    unit = unit_of_result(upper)
+    for part in lower:
+        below = unit_of_result(part)
+        unit = unit.over(below) if unit and below else None
+    return unit
+
+
 @dataclass(frozen=True, slots=True)
 class Comparator:
     """A limit, and whether it is loose enough to stand for the plain number."""
@@ -83,7 +156,7 @@ PLAIN = Comparator("=", loose=False)
 @cache
 def _comparators(side: str) -> tuple[re.Pattern[str], dict[str, Comparator]]:
     meanings: dict[str, Comparator] = {}
-    for sign, where, firmness, words in vocabulary.rows("comparators.tsv"):
+    for sign, where, firmness, words in rows("comparators.tsv"):
         if where == side:
             meanings |= {word: Comparator(cast(Sign, sign), firmness == "loose") for word in words.split("|")}
     ordered = sorted(meanings, key=len, reverse=True)

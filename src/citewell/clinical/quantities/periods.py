@@ -6,6 +6,8 @@ import re
 from collections.abc import Iterator
 from dataclasses import dataclass
 
+from citewell.clinical.quantities.units import LOOK_BACK, days_in
+
 ONES = {
     word: float(value)
     for value, word in enumerate(
@@ -19,16 +21,6 @@ TENS = {
 NUMBER_WORD = rf"(?:(?:{'|'.join(TENS)})(?:[\s-](?:{'|'.join(list(ONES)[1:10])}))?|{'|'.join(ONES)})"
 DIGITS = r"(?:\d{1,3}(?:,\d{3})+|\d+)(?:\.\d+)?"
 NUMBER = rf"(?:{DIGITS}|\b{NUMBER_WORD}(?:\b|(?=fold)))"
-
-DAYS = {
-    "minute": 1 / 1440,
-    "hour": 1 / 24,
-    "day": 1.0,
-    "week": 7.0,
-    "fortnight": 14.0,
-    "month": 30.4375,
-    "year": 365.25,
-}
 
 
 def number(written: str) -> float:
@@ -105,7 +97,9 @@ def periods(text: str) -> Iterator[Mark]:
     for pattern in _OFTEN if _OF_TIME.search(text) else ():
         for found in pattern.finditer(text):
             groups = found.groupdict()
-            if found.group().startswith(("a ", "an ", "A ")) and _NOT_OFTEN.search(text[: found.start()]):
+            if found.group().startswith(("a ", "an ", "A ")) and _NOT_OFTEN.search(
+                text, max(0, found.start() - LOOK_BACK), found.start()
+            ):
                 continue
             days = _days(groups)
             yield Mark(*found.span(), "period", tuple(sorted(days)), days)
@@ -117,7 +111,7 @@ def _days(groups: dict[str, str | None]) -> tuple[float, ...]:
     named = named or _ADVERB_TIME.get((groups.get("adverb") or "").casefold())
     if groups.get("slash") and groups["slash"] not in ("d", "day"):
         named = "week" if groups["slash"] == "week" else "day"
-    length = DAYS[(named or "day").casefold()]
+    length = days_in((named or "day").casefold())
     if groups.get("other") or groups.get("alternate"):
         return (2 * length,)
     counted = [number(groups[name] or "") for name in ("low", "high") if groups.get(name)]

@@ -7,12 +7,10 @@ from functools import cache
 from typing import Literal
 
 from citewell import vocabulary
+from citewell.clinical.quantities.units import LOOK_BACK
 
 Told = Literal["", "age", "length"]
 """Nothing where a text does not say which of the two it is."""
-
-LOOK_BACK = 80
-"""Characters before a number in which a text says whose it is."""
 
 _AGED = re.compile(r"\bage[ds]?\W+(?:of\s+|between\s+|from\s+)?\Z", re.IGNORECASE)
 _OF_THE_AGE = re.compile(r"\bage", re.IGNORECASE)

@@ -1,0 +1,54 @@
+"""Amounts, results of tests, durations, ages, doses, frequencies and dates, as a text writes them.
+
+Every reading gives exact offsets. A month has 30 days and a year 365, everywhere in Citewell.
+"""
+
+from citewell.clinical.quantities.aged import person_before, person_words
+from citewell.clinical.quantities.amounts import BARE, CHANCE, Quantity, quantities
+from citewell.clinical.quantities.dates import Day, dates, first_day, known_days, without_days
+from citewell.clinical.quantities.doses import Dose, Frequency, Habit, doses, frequencies, habits
+from citewell.clinical.quantities.periods import NUMBER_WORD, Mark, labels
+from citewell.clinical.quantities.results import Result, Test, in_usual_unit, known_tests, named_test, results
+from citewell.clinical.quantities.times import Age, AgeLimits, Duration, age_limits, ages, durations, years_between
+from citewell.clinical.quantities.units import LOOK_BACK, Unit, days_in, unit_named, unit_of_result
+
+__all__ = [
+    "BARE",
+    "CHANCE",
+    "LOOK_BACK",
+    "NUMBER_WORD",
+    "Age",
+    "AgeLimits",
+    "Day",
+    "Dose",
+    "Duration",
+    "Frequency",
+    "Habit",
+    "Mark",
+    "Quantity",
+    "Result",
+    "Test",
+    "Unit",
+    "age_limits",
+    "ages",
+    "dates",
+    "days_in",
+    "doses",
+    "durations",
+    "first_day",
+    "frequencies",
+    "habits",
+    "in_usual_unit",
+    "known_days",
+    "known_tests",
+    "labels",
+    "named_test",
+    "person_before",
+    "person_words",
+    "quantities",
+    "results",
+    "unit_named",
+    "unit_of_result",
+    "without_days",
+    "years_between",
+]
