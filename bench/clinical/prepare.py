@@ -10,6 +10,7 @@ from pathlib import Path
 import numpy as np
 
 from citewell import vocabulary
+from citewell.clinical.tables import rows
 from citewell.minilm.weights import model_file, read_tensors
 
 
@@ -20,10 +21,10 @@ def prepare(work: Path) -> None:
     np.savez_compressed(work / "minilm.npz", **{name: value.astype(np.float16) for name, value in tensors.items()})
     shutil.copy(model_file("tokenizer.json"), work / "wordpiece.json")
     symptoms = [line.split("\t")[1] for line in vocabulary.packed_lines("hpo.tsv.gz") if line]
-    symptoms += [row[0] for row in vocabulary.rows("concepts.tsv")]
+    symptoms += [row[1] for row in rows("names.tsv")]
     short = sorted({name.lower() for name in symptoms if len(name.split()) <= 3 and len(name) < 32})
     illnesses = sorted({row[0] for row in vocabulary.rows("illnesses.tsv") if len(row[0]) > 2})
-    drugs = sorted({row[1] for row in vocabulary.rows("drugs.tsv") if row[0] == "drug"})
+    drugs = sorted({row[1] for row in rows("medicines.tsv") if row[0] == "drug"})
     names = {"symptom": short, "condition": illnesses, "medicine": drugs, "allergen": drugs}
     (work / "names.json").write_text(json.dumps(names))
 

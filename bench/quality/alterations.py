@@ -30,11 +30,11 @@ from citewell.answer.verify import verify
 from citewell.answer.verify_look import Similarity
 from citewell.answer.verify_parts import parts_of
 from citewell.clinical import Lexicon
+from citewell.clinical.tables import rows
 from citewell.ingest.chunk import chunk, default_chunking
 from citewell.ingest.parse import parse
 from citewell.minilm.tokenizer import WordPiece
 from citewell.types import Limits, Source, Span, Verdict
-from citewell.vocabulary import rows
 
 GUIDELINES = ("nice-ng12-2025-05.pdf", "nice-ng136-hypertension.pdf", "fda-metformin.pdf", "fda-warfarin.pdf")
 PARAPHRASES = Path(__file__).parents[2] / "tests" / "data" / "paraphrases.tsv"
@@ -163,7 +163,7 @@ def not_removed(sentence: str, _: random.Random) -> str | None:
 
 def drug_names() -> list[str]:
     """The generic names of one word."""
-    return [row[1] for row in rows("drugs.tsv") if row[0] == "drug" and row[1].isalpha() and len(row[1]) > 6]
+    return [row[1] for row in rows("medicines.tsv") if row[0] == "drug" and row[1].isalpha() and len(row[1]) > 6]
 
 
 DRUGS = drug_names()

@@ -45,7 +45,7 @@ def measure(app: App, rounds: int) -> dict[str, float]:
     """Medians over rounds; one search, three diagnoses that are new and the same three again take turns."""
     asker = Asker.owner(app.scope_of_owner())
     kept = app.consult.parts(asker).search
-    findings = extract(Heard(STORY, 1), lexicon=app.lexicon).findings
+    findings = extract(Heard(STORY, 1)).findings
 
     def three(conditions: tuple[str, ...], search: Search) -> object:
         return gather(conditions, findings, PATIENT, scope=asker.scope, search=search)

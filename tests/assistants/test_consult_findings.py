@@ -17,18 +17,16 @@ from citewell.assistants.consult.interview import missing, open_questions
 from citewell.assistants.consult.patient import patient_of
 from citewell.assistants.consult.red_flags import flags_of, rules
 from citewell.assistants.consult.tables import rows
-from citewell.clinical import Lexicon
 from citewell.errors import InputError
 from citewell.ports.consult import Happened
 from citewell.types.consult import By, Category, Consult, Finding, Patient, Polarity
 from citewell.web.consult import grouped
 
 SENTENCES = Path(__file__).parents[1] / "data" / "context_sentences.tsv"
-LEXICON = Lexicon.load()
 
 
 def found(text: str) -> tuple[Finding, ...]:
-    return extract(Heard(text, 1), lexicon=LEXICON).findings
+    return extract(Heard(text, 1)).findings
 
 
 @pytest.mark.parametrize(
@@ -66,13 +64,13 @@ def test_a_parent_who_speaks_of_a_child_speaks_of_the_patient(
 
 def test_the_child_of_a_known_adult_is_somebody_else() -> None:
     heard = Heard("My son is 4 and has a cold.", 3, knows_who=True)
-    assert [one for one in extract(heard, lexicon=LEXICON).findings if one.category is Category.DEMOGRAPHIC] == []
+    assert [one for one in extract(heard).findings if one.category is Category.DEMOGRAPHIC] == []
 
 
 def test_what_is_denied_has_no_time_and_what_may_be_denied_is_asked() -> None:
     (denied,) = found("No chest pain for 2 days")
     assert (denied.name, denied.polarity, denied.duration_days) == ("Chest pain", Polarity.ABSENT, None)
-    told = extract(Heard("She denies fever, cough for 2 weeks", 1), lexicon=LEXICON)
+    told = extract(Heard("She denies fever, cough for 2 weeks", 1))
     assert {one.name: one.polarity.value for one in told.findings} == {
         "Fever": "absent",
         "Cough": "hypothetical",
@@ -113,7 +111,7 @@ def test_a_measurement_is_read_in_one_unit_with_the_arithmetic(
 
 def test_what_was_lost_or_gained_or_cannot_be_is_no_measurement() -> None:
     assert [one.name for one in found("She lost 5 kg in a month.") if one.category is Category.VITAL] == []
-    told = extract(Heard("Temp 385", 1), lexicon=LEXICON)
+    told = extract(Heard("Temp 385", 1))
     assert [one.name for one in told.findings if one.category is Category.VITAL] == []
     assert "cannot be right" in told.troubles[0]
 
@@ -133,9 +131,9 @@ class Talk:
 
     def say(self, text: str) -> str:
         """Say something; the question that comes back."""
-        for kind, body in hear(self.consult, text, lexicon=LEXICON).events:
+        for kind, body in hear(self.consult, text).events:
             self.events.append(Happened(kind, "2030-01-01T00:00:00+00:00", "me", body))
-        question = ask_next(self.consult, lexicon=LEXICON)
+        question = ask_next(self.consult)
         if question is not None:
             self.events.append(Happened(question[0], "2030-01-01T00:00:00+00:00", "me", question[1]))
             return str(question[1]["text"])
@@ -143,7 +141,7 @@ class Talk:
 
     def ask(self) -> None:
         """Ask the first question."""
-        question = ask_next(self.consult, lexicon=LEXICON)
+        question = ask_next(self.consult)
         assert question is not None
         self.events.append(Happened(question[0], "2030-01-01T00:00:00+00:00", "me", question[1]))
 
@@ -198,7 +196,7 @@ def test_one_question_at_a_time_follows_from_what_is_missing() -> None:
     assert (patient.age_years, patient.sex, patient.is_pregnant, patient.pregnancy_weeks) == (34, "female", True, 10)
     for text in ("101.5", "no medicines", "no known allergies"):
         talk.say(text)
-    assert missing(talk.consult, lexicon=LEXICON) == []
+    assert missing(talk.consult) == []
     temperature = next(one for one in talk.consult.findings if one.name == "temperature")
     assert temperature.words is not None
     assert (temperature.value, temperature.words.text) == (38.6, "101.5")
@@ -219,7 +217,7 @@ def test_whatever_answers_what_brings_the_patient_in_is_the_reason(said: str, re
     talk.ask()
     talk.say(said)
     assert talk.held()[reason] == "present"
-    asked = [one.key for one in missing(talk.consult, lexicon=LEXICON)]
+    asked = [one.key for one in missing(talk.consult)]
     assert "complaint" not in asked
     assert ("duration" in asked) is (reason in ("Hypertension", "funny turns at work")), (
         "nobody has a review since when"
@@ -236,15 +234,15 @@ def test_what_is_no_reason_to_come_is_asked_for_again(said: str) -> None:
 def test_nobody_is_asked_what_makes_a_fever_worse() -> None:
     talk = Talk()
     talk.say("A 50-year-old man with a fever for 3 days, temp 38.9, no medicines, no allergies.")
-    assert "aggravating" not in {one.key for one in open_questions(talk.consult, LEXICON)}
+    assert "aggravating" not in {one.key for one in open_questions(talk.consult)}
     talk.say("He also has a cough.")
-    assert "aggravating" in {one.key for one in open_questions(talk.consult, LEXICON)}
+    assert "aggravating" in {one.key for one in open_questions(talk.consult)}
 
 
 def test_a_question_names_the_complaint_it_is_about_and_its_answer_goes_there() -> None:
     talk = Talk()
     talk.say("A 50-year-old man with a fever for 3 days and a headache, temp 38.9, no medicines, no allergies.")
-    asked = {one.key: one.text for one in open_questions(talk.consult, LEXICON)}
+    asked = {one.key: one.text for one in open_questions(talk.consult)}
     assert asked["location"] == "Where exactly is it: headache?"
     while talk.consult.asked != "location":
         talk.say("I don't know")
@@ -260,7 +258,7 @@ def test_the_interview_that_the_docs_show_lacks_nothing() -> None:
     talk = Talk()
     for text in told:
         talk.say(text)
-    assert missing(talk.consult, lexicon=LEXICON) == []
+    assert missing(talk.consult) == []
 
 
 @pytest.mark.parametrize(
@@ -372,7 +370,7 @@ def test_only_a_no_that_stands_for_itself_answers_the_question(answer: str, deni
 def test_a_question_that_waits_is_not_asked_twice_in_a_row() -> None:
     talk = Talk()
     talk.ask()
-    assert ask_next(talk.consult, lexicon=LEXICON) is None
+    assert ask_next(talk.consult) is None
     assert talk.say("58-year-old man") == "What brings the patient in today?"
 
 
@@ -382,9 +380,9 @@ def test_an_unknown_answer_is_not_asked_again_and_an_empty_one_is_refused() -> N
     assert talk.say("I don't know") != talk.consult.skipped
     assert "temperature" in talk.consult.skipped
     with pytest.raises(InputError, match="Say something"):
-        hear(talk.consult, "  ", lexicon=LEXICON)
+        hear(talk.consult, "  ")
     with pytest.raises(InputError, match="in parts"):
-        hear(talk.consult, "a" * 30_000, lexicon=LEXICON)
+        hear(talk.consult, "a" * 30_000)
 
 
 @pytest.mark.parametrize(
@@ -407,7 +405,7 @@ def test_an_unknown_answer_is_not_asked_again_and_an_empty_one_is_refused() -> N
 def test_what_cannot_wait_is_flagged_with_what_why_and_source(text: str, flag: str) -> None:
     talk = Talk()
     talk.say(text)
-    flags = flags_of(talk.consult, lexicon=LEXICON)
+    flags = flags_of(talk.consult)
     raised = next((one for one in flags if one.id == flag), None)
     assert raised is not None, [one.id for one in flags]
     assert raised.act
@@ -428,13 +426,13 @@ def test_what_cannot_wait_is_flagged_with_what_why_and_source(text: str, flag: s
 def test_what_is_denied_past_or_of_another_raises_no_flag(text: str) -> None:
     talk = Talk()
     talk.say(text)
-    assert flags_of(talk.consult, lexicon=LEXICON) == ()
+    assert flags_of(talk.consult) == ()
 
 
 def test_what_only_the_words_tell_raises_a_flag_that_cites_them() -> None:
     talk = Talk()
     talk.say("He took 40 of his amitriptyline an hour ago and is hard to rouse")
-    flag = next(one for one in flags_of(talk.consult, lexicon=LEXICON) if one.id == "overdose")
+    flag = next(one for one in flags_of(talk.consult) if one.id == "overdose")
     assert (flag.title, flag.findings) == ("Overdose or poisoning", ())
     assert "amitriptyline" in flag.words
 
@@ -454,7 +452,7 @@ def test_the_tables_are_whole() -> None:
     ],
 )
 def test_coughing_blood_is_heard_in_any_of_its_wordings(said: str, holds: Polarity) -> None:
-    (found,) = [one for one in extract(Heard(said, 1), lexicon=LEXICON).findings if one.name == "Hemoptysis"]
+    (found,) = [one for one in extract(Heard(said, 1)).findings if one.name == "Hemoptysis"]
     assert found.polarity is holds
 
 
@@ -473,13 +471,13 @@ def test_a_class_that_the_allergen_belongs_to_is_told() -> None:
         ("amlodipine", "Offer a calcium-channel blocker.", False),
     ):
         allergy = Finding("f1", Category.ALLERGY, allergen, Polarity.PRESENT, By.RULES)
-        (told,) = conflicts(words, Held(Patient(age_years=58, sex="male"), (allergy,), LEXICON))
+        (told,) = conflicts(words, Held(Patient(age_years=58, sex="male"), (allergy,)))
         assert f"allergic to {allergen}" in told.text
         assert told.is_grave is is_grave
 
 
 def test_a_conflict_names_a_class_of_medicines_as_it_is_written() -> None:
-    held = Held(Patient(age_years=30, sex="female", is_pregnant=True, pregnancy_weeks=31), (), LEXICON)
+    held = Held(Patient(age_years=30, sex="female", is_pregnant=True, pregnancy_weeks=31), ())
     told = [one.text for one in conflicts("Give an NSAID three times a day.", held)]
     assert told
     assert all(text.startswith("NSAID ") for text in told)

@@ -23,11 +23,9 @@ from citewell.assistants.consult.having import known_of, other_disease
 from citewell.assistants.consult.quote import headings_at, told_in
 from citewell.assistants.consult.view import source_line
 from citewell.assistants.consult.whole import from_its_paragraph
-from citewell.clinical import Lexicon
 from citewell.types import Hit, Scope, Why
 from citewell.types.consult import By, Category, Finding, Patient, Polarity
 
-LEXICON = Lexicon.load()
 SCOPE = Scope("local", frozenset({"*"}), None, None)
 PREGNANT = Patient(age_years=28, sex="female", is_pregnant=True)
 FEVER = Finding("f1", Category.SYMPTOM, "Fever", Polarity.PRESENT, By.RULES)
@@ -46,7 +44,7 @@ class Asked:
 
 
 def search() -> Search:
-    return Search(None, None, SimpleNamespace(fingerprint=built_in().embedder), LEXICON)  # type: ignore[arg-type]
+    return Search(None, None, SimpleNamespace(fingerprint=built_in().embedder))  # type: ignore[arg-type]
 
 
 def asking(monkeypatch: pytest.MonkeyPatch, *answers: Sequence[Hit]) -> Asked:
@@ -190,7 +188,7 @@ def test_a_source_is_told_so_that_a_person_can_look_it_up() -> None:
 
 
 def test_what_is_for_people_with_a_failure_due_to_another_disease_is_not_for_this_patient() -> None:
-    known = known_of("Dengue", [FEVER], LEXICON)
+    known = known_of("Dengue", [FEVER])
     text = "WHO suggests a medicine for patients with liver failure due to suspected or confirmed yellow fever."
     assert other_disease(text, known) == "for people with yellow fever; the patient is not known to have it"
     assert other_disease("Give fluids to patients with shock due to suspected dengue.", known) is None

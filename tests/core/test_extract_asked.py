@@ -11,11 +11,11 @@ from citewell.answer.expand import expand
 from citewell.answer.lift import lift
 from citewell.answer.of_medicines import names_any
 from citewell.answer.retrieve import weighted_terms
-from citewell.answer.verify_names import medicines, members
 from citewell.answer.wanted import wanted
 from citewell.answer.weights import Measure
 from citewell.clinical import Lexicon
-from citewell.vocabulary import rows
+from citewell.clinical.medicines import medicines, members
+from citewell.clinical.tables import rows
 from citewell.words import terms
 from tests.core.test_extract import answer, passage
 
@@ -56,7 +56,7 @@ def test_a_class_that_a_person_takes_is_not_asked_for() -> None:
 
 
 def test_every_kind_and_member_is_a_name_of_the_table_of_medicines() -> None:
-    names = [name for kind, others in rows("kinds.tsv") for name in (kind, *others.split("|"))]
+    names = [name for kind, others in rows("medicine_kinds.tsv") for name in (kind, *others.split("|"))]
     assert [[one.name for one in medicines(name)] for name in names] == [[name] for name in names]
 
 

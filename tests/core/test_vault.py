@@ -25,10 +25,10 @@ from citewell.adapters.vault.folder import VaultFolder
 from citewell.adapters.vault.header import FREE_TRIES, Header, Way
 from citewell.adapters.vault.keys import Derivation, Key, Wrapped
 from citewell.adapters.vault.phrase import new_phrase, read_phrase
-from citewell.answer.verify_names import medicines
 from citewell.answer.verify_read import read
 from citewell.bootstrap.profile import Profile
 from citewell.bootstrap.vault import Vaults
+from citewell.clinical.medicines import medicines
 from citewell.config import Settings
 from citewell.errors import InputError, LibraryError, NotFound, SchemaTooNew, VaultLocked, VaultWaits, WrongSecret
 from citewell.ingest.read import Step

@@ -10,8 +10,8 @@ import pytest
 from citewell import vocabulary
 from citewell.answer.illnesses import are_related, illnesses
 from citewell.answer.verify import verify
-from citewell.answer.verify_names import medicines
 from citewell.clinical import Lexicon, fold
+from citewell.clinical.medicines import medicines
 from citewell.types import Check, Span, Verdict
 
 

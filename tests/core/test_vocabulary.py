@@ -12,7 +12,10 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from citewell import vocabulary
-from citewell.clinical import Lexicon, fold, key
+from citewell.clinical import Lexicon, fold
+from citewell.clinical.lexicon import TAGS, content
+from citewell.clinical.tables import rows
+from citewell.clinical.tokens import SIDES, words
 from citewell.vocabulary.spelling import other_spelling, uk_spelling, us_spelling
 
 ROOT = Path(__file__).parents[2]
@@ -74,7 +77,9 @@ def test_mentions_lie_inside_any_text_in_order(text: str) -> None:
     assert all(before == after or before[1] <= after[0] for before, after in pairwise(spans))
 
 
-@given(st.sampled_from([row[0] for row in vocabulary.rows("concepts.tsv")]), st.text(alphabet=" .,;:!?\n", min_size=1))
+@given(
+    st.sampled_from([row[1] for row in rows("names.tsv") if row[1] != "-"]), st.text(alphabet=" .,;:!?\n", min_size=1)
+)
 def test_every_concept_is_found_by_its_name_wherever_it_stands(name: str, gap: str) -> None:
     spans = [(mention.start, mention.end) for mention in Lexicon.load().find(gap + name + gap)]
     assert (len(gap), len(gap) + len(name)) in spans
@@ -129,23 +134,34 @@ def test_the_extract_is_small_and_carries_its_version_and_licence() -> None:
 
 
 def test_no_two_concepts_of_the_hand_written_table_share_a_name() -> None:
-    names: dict[str, str] = {}
+    names: dict[object, str] = {}
     shared = []
-    for name, *others in vocabulary.rows("concepts.tsv"):
-        for other in [name, *(cell.partition(":")[2] for cell in others)]:
-            if names.setdefault(key(other), name) != name:
-                shared.append((other, name, names[key(other)]))
+    for _, name, *columns in (row for row in rows("names.tsv") if row[1] != "-"):
+        for other in filter(None, [name, *(one for cell in columns[: len(TAGS)] for one in cell.split("|"))]):
+            if names.setdefault(_place(other), name) != name:
+                shared.append((other, name, names[_place(other)]))
     assert shared == []
 
 
+def _place(name: str) -> object:
+    """What tells two names apart: the words that carry meaning, or all of a short one or one of a side."""
+    said = list(words(name))
+    meant = content(said)
+    is_whole = len(meant) < 2 or any(word.folded in SIDES for word in said)
+    return (
+        name if name.isupper() or name.startswith("=") else tuple(word.folded for word in said) if is_whole else meant
+    )
+
+
 def test_the_hand_written_tables_have_the_columns_they_say() -> None:
-    concepts = [cell.partition(":")[0] for _, *cells in vocabulary.rows("concepts.tsv") for cell in cells]
-    assert set(concepts) == {"exact", "lay", "plain", "drug"}
+    kinds = {"symptom", "condition", "test", "procedure", "medicine", "lifestyle", "other"}
+    assert {row[0] for row in rows("names.tsv")} == kinds
+    assert all(2 <= len(row) <= 6 for row in rows("names.tsv"))
     spelling = vocabulary.rows("spelling.tsv")
     assert {
         (len(row), row[2] in ("start", "end", "part", "word"), row[3] in ("both", "to us")) for row in spelling
     } == {(4, True, True)}
-    abbreviations = vocabulary.rows("abbreviations.tsv")
+    abbreviations = rows("abbreviations.tsv")
     assert {(3 <= len(row) <= 4, row[2] in ("any", "as written")) for row in abbreviations} == {(True, True)}
     assert len({row[0] for row in abbreviations}) == len(abbreviations)
 

@@ -8,11 +8,12 @@ from dataclasses import dataclass
 from typing import Literal
 
 from citewell.answer.subclasses import subclass_names
-from citewell.answer.verify_names import class_names, medicines, members
-from citewell.clinical import Lexicon, Mention, Tag, fold
+from citewell.clinical import Hit, Lexicon, Tag, fold
+from citewell.clinical.medicines import class_names, medicines, members
+from citewell.clinical.misspellings import corrections
 from citewell.vocabulary.spelling import other_spelling
 
-Reason = Literal["spelling", "abbreviation", "lay word", "synonym", "class", "member"]
+Reason = Literal["spelling", "abbreviation", "lay word", "synonym", "class", "member", "misspelling"]
 
 MAX_ADDED = 12
 MAX_CHARACTERS = 4_000
@@ -20,7 +21,7 @@ MAX_CHARACTERS = 4_000
 MAX_WORDS = 4
 """A longer name is a description, whose many common words would find anything."""
 
-ORDER: tuple[Reason, ...] = ("spelling", "abbreviation", "lay word", "synonym", "class", "member")
+ORDER: tuple[Reason, ...] = ("misspelling", "spelling", "abbreviation", "lay word", "synonym", "class", "member")
 """The surest first, for when there are too many."""
 
 REFUSED = frozenset(
@@ -73,7 +74,12 @@ def expand(question: str, *, lexicon: Lexicon, to_answer: bool = False) -> tuple
     """
     question = question[:MAX_CHARACTERS]
     asked = {word.casefold() for word in _WORD.findall(question)}
-    found = [*_spellings(question), *_namings(question, lexicon), *_turned(question, lexicon)]
+    found = [
+        *_corrections(question, lexicon),
+        *_spellings(question),
+        *_namings(question, lexicon),
+        *_turned(question, lexicon),
+    ]
     if to_answer:
         found += [*_classes(question), *_members(question)]
     chosen: dict[str, Expansion] = {}
@@ -90,6 +96,19 @@ def _says_more(added: Expansion, asked: set[str]) -> bool:
         known = {fold(word) for word in asked}
         return not words & REFUSED and not {fold(word) for word in words} <= known
     return not words <= asked
+
+
+def _corrections(question: str, lexicon: Lexicon) -> Iterator[Expansion]:
+    """The words that misspelt ones are read as, and the other names of these.
+
+    >>> [(added.phrase, added.reason) for added in _corrections("Haemoptsis?", Lexicon.load())][:1]
+    [('haemoptysis', 'misspelling')]
+    """
+    for word, right in corrections(question).items():
+        start = question.index(word)
+        yield Expansion(right, "misspelling", (start, start + len(word)))
+        for one in (*_spellings(right), *_namings(right, lexicon)):
+            yield Expansion(one.phrase, one.reason, (start, start + len(word)))
 
 
 def _spellings(question: str) -> Iterator[Expansion]:
@@ -121,7 +140,7 @@ def _turned(question: str, lexicon: Lexicon) -> Iterator[Expansion]:
     """The names of what a question says with the thing before what is done: “blood may be coughed up”.
 
     >>> [added.phrase for added in _turned("How much blood may be coughed up?", Lexicon.load())]
-    ['haemoptysis', 'hemoptysis', 'coughing up blood']
+    ['haemoptysis', 'hemoptysis']
     """
     for match in _PASSIVE.finditer(question):
         active = " ".join(filter(None, (match["done"], match["way"], match["thing"])))
@@ -152,7 +171,7 @@ def _members(question: str) -> Iterator[Expansion]:
             yield Expansion(name, "member", (named[0].start, named[0].end))
 
 
-def _names(mention: Mention) -> Iterator[tuple[str, Reason]]:
+def _names(mention: Hit) -> Iterator[tuple[str, Reason]]:
     """The names to add for a mention: the clinical name for another one, then those of the kinds that documents use."""
     concept, tag = mention.concept, mention.tag
     if tag != "name":

@@ -25,7 +25,7 @@ from citewell.answer.illnesses import is_of_another_illness, named_illnesses
 from citewell.answer.of_medicines import is_of_another
 from citewell.answer.opposed import is_opposed
 from citewell.answer.statements import Statement
-from citewell.answer.verify_names import Medicine, medicines
+from citewell.clinical.medicines import Medicine, medicines
 
 AMOUNTS = frozenset({"dose", "number", "target"})
 """Kinds of questions that ask for an amount."""

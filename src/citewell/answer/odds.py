@@ -21,9 +21,9 @@ from citewell.answer.cues_telling import (
 from citewell.answer.of_medicines import names_any, names_one, says_one
 from citewell.answer.seen import Seen, part_texts
 from citewell.answer.statements import Statement, is_dose
-from citewell.answer.verify_names import Medicine
 from citewell.answer.wanted import ALIKE, NUMBERED, Held, Wanted, asked_by, beyond
 from citewell.answer.weights import WEIGHTS
+from citewell.clinical.medicines import Medicine
 from citewell.words import terms
 
 MAX_OTHER_WORDS = 2

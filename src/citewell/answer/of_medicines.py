@@ -7,7 +7,7 @@ from collections.abc import Sequence
 from citewell.answer.cues import ASKS_ONE_OF, NOT_TAKEN
 from citewell.answer.statements import Statement, is_dose
 from citewell.answer.subclasses import subclasses
-from citewell.answer.verify_names import Medicine, medicines, members
+from citewell.clinical.medicines import Medicine, medicines, members
 from citewell.words import terms
 
 

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from functools import cache
 
 from citewell import vocabulary
-from citewell.answer.verify_names import medicines
+from citewell.clinical.medicines import medicines
 
 
 def reacts(allergen: str, names: Sequence[str]) -> str | None:

@@ -10,8 +10,8 @@ from citewell.answer.cues import ASKING, DOING, EMPTY, TALK
 from citewell.answer.retrieve import MAX_QUESTION_CHARACTERS
 from citewell.answer.subjects import subjects
 from citewell.answer.substitute import substitute
-from citewell.answer.verify_names import medicines
 from citewell.clinical import Lexicon
+from citewell.clinical.medicines import medicines
 from citewell.types import Message
 from citewell.words import terms
 

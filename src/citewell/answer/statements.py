@@ -10,7 +10,7 @@ from typing import Literal
 
 from citewell.answer.cite import BROKEN, MARK
 from citewell.answer.guard import is_suspicious
-from citewell.answer.verify_names import medicines
+from citewell.clinical.medicines import medicines
 from citewell.types import Evidence
 from citewell.words import sentences
 

@@ -11,11 +11,11 @@ from citewell.answer.aspects import unsaid
 from citewell.answer.grades import Graded, asked_grades, says_grade
 from citewell.answer.illnesses import illnesses, speaks_of
 from citewell.answer.statements import statements
-from citewell.answer.verify_names import Medicine, medicines, members
 from citewell.answer.verify_read import form, forms, meanings
 from citewell.answer.verify_subjects import topics
 from citewell.answer.verify_support import Profile, profile
 from citewell.clinical import Lexicon
+from citewell.clinical.medicines import Medicine, medicines, members
 from citewell.types import Citation, Claim, Evidence
 
 KEY_SUBJECTS = 2

@@ -6,8 +6,8 @@ import re
 from collections.abc import Sequence
 
 from citewell.answer.things import PREPOSITIONS, Thing, things
-from citewell.answer.verify_names import members
 from citewell.clinical import Lexicon
+from citewell.clinical.medicines import members
 
 MAX_WORDS = 10
 """A follow-up of more words says something of its own."""

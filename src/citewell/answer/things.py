@@ -11,8 +11,8 @@ from citewell import vocabulary
 from citewell.answer.grades import grades
 from citewell.answer.illnesses import illnesses
 from citewell.answer.subjects import subjects
-from citewell.answer.verify_names import medicines
 from citewell.clinical import Lexicon
+from citewell.clinical.medicines import medicines
 from citewell.clinical.quantities import labels, unit_named
 
 Kind = Literal["label", "age", "people", "amount", "grade", "medicine", "matter"]

@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from functools import lru_cache
 
-from citewell.answer.verify_names import medicines
+from citewell.clinical.medicines import medicines
 from citewell.clinical.quantities import Quantity, quantities
 from citewell.types import Span
 

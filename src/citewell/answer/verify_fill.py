@@ -10,12 +10,12 @@ from citewell.answer.illnesses import Illness, are_related, illnesses
 from citewell.answer.rows import tabled
 from citewell.answer.verify_agreement import Agreement, agreement
 from citewell.answer.verify_findings import Finding, Grade
-from citewell.answer.verify_names import medicines
 from citewell.answer.verify_parts import may_tell_one
 from citewell.answer.verify_read import Reading, forms, read
 from citewell.answer.verify_subjects import is_of_other_medicine
 from citewell.answer.verify_things import KIND
 from citewell.answer.verify_weigh import Look
+from citewell.clinical.medicines import medicines
 from citewell.types import Span
 
 _RULED_OUT = re.compile(

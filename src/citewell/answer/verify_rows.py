@@ -13,12 +13,12 @@ from citewell.answer.rows import Cell, Row, Table
 from citewell.answer.verify_agreement import Agreement, agreement, comparable
 from citewell.answer.verify_columns import chosen, is_band_header, is_none, is_within, parallel, with_units, yes_or_no
 from citewell.answer.verify_findings import Finding, Grade
-from citewell.answer.verify_names import medicines
 from citewell.answer.verify_read import Reading, Word, forms, is_light, meanings, read
 from citewell.answer.verify_subjects import Topic, topics_differ
 from citewell.answer.verify_support import names_of
 from citewell.answer.verify_words import denials_differ
 from citewell.clinical import Lexicon
+from citewell.clinical.medicines import medicines
 from citewell.clinical.quantities import BARE, Quantity, quantities
 
 MAX_NAME_WORDS = 8

@@ -9,9 +9,9 @@ from functools import lru_cache
 
 from citewell.answer.illnesses import Illness, are_related, illnesses
 from citewell.answer.verify_findings import Finding, Grade
-from citewell.answer.verify_names import Medicine, medicines
 from citewell.answer.verify_read import Reading, form, forms
-from citewell.clinical import Concept, Lexicon, Mention
+from citewell.clinical import Concept, Hit, Lexicon
+from citewell.clinical.medicines import Medicine, medicines
 
 # -------------------------------------------------------------------------------------------------------- medicines
 
@@ -100,7 +100,7 @@ _PLURAL = re.compile(r"(?<=\b[A-Z]{2})s\b|(?<=\b[A-Z]{3})s\b|(?<=\b[A-Z]{4})s\b"
 @lru_cache(maxsize=4096)
 def topics(text: str, lexicon: Lexicon) -> tuple[Topic, ...]:
     """The conditions of a sentence; a name of two concepts is one topic."""
-    places: dict[tuple[int, int], list[Mention]] = {}
+    places: dict[tuple[int, int], list[Hit]] = {}
     for mention in lexicon.find(_PLURAL.sub(" ", text)):
         places.setdefault((mention.start, mention.end), []).append(mention)
     return tuple(
@@ -109,7 +109,7 @@ def topics(text: str, lexicon: Lexicon) -> tuple[Topic, ...]:
     )
 
 
-def _all_names(mentions: Iterable[Mention]) -> tuple[frozenset[str], ...]:
+def _all_names(mentions: Iterable[Hit]) -> tuple[frozenset[str], ...]:
     return tuple(name for mention in mentions for name in _names(mention.concept) if name)
 
 

@@ -6,9 +6,9 @@ from collections.abc import Iterable
 from dataclasses import dataclass
 from functools import lru_cache
 
-from citewell.answer.verify_names import Medicine
 from citewell.answer.verify_read import Reading, forms, meanings
 from citewell.answer.verify_subjects import Topic
+from citewell.clinical.medicines import Medicine
 
 SYNONYM_CREDIT = 0.9
 """A word found as a synonym counts a little less than the word itself."""

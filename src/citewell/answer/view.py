@@ -6,6 +6,7 @@ from typing import Any, assert_never
 
 from citewell.answer.cite import Marks, marked_text
 from citewell.answer.stream import Done, Event, Failed, Looked, Replace, Sentence, Started, Told, Working
+from citewell.clinical.misspellings import corrections
 from citewell.types import Action, Answer, Check, Citation, Cite, Claim, Emergency, Evidence, Qualify, Refuse, Route
 
 WINDOW_CHARACTERS = 200
@@ -43,6 +44,8 @@ def answer_json(
         "took_ms": round(answer.took_ms, 1),
         "emergency": emergency_json(answer.emergency),
     }
+    if read_as := corrections(answer.question):
+        shown["corrected"] = read_as
     if answer.notes:
         shown["notes"] = dict(answer.notes)
     if "unused" in answer.notes:

@@ -29,8 +29,8 @@ from citewell.answer.cues import (
 from citewell.answer.cues_fitting import ASKS_FOR_ALL, OF_CHANGES, RESULT_OF, TIMED
 from citewell.answer.expand import Expansion
 from citewell.answer.supposed import supposed
-from citewell.answer.verify_names import medicines, members
 from citewell.answer.verify_read import is_light, meanings
+from citewell.clinical.medicines import medicines, members
 from citewell.clinical.quantities import Mark, labels
 from citewell.words import terms
 

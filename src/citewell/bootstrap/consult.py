@@ -74,7 +74,6 @@ class ConsultRoom:
         audit = SqlAudit(library.engine, library.path, seal)
         return ConsultDesk(
             consults=SqlConsults(library.engine, library.path, seal, audit=audit),
-            lexicon=lambda: self.app.lexicon,
             parts=self.parts,
             setup=self.setup,
             reader=self._reader,
@@ -86,7 +85,7 @@ class ConsultRoom:
     def _reader(self) -> Reader | None:
         from citewell.assistants.consult.model import model_reader
 
-        return None if self._is_quoting else model_reader(self._caller, self.app.lexicon)
+        return None if self._is_quoting else model_reader(self._caller)
 
     def _proposer(self) -> Callable[[Consult], list[Differential]] | None:
         from citewell.assistants.consult.model import model_proposer
@@ -124,7 +123,6 @@ class ConsultRoom:
         return Parts(
             search=search,
             verify=self.app.verify_sentence,
-            lexicon=self.app.lexicon,
             entry=lambda document_id: self.app.library.entry(document_id, asker.scope),
             writer=None if self._is_quoting else self._writer(),
         )
@@ -173,7 +171,7 @@ class ConsultRoom:
 
     def from_facts(self, facts: Sequence[Fact]) -> list[Finding]:
         """The findings of a record's facts."""
-        return findings_of(facts, lexicon=self.app.lexicon)
+        return findings_of(facts)
 
     # -------------------------------------------------------------------------------------------------------- again
 

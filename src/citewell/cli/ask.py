@@ -107,8 +107,11 @@ def _chosen(app: App, conversation: str | None, continued: bool) -> str | None:
 def _print_end(done: Done, marks: Marks) -> None:
     """The sources, or why there is no answer and who gets the question."""
     from citewell.answer.finish import UNANSWERED
+    from citewell.clinical.misspellings import corrections
 
     answer = done.answer
+    for word, right in corrections(answer.question).items():
+        typer.echo(printable(f"Showing results for {right}, read for “{word}”."))
     _print_flagged(answer.evidence)
     if isinstance(answer.action, Route) and done.routed_id is not None:
         typer.echo(

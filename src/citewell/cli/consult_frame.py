@@ -69,7 +69,16 @@ def show_turn(turn: Turn, *, json: bool) -> None:
 def echo_finding(one: Finding) -> None:
     """One finding with its words, on one line."""
     value = f" {one.value:g} {one.unit or ''}".rstrip() if one.value is not None else f" {one.unit}" if one.unit else ""
-    more = [part for part in (one.arithmetic, one.onset, one.about and f"of {one.about.lower()}") if part]
+    more = [
+        part
+        for part in (
+            one.corrected and f"read as {one.corrected}",
+            one.arithmetic,
+            one.onset,
+            one.about and f"of {one.about.lower()}",
+        )
+        if part
+    ]
     words = f" “{one.words.text}”" if one.words else f" ({one.by.value})"
     name = "none" if one.name == "any" and one.polarity.value == "absent" else one.name
     told = f"  {one.id:4} {MARKS[one.polarity.value]:6} {one.category.value:15} {name}{value}"

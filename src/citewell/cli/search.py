@@ -66,6 +66,9 @@ def _print(results: Results) -> None:
         )
     if not all(hit.is_calibrated for hit in results.hits):
         console.print(f"[dim]{NOT_CALIBRATED}[/dim]")
+    for item in results.expansions:
+        if item.reason == "misspelling":
+            console.print(f"[dim]Showing results for {escape(item.phrase)}.[/dim]")
     added = ", ".join(f"{item.phrase} ({item.reason})" for item in results.expansions)
     if added:
         console.print(f"[dim]also looked for: {escape(added)}[/dim]")

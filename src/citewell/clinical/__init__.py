@@ -1,18 +1,41 @@
 """Clinical language, read in one place: names, context, quantities, populations, emergencies and kinds of question."""
 
 from citewell.clinical.emergencies import find_emergencies, numbers_of
-from citewell.clinical.lexicon import Abbreviation, Concept, Lexicon, Mention, Name, Tag, fold, joins, key
+from citewell.clinical.lexicon import (
+    Abbreviation,
+    Concept,
+    Hit,
+    Kind,
+    Lexicon,
+    Mention,
+    Name,
+    Tag,
+    broader,
+    concept_ids,
+    kept_name,
+    key,
+    mentions,
+    named_concept,
+)
+from citewell.clinical.tokens import fold, joins
 
 __all__ = [
     "Abbreviation",
     "Concept",
+    "Hit",
+    "Kind",
     "Lexicon",
     "Mention",
     "Name",
     "Tag",
+    "broader",
+    "concept_ids",
     "find_emergencies",
     "fold",
     "joins",
+    "kept_name",
     "key",
+    "mentions",
+    "named_concept",
     "numbers_of",
 ]

@@ -102,6 +102,8 @@ class Finding:
     about: str | None = None
     """The name of the finding that this one says more of."""
     is_confirmed: bool = False
+    corrected: str | None = None
+    """The word that a misspelt one was read as."""
 
     @property
     def key(self) -> str:

@@ -94,7 +94,14 @@ def _shown(one: Finding) -> Shown:
         return Shown(one.id, *HOLDS[Polarity.PRESENT], NONE[one.category], "", words, "present", one.by.value)
     value = (one.unit or "") if one.value is None else f"{one.value:g} {one.unit or ''}".strip()
     lasted = "" if one.duration_days is None else f"for {one.duration_days:g} days"
-    parts = (value, one.arithmetic or "", lasted, one.onset or "", f"of {one.about}" if one.about else "")
+    parts = (
+        f"read as {one.corrected}" if one.corrected else "",
+        value,
+        one.arithmetic or "",
+        lasted,
+        one.onset or "",
+        f"of {one.about}" if one.about else "",
+    )
     more = ", ".join(part for part in parts if part)
     return Shown(
         one.id, mark, holds, one.name, more, one.words.text if one.words else None, one.polarity.value, one.by.value

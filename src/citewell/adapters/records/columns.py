@@ -5,7 +5,7 @@ from __future__ import annotations
 from datetime import UTC, datetime
 from typing import Any
 
-from citewell.answer.verify_names import medicines
+from citewell.clinical.medicines import medicines
 from citewell.types.facts import (
     Allergy,
     Appointment,

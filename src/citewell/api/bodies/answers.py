@@ -180,6 +180,8 @@ class AnswerShape(BaseModel):
     withheld: list[SentenceShape]
     raw_text: str | None
     took_ms: float
+    corrected: dict[str, str] = {}
+    """Misspelt words of the question, each with the word that it was read as."""
     emergency: EmergencyShape | None = None
     """Where the question tells of one; `text` begins with the way to help. Older answers on record have none."""
     conversation_id: str | None

@@ -139,6 +139,7 @@ class FindingShape(BaseModel):
     duration_days: float | None
     about: str | None
     is_confirmed: bool
+    corrected: str | None = None
 
 
 class GoneShape(BaseModel):

@@ -194,6 +194,8 @@ class AssessmentShape(BaseModel):
     reasoning: str
     wording: WordingShape | None
     notes: list[str]
+    corrected: dict[str, str] = {}
+    """Misspelt words, each with the word that it was read as."""
     emergency: EmergencyShape | None = None
     """What the symptoms tell of that cannot wait, and the way to help; older results on record have none."""
 

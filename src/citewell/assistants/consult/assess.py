@@ -39,7 +39,6 @@ from citewell.assistants.consult.repeat import said_once
 from citewell.assistants.consult.summary import record_of, summary
 from citewell.assistants.consult.tables import rows
 from citewell.assistants.consult.whole import CUT, in_first_paragraph
-from citewell.clinical import Lexicon
 from citewell.errors import ModelError
 from citewell.ports import Writer
 from citewell.prompts import Template
@@ -73,7 +72,6 @@ class Parts:
 
     search: Search
     verify: Verify
-    lexicon: Lexicon
     entry: Callable[[str], Entry]
     """The library's entry of a document."""
     writer: Writer | None = None
@@ -83,7 +81,7 @@ class Parts:
 def assess(consult: Consult, *, scope: Scope, parts: Parts, red_flags: Sequence[str] = ()) -> tuple[Plan, list[Answer]]:
     """The plan for a consult's differentials, and the answer that the gate made of each."""
     patient = patient_of(consult)
-    held = Held.of(consult, parts.lexicon)
+    held = Held.of(consult)
     conditions = [one.condition for one in consult.differentials]
     gathered, alone = gather(conditions, consult.settled, patient, scope=scope, search=parts.search)
     notes: list[str] = []
@@ -93,18 +91,18 @@ def assess(consult: Consult, *, scope: Scope, parts: Parts, red_flags: Sequence[
         plans.append(plan)
         answers.append(answer)
     taken = {one.hit.source_id for found in gathered for one in found.passages}
-    leads = lead(alone, consult, patient, lexicon=parts.lexicon, taken=taken)
+    leads = lead(alone, consult, patient, taken=taken)
     model = parts.writer.name if parts.writer is not None else "extractive"
     if not any(one.passages for one in gathered) and not parts.search.library.visible(scope):
         notes.append(NO_LIBRARY)
-    told = (*dict.fromkeys(notes), *_open_points(consult, parts.lexicon))
+    told = (*dict.fromkeys(notes), *_open_points(consult))
     return Plan(summary(consult), tuple(said_once(plans)), leads, tuple(red_flags), told, model, RULES.hash), answers
 
 
-def _open_points(consult: Consult, lexicon: Lexicon) -> list[str]:
+def _open_points(consult: Consult) -> list[str]:
     """What was not known when the plan was written, and why it did not wait for it."""
     found = [UNSETTLED.format(question=one.question) for one in consult.contradictions]
-    lacking = [one.text for one in missing(consult, lexicon=lexicon)]
+    lacking = [one.text for one in missing(consult)]
     found += [UNASKED.format(questions=" ".join(lacking))] if lacking else []
     return [*found, DESPITE.format(reason=consult.despite.rstrip("."))] if found and consult.despite else found
 
@@ -123,7 +121,7 @@ def _diagnosis(
         rules=RULES.text,
         frame=Frame(gap="\n"),
     )
-    known = known_of(differential.condition, held.settled, held.lexicon)
+    known = known_of(differential.condition, held.settled)
     answer = _answered(asked, found, (held.patient, known), replace(parts, verify=_of_findings(parts, held)), notes)
     missing = NO_GUIDELINE.format(condition=differential.condition)
     shown = [claim for claim in answer.claims if claim.is_shown]

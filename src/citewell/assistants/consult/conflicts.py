@@ -8,11 +8,10 @@ from dataclasses import dataclass
 from functools import cache
 
 from citewell.answer.reactions import reacts
-from citewell.answer.verify_names import Medicine, medicines
 from citewell.assistants.consult.mentions import concept_of
 from citewell.assistants.consult.patient import may_be_pregnant, patient_of, possible
 from citewell.assistants.consult.tables import rows
-from citewell.clinical import Lexicon
+from citewell.clinical.medicines import Medicine, medicines
 from citewell.types.consult import Category, Consult, Finding, Patient, Polarity
 from citewell.types.consult_plan import Conflict
 
@@ -41,16 +40,15 @@ class Held:
 
     patient: Patient
     findings: tuple[Finding, ...]
-    lexicon: Lexicon
     doubted: frozenset[str] = frozenset()
     """Findings that contradict each other: an allergy among them is told all the same, and that it is not settled."""
     possible: tuple[Patient, ...] = ()
     """The patient by each answer that another one contradicts."""
 
     @classmethod
-    def of(cls, consult: Consult, lexicon: Lexicon) -> Held:
+    def of(cls, consult: Consult) -> Held:
         """What a consult holds."""
-        return cls(patient_of(consult), consult.findings, lexicon, consult.doubted, possible(consult))
+        return cls(patient_of(consult), consult.findings, consult.doubted, possible(consult))
 
     @property
     def settled(self) -> tuple[Finding, ...]:
@@ -69,7 +67,7 @@ class Held:
 
     def has(self, name: str) -> list[Finding]:
         """What says that the patient has an illness, now or earlier."""
-        wanted = concept_of(name, self.lexicon)
+        wanted = concept_of(name)
         return [
             one
             for one in self.findings

@@ -18,7 +18,7 @@ from citewell.assistants.consult.kept import differential_json, finding_json
 from citewell.assistants.consult.notebook import Clock, Notebook, Turn, now
 from citewell.assistants.consult.record import quoted_in, text_now, words_of
 from citewell.assistants.consult.tell import corrected
-from citewell.clinical import Lexicon, find_emergencies
+from citewell.clinical import find_emergencies
 from citewell.errors import CitewellError, InputError, NotFound
 from citewell.keeping import Ending
 from citewell.ports.consult import Consults, Happened, Listed
@@ -40,7 +40,6 @@ class ConsultDesk:
     """Where consults are held; parts that need a model or the index are made when something is assessed."""
 
     consults: Consults
-    lexicon: Callable[[], Lexicon]
     parts: Callable[[Asker], Parts]
     setup: Callable[[Asker], Mapping[str, Any]]
     """What the library and the writer are, for the record of a signed plan."""
@@ -56,7 +55,7 @@ class ConsultDesk:
     @property
     def notes(self) -> Notebook:
         """Where what happens is kept."""
-        return Notebook(self.consults, self.lexicon, self.clock, self.detect)
+        return Notebook(self.consults, self.clock, self.detect)
 
     def consent(self, source: str) -> str:
         """What the patient is asked to agree to."""
@@ -98,7 +97,7 @@ class ConsultDesk:
     def say(self, consult_id: str, text: str, asker: Asker) -> Turn:
         """Take a message in, whoever spoke: what it says is found, and the next question asked."""
         consult = self.notes.opened(consult_id, asker)
-        change = hear(consult, text, lexicon=self.lexicon(), also=self.reader())
+        change = hear(consult, text, also=self.reader())
         kept = self.notes.append(consult, change.events, asker, is_asking=True)
         return replace(self.notes.turn(kept), troubles=change.troubles)
 
@@ -124,14 +123,14 @@ class ConsultDesk:
         """Put another finding in the place of one; the old one stays in the history."""
         consult = self.notes.opened(consult_id, asker)
         old = _finding(consult, finding_id)
-        new = corrected(old, change, number=_next_number(consult), lexicon=self.lexicon())
+        new = corrected(old, change, number=_next_number(consult))
         told = {**finding_json(new), "replaces": [[old.id, "corrected by the clinician"]]}
         return self.notes.turn(self.notes.append(consult, [("found", {"findings": [told]})], asker, is_asking=True))
 
     def note(self, consult_id: str, change: Mapping[str, Any], asker: Asker) -> Turn:
         """Add a finding that the clinician types into the list."""
         consult = self.notes.opened(consult_id, asker)
-        new = corrected(None, change, number=_next_number(consult), lexicon=self.lexicon())
+        new = corrected(None, change, number=_next_number(consult))
         told = {**finding_json(new), "replaces": []}
         return self.notes.turn(self.notes.append(consult, [("found", {"findings": [told]})], asker, is_asking=True))
 
@@ -167,7 +166,7 @@ class ConsultDesk:
     ) -> Turn:
         """Enter, change or remove differentials; red flags and the minimum data set stand before the first of them."""
         consult = self.notes.opened(consult_id, asker)
-        before_differentials(consult, self.notes.turn(consult).flags, despite, lexicon=self.lexicon())
+        before_differentials(consult, self.notes.turn(consult).flags, despite)
         proposed: list[Differential] = []
         if is_generated:
             propose = self.proposer()
@@ -215,7 +214,7 @@ class ConsultDesk:
             raise InputError(NO_WORDS)
         if now == was:
             return self.notes.turn(consult)
-        against = conflicts(now, Held.of(consult, self.lexicon()))
+        against = conflicts(now, Held.of(consult))
         told = [asdict(one) for one in (*advised_against(now, quoted_in(consult)), *against)]
         body = {"statement": statement_id, "was": was, "text": now, "why": why, "conflicts": told}
         return self.notes.turn(self.notes.append(consult, [("edited", body)], asker))

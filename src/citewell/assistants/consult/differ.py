@@ -72,7 +72,7 @@ def weighed(
     patient = patient_of(consult)
     gathered, _ = gather(conditions, consult.settled, patient, scope=scope, search=parts.search)
     return [
-        _weighed(one, consult, _named([passage.hit for passage in found.passages], parts))
+        _weighed(one, consult, _named([passage.hit for passage in found.passages]))
         for one, found in zip(differentials, gathered, strict=True)
     ]
 
@@ -91,13 +91,13 @@ def _weighed(differential: Differential, consult: Consult, named: dict[str, tupl
     return replace(differential, supports=tuple(supports), opposes=tuple(opposes))
 
 
-def _named(hits: Sequence[Hit], parts: Parts) -> dict[str, tuple[str, str]]:
+def _named(hits: Sequence[Hit]) -> dict[str, tuple[str, str]]:
     """What passages name without denying it: the source and the sentence, by concept."""
     found: dict[str, tuple[str, str]] = {}
     for hit in hits:
         label = " › ".join((hit.document, *hit.section[-1:]))
         for start, end, _ in hit.why.near:
             sentence = hit.text[max(start - hit.start, 0) : end - hit.start]
-            for key in named_in(sentence, parts.lexicon):
+            for key in named_in(sentence):
                 found.setdefault(key, (label, sentence.strip()))
     return found

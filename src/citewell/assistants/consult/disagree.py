@@ -5,9 +5,9 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from itertools import combinations
 
-from citewell.answer.verify_names import medicines
 from citewell.assistants.consult.conflicts import given
 from citewell.assistants.consult.doses import AMOUNTS
+from citewell.clinical.medicines import medicines
 from citewell.clinical.quantities import quantities
 from citewell.types.consult_plan import Disagreement, Statement
 

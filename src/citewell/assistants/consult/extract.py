@@ -10,7 +10,6 @@ from citewell.assistants.consult.details import Detail, find_details
 from citewell.assistants.consult.measures import Measure, find_measures
 from citewell.assistants.consult.mentions import Mention, all_mentions
 from citewell.assistants.consult.people import ADULT_YEARS, Trait, find_traits
-from citewell.clinical import Lexicon
 from citewell.clinical.context import Context, read_context
 from citewell.clinical.quantities import ages
 from citewell.types.consult import QUALIFYING, By, Category, Finding, Polarity, Words
@@ -65,7 +64,7 @@ class Extracted:
     troubles: tuple[str, ...] = ()
 
 
-def extract(heard: Heard, *, lexicon: Lexicon) -> Extracted:
+def extract(heard: Heard) -> Extracted:
     """Every finding of a message, in the order of its words; their ids are given when they are kept."""
     found: list[Finding] = []
     troubles: list[str] = []
@@ -76,7 +75,7 @@ def extract(heard: Heard, *, lexicon: Lexicon) -> Extracted:
     context = read_context(heard.text)
     for start, end in _statements(heard.text):
         sentence = heard.text[start:end]
-        mentions = all_mentions(context, start, end, lexicon)
+        mentions = all_mentions(context, start, end)
         has_complaint = heard.has_complaint or any(map(_is_felt, found))
         read = _Sentence(heard, sentence, start, context, mentions, has_complaint)
         named = list(read.findings(complaint))
@@ -224,7 +223,10 @@ class _Sentence:
         onset = next((detail.name for detail in own if detail.category is Category.ONSET), None)
         days = next((detail.days for detail in own if detail.days is not None), None)
         words = self._words(one.start, one.end)
-        return Finding("", category, one.name, polarity, By.RULES, words, one.concept, onset=onset, duration_days=days)
+        return Finding(
+            "", category, one.name, polarity, By.RULES, words, one.concept,
+            onset=onset, duration_days=days, corrected=one.corrected,
+        )  # fmt: skip
 
     def _about(self, detail: Detail) -> Mention | None:
         """The complaint that a detail is about: the nearest one, of two the one before it.

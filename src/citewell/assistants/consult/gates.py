@@ -5,7 +5,6 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from citewell.assistants.consult.interview import missing
-from citewell.clinical import Lexicon
 from citewell.errors import InputError
 from citewell.types.consult import Consult, RedFlag, State
 
@@ -29,7 +28,7 @@ FLAGGED = "Red flags come first: {flags} Acknowledge them to go on."
 NOT_DRAFT = "Only a draft can be signed. Assess first; this consult is {state}."
 
 
-def before_differentials(consult: Consult, flags: Sequence[RedFlag], despite: str | None, *, lexicon: Lexicon) -> None:
+def before_differentials(consult: Consult, flags: Sequence[RedFlag], despite: str | None) -> None:
     """Red flags are acknowledged first; what is missing is answered, or there is a reason not to wait."""
     unseen = [one for one in flags if one.id not in consult.acknowledged]
     if unseen:
@@ -38,7 +37,7 @@ def before_differentials(consult: Consult, flags: Sequence[RedFlag], despite: st
     despite = (despite or "").strip()
     if consult.contradictions and not despite:
         raise InputError(CONTRADICTED.format(questions=_questions(consult)))
-    lacking = missing(consult, lexicon=lexicon)
+    lacking = missing(consult)
     if lacking and not (despite or consult.despite):
         raise InputError(NOT_READY.format(missing=" ".join(one.text for one in lacking)))
 

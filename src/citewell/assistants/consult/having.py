@@ -8,7 +8,6 @@ from dataclasses import dataclass
 from functools import cache, lru_cache
 
 from citewell.assistants.consult.mentions import Mention, find_mentions
-from citewell.clinical import Lexicon
 from citewell.types.consult import COMPLAINTS, Category, Finding, Polarity
 from citewell.words import terms
 
@@ -54,7 +53,6 @@ class Known:
     """What a patient is treated for, and what they are known to have or have had."""
 
     names: tuple[str, ...]
-    lexicon: Lexicon
     takes_nothing: bool = False
     """It was said that no medicines are taken."""
 
@@ -65,11 +63,11 @@ class Known:
     def has(self, one: Mention) -> bool:
         """Whether a named disease is among them: the same concept, or a word that tells diseases apart.
 
-        >>> known = Known(("Malaria", "Fever"), Lexicon.load())
-        >>> [known.has(one) for one in diseases_in("Guideline on yellow fever and malaria", known.lexicon)]
+        >>> known = Known(("Malaria", "Fever"))
+        >>> [known.has(one) for one in diseases_in("Guideline on yellow fever and malaria")]
         [False, True]
         """
-        return any(_is_same(one, name, self.lexicon) for name in self.names)
+        return any(_is_same(one, name) for name in self.names)
 
 
 @dataclass(frozen=True, slots=True)
@@ -82,20 +80,20 @@ class _Having:
     end: int
 
 
-def known_of(condition: str, findings: Sequence[Finding], lexicon: Lexicon) -> Known:
+def known_of(condition: str, findings: Sequence[Finding]) -> Known:
     """The diagnosis that is thought of, and every complaint or illness that is present or past."""
     held = (Polarity.PRESENT, Polarity.PAST)
     names = [one.name for one in findings if one.category in COMPLAINTS and one.polarity in held]
     taken = {one.polarity for one in findings if one.category is Category.MEDICATION}
     takes_nothing = Polarity.ABSENT in taken and Polarity.PRESENT not in taken
-    return Known((condition, *dict.fromkeys(names)), lexicon, takes_nothing)
+    return Known((condition, *dict.fromkeys(names)), takes_nothing)
 
 
 @lru_cache(maxsize=20_000)
 def other_disease(text: str, known: Known) -> str | None:
     """Why words that name people with a disease are not for this patient; None where they may be.
 
-    >>> known = known_of("Malaria", (), Lexicon.load())
+    >>> known = known_of("Malaria", ())
     >>> other_disease("Treatment of malaria in pregnant women with sickle-cell disease", known)
     'for people with sickle cell disease; the patient is not known to have it'
     >>> other_disease("Treat people with severe malaria or diabetes at once.", known) is None
@@ -106,7 +104,7 @@ def other_disease(text: str, known: Known) -> str | None:
     if (row := _ROW_FOR.search(text)) and not _is_for(row["what"], known):
         return f"for {row['what'].strip().lower()}; the diagnosis is {known.names[0]}"
     lead, colon, _ = text.partition(":")
-    every = _havings(text, known.lexicon)
+    every = _havings(text)
     before = [one for one in every if colon and one.end <= len(lead)]
     items = [one for one in every if one not in before]
     return _against(text, before, known) or _against(text, items, known)
@@ -129,8 +127,8 @@ def _against(text: str, every: Sequence[_Having], known: Known) -> str | None:
 
 def is_own(text: str, known: Known) -> bool:
     """Whether words are for people with an illness that this patient has beside the diagnosis."""
-    own = Known(known.names[1:], known.lexicon)
-    every = _havings(text, known.lexicon)
+    own = Known(known.names[1:])
+    every = _havings(text)
     return any(own.has(disease) for one in every if not one.is_without for disease in one.diseases)
 
 
@@ -138,18 +136,18 @@ def is_own(text: str, known: Known) -> bool:
 def on_another(document: str, section: tuple[str, ...], known: Known) -> str | None:
     """Why a section of a guideline on several diseases is not for this one: its title names another of them.
 
-    >>> known = known_of("Malaria", (), Lexicon.load())
+    >>> known = known_of("Malaria", ())
     >>> on_another("Malaria and tuberculosis", ("Treatment of tuberculosis",), known)
     'on tuberculosis; the diagnosis is Malaria'
     >>> on_another("Malaria", ("Treatment of tuberculosis",), known) is None
     True
     """
-    every = diseases_in(document, known.lexicon)
+    every = diseases_in(document)
     others = [one for one in every if not known.has(one)]
     if not others or len(others) == len(every):
         return None
     for title in section:
-        named = diseases_in(title, known.lexicon) if title != document else ()
+        named = diseases_in(title) if title != document else ()
         if named and not any(map(known.has, named)):
             other = next((one for one in named if any(one.name == theirs.name for theirs in others)), None)
             if other is not None:
@@ -158,16 +156,16 @@ def on_another(document: str, section: tuple[str, ...], known: Known) -> str | N
 
 
 @lru_cache(maxsize=10_000)
-def diseases_in(text: str, lexicon: Lexicon) -> tuple[Mention, ...]:
+def diseases_in(text: str) -> tuple[Mention, ...]:
     """The diseases that words name; the same titles are found again and again."""
-    return tuple(one for one in find_mentions(text, lexicon) if one.category is Category.MEDICAL_HISTORY)
+    return tuple(one for one in find_mentions(text) if one.category is Category.MEDICAL_HISTORY)
 
 
-def _havings(text: str, lexicon: Lexicon) -> list[_Having]:
+def _havings(text: str) -> list[_Having]:
     found: dict[int, tuple[str, list[Mention]]] = {}
     if not re.search(r"\b(?:with|without|have|has|having|affected)\b", text, re.IGNORECASE):
         return []
-    for one in diseases_in(text, lexicon):
+    for one in diseases_in(text):
         match = _WITH.search(text[: one.start])
         if match is None:
             continue
@@ -198,8 +196,8 @@ def _reason(one: _Having, known: Known) -> str | None:
 
 
 @lru_cache(maxsize=20_000)
-def _is_same(one: Mention, name: str, lexicon: Lexicon) -> bool:
-    told = find_mentions(name, lexicon)
+def _is_same(one: Mention, name: str) -> bool:
+    told = find_mentions(name)
     theirs, mine = _types(one.name), _types(" ".join((name, *(other.name for other in told))))
     if theirs and mine and theirs.isdisjoint(mine):
         return False

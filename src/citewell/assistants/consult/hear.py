@@ -17,7 +17,6 @@ from citewell.assistants.consult.people import ADULT_YEARS
 from citewell.assistants.consult.red_flags import features_for
 from citewell.assistants.consult.reply import read_reply
 from citewell.assistants.consult.unused import unused
-from citewell.clinical import Lexicon
 from citewell.errors import InputError
 from citewell.types.consult import Category, Consult, Finding, Polarity
 
@@ -49,22 +48,22 @@ class Change:
     troubles: tuple[str, ...] = ()
 
 
-def hear(consult: Consult, text: str, *, lexicon: Lexicon, also: Reader | None = None) -> Change:
+def hear(consult: Consult, text: str, *, also: Reader | None = None) -> Change:
     """The events that a message of the patient or clinician makes; the message itself is always one of them."""
     if not text.strip():
         raise InputError("Say something: what the patient reports, or an answer to the question.")
     if len(text) > MAX_MESSAGE:
         raise InputError(f"A message may have up to {MAX_MESSAGE:,} characters; send a longer one in parts.")
     heard = _heard(consult, text)
-    taken_back = list(_taken_back(consult, text, lexicon))
-    features = features_for(_complaints(consult), consult.findings, lexicon=lexicon)
-    reply = read_reply(heard, asked=_topic(consult), features=features, lexicon=lexicon)
+    taken_back = list(_taken_back(consult, text))
+    features = features_for(_complaints(consult), consult.findings)
+    reply = read_reply(heard, asked=_topic(consult), features=features)
     extracted = reply.extracted if also is None or taken_back else also(heard, reply.extracted)
     told = [_timeless(one) for one in extracted.findings]
     fresh = [] if taken_back else list(_numbered(consult, _settled(consult, told, text)))
     agreed = list(_agreed(consult, text))
     is_read = bool(taken_back or agreed or reply.is_unknown)
-    idle = [] if is_read else unused(text, heard.position, extracted.findings, lexicon=lexicon)
+    idle = [] if is_read else unused(text, heard.position, extracted.findings)
     said: tuple[str, dict[str, Any]] = ("said", {"role": "user", "text": text, "unused": [asdict(one) for one in idle]})
     events = [said, *taken_back, *agreed]
     if fresh:
@@ -88,9 +87,9 @@ def _timeless(one: Finding) -> Finding:
     return replace(one, onset=None, duration_days=None) if one.polarity is Polarity.ABSENT else one
 
 
-def ask_next(consult: Consult, *, lexicon: Lexicon) -> tuple[str, dict[str, Any]] | None:
+def ask_next(consult: Consult) -> tuple[str, dict[str, Any]] | None:
     """The event of the next question, unless it is being asked already."""
-    question = next_question(consult, lexicon=lexicon)
+    question = next_question(consult)
     if question is None:
         return ("asked", {"role": "assistant", "key": None, "text": "No more questions."}) if consult.asked else None
     if consult.asked == question.key and consult.messages[-1:] and consult.messages[-1].text == question.text:
@@ -206,7 +205,7 @@ def _numbered(consult: Consult, found: Iterator[tuple[Finding, list[tuple[str, s
         yield {**finding_json(replace(one, id=f"f{number}")), "replaces": [list(pair) for pair in replaced]}
 
 
-def _taken_back(consult: Consult, text: str, lexicon: Lexicon) -> Iterator[tuple[str, dict[str, Any]]]:
+def _taken_back(consult: Consult, text: str) -> Iterator[tuple[str, dict[str, Any]]]:
     """“Forget what I said about the cough”; “scratch that” takes back all of the message before."""
     match = _TAKES_BACK.search(text)
     if match is None:
@@ -216,7 +215,7 @@ def _taken_back(consult: Consult, text: str, lexicon: Lexicon) -> Iterator[tuple
         last = max((one.words.message for one in consult.findings if one.words), default=0)
         meant = [one for one in consult.findings if one.words and one.words.message == last]
     else:
-        named = {one.name for one in find_mentions(what, lexicon)}
+        named = {one.name for one in find_mentions(what)}
         meant = [one for one in consult.findings if one.name in named or one.name in what.casefold().split()]
     for one in meant:
         yield "retracted", {"id": one.id, "why": "taken back in a later message"}

@@ -6,9 +6,8 @@ import re
 from collections.abc import Iterator, Sequence
 from datetime import UTC, datetime
 
-from citewell.answer.verify_names import medicines
 from citewell.assistants.consult.mentions import find_mentions
-from citewell.clinical import Lexicon
+from citewell.clinical.medicines import medicines
 from citewell.clinical.quantities import years_between
 from citewell.types.consult import By, Category, Finding, Polarity
 from citewell.types.facts import (
@@ -36,10 +35,10 @@ WEIGHT_CODE = "29463-7"
 FRESH_WEIGHT_DAYS = {"adult": 365, "child": 31}
 
 
-def findings_of(facts: Sequence[Fact], *, lexicon: Lexicon, now: datetime | None = None) -> list[Finding]:
+def findings_of(facts: Sequence[Fact], *, now: datetime | None = None) -> list[Finding]:
     """Findings of a record, none with words of a message; what is old enough to have changed is left out."""
     now = now or datetime.now(UTC)
-    found = [*_person(facts, now), *_allergies(facts), *_medicines(facts), *_illnesses(facts, lexicon)]
+    found = [*_person(facts, now), *_allergies(facts), *_medicines(facts), *_illnesses(facts)]
     found += _weight(facts, now)
     return list({(one.category, one.name.casefold()): one for one in found}.values())
 
@@ -76,7 +75,7 @@ def _medicines(facts: Sequence[Fact]) -> Iterator[Finding]:
             yield _finding(Category.MEDICATION, known[0].name if known else one.generic_name)
 
 
-def _illnesses(facts: Sequence[Fact], lexicon: Lexicon) -> Iterator[Finding]:
+def _illnesses(facts: Sequence[Fact]) -> Iterator[Finding]:
     for one in facts:
         if not isinstance(one, Diagnosis):
             continue
@@ -88,7 +87,7 @@ def _illnesses(facts: Sequence[Fact], lexicon: Lexicon) -> Iterator[Finding]:
         if _NOT_ILLNESS.search(one.name):
             continue
         name = _KIND.sub("", one.name)
-        mention = next(iter(find_mentions(name, lexicon)), None)
+        mention = next(iter(find_mentions(name)), None)
         polarity = Polarity.PAST if is_over else Polarity.PRESENT
         known = (
             (mention.name, mention.concept)

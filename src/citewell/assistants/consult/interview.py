@@ -10,7 +10,6 @@ from citewell.assistants.consult.patient import FERTILE_YEARS, patient_of
 from citewell.assistants.consult.reason import VISIT
 from citewell.assistants.consult.red_flags import features_for
 from citewell.assistants.consult.tables import rows
-from citewell.clinical import Lexicon
 from citewell.types.consult import Category, Consult, Finding, Polarity
 
 CHILD_YEARS = 16
@@ -40,21 +39,21 @@ def _table() -> tuple[tuple[str, str, tuple[str, ...], bool, str], ...]:
     )
 
 
-def next_question(consult: Consult, *, lexicon: Lexicon) -> Question | None:
+def next_question(consult: Consult) -> Question | None:
     """What to ask now: first what is contradicted, then the first of the table; None when all is asked."""
     if consult.contradictions:
         return Question("contradiction", "history", consult.contradictions[0].question, is_needed=True)
-    return next(open_questions(consult, lexicon), None)
+    return next(open_questions(consult), None)
 
 
-def missing(consult: Consult, *, lexicon: Lexicon) -> list[Question]:
+def missing(consult: Consult) -> list[Question]:
     """What of the minimum data set is not known; what was asked and cannot be known is not missing."""
-    return [one for one in open_questions(consult, lexicon) if one.is_needed]
+    return [one for one in open_questions(consult) if one.is_needed]
 
 
-def open_questions(consult: Consult, lexicon: Lexicon) -> Iterator[Question]:
+def open_questions(consult: Consult) -> Iterator[Question]:
     """Every question of the table that applies and has no answer yet, in order."""
-    flags = features_for(_names(consult), consult.findings, lexicon=lexicon)
+    flags = features_for(_names(consult), consult.findings)
     for key, stage, when, needed, text in _table():
         if key in consult.skipped or is_known(key, consult) or not all(_applies(one, consult) for one in when):
             continue

@@ -8,7 +8,6 @@ from citewell.assistants.consult.applies import fit
 from citewell.assistants.consult.naming import key_of, named_in
 from citewell.assistants.consult.quote import sentences_of
 from citewell.assistants.consult.telling import MIN_WORDS
-from citewell.clinical import Lexicon
 from citewell.types import Hit
 from citewell.types.consult import Category, Consult, Patient, Polarity
 from citewell.types.consult_plan import Lead
@@ -19,9 +18,7 @@ MIN_NAMED = 2
 COMPLAINTS = (Category.SYMPTOM, Category.ASSOCIATED)
 
 
-def lead(
-    found: Sequence[Hit], consult: Consult, patient: Patient, *, lexicon: Lexicon, taken: Collection[str]
-) -> tuple[Lead, ...]:
+def lead(found: Sequence[Hit], consult: Consult, patient: Patient, *, taken: Collection[str]) -> tuple[Lead, ...]:
     """The sections that name most of what the patient complains of, with the sentence that does; none that is shown.
 
     What is a differential already points at nothing new.
@@ -36,7 +33,7 @@ def lead(
     for hit in found:
         if hit.source_id in taken:
             continue
-        told = _pointing(hit, present, patient, lexicon)
+        told = _pointing(hit, present, patient)
         place = (hit.document, hit.section)
         if told is not None and (place not in leads or len(told.names) > len(leads[place].names)):
             leads[place] = told
@@ -46,12 +43,12 @@ def lead(
     ]
 
 
-def _pointing(hit: Hit, present: dict[str, str], patient: Patient, lexicon: Lexicon) -> Lead | None:
+def _pointing(hit: Hit, present: dict[str, str], patient: Patient) -> Lead | None:
     """The passage as a lead: all that it names, and the sentence for this patient that names most."""
     names: dict[str, None] = {}
     best, quote = 0, ""
     for sentence in sentences_of(hit):
-        own = dict.fromkeys(present[key] for key in named_in(sentence, lexicon) if key in present)
+        own = dict.fromkeys(present[key] for key in named_in(sentence) if key in present)
         if own and not _is_signpost(sentence) and fit(hit.section, sentence, patient).applies:
             names |= own
             if len(own) > best:

@@ -1,15 +1,13 @@
-"""Finds what a sentence names: symptoms, conditions, medicines, each with its exact words."""
+"""Finds what a sentence names: symptoms, conditions, habits and medicines, each with its exact words."""
 
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator, Mapping
+from collections.abc import Mapping
 from dataclasses import dataclass, replace
-from functools import cache, lru_cache
+from functools import lru_cache
 
-from citewell.answer.verify_names import medicines
-from citewell.assistants.consult.tables import rows
-from citewell.clinical import Concept, Lexicon
+from citewell import clinical
 from citewell.clinical.context import Context
 from citewell.types.consult import Category
 
@@ -23,63 +21,12 @@ class Mention:
     name: str
     concept: str | None
     category: Category
+    corrected: str | None = None
+    """The word that a misspelt one is read as."""
 
 
-@cache
-def _features() -> tuple[tuple[str, Category, re.Pattern[str]], ...]:
-    return tuple(
-        (name, Category(category), re.compile(rf"(?<![\w-])(?:{words})(?![\w-])", re.IGNORECASE))
-        for name, category, words in rows("features.tsv")
-    )
-
-
-@cache
-def _illnesses() -> tuple[dict[str, str], re.Pattern[str]]:
-    """Every name of an illness with the one it goes by, and a pattern of all."""
-    known = {
-        word.casefold(): name for name, others in rows("illnesses.tsv") for word in (name, *others.split("|")) if word
-    }
-    words = "|".join(re.escape(word) for word in sorted(known, key=len, reverse=True))
-    return known, re.compile(rf"(?<![\w-])(?:{words})(?![\w-])", re.IGNORECASE)
-
-
-@cache
-def _hurting() -> tuple[tuple[str, re.Pattern[str]], ...]:
-    """Each name of two tables with how people say it: “chest really hurts”, “hurts in my chest”, “burning up”."""
-    between = r"(?: (?:really|just|still|also|always|often|is|are|has been|have been|was|does|do|feels|keeps)){0,2}"
-    return tuple(
-        (
-            name,
-            re.compile(
-                rf"(?<![\w-])(?:(?:{part}){between} (?:hurts?|hurting|aches?|aching|painful|sore)"
-                rf"|(?:hurts?|hurting|aches?|sore) in (?:my|his|her|your|the) (?:{part}))(?![\w-])",
-                re.IGNORECASE,
-            ),
-        )
-        for name, part in rows("hurting.tsv")
-    ) + tuple((name, re.compile(rf"(?<![\w-])(?:{words})(?![\w-])", re.IGNORECASE)) for name, words in rows("said.tsv"))
-
-
-@cache
-def _pattern(table: str) -> re.Pattern[str]:
-    return re.compile("|".join(row[0] for row in rows(table)), re.IGNORECASE)
-
-
-def find_mentions(sentence: str, lexicon: Lexicon) -> list[Mention]:
-    """Everything that is named, in order; names do not overlap, the table of the consult comes before the lexicon.
-
-    >>> text = "Stiff neck and a tummy ache, on metformin"
-    >>> [(text[one.start : one.end], one.name) for one in find_mentions(text, Lexicon.load())]
-    [('Stiff neck', 'neck stiffness'), ('tummy ache', 'Abdominal pain'), ('metformin', 'metformin')]
-    """
-    found = list(_named(sentence))
-    others = sorted((*_concepts(sentence, lexicon), *_aches(sentence, lexicon)), key=lambda one: one.start - one.end)
-    for one in (*_medicines(sentence), *others):
-        if not any(one.start < other.end and other.start < one.end for other in found):
-            found.append(one)
-    return sorted(found, key=lambda one: one.start)
-
-
+FINDINGS = frozenset({"symptom", "condition", "lifestyle", "medicine"})
+"""Kinds of names that are findings in a consult; the name of a test or a procedure is none."""
 CATEGORIES = {
     "symptom": Category.SYMPTOM,
     "condition": Category.MEDICAL_HISTORY,
@@ -101,12 +48,26 @@ _MEDICINES = re.compile(
 )
 
 
-def all_mentions(context: Context, start: int, end: int, lexicon: Lexicon) -> list[Mention]:
+def find_mentions(sentence: str) -> list[Mention]:
+    """Everything that is named, in order.
+
+    >>> text = "Stiff neck and a tummy ache, on metformin"
+    >>> [(text[one.start : one.end], one.name) for one in find_mentions(text)]
+    [('Stiff neck', 'neck stiffness'), ('tummy ache', 'Abdominal pain'), ('metformin', 'metformin')]
+    """
+    return [
+        Mention(one.start, one.end, clinical.kept_name(one), one.id or None, CATEGORIES[one.kind], one.corrected)
+        for one in clinical.mentions(sentence)
+        if one.kind in FINDINGS
+    ]
+
+
+def all_mentions(context: Context, start: int, end: int) -> list[Mention]:
     """Everything that a sentence of a message names: by the lexicon, and what the reader sees beside it."""
     sentence = context.text[start:end]
     spans = [span for span in context.spans if start <= span.start and span.end <= end and span.share >= SURE]
     kinds = {(span.start - start, span.end - start): span.kind for span in spans}
-    found = [_as_read(one, kinds) for one in find_mentions(sentence, lexicon)]
+    found = [_as_read(one, kinds) for one in find_mentions(sentence)]
     for (low, high), kind in kinds.items():
         is_free = not any(one.start < high and low < one.end for one in found)
         if is_free and kind in CATEGORIES and _LETTERS.search(sentence, low, high):
@@ -129,85 +90,14 @@ def _unlisted(words: str, category: Category) -> tuple[str, str | None, Category
     return " ".join(words.split()).lower(), None, category
 
 
-def _named(sentence: str) -> Iterator[Mention]:
-    """What the consult's own table names, the longer of two that overlap."""
-    flat = sentence.replace("’", "'")
-    every = [
-        Mention(*match.span(), name, _concept(name), category)
-        for name, category, pattern in _features()
-        for match in pattern.finditer(flat)
-    ]
-    known, illnesses = _illnesses()
-    for match in illnesses.finditer(flat):
-        name = known[match.group().casefold()]
-        every.append(Mention(*match.span(), name, _concept(name), Category.MEDICAL_HISTORY))
-    every.sort(key=lambda one: (one.start - one.end, one.start))
-    taken: list[Mention] = []
-    for one in every:
-        if not any(one.start < other.end and other.start < one.end for other in taken):
-            taken.append(one)
-            yield one
-
-
-def _concept(name: str) -> str:
-    return "CW:" + name.replace(" ", "-")
-
-
-def _medicines(sentence: str) -> Iterator[Mention]:
-    for one in medicines(sentence):
-        yield Mention(one.start, one.end, one.name, None, Category.MEDICATION)
-
-
-def _concepts(sentence: str, lexicon: Lexicon) -> Iterator[Mention]:
-    taken: set[tuple[int, int]] = set()
-    for one in lexicon.find(sentence):
-        written, span = sentence[one.start : one.end], (one.start, one.end)
-        if span in taken or _pattern("stop.tsv").search(written):
-            continue
-        concept = canonical(one.concept, lexicon)
-        if _pattern("stop.tsv").search(concept.name):
-            continue
-        taken.add(span)
-        is_condition = _pattern("conditions.tsv").search(concept.name) is not None
-        category = Category.MEDICAL_HISTORY if is_condition else Category.SYMPTOM
-        yield Mention(one.start, one.end, concept.name, concept.id, category)
-
-
-def _aches(sentence: str, lexicon: Lexicon) -> Iterator[Mention]:
-    flat = sentence.replace("’", "'")
-    for name, pattern in _hurting():
-        for match in pattern.finditer(flat):
-            yield Mention(match.start(), match.end(), *_known_as(name, lexicon))
-
-
-@lru_cache(maxsize=1_000)
-def _known_as(name: str, lexicon: Lexicon) -> tuple[str, str | None, Category]:
-    """What a name of the tables is called elsewhere; itself where it is not."""
-    for one in (*_named(name), *_concepts(name, lexicon)):
-        if one.end - one.start == len(name):
-            return one.name, one.concept, one.category
-    return name, None, Category.SYMPTOM
-
-
 @lru_cache(maxsize=10_000)
-def canonical(concept: Concept, lexicon: Lexicon) -> Concept:
-    """One concept for two tables: the ontology's, where it has what Citewell's own table names."""
-    if not concept.curated:
-        return concept
-    for one in lexicon.find(concept.name):
-        if (one.start, one.end) == (0, len(concept.name)) and not one.concept.curated:
-            return one.concept
-    return concept
-
-
-@lru_cache(maxsize=10_000)
-def concept_of(name: str, lexicon: Lexicon) -> tuple[str, str | None, Category]:
+def concept_of(name: str) -> tuple[str, str | None, Category]:
     """Name, concept and category of something that was typed as a name of its own.
 
-    >>> concept_of("high temperature", Lexicon.load())[:2]
+    >>> concept_of("high temperature")[:2]
     ('Fever', 'HP:0001945')
     """
-    for one in find_mentions(name, lexicon):
+    for one in find_mentions(name):
         if one.end - one.start >= len(name.strip()) - 1:
             return one.name, one.concept, one.category
     return " ".join(name.split()), None, Category.SYMPTOM

@@ -18,7 +18,6 @@ from citewell.assistants.consult.tools import (
     Wrong,
     call,
 )
-from citewell.clinical import Lexicon
 from citewell.clinical.context import read_context
 from citewell.errors import MissingExtra, ModelError, TokenBudgetExceededError
 from citewell.types.consult import By, Category, Consult, Differential, Finding, Polarity, Speaks, Words
@@ -28,12 +27,12 @@ MEASURED = (Category.VITAL, Category.MEDICATION, Category.ALLERGY, Category.DEMO
 """What only rules may read: a number, a medicine or an allergy that a model words is never taken as it words it."""
 
 
-def model_reader(caller: Callable[[], Caller], lexicon: Lexicon) -> Reader:
+def model_reader(caller: Callable[[], Caller]) -> Reader:
     """Adds a model's findings to those of the rules; where it fails, the rules stand, and it is said."""
 
     def read(heard: Heard, found: Extracted) -> Extracted:
         try:
-            told, who = _read(caller(), heard, found, lexicon)
+            told, who = _read(caller(), heard, found)
         except (ModelError, MissingExtra, TokenBudgetExceededError) as error:
             return replace(found, troubles=(*found.troubles, FAILED.format(why=str(error).rstrip("."))))
         known = {one.key for one in found.findings}
@@ -48,11 +47,11 @@ def model_reader(caller: Callable[[], Caller], lexicon: Lexicon) -> Reader:
     return read
 
 
-def _read(used: Caller, heard: Heard, found: Extracted, lexicon: Lexicon) -> tuple[list[Finding], list[Finding]]:
+def _read(used: Caller, heard: Heard, found: Extracted) -> tuple[list[Finding], list[Finding]]:
     """What a model finds in a message, and who it says that the patient is."""
     try:
-        told = call(used, RECORD_FINDINGS, heard.text, check=lambda reply: _findings(reply, heard, lexicon))
-        who = [] if heard.knows_who or _tells_who(found) else list(_people(used, heard, lexicon))
+        told = call(used, RECORD_FINDINGS, heard.text, check=lambda reply: _findings(reply, heard))
+        who = [] if heard.knows_who or _tells_who(found) else list(_people(used, heard))
         return told, who
     finally:
         used.model.close()
@@ -66,16 +65,16 @@ def _overlap(one: Words, other: Words) -> bool:
     return one.start < other.end and other.start < one.end
 
 
-def _findings(reply: Any, heard: Heard, lexicon: Lexicon) -> list[Finding]:
+def _findings(reply: Any, heard: Heard) -> list[Finding]:
     """The findings of a reply; each must quote words of the message, and how it holds is read from those words."""
     found = []
     for one in reply["findings"]:
         words = _quoted(one["quote"], heard)
         category = Category(one["category"])
         if category in MEASURED:
-            found += [replace(read, by=By.MODEL) for read in _read_by_rules(words, heard, lexicon)]
+            found += [replace(read, by=By.MODEL) for read in _read_by_rules(words, heard)]
             continue
-        name, concept, _ = concept_of(one["quote"], lexicon)
+        name, concept, _ = concept_of(one["quote"])
         name = name if concept else " ".join(one["name"].split())[:120]
         polarity = _held(words, heard, Polarity(one["polarity"]))
         found.append(Finding("", category, name, polarity, By.MODEL, words, concept))
@@ -98,20 +97,20 @@ def _held(words: Words, heard: Heard, told: Polarity) -> Polarity:
     return told if read is Polarity.PRESENT else read
 
 
-def _read_by_rules(words: Words, heard: Heard, lexicon: Lexicon) -> Iterator[Finding]:
-    for one in extract(heard, lexicon=lexicon).findings:
+def _read_by_rules(words: Words, heard: Heard) -> Iterator[Finding]:
+    for one in extract(heard).findings:
         if one.words and _overlap(one.words, words):
             yield one
 
 
-def _people(caller: Caller, heard: Heard, lexicon: Lexicon) -> Iterator[Finding]:
+def _people(caller: Caller, heard: Heard) -> Iterator[Finding]:
     """Who the patient is: the model points at the words, the rules read them."""
 
     def check(reply: Any) -> list[Words]:
         return [_quoted(one["quote"], heard) for one in reply["stated"]]
 
     for words in call(caller, COLLECT_DEMOGRAPHICS, heard.text, check=check):
-        for one in _read_by_rules(words, heard, lexicon):
+        for one in _read_by_rules(words, heard):
             if one.category is Category.DEMOGRAPHIC:
                 yield replace(one, by=By.MODEL)
 

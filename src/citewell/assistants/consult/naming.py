@@ -4,16 +4,15 @@ from __future__ import annotations
 
 from citewell.answer.negation import denials
 from citewell.assistants.consult.mentions import find_mentions
-from citewell.clinical import Lexicon
 from citewell.types.consult import Finding
 
 
-def named_in(sentence: str, lexicon: Lexicon) -> list[str]:
+def named_in(sentence: str) -> list[str]:
     """What a sentence names, as `key_of` tells findings apart."""
     denied = denials(sentence)
     return [
         one.concept or one.name.casefold()
-        for one in find_mentions(sentence, lexicon)
+        for one in find_mentions(sentence)
         if not any(denial.reaches(one.start) for denial in denied)
     ]
 

@@ -12,7 +12,7 @@ from citewell.assistants.consult.fold import fold
 from citewell.assistants.consult.hear import ask_next
 from citewell.assistants.consult.interview import Question, next_question
 from citewell.assistants.consult.red_flags import emergencies_in, flags_of
-from citewell.clinical import Lexicon, find_emergencies
+from citewell.clinical import find_emergencies
 from citewell.errors import InputError, NotFound
 from citewell.ports.consult import Consults, Happened, Listed
 from citewell.types import Asker, Emergency
@@ -52,7 +52,6 @@ class Notebook:
     """Reads and writes what happens in consults; nobody sees another's."""
 
     consults: Consults
-    lexicon: Callable[[], Lexicon]
     clock: Clock = now
     detect: Callable[[str], Emergency | None] = find_emergencies
 
@@ -86,17 +85,16 @@ class Notebook:
 
     def turn(self, consult: Consult) -> Turn:
         """A consult with what to ask next and what cannot wait."""
-        lexicon = self.lexicon()
-        flags = flags_of(consult, lexicon=lexicon, detect=self.detect)
+        flags = flags_of(consult, detect=self.detect)
         told = list(emergencies_in(consult, self.detect))
         emergency = told[-1] if told else None
         is_open = consult.state is not State.SIGNED
-        return Turn(consult, next_question(consult, lexicon=lexicon) if is_open else None, flags, emergency)
+        return Turn(consult, next_question(consult) if is_open else None, flags, emergency)
 
     def begin(self, consult_id: str, events: Events, asker: Asker) -> Turn:
         """Open a page with these events, and the first question."""
         made = self.happened(events, asker)
-        question = ask_next(fold(made), lexicon=self.lexicon())
+        question = ask_next(fold(made))
         made += self.happened([question] if question else [], asker)
         self.consults.begin(consult_id, made, state=fold(made).state.value, asker=asker)
         return self.look(consult_id, asker)
@@ -105,7 +103,7 @@ class Notebook:
         """Keep events, and the question that follows from them; the consult as it stands after."""
         before = self.consults.events(consult.id, asker)[: consult.length]
         made = self.happened([*self.staleness(consult), *events], asker)
-        if is_asking and (question := ask_next(fold([*before, *made]), lexicon=self.lexicon())) is not None:
+        if is_asking and (question := ask_next(fold([*before, *made]))) is not None:
             made += self.happened([question], asker)
         after = fold([*before, *made])
         self.consults.append(consult.id, made, after=consult.length, state=after.state.value, asker=asker)

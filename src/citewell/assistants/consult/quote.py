@@ -7,7 +7,6 @@ from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, replace
 from itertools import takewhile
 
-from citewell.answer.verify_names import medicines
 from citewell.assistants.consult.advising import imprint_of
 from citewell.assistants.consult.applies import Fit, fit
 from citewell.assistants.consult.doses import has_dose
@@ -15,6 +14,7 @@ from citewell.assistants.consult.gather import Passage
 from citewell.assistants.consult.having import Known
 from citewell.assistants.consult.stages import is_for_severe
 from citewell.assistants.consult.telling import is_empty, is_telling, is_warning, states
+from citewell.clinical.medicines import medicines
 from citewell.types import Context, Evidence, Hit, Span
 from citewell.types.consult import Patient
 from citewell.words import terms

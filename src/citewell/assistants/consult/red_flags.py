@@ -9,7 +9,6 @@ from functools import lru_cache
 
 from citewell.assistants.consult.mentions import concept_of
 from citewell.assistants.consult.patient import patient_of, possible
-from citewell.clinical import Lexicon
 from citewell.clinical.emergencies import advice_of, find_emergencies
 from citewell.clinical.tables import rows
 from citewell.types import Emergency
@@ -42,28 +41,26 @@ def rules() -> tuple[Rule, ...]:
     )
 
 
-def red_flags(findings: Sequence[Finding], patient: Patient, *, lexicon: Lexicon) -> tuple[RedFlag, ...]:
+def red_flags(findings: Sequence[Finding], patient: Patient) -> tuple[RedFlag, ...]:
     """Every rule whose groups are all met by what is present now."""
     present = [one for one in findings if one.polarity is Polarity.PRESENT]
     found = []
     for rule in rules():
-        met = [next(_meeting(group, present, patient, lexicon), None) for group in rule.groups]
+        met = [next(_meeting(group, present, patient), None) for group in rule.groups]
         if all(one is not None for one in met):
             ids = tuple(dict.fromkeys(one for one in met if one))
             found.append(RedFlag(rule.id, rule.title, rule.act, rule.why, rule.source, ids))
     return tuple(found)
 
 
-def flags_of(
-    consult: Consult, *, lexicon: Lexicon, detect: Callable[[str], Emergency | None] = find_emergencies
-) -> tuple[RedFlag, ...]:
+def flags_of(consult: Consult, *, detect: Callable[[str], Emergency | None] = find_emergencies) -> tuple[RedFlag, ...]:
     """The red flags of a consult; where an answer on who the patient is contradicts another, those of either.
 
     What the messages themselves tell of comes after them, as far as no finding has raised it.
     """
-    found = {one.id: one for one in red_flags(consult.findings, patient_of(consult), lexicon=lexicon)}
+    found = {one.id: one for one in red_flags(consult.findings, patient_of(consult))}
     for patient in possible(consult):
-        for one in red_flags(consult.findings, patient, lexicon=lexicon):
+        for one in red_flags(consult.findings, patient):
             found.setdefault(one.id, replace(one, why=f"{one.why} {NOT_SETTLED}"))
     raised = {rule.kind for rule in rules() if rule.id in found}
     told: dict[str, tuple[str, ...]] = {}
@@ -89,7 +86,7 @@ def advised(kind: str, words: Sequence[str]) -> RedFlag:
     return RedFlag(kind, title, act, why, source, (), tuple(dict.fromkeys(words)))
 
 
-def _meeting(group: Sequence[str], present: Sequence[Finding], patient: Patient, lexicon: Lexicon) -> Iterator[str]:
+def _meeting(group: Sequence[str], present: Sequence[Finding], patient: Patient) -> Iterator[str]:
     """The ids of findings that meet a group; an empty one where the patient as such does."""
     for term in group:
         compared = _COMPARED.fullmatch(term)
@@ -108,7 +105,7 @@ def _meeting(group: Sequence[str], present: Sequence[Finding], patient: Patient,
         elif term == "sudden":
             yield from (one.id for one in present if one.category is Category.ONSET and "sudden" in one.name.casefold())
         else:
-            wanted = concept_of(term, lexicon)[:2]
+            wanted = concept_of(term)[:2]
             yield from (one.id for one in present if _is(one, term, wanted))
 
 
@@ -122,7 +119,7 @@ def _holds(value: float, compared: re.Match[str]) -> bool:
     return {"<": value < limit, "<=": value <= limit, ">": value > limit, ">=": value >= limit}[compared["sign"]]
 
 
-def features_for(complaints: Sequence[str], known: Sequence[Finding], *, lexicon: Lexicon, limit: int = 6) -> list[str]:
+def features_for(complaints: Sequence[str], known: Sequence[Finding], *, limit: int = 6) -> list[str]:
     """What to ask after, given the complaints: terms of the rules that they are part of, not known yet."""
     spoken = {one.key for one in known} | {f":{one.concept}" for one in known}
     names = {name.casefold() for name in complaints}
@@ -132,7 +129,7 @@ def features_for(complaints: Sequence[str], known: Sequence[Finding], *, lexicon
         for group in rule.groups:
             if own and group not in own:
                 for term in group:
-                    name, concept, _ = concept_of(term, lexicon)
+                    name, concept, _ = concept_of(term)
                     is_plain = not _COMPARED.fullmatch(term) and term not in ("pregnant", "sudden")
                     if is_plain and f":{concept or name.casefold()}" not in spoken:
                         found.setdefault(name.lower())

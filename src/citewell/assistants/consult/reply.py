@@ -12,7 +12,6 @@ from citewell.assistants.consult.measures import VITALS, find_measures
 from citewell.assistants.consult.mentions import concept_of
 from citewell.assistants.consult.reason import verbatim, with_reason
 from citewell.assistants.consult.tables import rows
-from citewell.clinical import Lexicon
 from citewell.types.consult import QUALIFYING, By, Category, Finding, Polarity, Words
 
 _YES = re.compile(r"\s*(?P<word>yes|yeah|yep|yup|aye|correct|that's right)\b[\s.,!]*", re.IGNORECASE)
@@ -45,26 +44,26 @@ class Reply:
     is_unknown: bool = False
 
 
-def read_reply(heard: Heard, *, asked: str | None, features: Sequence[str], lexicon: Lexicon) -> Reply:
+def read_reply(heard: Heard, *, asked: str | None, features: Sequence[str]) -> Reply:
     """The findings of a message, the question in mind; offsets are those of the message itself."""
     text = heard.text
     if asked is None:
-        return Reply(extract(heard, lexicon=lexicon))
+        return Reply(extract(heard))
     if _UNKNOWN.match(text) and len(text.split()) < BARE:
         return Reply(Extracted(()), is_unknown=True)
     if asked in VITALS and _BARE_NUMBER.match(text):
-        return Reply(_measured(heard, asked, lexicon))
-    found = extract(heard, lexicon=lexicon)
+        return Reply(_measured(heard, asked))
+    found = extract(heard)
     match = _YES.match(text) or _NO.match(text)
     if match is None:
-        return Reply(_meant_by_question(heard, asked, found, lexicon))
+        return Reply(_meant_by_question(heard, asked, found))
     is_yes = _YES.match(text) is not None
     known = {one.key for one in found.findings}
-    meant = _meant(asked, match, heard, features, lexicon, is_yes=is_yes)
+    meant = _meant(asked, match, heard, features, is_yes=is_yes)
     return Reply(replace(found, findings=(*found.findings, *(one for one in meant if one.key not in known))))
 
 
-def _meant_by_question(heard: Heard, asked: str, found: Extracted, lexicon: Lexicon) -> Extracted:
+def _meant_by_question(heard: Heard, asked: str, found: Extracted) -> Extracted:
     """What words mean only as the answer to this question: “penicillin”, “34”, “at night”."""
     # “No pain” to “how bad is it?”; “She is pregnant” to the same
     is_other = any(one.polarity is Polarity.ABSENT or one.category in _OF_THEMSELVES for one in found.findings)
@@ -75,9 +74,9 @@ def _meant_by_question(heard: Heard, asked: str, found: Extracted, lexicon: Lexi
     if asked == "medication" and not found.findings and len(heard.text.split()) < BARE:
         return replace(found, findings=tuple(verbatim(heard, Category.MEDICATION)))
     if asked == "allergy" and not _has(found, asked) and len(heard.text.split()) < BARE:
-        return _prefixed(heard, "allergic to ", lexicon)
+        return _prefixed(heard, "allergic to ")
     if asked == "age" and not any(one.name == "age" for one in found.findings):
-        return _prefixed(heard, "aged ", lexicon)
+        return _prefixed(heard, "aged ")
     return found
 
 
@@ -85,15 +84,15 @@ def _has(found: Extracted, category: str) -> bool:
     return any(one.category.value == category for one in found.findings)
 
 
-def _measured(heard: Heard, name: str, lexicon: Lexicon) -> Extracted:
+def _measured(heard: Heard, name: str) -> Extracted:
     """A bare number as the measurement that was asked for."""
     asked = "blood pressure" if name.endswith("blood pressure") else name
-    return _prefixed(heard, f"{asked} ", lexicon)
+    return _prefixed(heard, f"{asked} ")
 
 
-def _prefixed(heard: Heard, prefix: str, lexicon: Lexicon) -> Extracted:
+def _prefixed(heard: Heard, prefix: str) -> Extracted:
     """Read with the words of the question in front; the spans are moved back to the message."""
-    found = extract(replace(heard, text=prefix + heard.text), lexicon=lexicon)
+    found = extract(replace(heard, text=prefix + heard.text))
     return replace(found, findings=tuple(_moved(one, len(prefix), heard) for one in found.findings))
 
 
@@ -104,15 +103,13 @@ def _moved(one: Finding, by: int, heard: Heard) -> Finding:
     return replace(one, words=Words(heard.position, start, end, heard.text[start:end]))
 
 
-def _meant(
-    asked: str, match: re.Match[str], heard: Heard, features: Sequence[str], lexicon: Lexicon, *, is_yes: bool
-) -> list[Finding]:
+def _meant(asked: str, match: re.Match[str], heard: Heard, features: Sequence[str], *, is_yes: bool) -> list[Finding]:
     """What “yes” or “no” says to this question."""
     row = next((one for one in rows("answers.tsv") if one[0] == asked), None)
     told = row[1 if is_yes else 2] if row else "-"
     words = Words(heard.position, *match.span("word"), match["word"])
     if told == "each;absent":
-        named = [concept_of(one, lexicon) for one in features]
+        named = [concept_of(one) for one in features]
         return [
             Finding("", Category.ASSOCIATED, name, Polarity.ABSENT, By.RULES, words, concept)
             for name, concept, _ in named

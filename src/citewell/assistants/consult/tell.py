@@ -8,7 +8,6 @@ from typing import Any
 
 from citewell.assistants.consult.measures import VITALS, find_measures
 from citewell.assistants.consult.mentions import concept_of
-from citewell.clinical import Lexicon
 from citewell.errors import InputError
 from citewell.types.consult import By, Category, Finding, Polarity
 
@@ -16,7 +15,7 @@ MAX_NAME = 200
 FIELDS = frozenset({"name", "category", "polarity", "value", "unit", "onset", "duration_days"})
 
 
-def corrected(old: Finding | None, change: Mapping[str, Any], *, number: int, lexicon: Lexicon) -> Finding:
+def corrected(old: Finding | None, change: Mapping[str, Any], *, number: int) -> Finding:
     """The finding as the clinician has it; what is not named stays as it was."""
     if unknown := set(change) - FIELDS:
         raise InputError(f"A finding has no {', '.join(sorted(unknown))}. It has {', '.join(sorted(FIELDS))}.")
@@ -25,7 +24,7 @@ def corrected(old: Finding | None, change: Mapping[str, Any], *, number: int, le
     base = old or Finding("", Category.SYMPTOM, "", Polarity.PRESENT, By.CLINICIAN)
     made = replace(base, id=f"f{number}", by=By.CLINICIAN, is_confirmed=True, arithmetic=None)
     if change.get("name"):
-        made = _named(made, str(change["name"]), lexicon, is_new=old is None)
+        made = _named(made, str(change["name"]), is_new=old is None)
     if change.get("category"):
         made = replace(made, category=Category(_one_of(Category, str(change["category"]), "category")))
     if change.get("polarity"):
@@ -41,9 +40,9 @@ def corrected(old: Finding | None, change: Mapping[str, Any], *, number: int, le
     return _measured(made, change)
 
 
-def _named(made: Finding, written: str, lexicon: Lexicon, *, is_new: bool) -> Finding:
+def _named(made: Finding, written: str, *, is_new: bool) -> Finding:
     name = " ".join(written.split())[:MAX_NAME]
-    known, concept, category = concept_of(name, lexicon)
+    known, concept, category = concept_of(name)
     if name.casefold() in VITALS:
         return replace(made, name=name.casefold(), concept=None, category=Category.VITAL)
     kept = category if is_new else made.category

@@ -7,7 +7,6 @@ from collections.abc import Iterator, Sequence
 from citewell.assistants.consult.extract import LONGEST
 from citewell.assistants.consult.measures import find_measures
 from citewell.assistants.consult.mentions import find_mentions
-from citewell.clinical import Lexicon
 from citewell.clinical.phrases import Span, content_words, numbers, phrases
 from citewell.types.consult import Category, Finding, Unused
 from citewell.words import sentences
@@ -16,10 +15,10 @@ NOT_UNDERSTOOD = "not understood"
 NO_USE = "nothing uses the value {value}"
 
 
-def unused(text: str, position: int, found: Sequence[Finding], *, lexicon: Lexicon) -> Iterator[Unused]:
+def unused(text: str, position: int, found: Sequence[Finding]) -> Iterator[Unused]:
     """The phrases of a message that gave no finding; a sentence that gave none at all is one phrase.
 
-    >>> one = unused("I feel okay. The frobnicase is 12 zots.", 1, (), lexicon=Lexicon.load())
+    >>> one = unused("I feel okay. The frobnicase is 12 zots.", 1, ())
     >>> [(each.text, each.why) for each in one]
     [('The frobnicase is 12 zots.', 'nothing uses the value 12')]
     """
@@ -28,7 +27,7 @@ def unused(text: str, position: int, found: Sequence[Finding], *, lexicon: Lexic
     for start, end in _sentences(text):
         sentence = text[start:end]
         used = [(low - start, high - start) for low, high in told if low < end and start < high]
-        used += [(one.start, one.end) for one in find_mentions(sentence, lexicon) if one.name in names]  # said again
+        used += [(one.start, one.end) for one in find_mentions(sentence) if one.name in names]  # said again
         used += [(one.start, one.end) for one in find_measures(sentence) if one.trouble]  # asked about
         free = _without(sentence, used)
         for low, high in phrases(sentence, used) if used else [(0, len(sentence))]:

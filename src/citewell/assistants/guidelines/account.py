@@ -23,13 +23,12 @@ from citewell.assistants.guidelines.evaluate import PASSIVE, evaluate, exposure_
 from citewell.assistants.guidelines.evaluate_finding import Record
 from citewell.assistants.guidelines.evaluate_tests import is_test
 from citewell.assistants.guidelines.guideline import Guideline, Rule
-from citewell.assistants.guidelines.match import Unit, broader, concept_ids, names, placed, units
+from citewell.assistants.guidelines.match import Unit, is_clinical, names, placed, units
 from citewell.assistants.guidelines.organs import is_there, organ_named
 from citewell.assistants.guidelines.patient import COMPLAINTS, Complaint, Patient, TestResult
-from citewell.assistants.guidelines.said import cue, duration_days, qualities, spelled
+from citewell.assistants.guidelines.said import cue, duration_days, qualities
 from citewell.assistants.guidelines.state import Judged, State
-from citewell.assistants.guidelines.words_shared import put_together
-from citewell.clinical import fold
+from citewell.clinical import broader, fold
 from citewell.clinical.context import Context, read_context
 from citewell.clinical.phrases import TIME, content_words, numbers, phrases
 from citewell.clinical.quantities import named_test
@@ -317,11 +316,9 @@ class _Reader:
         """The phrases of a text, each as it was read."""
         named = _named(text)
         context = read_context(text)
-        for start, end in phrases(text, [(low, high) for low, high, _ in named]):
-            words = text[start:end]
-            inside = [_Thing(text[low:high], ((low, high),), ids) for low, high, ids in named if start <= low < end]
-            things = [*_joined(words, start), *inside] or _in_full(words, start)
-            yield from self._phrase(words, things, context)
+        for start, end in phrases(text, [place for one in named for place in one.places]):
+            inside = [one for one in named if start <= one.places[0][0] < end]
+            yield from self._phrase(text[start:end], inside, context)
 
     def _phrase(self, words: str, things: Sequence[_Thing], context: Context) -> Iterator[Item]:
         if (exposed := self._exposed(words)) is not None:
@@ -429,28 +426,13 @@ def _is_part(thing: _Thing, others: Iterable[_Thing]) -> bool:
     return any(thing is not one and thing.words != one.words and thing.words in one.words for one in others)
 
 
-def _named(text: str) -> list[tuple[int, int, Unit]]:
+def _named(text: str) -> list[_Thing]:
     """The concepts that a text names, and where."""
-    return [(start, end, unit) for start, end, unit in placed(text) if any(":" in one for one in unit)]
-
-
-def _joined(phrase: str, at: int) -> list[_Thing]:
-    """What a phrase puts together from several words, unless one longer name has them all."""
-    spans = [(start, end) for start, end, _ in _named(phrase)]
-    found = []
-    for name, places in put_together(phrase):
-        if not any(all(low <= start and end <= high for start, end in places) for low, high in spans):
-            words = phrase[min(start for start, _ in places) : max(end for _, end in places)]
-            found.append(_Thing(words, tuple((at + start, at + end) for start, end in places), concept_ids(name)))
-    return found
-
-
-def _in_full(phrase: str, at: int) -> list[_Thing]:
-    """What a phrase names once “can't” and the like are written in full."""
-    full = spelled(phrase)
-    ids = frozenset(chain.from_iterable(unit for _, _, unit in _named(full))) if full != phrase else frozenset()
-    ids |= frozenset(chain.from_iterable(one.ids for one in _joined(full, 0))) if full != phrase else frozenset()
-    return [_Thing(phrase, ((at, at + len(phrase)),), ids)] if ids else []
+    return [
+        _Thing(text[places[0][0] : max(end for _, end in places)], places, unit)
+        for places, unit in placed(text)
+        if is_clinical(unit)
+    ]
 
 
 def _is_among(number: str, results: Iterable[str]) -> bool:

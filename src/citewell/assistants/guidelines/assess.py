@@ -16,6 +16,7 @@ from citewell.assistants.guidelines.guideline import Action, Guideline, Rule
 from citewell.assistants.guidelines.patient import Patient, notes_on_age
 from citewell.assistants.guidelines.state import Judged
 from citewell.assistants.guidelines.tables import rows
+from citewell.clinical.misspellings import corrections
 from citewell.types import Emergency
 
 MAX_STRANGE = 10
@@ -133,6 +134,7 @@ def assessment_json(found: Assessment, wording: Mapping[str, Any] | None = None)
         "reasoning": " ".join(_reasons(found)),
         "wording": None if wording is None else dict(wording),
         "notes": list(_notes(found)),
+        "corrected": _corrected(found),
         "emergency": emergency_json(found.emergency),
     }
 
@@ -227,12 +229,18 @@ def _reasons(found: Assessment) -> Iterator[str]:
     yield from map(reason, found.near)
 
 
+def _corrected(found: Assessment) -> dict[str, str]:
+    """The misspelt words of the record, each with the word that it was read as."""
+    return {word: right for one in found.patient.complaints for word, right in corrections(one.text).items()}
+
+
 def _notes(found: Assessment) -> Iterator[str]:
     """What of the record was not understood, and how much of each guideline was held against the patient."""
     if strange := [f"“{one.words}”" for one in found.account.not_understood]:
         more = f" and {len(strange) - MAX_STRANGE} more" if len(strange) > MAX_STRANGE else ""
         listed = f"{', '.join(strange[:MAX_STRANGE])}{more}"
         yield f"Not understood, and held against no rule: {listed}. Say it in other words."
+    yield from (f"Read “{word}” as {right}." for word, right in _corrected(found).items())
     yield from dict.fromkeys((*notes_on_age(found.patient), *notes_on_results(found.patient)))
     for one in found.guidelines:
         silent = sum(rule.criteria is None or not level_of(rule.action) for rule in one.rules)

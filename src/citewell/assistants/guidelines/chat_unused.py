@@ -4,9 +4,10 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 
-from citewell.assistants.guidelines.match import broader, placed
+from citewell.assistants.guidelines.match import is_clinical, placed
 from citewell.assistants.guidelines.shelve import Book
-from citewell.assistants.guidelines.words_shared import is_clinical, question_words
+from citewell.assistants.guidelines.words_shared import question_words
+from citewell.clinical import broader
 from citewell.clinical.phrases import content_words, measured
 from citewell.clinical.quantities import results
 
@@ -17,8 +18,8 @@ NOT_UNDERSTOOD = "not understood"
 def chat_unused(message: str, books: Sequence[Book]) -> Iterator[dict[str, str]]:
     """The words of a message that no piece of the guidelines has, and its values."""
     names = " or ".join(dict.fromkeys(book.guideline.name for book in books))
-    for start, end, unit in placed(message):
-        words = message[start:end]
+    for places, unit in placed(message):
+        words = message[places[0][0] : max(end for _, end in places)]
         if unit <= question_words() or any(book.shared.counts[one] for book in books for one in unit | broader(unit)):
             continue
         if is_clinical(unit):

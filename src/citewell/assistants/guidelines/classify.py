@@ -5,18 +5,17 @@ from __future__ import annotations
 import re
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, replace
-from functools import cache
 from typing import Literal
 
-from citewell import vocabulary
 from citewell.assistants.guidelines.chat_cues import has, names, patterns, spelled, weight, without
 from citewell.assistants.guidelines.loaded import NOTHING, TOPICS, Loaded
-from citewell.assistants.guidelines.match import broader, mentions
+from citewell.assistants.guidelines.match import is_clinical
 from citewell.assistants.guidelines.queries import goes_on, is_follow_up
 from citewell.assistants.guidelines.retrieve import RULE_ID
-from citewell.assistants.guidelines.words_shared import focus, is_clinical, put_together
-from citewell.clinical import fold
+from citewell.assistants.guidelines.words_shared import focus
+from citewell.clinical import broader, mentions
 from citewell.clinical.emergencies import Reading, find_emergencies
+from citewell.clinical.medicines import medicine_words
 
 InputClass = Literal[
     "smalltalk",
@@ -160,20 +159,8 @@ def _is_foreign(read: Read, subject: frozenset[str]) -> bool:
     asked = read.message
     for topic in TOPICS:
         asked = without(topic, asked)
-    named = [unit for unit in focus(asked) if is_clinical(unit) or unit & _medicines()]
+    named = [unit for unit in focus(asked) if is_clinical(unit) or unit & medicine_words()]
     return bool(named) and not any((unit | broader(unit)) & subject for unit in named)
-
-
-@cache
-def _medicines() -> frozenset[str]:
-    """Names of medicines, as single words are compared."""
-    return frozenset(
-        fold(one)
-        for kind, name, *more in vocabulary.rows("drugs.tsv")
-        if kind == "drug"
-        for one in (name, *"|".join(more[1:]).split("|"))
-        if one and " " not in one
-    )
 
 
 def _of_health(read: Read, loaded: Loaded) -> tuple[Sorted, bool]:
@@ -208,7 +195,6 @@ _AGE = re.compile(r"(?<!\w)(?:aged? \d|\d{1,3}[- ]year|(?:under|over|below|above
 def _is_specific(message: str) -> bool:
     """Whether a message names a finding, a test or a disease that can be looked up; “tired” and “cancer” are none."""
     plain = without("vague", message)
-    names = [*(one.concept.name for one in mentions(plain)), *(name for name, _ in put_together(plain))]
     vague = patterns("vague name")
-    is_named = any(not any(pattern.fullmatch(name) for _, pattern in vague) for name in names)
+    is_named = any(not any(pattern.fullmatch(one.name) for _, pattern in vague) for one in mentions(plain))
     return is_named or RULE_ID.search(message) is not None

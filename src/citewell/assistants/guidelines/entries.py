@@ -3,21 +3,16 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterator
 from dataclasses import dataclass
 from functools import cache
 from typing import Literal
 
 from citewell.assistants.guidelines.criteria import Absence, Age, Exposure, Finding, Sex, conditions
 from citewell.assistants.guidelines.guideline import Definition, Guideline, Rule, SymptomRow, Urgency
-from citewell.assistants.guidelines.match import Unit, units
-from citewell.assistants.guidelines.tables import rows
 
 Kind = Literal["rule", "search", "symptom", "definition"]
 """A rule is what is cited, a search text what it is matched by; rows of the index and definitions are both."""
-
-MAX_SYNONYMS = 3
-"""Other names of one finding in a search text: the embedder reads so many words and no more."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -59,8 +54,7 @@ def _of_rule(guideline: Guideline, rule: Rule) -> Iterator[Piece]:
 def _of_row(guideline: Guideline, number: int, row: SymptomRow, text: str) -> Piece:
     """A row of the index by symptom, which stands for the rules that it refers to."""
     rules = tuple(guideline.by_id[one] for one in row.references if one in guideline.by_id)
-    named = _synonyms([row.symptom])
-    matched = _sentence(row.symptom, f"Possible cancer: {row.possible_cancer}", row.recommendation, named)
+    matched = _sentence(row.symptom, f"Possible cancer: {row.possible_cancer}", row.recommendation)
     words, label = text[row.start : row.end], f"{guideline.name} Part B"
     return Piece("symptom", f"B{number}", words, label, row.page, row.start, row.end, rules, matched)
 
@@ -72,41 +66,12 @@ def _of_definition(guideline: Guideline, one: Definition) -> Piece:
 
 
 def _enriched(rule: Rule) -> str:
-    """A rule's words in one line, with its site and the other names of what it speaks of."""
-    return _sentence(rule.site or rule.section, " ".join(rule.text.split()), _synonyms(_phrases(rule)))
+    """A rule's words in one line, with its site; a question is asked with the names that a guideline uses."""
+    return _sentence(rule.site or rule.section, " ".join(rule.text.split()))
 
 
 def _sentence(*parts: str) -> str:
     return " ".join(part.rstrip(". ") + "." for part in parts if part.strip(". "))
-
-
-def _phrases(rule: Rule) -> list[str]:
-    if rule.criteria is None:
-        return []
-    return [one.phrase for one in conditions(rule.criteria) if isinstance(one, Finding)]
-
-
-@cache
-def _other_names() -> dict[Unit, tuple[str, ...]]:
-    """What the table of findings calls the same thing, by concept."""
-    found: dict[Unit, tuple[str, ...]] = {}
-    for name, *others in rows("concepts.tsv"):
-        if len(named := units(name)) == 1:
-            found.setdefault(next(iter(named)), (name, *others))
-    return found
-
-
-def _synonyms(phrases: Iterable[str]) -> str:
-    """Other names of what these phrases speak of, such as patients use."""
-    known = " ".join(phrases).casefold()
-    wanted = dict.fromkeys(unit for phrase in phrases for unit in sorted(units(phrase), key=sorted))
-    names = (_new_names(_other_names().get(unit, ()), known) for unit in wanted)
-    found = list(dict.fromkeys(name for some in names for name in some))
-    return f"Also called: {', '.join(found)}" if found else ""
-
-
-def _new_names(names: tuple[str, ...], known: str) -> list[str]:
-    return [name for name in names if name.casefold() not in known][:MAX_SYNONYMS]
 
 
 # ------------------------------------------------------------------------------------------------ canonical metadata

@@ -9,10 +9,11 @@ from functools import cached_property, lru_cache
 
 from citewell.assistants.guidelines.criteria import Absence, Finding, Quality
 from citewell.assistants.guidelines.evaluate_tests import Measured, is_test, judge_by_test, measured
-from citewell.assistants.guidelines.match import Unit, broader, holds, units
+from citewell.assistants.guidelines.match import Unit, holds, units
 from citewell.assistants.guidelines.patient import Patient, age_in_words
 from citewell.assistants.guidelines.said import Said, as_read, cue, qualities, said
 from citewell.assistants.guidelines.state import Judged, State
+from citewell.clinical import broader
 from citewell.clinical.context import read_contexts
 
 

@@ -8,8 +8,7 @@ from dataclasses import dataclass, field
 from citewell.assistants.guidelines.chat_cues import has
 from citewell.assistants.guidelines.entries import facts
 from citewell.assistants.guidelines.guideline import Guideline
-from citewell.assistants.guidelines.match import names, units
-from citewell.assistants.guidelines.words_shared import is_clinical
+from citewell.assistants.guidelines.match import is_clinical, names, units
 
 TOPICS = ("treatment", "prognosis", "staging")
 """What a guideline may or may not speak of; its title, headings and terms tell."""

@@ -6,9 +6,10 @@ import re
 from functools import cache
 
 from citewell.assistants.guidelines.criteria import Absence, Criteria, Finding, NeedsReading, Quality, all_of, any_of
-from citewell.assistants.guidelines.match import concept_ids, is_known
+from citewell.assistants.guidelines.match import is_known
 from citewell.assistants.guidelines.said import qualities
 from citewell.assistants.guidelines.tables import rows
+from citewell.clinical import concept_ids
 from citewell.clinical.quantities import days_in
 
 _ARTICLE = re.compile(r"^(?:an?|the|their|her|his|any|some)\s+", re.IGNORECASE)

@@ -6,9 +6,10 @@ from collections.abc import Sequence
 from functools import cache
 from typing import Literal
 
+from citewell.assistants.guidelines.match import is_clinical
 from citewell.assistants.guidelines.retrieve import Found
 from citewell.assistants.guidelines.tables import rows
-from citewell.assistants.guidelines.words_shared import focus, is_clinical
+from citewell.assistants.guidelines.words_shared import focus
 
 Quality = Literal["none", "weak", "sufficient"]
 STEPS: tuple[Quality, ...] = ("none", "weak", "sufficient")

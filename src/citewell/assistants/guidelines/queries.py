@@ -11,10 +11,9 @@ from typing import Literal
 
 from citewell.answer.cite import cite
 from citewell.answer.guard import is_suspicious
-from citewell.assistants.guidelines.match import mentions
 from citewell.assistants.guidelines.retrieve import RULE_ID
 from citewell.assistants.guidelines.tables import rows
-from citewell.assistants.guidelines.words_shared import put_together
+from citewell.clinical import mentions
 from citewell.errors import ModelError, TokenBudgetExceededError
 from citewell.ports import Writer
 from citewell.prompts import Template
@@ -68,7 +67,8 @@ def goes_on(message: str) -> bool:
 
 def has_own_entity(message: str) -> bool:
     """Whether a message names a finding, a disease, a test or a rule: it is searched as it stands, however short."""
-    return bool(RULE_ID.search(message) or mentions(message) or put_together(message))
+    named = any(one.kind not in ("lifestyle", "other") for one in mentions(message))
+    return named or RULE_ID.search(message) is not None
 
 
 def build_query(message: str, topic: str | None, history: Sequence[Message], rewrite: Rewrite | None) -> Query:
@@ -89,7 +89,7 @@ def rewritten(query: Query, message: str, history: Sequence[Message], rewrite: R
     if rewrite is not None and (written := rewrite(message, history[-HISTORY_MESSAGES:])):
         return Query(written, "llm_rewrite")
     said = "" if has_own_entity(message) else _asked_before(message, history)
-    named = [one.concept.name for text in (message, said) for one in mentions(text)]
+    named = [one.name for text in (message, said) for one in mentions(text)]
     text = " ".join(dict.fromkeys([*named, *(one for one in (said, message) if one)]))
     return None if text in (query.text, message) else Query(text, "rewrite")
 
@@ -128,7 +128,6 @@ def named_plainly(query: str) -> str:
     >>> named_plainly("blood in my wee"), named_plainly("haematuria aged 60")
     ('blood in my wee (visible haematuria)', 'haematuria aged 60')
     """
-    ours = [one.concept.name for one in mentions(query) if one.concept.id.startswith("GL:")]
-    names = dict.fromkeys([*ours, *(name for name, _ in put_together(query))])
+    names = dict.fromkeys(one.name for one in mentions(query) if any(name.startswith("CW:") for name in one.ids))
     new = [name for name in names if name.casefold() not in query.casefold()]
     return f"{query} ({', '.join(new)})" if new else query

@@ -8,16 +8,12 @@ from dataclasses import dataclass
 from functools import cache
 from itertools import pairwise
 
-from citewell.assistants.guidelines.compose import Place, composed
-from citewell.assistants.guidelines.match import Unit, broader, concept_ids, mentions, names, placed
+from citewell.assistants.guidelines.match import Unit, names, placed
 from citewell.assistants.guidelines.tables import rows
+from citewell.clinical import broader
 from citewell.clinical.context import Context, read_context
 from citewell.clinical.quantities import durations
 from citewell.types.consult import Polarity
-from citewell.words import word_spans
-
-LONG_NAME = 3
-"""A name of so many words says what it means; its words stand for nothing else."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -91,7 +87,7 @@ def said(text: str, *, given_days: float | None = None) -> list[Said]:
     """What a text of a record says of the patient, clause by clause; what is past, of others or feared is left out.
 
     >>> [sorted(clause.denied) for clause in said("No fever, haemoptysis for 2 days") if clause.denied]
-    [['GL:fever', 'HP:0001945']]
+    [['CW:fever', 'HP:0001945']]
     """
     text = as_read(text)
     lengths = _lengths(text)
@@ -104,30 +100,13 @@ def said(text: str, *, given_days: float | None = None) -> list[Said]:
         if text[start:end].strip():
             clauses.append(_clause(context, start, end, own[0] if own else everywhere))
     if len(clauses) > 1 and not any(clause.is_of_others for clause in clauses):
-        clauses.append(_clause(context, 0, len(text), everywhere, is_part=False))  # “pain in the chest and the arm”
+        clauses.append(_clause(context, 0, len(text), everywhere))  # “pain in the chest and the arm”
     return clauses
 
 
 def as_read(text: str) -> str:
     """A text as it is read: without brackets and short forms of “not”."""
     return spelled(" ".join(re.sub(r"[()]", " ", text).split()))
-
-
-def _compositions(text: str) -> list[tuple[str, tuple[Place, ...]]]:
-    """Findings put together from words of the text that are not part of a longer name."""
-    taken = [(one.start, one.end) for one in mentions(text) if text[one.start : one.end].count(" ") >= LONG_NAME - 1]
-    free = [
-        (text[start:end], (start, end))
-        for start, end in word_spans(text)
-        if not any(low <= start and end <= high for low, high in taken)
-    ]
-    return list(composed(free))
-
-
-@cache
-def _named(name: str) -> Unit:
-    """The unit of a concept by its name."""
-    return concept_ids(name)
 
 
 def spelled(text: str) -> str:
@@ -144,7 +123,7 @@ _REFUTED = re.compile(
 _LEFT_OUT = (Polarity.PAST, Polarity.FAMILY, Polarity.OTHER, Polarity.HYPOTHETICAL, Polarity.INTENDED)
 
 
-def _clause(context: Context, start: int, end: int, days: float | None, *, is_part: bool = True) -> Said:
+def _clause(context: Context, start: int, end: int, days: float | None) -> Said:
     clause = context.text[start:end]
     stated: set[str] = set()
     refuted: set[str] = set()
@@ -156,11 +135,8 @@ def _clause(context: Context, start: int, end: int, days: float | None, *, is_pa
             (refuted if _REFUTED.search(clause, 0, match.start()) else stated).add(name)
         if stating:
             bare = stating.sub(lambda match: " " * len(match.group()), bare)
-    spoken: list[tuple[tuple[Place, ...], Unit]]
-    spoken = [(places, _named(name)) for name, places in (_compositions(clause) if is_part else ())]
-    spoken += [(((low, high),), unit) for low, high, unit in (*placed(bare), *placed(clause))]
     units: dict[Polarity, set[Unit]] = {}
-    for places, unit in spoken:
+    for places, unit in (*placed(bare), *placed(clause)):
         held = [context.assertion(start + low, start + high).status for low, high in places]
         units.setdefault(_of_all(held), set()).add(unit)
     exact, doubted = units.get(Polarity.PRESENT, set()), units.get(Polarity.UNCLEAR, set())

@@ -9,8 +9,9 @@ from dataclasses import replace
 
 from citewell.assistants.guidelines.entries import Piece, facts
 from citewell.assistants.guidelines.guideline import Rule
-from citewell.assistants.guidelines.match import mentions, units
+from citewell.assistants.guidelines.match import units
 from citewell.assistants.guidelines.shelve import Book
+from citewell.clinical import mentions
 from citewell.types import Citation, Message
 
 MAX_TERMS = 2
@@ -70,7 +71,7 @@ def _told(cited: Sequence[Piece], asked: str) -> str | None:
 def _asked_terms(asked: str, rules: Sequence[Rule]) -> list[str]:
     """What was asked about and the cited rules speak of, under the guideline's names."""
     phrases = [one.phrase for rule in rules for one in facts(rule).findings]
-    wanted = {name for one in mentions(asked) for unit in units(one.concept.name) for name in unit}
+    wanted = {name for one in mentions(asked) for name in one.ids}
     return [phrase for phrase in dict.fromkeys(phrases) if any(wanted & unit for unit in units(phrase))]
 
 

@@ -8,12 +8,10 @@ from collections import Counter
 from dataclasses import dataclass
 from functools import cache
 
-from citewell.assistants.guidelines.compose import Place, composed
 from citewell.assistants.guidelines.entries import Piece
-from citewell.assistants.guidelines.match import Unit, broader, concept_ids, placed, units
+from citewell.assistants.guidelines.match import Unit, is_clinical, units
 from citewell.assistants.guidelines.tables import rows
-from citewell.clinical import fold
-from citewell.words import word_spans
+from citewell.clinical import broader, fold
 
 UNKNOWN_WORD = 0.5
 """What a plain word that no piece has weighs beside a clinical one that no piece has."""
@@ -31,21 +29,9 @@ def focus(question: str) -> tuple[Unit, ...]:
     >>> len(focus("Which people should be referred?"))
     0
     """
-    joined = put_together(question)
-    taken = [place for _, places in joined for place in places]
-    named = [unit for start, end, unit in placed(question) if not any(low <= start < high for low, high in taken)]
-    wanted = {frozenset(one for one in unit if one not in question_words()) for unit in named}
-    found = {unit for unit in wanted if unit} | {concept_ids(name) for name, _ in joined}
+    wanted = {frozenset(one for one in unit if one not in question_words()) for unit in units(question)}
+    found = {unit for unit in wanted if unit}
     return tuple(sorted(found | {frozenset({one}) for one in numbered(question)}, key=sorted))
-
-
-def put_together(text: str) -> list[tuple[str, tuple[Place, ...]]]:
-    """Findings that a text puts together from words near each other, and where these stand.
-
-    >>> [name for name, _ in put_together("lump on the side of my neck")]
-    ['neck lump']
-    """
-    return list(composed([(text[start:end], (start, end)) for start, end in word_spans(text)]))
 
 
 _NUMBERED = re.compile(r"(?<!\w)(step|stage|type|table|grade)s? (\d{1,2})(?!\w|\.\d)", re.IGNORECASE)
@@ -58,11 +44,6 @@ def numbered(text: str) -> set[str]:
     ['step 1', 'step 2']
     """
     return {f"{name.lower()} {number}" for name, number in _NUMBERED.findall(text)}
-
-
-def is_clinical(unit: Unit) -> bool:
-    """Whether a unit is a concept and not a mere word."""
-    return any(":" in one for one in unit)
 
 
 @dataclass(frozen=True)

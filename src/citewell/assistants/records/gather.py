@@ -38,6 +38,8 @@ def gather(
         return None
     written = names.otherwise(one for one in found.facts if one in named)
     spelled = f"Your record spells this {listed([f'“{word}”' for word in written])}." if written else ""
+    if not written and names.corrected:
+        spelled = f"Showing results for {listed(list(names.corrected.values()))}."
     return replace(found, after=_joined(spelled, found.after, ASK_FIRST if Wish.MAY in wanted else ""))
 
 

@@ -7,12 +7,12 @@ from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from functools import cache
 
-from citewell.answer.verify_names import medicines
 from citewell.assistants.records.names import Names, is_kin
 from citewell.assistants.records.papers import day_of, tells
 from citewell.assistants.records.tables import rows
 from citewell.assistants.records.wishes import Wish, Wishes
 from citewell.clinical.languages import whole_words
+from citewell.clinical.medicines import medicines
 from citewell.clinical.quantities import known_days
 from citewell.types import Document, Entry, Hit
 from citewell.words import sentences, terms

@@ -3,16 +3,16 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable, Iterator
-from dataclasses import dataclass
+from collections.abc import Iterable, Iterator, Mapping
+from dataclasses import dataclass, field
 from functools import cache, lru_cache
 
-from citewell.answer.verify_names import Medicine, medicines
-from citewell.assistants.records.misspelt import is_misspelt, words_of
 from citewell.assistants.records.tables import rows
 from citewell.assistants.records.topic import topic
 from citewell.clinical import Lexicon, fold
 from citewell.clinical.languages import spelled, whole_words
+from citewell.clinical.medicines import Medicine, medicines
+from citewell.clinical.misspellings import corrections, is_misspelling, long_words
 from citewell.types.facts import (
     Allergy,
     Appointment,
@@ -67,11 +67,15 @@ class Names:
     """What the question calls a test, and how records call it."""
     lexicon: Lexicon
     text: str
+    corrected: Mapping[str, str] = field(default_factory=dict)
+    """The misspelt words of the question, each with the word that it is read as."""
 
     @classmethod
     def of(cls, question: str, lexicon: Lexicon) -> Names:
         """Read once for all facts."""
         text = spelled(question).casefold()
+        corrected = corrections(question)
+        text += "".join(f" ({right})" for right in corrected.values())
         for words, also in rows("lay.tsv"):
             if whole_words(words).search(text):
                 text += f" ({also})"
@@ -82,13 +86,14 @@ class Names:
         )
         return cls(
             words=frozenset(fold(word) for word in _WORD.findall(text)) - COMMON,
-            concepts=frozenset(_concepts(question, lexicon)),
+            concepts=frozenset(_concepts(" ".join((question, *corrected.values())), lexicon)),
             medicines=medicines(text),
             classes=frozenset(family for _, families in kinds for family in families),
             class_words=kinds,
             tests=tuple((found.group(), name) for words, name in _pairs("tests.tsv") if (found := words.search(text))),
             lexicon=lexicon,
             text=text,
+            corrected=corrected,
         )
 
     def fit(self, fact: Fact) -> bool:
@@ -149,10 +154,10 @@ class Names:
 
     def _misspelt(self, fact: Fact) -> list[tuple[str, str]]:
         """Words of the question beside those of a fact that they are but for a letter."""
-        held = words_of(names_of(fact))
+        held = long_words(names_of(fact))
         if not held or held & self.words:
             return []
-        return [(one, other) for one in sorted(self.words) for other in sorted(held) if is_misspelt(one, other)]
+        return [(one, other) for one in sorted(self.words) for other in sorted(held) if is_misspelling(one, other)]
 
     @property
     def is_own(self) -> bool:

@@ -9,7 +9,6 @@ from datetime import date
 from functools import cache
 from typing import Literal, cast
 
-from citewell import vocabulary
 from citewell.clinical.quantities.aged import person_before
 from citewell.clinical.quantities.amounts import BARE, Quantity, quantities
 from citewell.clinical.quantities.periods import NUMBER_WORD, number
@@ -140,7 +139,7 @@ def _told_of() -> tuple[tuple[Kind, bool, re.Pattern[str]], ...]:
 @cache
 def _medicines() -> frozenset[str]:
     """The names of medicines and of their classes that are one word."""
-    named = (row for row in vocabulary.rows("drugs.tsv") if row[0] != "stem")
+    named = (row for row in rows("medicines.tsv") if row[0] != "stem")
     cells = (cell for row in named for cell in (row[1], *"|".join(row[3:]).split("|")))
     return frozenset(cell.casefold() for cell in cells if cell.isalpha())
 

@@ -155,6 +155,9 @@ export class Turn {
   }
 
   *#ending(answer) {
+    for (const [word, right] of Object.entries(answer.corrected ?? {})) {
+      yield make("p", { class: "added" }, "Showing results for ", make("b", { text: right }), `, read for “${word}”.`);
+    }
     if (answer.action === "ROUTE") yield this.#routed(answer);
     const said = answer.text.slice(answer.emergency?.text.length ?? 0).trim();
     if (answer.action === "REFUSE" && said) yield make("p", { class: "notice busy", text: said });

@@ -6,6 +6,8 @@ import hashlib
 from functools import cache
 from pathlib import Path
 
+from citewell.clinical import tables as names
+
 FOLDER = Path(__file__).parent
 
 
@@ -24,6 +26,6 @@ def rows(name: str) -> tuple[tuple[str, ...], ...]:
 def fingerprint() -> str:
     """One hash for all tables: it tells later whether policy was the same."""
     found = hashlib.sha256()
-    for path in sorted(FOLDER.glob("*.tsv")):
+    for path in (*sorted(FOLDER.glob("*.tsv")), *sorted(names.FOLDER.glob("*.tsv"))):
         found.update(path.name.encode() + b"\0" + path.read_bytes())
     return found.hexdigest()

@@ -6,8 +6,8 @@ import re
 from dataclasses import dataclass
 from functools import cache, lru_cache
 
-from citewell import vocabulary
-from citewell.clinical import joins
+from citewell.clinical.tables import rows
+from citewell.clinical.tokens import fold, joins
 
 _WORD = re.compile(r"[^\W_]+")
 _SHORTEST_BY_STEM = 7
@@ -33,7 +33,7 @@ def _table() -> tuple[dict[tuple[str, ...], tuple[str, str, bool]], dict[str, in
     names: dict[tuple[str, ...], tuple[str, str, bool]] = {}
     longest: dict[str, int] = {}
     stems: dict[str, str] = {}
-    for kind, name, *more in vocabulary.rows("drugs.tsv"):
+    for kind, name, *more in rows("medicines.tsv"):
         family, others = [*more, "", ""][:2]
         if kind == "stem":
             stems[name] = family
@@ -96,7 +96,7 @@ def class_names(family: str) -> tuple[str, ...]:
     >>> class_names("NSAID")[:2]
     ('NSAID', 'non-steroidal anti-inflammatory drug')
     """
-    for kind, name, *more in vocabulary.rows("drugs.tsv"):
+    for kind, name, *more in rows("medicines.tsv"):
         if kind == "class" and name == family:
             others = [*more, "", ""][1]
             return (name, *filter(None, others.split("|")))
@@ -110,7 +110,7 @@ def members(family: str) -> tuple[str, ...]:
     >>> members("analgesic")[:3]
     ('paracetamol', 'ibuprofen', 'NSAID')
     """
-    kinds: dict[str, str] = {row[0]: row[1] for row in vocabulary.rows("kinds.tsv")}
+    kinds: dict[str, str] = {row[0]: row[1] for row in rows("medicine_kinds.tsv")}
     return tuple(kinds[family].split("|")) if family in kinds else ()
 
 
@@ -124,3 +124,17 @@ def _by_stem(word: str) -> tuple[str, str, bool] | None:
         return None
     stem = max((stem for stem in stems if word.endswith(stem)), key=len)
     return word, stems[stem], False
+
+
+@cache
+def medicine_words() -> frozenset[str]:
+    """Every word by which a medicine is known, folded."""
+    named = (row for row in rows("medicines.tsv") if row[0] != "stem")
+    names = (name for row in named for name in (row[1], *"|".join(row[3:]).split("|")))
+    return frozenset(fold(word) for name in names for word in _WORD.findall(name))
+
+
+@cache
+def medicine_endings() -> tuple[str, ...]:
+    """Endings of medicines: a word with one names a medicine, listed or not."""
+    return tuple(row[1] for row in rows("medicines.tsv") if row[0] == "stem")
