@@ -243,7 +243,7 @@ def danger_loss(model: Reader, some: Sequence[tuple[list[int], int]], where: str
     return torch.nn.functional.cross_entropy(model.texts(ids, mask), wanted, label_smoothing=0.02)
 
 
-def train(args: argparse.Namespace) -> None:
+def train(args: argparse.Namespace) -> None:  # noqa: PLR0915 (one straight flow)
     where = "cuda" if torch.cuda.is_available() else "cpu"
     draw = random.Random(args.seed)
     torch.manual_seed(args.seed)

@@ -1,6 +1,6 @@
 """Patients with free text against NICE NG12: which recommendations match, held against what a clinician expects.
 
-    python bench/quality/assess.py --data ../shared/data --set bench/clinical/sets/dev/ng12.json [--json FILE] [--misses]
+    python bench/quality/assess.py --data ../shared/data --set bench/clinical/sets/dev/ng12.json [--misses]
 
 A set is a JSON list of {"patient": {...}, "expected": ["1.1.1", ...]}. A miss without a word is a recommendation that
 is expected and neither matches nor is named among what would match, while nothing of the patient is said to be unused.

@@ -118,17 +118,15 @@ def measure(sets: Iterator[tuple[str, list[Gold]]], *, show: bool) -> dict[str, 
             found += is_right
             if show and not is_right:
                 name = text[gold.start : gold.end] if gold.start >= 0 else gold.names[0]
-                print(
-                    f"  missed {gold.status:12} {name!r:40} got {sorted({(one.name, one.polarity.value) for one in met})}"
-                )
+                got = sorted({(one.name, one.polarity.value) for one in met})
+                print(f"  missed {gold.status:12} {name!r:40} got {got}")
         for one in findings:
             met_gold = [gold for gold in golds if gold.is_met(one)]
             is_right = any(_same(one.polarity.value, gold.status) for gold in met_gold)
             right += is_right
             if show and not is_right and one.words:
-                print(
-                    f"  extra  {one.polarity.value:12} {one.words.text!r:40} gold {sorted({gold.status for gold in met_gold})}"
-                )
+                marks = sorted({gold.status for gold in met_gold})
+                print(f"  extra  {one.polarity.value:12} {one.words.text!r:40} marked {marks}")
         marked += len(asked)
         told += len(findings)
     return {

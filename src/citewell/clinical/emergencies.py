@@ -18,10 +18,11 @@ from functools import cache
 from itertools import chain, islice
 from typing import cast
 
-from citewell.clinical.context import read_danger
+from citewell.clinical.context import read_context, read_danger
 from citewell.clinical.languages import Language, language_of, spelled_with_places
 from citewell.clinical.tables import rows
 from citewell.clinical.windows import pieces
+from citewell.types.consult import Polarity
 from citewell.types.emergencies import Emergency
 
 Sense = Callable[[str], Mapping[str, float]]
@@ -140,7 +141,7 @@ class Reading:
         spans = tuple(_meanings(plain))
         parts = tuple(_parts(plain))
         live = frozenset(span for span in spans if _holds(plain, span, _part_of(parts, span.start)))
-        return cls(cut, text, places, spans, live)
+        return cls(cut, text, places, spans, live - frozenset(_denied(cut, places, live)))
 
     @property
     def language(self) -> Language:
@@ -204,6 +205,18 @@ class Reading:
     def original_words(self, span: Span) -> str:
         """The words as they were written."""
         return self.original[self.places[span.start] : self.places[span.end - 1] + 1].strip()
+
+
+def _denied(text: str, places: Sequence[int], spans: Iterable[Span]) -> Iterator[Span]:
+    """The meanings that the clinical reader takes for denied; it reads English alone."""
+    if language_of(text) != "en":
+        return
+    context = read_context(text)
+    for span in spans:
+        if span.end and span.meaning not in UNDENIABLE:
+            held = context.assertion(places[span.start], places[span.end - 1] + 1)
+            if held.status is Polarity.ABSENT and held.share > SURE:
+                yield span
 
 
 @dataclass(frozen=True, slots=True)
