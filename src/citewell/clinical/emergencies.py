@@ -38,7 +38,7 @@ FEW_WORDS, MESSAGE = 12, 60
 """Up to the first count of words the weights of single meanings decide: the reader learned from longer messages. Above
 the second, as in a whole note, there are so many meanings that only the reader tells, and only where it is sure."""
 A_LITTLE = 0.02
-"""The share from which on a kind that the words tell of is told."""
+"""What the words must say at least where the reader alone is sure, and the reader of a kind that the words tell of."""
 NO_DANGER = "none"
 TELLING = 0.5
 """A meaning of this weight tells something; where no row of the table is met, one of them must stand there."""
@@ -88,7 +88,7 @@ def _is_likely(reading: Reading, sensed: float) -> bool:
     """Whether the words or the trained reader tell of an emergency, by how long the text is."""
     count = len(reading.original.split())
     if count <= FEW_WORDS:
-        return reading.chance > LIKELY or sensed > SURE
+        return reading.chance > LIKELY or (sensed > SURE and reading.chance > A_LITTLE)
     if count <= MESSAGE:
         return sensed > LIKELY or (reading.chance > LIKELY and sensed > POSSIBLE)
     return sensed > SURE
