@@ -28,13 +28,14 @@ def hidden_states(
 
     On one thread: texts are short, and threads that wait for each other took ten times as long on two busy cores.
     """
-    with _threads().limit(limits=1, user_api="blas"):
-        return _hidden_states(tensors, tokens, types or [[0] * len(ids) for ids in tokens], layers, watch)
+    _use_one_thread()
+    return _hidden_states(tensors, tokens, types or [[0] * len(ids) for ids in tokens], layers, watch)
 
 
 @cache
-def _threads() -> ThreadpoolController:
-    return ThreadpoolController()
+def _use_one_thread() -> None:
+    """For the whole process and for good: to change it while another thread computes is not safe."""
+    ThreadpoolController().limit(limits=1, user_api="blas")
 
 
 def _hidden_states(
