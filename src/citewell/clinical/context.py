@@ -7,6 +7,7 @@ A trained reader says so: all-MiniLM-L6-v2, which is installed anyway, with an a
 from __future__ import annotations
 
 import hashlib
+import re
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cache, cached_property, lru_cache
@@ -33,6 +34,21 @@ LONGEST_REMEMBERED = 2_000
 SURE, RIVAL = 0.6, 0.25
 """Below the first share a status is unclear where “present” or “absent” has at least the second: a wrong “no” is worse
 than a question."""
+
+
+_OF_OTHERS = re.compile(
+    r"\s*(?:(?:my|his|her|our)\s+)?(?:(?:older|younger|elder|late|twin)\s+)?(?:(?P<family>mother|father|mum|mom|dad"
+    r"|sister|brother|aunt|uncle|grand(?:mother|father|ma|pa|dad|mum)|son|daughter|cousin)"
+    r"|wife|husband|partner|boyfriend|girlfriend|friend|flatmate|neighbour)\b"
+    r"(?=\s+(?:is|was|has|had|died|suffers?|suffered|gets?|got|takes?|took|coughs?|vomits?|also|recently)\b)",
+    re.IGNORECASE,
+)
+"""A sentence whose subject is somebody else: “My father had chest pain”."""
+_OF_PATIENT = re.compile(
+    r"[,;]|\b(?:but|and (?:i|he|she|now)|i|i've|i'm|noticed|says?|said|thinks?|found|reports?|worried|told|patient)\b",
+    re.IGNORECASE,
+)
+"""What leads back to the patient, or shows that the other person only reports."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -79,10 +95,21 @@ class Context:
             return Assertion(Polarity.PRESENT, 0.0)
         shares = np.exp(self.statuses[inside]).mean(axis=0)
         known = dict(zip(self.labels[1], map(float, shares), strict=True))
-        status = max(known, key=known.__getitem__)
+        best = status = max(known, key=known.__getitem__)
         rival = Polarity.ABSENT if status is Polarity.PRESENT else Polarity.PRESENT
         is_sure = known[status] >= SURE or known[rival] < RIVAL
-        return Assertion(status if is_sure else Polarity.UNCLEAR, known[status])
+        status = status if is_sure else Polarity.UNCLEAR
+        if status in (Polarity.PRESENT, Polarity.PAST) and (others := self._of_whom(start)) is not None:
+            status = others
+        return Assertion(status, known[best])
+
+    def _of_whom(self, at: int) -> Polarity | None:
+        """The relative or other person whom a sentence is about from its first word on; None for the patient."""
+        begin = max(self.text.rfind(mark, 0, at) for mark in ".;:?!\n") + 1
+        match = _OF_OTHERS.match(self.text, begin)
+        if match is None or match.end() > at or _OF_PATIENT.search(self.text, match.end(), at):
+            return None
+        return Polarity.FAMILY if match["family"] else Polarity.OTHER
 
     @cached_property
     def spans(self) -> tuple[Span, ...]:

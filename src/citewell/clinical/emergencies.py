@@ -38,7 +38,9 @@ FEW_WORDS, MESSAGE = 12, 60
 """Up to the first count of words the weights of single meanings decide: the reader learned from longer messages. Above
 the second, as in a whole note, there are so many meanings that only the reader tells, and only where it is sure."""
 A_LITTLE = 0.02
-"""The share from which on a kind that the words tell of is told."""
+"""What the words must say at least where the reader alone is sure, and the reader of a kind that the words tell of."""
+LONGEST_DENIAL = 1_500
+"""Characters of a message in which the clinical reader looks for denials; of a longer text it decides by itself."""
 NO_DANGER = "none"
 TELLING = 0.5
 """A meaning of this weight tells something; where no row of the table is met, one of them must stand there."""
@@ -74,7 +76,9 @@ def find_emergencies(
     if not _is_likely(reading, sum(danger.values())) and not _is_despair(found, reading):
         return None
     likeliest = max(danger, key=danger.__getitem__)
-    found = {kind: found[kind] for kind in found if danger.get(kind, 0.0) >= A_LITTLE} or reading.nearest(likeliest)
+    if len(reading.original.split()) > FEW_WORDS:
+        found = {kind: found[kind] for kind in found if danger.get(kind, 0.0) >= A_LITTLE}
+    found = found or reading.nearest(likeliest)
     kinds = tuple(kind for kind in kinds_in_order() if kind in found)
     told = dict.fromkeys(one for kind in kinds for one in found[kind])
     words = tuple(one for one in told if not any(one != other and one in other for other in told))
@@ -88,7 +92,7 @@ def _is_likely(reading: Reading, sensed: float) -> bool:
     """Whether the words or the trained reader tell of an emergency, by how long the text is."""
     count = len(reading.original.split())
     if count <= FEW_WORDS:
-        return reading.chance > LIKELY or sensed > SURE
+        return reading.chance > LIKELY or (sensed > SURE and reading.chance > A_LITTLE)
     if count <= MESSAGE:
         return sensed > LIKELY or (reading.chance > LIKELY and sensed > POSSIBLE)
     return sensed > SURE
@@ -209,7 +213,7 @@ class Reading:
 
 def _denied(text: str, places: Sequence[int], spans: Iterable[Span]) -> Iterator[Span]:
     """The meanings that the clinical reader takes for denied; it reads English alone."""
-    if language_of(text) != "en":
+    if len(text) > LONGEST_DENIAL or language_of(text) != "en" or _context("doubt").search(text.casefold()):
         return
     context = read_context(text)
     for span in spans:

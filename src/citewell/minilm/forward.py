@@ -3,9 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
+from functools import cache
 
 import numpy as np
 from numpy.typing import NDArray
+from threadpoolctl import ThreadpoolController
 
 from citewell.minilm.weights import DIMENSIONS, EPSILON, HEAD_SIZE, HEADS, LAYERS, Tensors
 
@@ -22,7 +24,26 @@ def hidden_states(
     layers: int = LAYERS,
     watch: Watch | None = None,
 ) -> list[Array]:
-    """What the last layer gives for each text, one row per token."""
+    """What the last layer gives for each text, one row per token.
+
+    On one thread: texts are short, and threads that wait for each other took ten times as long on two busy cores.
+    """
+    with _threads().limit(limits=1, user_api="blas"):
+        return _hidden_states(tensors, tokens, types or [[0] * len(ids) for ids in tokens], layers, watch)
+
+
+@cache
+def _threads() -> ThreadpoolController:
+    return ThreadpoolController()
+
+
+def _hidden_states(
+    tensors: Tensors,
+    tokens: Sequence[Sequence[int]],
+    types: Sequence[Sequence[int]],
+    layers: int,
+    watch: Watch | None,
+) -> list[Array]:
 
     def linear(name: str, value: Array) -> Array:
         if watch is not None:
@@ -39,7 +60,6 @@ def hidden_states(
     words, positions, kinds = (
         tensors[f"embeddings.{part}_embeddings.weight"] for part in ("word", "position", "token_type")
     )
-    types = types or [[0] * len(ids) for ids in tokens]
     placed = [
         words[np.array(ids)] + positions[: len(ids)] + kinds[np.array(of)]
         for ids, of in zip(tokens, types, strict=True)

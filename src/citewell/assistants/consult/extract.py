@@ -8,7 +8,7 @@ from dataclasses import dataclass, replace
 
 from citewell.assistants.consult.details import Detail, find_details
 from citewell.assistants.consult.measures import Measure, find_measures
-from citewell.assistants.consult.mentions import Mention, all_mentions
+from citewell.assistants.consult.mentions import ANY, Mention, all_mentions
 from citewell.assistants.consult.people import ADULT_YEARS, Trait, find_traits
 from citewell.clinical.context import Context, read_context
 from citewell.clinical.quantities import ages
@@ -24,6 +24,10 @@ _REPLY = re.compile(
 _YES = re.compile(
     r"[\s\"]*(?:(?:um|er|uh|well|oh)[\s,]+)*(?:yes|yeah|yep|yup|definitely|it is|it does|i do)\b", re.IGNORECASE
 )
+_REACTION = re.compile(
+    r"[\s,:;(>=-]*(?:(?:got|gets|had|has|caused|causes|gives?|gave|came up in|comes out in|an?|with)\s+)*", re.I
+)
+"""What stands between an allergen and what it did."""
 _OWN_CHILD = re.compile(r"\b(?:my|our) (?:\w+ )?(?:son|daughter|boy|girl|baby|child|toddler|kid|one)\b", re.IGNORECASE)
 """Whom a parent speaks of: the patient."""
 _NAME_OF = re.compile(r"^(?:an?|the|my|his|her|some)\s+", re.IGNORECASE)
@@ -215,6 +219,8 @@ class _Sentence:
     def _mention(self, one: Mention, details: Sequence[Detail]) -> Finding:
         polarity = self._polarity(one.start, one.end)
         category = one.category
+        if category is Category.SYMPTOM and polarity is Polarity.PRESENT and self._is_reaction(one):
+            polarity = Polarity.PAST
         if category is Category.SYMPTOM and (self.has_complaint or one is not _first(self.mentions)):
             category = Category.ASSOCIATED
         if category in (Category.SYMPTOM, Category.ASSOCIATED) and polarity in (Polarity.PAST, Polarity.FAMILY):
@@ -227,6 +233,11 @@ class _Sentence:
             "", category, one.name, polarity, By.RULES, words, one.concept,
             onset=onset, duration_days=days, corrected=one.corrected,
         )  # fmt: skip
+
+    def _is_reaction(self, one: Mention) -> bool:
+        """Whether a symptom is what an allergen did: “allergic to ramipril, got angioedema”."""
+        allergens = [other for other in self.mentions if other.category is Category.ALLERGY and other.name != ANY]
+        return any(_REACTION.fullmatch(self.text, other.end, one.start) for other in allergens)
 
     def _about(self, detail: Detail) -> Mention | None:
         """The complaint that a detail is about: the nearest one, of two the one before it.

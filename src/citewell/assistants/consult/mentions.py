@@ -9,7 +9,7 @@ from functools import lru_cache
 
 from citewell import clinical
 from citewell.clinical.context import Context
-from citewell.types.consult import Category
+from citewell.types.consult import Category, Polarity
 
 
 @dataclass(frozen=True, slots=True)
@@ -72,6 +72,10 @@ def all_mentions(context: Context, start: int, end: int) -> list[Mention]:
         is_free = not any(one.start < high and low < one.end for one in found)
         if is_free and kind in CATEGORIES and _LETTERS.search(sentence, low, high):
             found.append(Mention(low, high, *_unlisted(sentence[low:high], CATEGORIES[kind])))
+    for match in _MEDICINES.finditer(sentence):
+        is_free = not any(one.start < match.end() and match.start() < one.end for one in found)
+        if is_free and context.assertion(start + match.start(), start + match.end()).status is Polarity.ABSENT:
+            found.append(Mention(*match.span(), ANY, None, Category.MEDICATION))
     return sorted((one for one in found if one.name), key=lambda one: one.start)
 
 

@@ -25,10 +25,11 @@ class Record:
 
     @cached_property
     def said(self) -> tuple[Said, ...]:
-        texts = [(one.text, one.duration_days) for one in self.patient.complaints]
-        texts += [(one.told, None) for one in self.patient.tests if one.text]
-        read_contexts([as_read(text) for text, _ in texts])  # together, as that takes no longer than one
-        return tuple(found for text, days in texts for found in said(text, given_days=days))
+        complaints = self.patient.complaints
+        reports = [test.told for test in self.patient.tests if test.text]
+        read_contexts([as_read(text) for text in (*(one.text for one in complaints), *reports)])  # all at once
+        clauses = [clause for one in complaints for clause in said(one.text, given_days=one.duration_days)]
+        return (*clauses, *(clause for report in reports for clause in said(report, is_report=True)))
 
     @cached_property
     def results(self) -> tuple[Measured, ...]:
