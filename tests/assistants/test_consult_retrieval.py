@@ -23,6 +23,7 @@ from citewell.assistants.consult.having import known_of, other_disease
 from citewell.assistants.consult.quote import headings_at, told_in
 from citewell.assistants.consult.view import source_line
 from citewell.assistants.consult.whole import from_its_paragraph
+from citewell.clinical import Lexicon
 from citewell.types import Hit, Scope, Why
 from citewell.types.consult import By, Category, Finding, Patient, Polarity
 
@@ -44,7 +45,7 @@ class Asked:
 
 
 def search() -> Search:
-    return Search(None, None, SimpleNamespace(fingerprint=built_in().embedder))  # type: ignore[arg-type]
+    return Search(None, None, SimpleNamespace(fingerprint=built_in().embedder), Lexicon.load())  # type: ignore[arg-type]
 
 
 def asking(monkeypatch: pytest.MonkeyPatch, *answers: Sequence[Hit]) -> Asked:

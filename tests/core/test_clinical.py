@@ -12,16 +12,19 @@ from citewell.clinical import Lexicon
 def test_a_name_is_found_although_two_look_for_it_at_the_same_moment(monkeypatch: pytest.MonkeyPatch) -> None:
     lexicon, text = Lexicon([], []), "Delayed puberty"
     lexicon._read_ontology()
-    note, others = lexicon._note_length, list[threading.Thread]()
+    others = list[threading.Thread]()
 
-    def looked_at_meanwhile(place: str) -> None:
-        if not others:
-            others.append(threading.Thread(target=lexicon.find, args=(text,)))
-            others[0].start()
-            others[0].join()
-        note(place)
+    class Lines(dict[str, str]):
+        """Lets another thread look for the same name while its line is read."""
 
-    monkeypatch.setattr(lexicon, "_note_length", looked_at_meanwhile)
+        def get(self, key: str, default: str | None = None) -> str | None:  # type: ignore[override]
+            if not others:
+                others.append(threading.Thread(target=lexicon.find, args=(text,)))
+                others[0].start()
+                others[0].join()
+            return super().get(key, default)  # type: ignore[arg-type]
+
+    monkeypatch.setattr(lexicon, "_lines", Lines(lexicon._lines))
     first = [one.concept.name for one in lexicon.find(text)]
     assert others
     assert first == ["Delayed puberty"]

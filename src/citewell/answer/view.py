@@ -42,10 +42,9 @@ def answer_json(
         "context_tokens": answer.context_tokens,
         "withheld_count": sum(not claim.is_shown for claim in answer.claims),
         "took_ms": round(answer.took_ms, 1),
+        "corrected": corrections(answer.question),
         "emergency": emergency_json(answer.emergency),
     }
-    if read_as := corrections(answer.question):
-        shown["corrected"] = read_as
     if answer.notes:
         shown["notes"] = dict(answer.notes)
     if "unused" in answer.notes:
