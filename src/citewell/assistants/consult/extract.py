@@ -25,7 +25,8 @@ _YES = re.compile(
     r"[\s\"]*(?:(?:um|er|uh|well|oh)[\s,]+)*(?:yes|yeah|yep|yup|definitely|it is|it does|i do)\b", re.IGNORECASE
 )
 _REACTION = re.compile(
-    r"[\s,:;(>=-]*(?:(?:got|gets|had|has|caused|causes|gives?|gave|came up in|comes out in|an?|with)\s+)*", re.I
+    r"[\s,;]*(?:[(:>=-]+\s*|(?:(?:got|gets|had|caused|causes|gives?|gave|came up in|comes out in)\s+)(?:an?\s+)?)",
+    re.IGNORECASE,
 )
 """What stands between an allergen and what it did."""
 _OWN_CHILD = re.compile(r"\b(?:my|our) (?:\w+ )?(?:son|daughter|boy|girl|baby|child|toddler|kid|one)\b", re.IGNORECASE)
