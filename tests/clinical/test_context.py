@@ -26,7 +26,7 @@ def test_sentences_that_were_not_trained_on_are_read_as_a_clinician_reads_them()
     marks = [(text, *pair.rpartition("=")[::2]) for text, pairs in lines for pair in pairs.split("|")]
     wrong = [(text, words, told) for text, words, told in marks if status(text, words) not in SAME.get(told, {told})]
     assert len(marks) > 500
-    assert len(wrong) <= 0.06 * len(marks), wrong
+    assert len(wrong) <= 0.05 * len(marks), wrong
 
 
 @pytest.mark.parametrize(
@@ -83,6 +83,7 @@ def test_what_is_there_is_present_although_a_not_stands_there(text: str, words: 
         ("FH: bowel cancer (father)", "bowel cancer", "family"),
         ("Risk factors: chronic smoker, FH of IHD, hypertension", "IHD", "family"),
         ("Risk factors: chronic smoker, FH of IHD, hypertension", "smoker", "present"),
+        ("Risk factors: chronic smoker, FH of IHD, hypertension", "hypertension", "present"),
         ("trying to lose weight", "lose weight", "intended"),
         ("?BCC on nose", "BCC", "unclear"),
         ("appendicectomy in 1998", "appendicectomy", "past"),
