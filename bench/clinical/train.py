@@ -26,6 +26,8 @@ BEGIN, END = 101, 102
 IGNORED = -100
 SWAPPED = 0.3
 """The share of marked words that are replaced by others of their type in a text that is varied."""
+DISTURBED = 0.12
+"""The share of texts that get a line before or behind them which says nothing clinical."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -99,6 +101,16 @@ def varied(document: Marked, pool: dict[str, list[str]], draw: random.Random) ->
         at = mark.end
     out.append(document.text[at:])
     return Marked(document.style, "".join(out), tuple(marks))
+
+
+def disturbed(document: Marked, lines: Sequence[str], draw: random.Random) -> Marked:
+    """The text with a line before or behind it that must change nothing."""
+    line, joint = draw.choice(lines), draw.choice((" ", "\n", ". "))
+    if draw.random() < 0.5:
+        return Marked(document.style, f"{document.text}{joint}{line}", document.marks)
+    shift = len(line) + len(joint)
+    marks = tuple(Mark(mark.start + shift, mark.end + shift, mark.type, mark.status) for mark in document.marks)
+    return Marked(document.style, f"{line}{joint}{document.text}", marks)
 
 
 def denies(words: str) -> bool:
@@ -175,19 +187,23 @@ def made_ready(
 ) -> list[Future[list[Lesson]]]:
     """The lessons of one epoch, being made by other processes."""
     args.seed += 4
+    lines = (args.material / "distractors.lines").read_text("utf-8").splitlines()
     return [
-        workers.submit(lessons_of, documents[part::4], pool, args.work / "wordpiece.json", args.seed + part)
+        workers.submit(lessons_of, documents[part::4], pool, lines, args.work / "wordpiece.json", args.seed + part)
         for part in range(4)
     ]
 
 
-def lessons_of(documents: Sequence[Marked], pool: dict[str, list[str]], tokens: Path, seed: int) -> list[Lesson]:
+def lessons_of(
+    documents: Sequence[Marked], pool: dict[str, list[str]], lines: Sequence[str], tokens: Path, seed: int
+) -> list[Lesson]:
     """Some lessons of each document, more of a long one, half of them varied."""
     draw, tokenizer = random.Random(seed), tokenizer_of(tokens)
     lessons = []
     for document in documents:
         for turn in range(min(12, 2 + len(document.text) // 150)):
             shown = varied(document, pool, draw) if turn % 2 or draw.random() < 0.5 else document
+            shown = disturbed(shown, lines, draw) if draw.random() < DISTURBED else shown
             lessons.append(lesson(shown, drawn(shown, draw), tokenizer))
     return [one for one in lessons if len(one.ids) <= 300]
 
@@ -267,6 +283,8 @@ def train(args: argparse.Namespace) -> None:  # noqa: PLR0915 (one straight flow
     pool = pool_of(learned, names)
     model = Reader(args.work, len(kinds), args.layers)
     model.adapt()
+    if args.start:
+        go_on_from(model, args.start)
     model.to(where)
     rows = [(tokenizer.encode(text.replace("\n", "|")).ids[:160], kinds.index(kind)) for kind, text in learned_dangers]
     epochs = 1 if args.tiny else args.epochs
@@ -289,7 +307,7 @@ def train(args: argparse.Namespace) -> None:  # noqa: PLR0915 (one straight flow
             with torch.autocast(where, torch.bfloat16, enabled=where == "cuda"):
                 loss = losses(model, group, where)
                 if rows:
-                    loss = loss + 0.5 * danger_loss(model, draw.sample(rows, min(48, len(rows))), where)
+                    loss = loss + danger_loss(model, draw.sample(rows, min(48, len(rows))), where)
             step += 1
             progress = max(step / steps, (time.monotonic() - started) / args.seconds)
             for group_of_weights in optimizer.param_groups:
@@ -385,6 +403,19 @@ def measured_dangers(
     }  # fmt: skip
 
 
+def kept_name(name: str) -> str:
+    """The name under which the product reads a weight."""
+    return name.removeprefix("bert.").replace(".base.", ".")
+
+
+def go_on_from(model: Reader, path: Path) -> None:
+    """Take what an earlier training learned."""
+    with np.load(path) as file, torch.no_grad():
+        for name, parameter in model.named_parameters():
+            if parameter.requires_grad:
+                parameter.copy_(torch.from_numpy(file[kept_name(name)].astype(np.float32)))
+
+
 def keep(model: Reader, kinds: Sequence[str], out: Path) -> None:
     """What was learned, in half precision, under the names that the product reads."""
     out.mkdir(parents=True, exist_ok=True)
@@ -392,8 +423,7 @@ def keep(model: Reader, kinds: Sequence[str], out: Path) -> None:
     for name, parameter in model.named_parameters():
         if not parameter.requires_grad:
             continue
-        plain = name.removeprefix("bert.").replace(".base.", ".")
-        kept[plain] = parameter.detach().float().cpu().numpy().astype(np.float16)
+        kept[kept_name(name)] = parameter.detach().float().cpu().numpy().astype(np.float16)
     kept["types"], kept["statuses"], kept["dangers"] = np.array(TYPES), np.array(STATUSES), np.array(list(kinds))
     np.savez_compressed(out / "adapter.npz", **kept)
 
@@ -408,6 +438,7 @@ if __name__ == "__main__":
     parser.add_argument("--batch", type=int, default=48)
     parser.add_argument("--rate", type=float, default=1e-3)
     parser.add_argument("--layers", type=int, default=6)
+    parser.add_argument("--start", type=Path, help="A reader to go on from.")
     parser.add_argument("--seed", type=int, default=7)
     parser.add_argument("--seconds", type=float, default=3_600, help="Learn no longer than this.")
     parser.add_argument("--hold-out", action="store_true")

@@ -29,7 +29,7 @@ class Record:
         reports = [test.told for test in self.patient.tests if test.text]
         read_contexts([as_read(text) for text in (*(one.text for one in complaints), *reports)])  # all at once
         clauses = [clause for one in complaints for clause in said(one.text, given_days=one.duration_days)]
-        return (*clauses, *(clause for report in reports for clause in said(report, is_report=True)))
+        return (*clauses, *(clause for report in reports for clause in said(report)))
 
     @cached_property
     def results(self) -> tuple[Measured, ...]:
@@ -172,6 +172,8 @@ def _judge_duration(quality: Quality, text: str, given: Sequence[Said]) -> Judge
     return Judged(text, State.MET if days <= quality.within_days else State.NOT_MET, f"for {days:g} days")
 
 
+_SUSPICION = re.compile(r"\b(?:suggest|suspici|suspect|consistent with|compatible with|possib)")
+"""A rule that asks for a suspicion is met by one: “X-ray: ?mesothelioma”."""
 _EXCLUDED = re.compile(r"^when (?P<what>.+?) has been excluded")
 
 
@@ -185,8 +187,9 @@ def _judge_detail(finding: Finding, given: Sequence[Said], record: Record) -> Ju
             if holds(ruled_out, one.denied) or ("excluded" in one.text and holds(ruled_out, one.names)):
                 return Judged(text, State.MET, one.text)
     wanted = units(finding.detail)
+    is_suspicion = _SUSPICION.search(finding.detail) is not None
     for one in given:
-        if holds(wanted, one.names):
+        if holds(wanted, one.names | one.doubted if is_suspicion else one.names):
             return Judged(text, State.MET, one.text)
         if cue("normal").search(one.text) or any(unit & one.denied for unit in wanted):
             return Judged(text, State.NOT_MET, one.text)

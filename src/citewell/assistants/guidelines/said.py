@@ -83,7 +83,7 @@ def _words(alternatives: str) -> re.Pattern[str] | None:
     )
 
 
-def said(text: str, *, given_days: float | None = None, is_report: bool = False) -> list[Said]:
+def said(text: str, *, given_days: float | None = None) -> list[Said]:
     """What a text of a record says of the patient, clause by clause; what is past, of others or feared is left out.
 
     >>> [sorted(clause.denied) for clause in said("No fever, haemoptysis for 2 days") if clause.denied]
@@ -98,11 +98,9 @@ def said(text: str, *, given_days: float | None = None, is_report: bool = False)
     for start, end in pairwise(bounds):
         own = [days for place, days in lengths if start <= place < end]
         if text[start:end].strip():
-            clauses.append(_clause(context, start, end, own[0] if own else everywhere, is_report=is_report))
+            clauses.append(_clause(context, start, end, own[0] if own else everywhere))
     if len(clauses) > 1 and not any(clause.is_of_others for clause in clauses):
-        clauses.append(
-            _clause(context, 0, len(text), everywhere, is_report=is_report)
-        )  # “pain in the chest and the arm”
+        clauses.append(_clause(context, 0, len(text), everywhere))  # “pain in the chest and the arm”
     return clauses
 
 
@@ -125,7 +123,7 @@ _REFUTED = re.compile(
 _LEFT_OUT = (Polarity.PAST, Polarity.FAMILY, Polarity.OTHER, Polarity.HYPOTHETICAL, Polarity.INTENDED)
 
 
-def _clause(context: Context, start: int, end: int, days: float | None, *, is_report: bool) -> Said:
+def _clause(context: Context, start: int, end: int, days: float | None) -> Said:
     clause = context.text[start:end]
     stated: set[str] = set()
     refuted: set[str] = set()
@@ -141,8 +139,6 @@ def _clause(context: Context, start: int, end: int, days: float | None, *, is_re
     for places, unit in (*placed(bare), *placed(clause)):
         held = [context.assertion(start + low, start + high).status for low, high in places]
         units.setdefault(_of_all(held), set()).add(unit)
-    if is_report:  # what a scan or a specialist suspects is what a rule means by “suggests”
-        units.setdefault(Polarity.PRESENT, set()).update(units.pop(Polarity.UNCLEAR, set()))
     exact, doubted = units.get(Polarity.PRESENT, set()), units.get(Polarity.UNCLEAR, set())
     given = names(unit | broader(unit) for unit in exact)
     maybe = names(unit | broader(unit) for unit in doubted)
