@@ -16,6 +16,9 @@ from citewell.assistants.guidelines.state import Judged, State
 from citewell.clinical import broader
 from citewell.clinical.context import read_contexts
 
+PERSISTENT, PERSISTENT_DAYS = "persistent", 21
+"""What has lasted three weeks is assumed to be persistent, and told; most referral advice takes that time."""
+
 
 @dataclass(frozen=True)
 class Record:
@@ -157,6 +160,8 @@ def _judge_quality(quality: Quality, finding: Finding, given: Sequence[Said]) ->
     lasted = next((one.duration_days for one in given if one.duration_days is not None), None)
     fact = None if lasted is None else f"for {lasted:g} days"
     ask = f"Is the {finding.phrase} {quality.text}?"
+    if PERSISTENT in quality.names and lasted is not None and lasted >= PERSISTENT_DAYS:
+        return Judged(text, State.ASSUMED, fact, ask=ask)
     if any(qualities().get(name, ("stated",))[0] == "assumed" for name in quality.names):
         return Judged(text, State.ASSUMED, None, ask=ask)
     return Judged(text, State.UNKNOWN, fact, ask=ask)
