@@ -18,7 +18,6 @@ import numpy as np
 from citewell.assistants.consult.fold import fold
 from citewell.assistants.consult.hear import hear
 from citewell.assistants.consult.red_flags import flags_of
-from citewell.clinical import Lexicon
 from citewell.clinical.emergencies import Reading, find_emergencies
 from citewell.clinical.tables import FOLDER
 from citewell.ports.consult import Happened
@@ -42,9 +41,9 @@ def read(path: Path) -> list[tuple[bool, str]]:
 def flags(text: str) -> bool:
     """Whether a consult raises a red flag at a message."""
     started = Happened("started", WHEN, "bench", {"id": "bench", "setting": None, "country": None})
-    change = hear(fold([started]), text, lexicon=Lexicon.load())
+    change = hear(fold([started]), text)
     heard = [Happened(kind, WHEN, "bench", body) for kind, body in change.events]
-    return bool(flags_of(fold([started, *heard]), lexicon=Lexicon.load()))
+    return bool(flags_of(fold([started, *heard])))
 
 
 def measured(path: Path) -> dict[str, object]:

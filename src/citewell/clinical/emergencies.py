@@ -21,7 +21,7 @@ from typing import cast
 from citewell.clinical.context import read_context, read_danger
 from citewell.clinical.languages import Language, language_of, spelled_with_places
 from citewell.clinical.tables import rows
-from citewell.clinical.windows import pieces
+from citewell.clinical.windows import segments
 from citewell.types.consult import Polarity
 from citewell.types.emergencies import Emergency
 
@@ -32,13 +32,12 @@ READ = 8_000
 """How many characters are read, half from the start and half from the end: nobody in danger writes more."""
 NEAR = 160
 """How many characters apart the words of one emergency may stand."""
-LIKELY, SURE, POSSIBLE = 0.5, 0.9, 0.1
-"""From which probability on a text tells of an emergency, surely or perhaps."""
-FEW_WORDS, MESSAGE = 12, 60
-"""Up to the first count of words the weights of single meanings decide: the reader learned from longer messages. Above
-the second, as in a whole note, there are so many meanings that only the reader tells, and only where it is sure."""
+LIKELY, SURE = 0.5, 0.95
+"""From which probability on a text tells of an emergency, likely (reader and words together) or surely (reader alone)."""
+MESSAGE = 60
+"""Words of a message. What is longer is a note: read in parts, and there the reader has to be sure."""
 A_LITTLE = 0.02
-"""What the words must say at least where the reader alone is sure, and the reader of a kind that the words tell of."""
+"""What the reader must say at least of a kind that the words tell of."""
 LONGEST_DENIAL = 1_500
 """Characters of a message in which the clinical reader looks for denials; of a longer text it decides by itself."""
 NO_DANGER = "none"
@@ -76,8 +75,7 @@ def find_emergencies(
     if not _is_likely(reading, sum(danger.values())) and not _is_despair(found, reading):
         return None
     likeliest = max(danger, key=danger.__getitem__)
-    if len(reading.original.split()) > FEW_WORDS:
-        found = {kind: found[kind] for kind in found if danger.get(kind, 0.0) >= A_LITTLE}
+    found = {kind: found[kind] for kind in found if danger.get(kind, 0.0) >= A_LITTLE}
     found = found or reading.nearest(likeliest)
     kinds = tuple(kind for kind in kinds_in_order() if kind in found)
     told = dict.fromkeys(one for kind in kinds for one in found[kind])
@@ -89,20 +87,28 @@ def find_emergencies(
 
 
 def _is_likely(reading: Reading, sensed: float) -> bool:
-    """Whether the words or the trained reader tell of an emergency, by how long the text is."""
-    count = len(reading.original.split())
-    if count <= FEW_WORDS:
-        return reading.chance > LIKELY or (sensed > SURE and reading.chance > A_LITTLE)
-    if count <= MESSAGE:
-        return sensed > LIKELY or (reading.chance > LIKELY and sensed > POSSIBLE)
-    return sensed > SURE
+    """Whether the trained reader or the words tell of an emergency; in a whole note the reader has to be sure."""
+    if len(reading.original.split()) > MESSAGE:
+        return sensed > SURE
+    return sensed > SURE or sensed + reading.chance > 2 * LIKELY
 
 
 def _sensed(text: str, sensed: Sense) -> dict[str, float]:
-    """How probable each kind is by the trained reader, in the piece of a long text where the danger is greatest."""
-    each = [sensed(text[part.own_start : part.own_end]) for part in pieces(text)]
-    worst = min(each, key=lambda shares: shares[NO_DANGER])
+    """How probable each kind is by the trained reader: in a long text, in those of its sentences that tell most."""
+    parts = list(_messages(text)) if len(text.split()) > MESSAGE else [text]
+    worst = min(map(sensed, parts), key=lambda shares: shares[NO_DANGER])
     return {kind: share for kind, share in worst.items() if kind != NO_DANGER}
+
+
+def _messages(text: str) -> Iterator[str]:
+    """The sentences of a long text, as many together as a message has."""
+    start = end = 0
+    for low, high in segments(text):
+        if start < end and len(text[start:high].split()) > MESSAGE // 2:
+            yield text[start:end]
+            start = low
+        end = high
+    yield text[start:end]
 
 
 def _is_despair(found: Mapping[str, Sequence[str]], reading: Reading) -> bool:
