@@ -27,10 +27,10 @@ from citewell.assistants.guidelines.criteria import (
 from citewell.assistants.guidelines.evaluate_finding import Record, judge_absence, judge_finding, judge_silence
 from citewell.assistants.guidelines.evaluate_tests import judge_threshold
 from citewell.assistants.guidelines.guideline import Guideline
-from citewell.assistants.guidelines.organs import is_there, organ_named, sex_with, with_article
 from citewell.assistants.guidelines.state import Judged, State
 from citewell.assistants.guidelines.tables import rows
 from citewell.clinical.context import read_context
+from citewell.clinical.populations import is_there, organ_named, sex_with, with_article
 from citewell.types.consult import Polarity
 
 __all__ = ["Judged", "Outcome", "State", "evaluate", "exposure_words"]

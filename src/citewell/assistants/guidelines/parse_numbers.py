@@ -7,7 +7,7 @@ from collections.abc import Sequence
 from typing import Literal
 
 from citewell.assistants.guidelines.criteria import Age, Criteria, NeedsReading, Threshold, all_of, any_of
-from citewell.clinical.quantities import age_limits
+from citewell.clinical.populations import age_limits
 
 _AGED = re.compile(r"aged (?:between )?|(?=of any age\b)", re.IGNORECASE)
 _ANY = re.compile(r"(?:of any age|aged any age)\b", re.IGNORECASE)

@@ -1,0 +1,1150 @@
+"""Whom words are about: age, sex, pregnancy, breastfeeding, conditions, kidney function; and who is one of them."""
+
+from __future__ import annotations
+
+import math
+import re
+from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import dataclass, replace
+from enum import StrEnum
+from functools import cache, lru_cache
+from typing import Literal, cast
+
+from citewell.clinical.context import read_context
+from citewell.clinical.lexicon import Mention, broader, concept_ids, mentions
+from citewell.clinical.quantities import (
+    BARE,
+    LOOK_BACK,
+    NUMBER_WORD,
+    OLDEST,
+    Duration,
+    Quantity,
+    ages,
+    days_in,
+    durations,
+    known_tests,
+    person_before,
+    quantities,
+    results,
+)
+from citewell.clinical.tables import rows
+from citewell.types.consult import Patient, Polarity
+
+Group = Literal["child", "adult"]
+Sex = Literal["female", "male"]
+Measure = Literal["age", "week", "kg", "eGFR", "creatinine clearance"]
+
+ADULT_YEARS = 18
+"""From this age on a person is an adult: limits of tests hold, and no parent speaks for them."""
+CHILD_YEARS = 16
+"""Below this age a person is called a child."""
+MIXED_YEARS = 12
+"""What begins below this age is for children too: “aged 12 and over” is written for adults."""
+NEAR = 240
+"""Characters before a word that may say whom it is about."""
+
+
+class Applies(StrEnum):
+    """Whether somebody is among the people whom words are about."""
+
+    YES = "applicable"
+    NO = "not applicable"
+    UNKNOWN = "not known"
+
+
+@dataclass(frozen=True, slots=True)
+class Limits:
+    """From one value to another, as a text writes them: years, weeks of pregnancy, kilograms or ml/min."""
+
+    start: int
+    end: int
+    text: str
+    of: Measure
+    low: float | None = None
+    high: float | None = None
+    is_over: bool = False
+    """The lower value itself is not among them: “over 40”."""
+    is_through: bool = False
+    """The upper value itself is among them: “45 or less”."""
+
+    def has(self, low: float, high: float) -> bool | None:
+        """Whether a value between these two is among them; None where it may be or not."""
+        inside = [self._has(low), self._has(high)]
+        if inside[0] == inside[1]:
+            is_around = self.low is not None and self.high is not None and low < self.low <= high
+            return None if not inside[0] and is_around else inside[0]
+        return None
+
+    def _has(self, value: float) -> bool:
+        is_below = self.low is not None and (value <= self.low if self.is_over else value < self.low)
+        is_above = self.high is not None and (value > self.high if self.is_through else value >= self.high)
+        return not is_below and not is_above
+
+    def meets(self, other: Limits) -> bool:
+        """Whether somebody can be within both."""
+        (low, high), (theirs, to) = self._ends, other._ends
+        return low < to and theirs < high
+
+    @property
+    def _ends(self) -> tuple[float, float]:
+        return self.low or 0.0, math.inf if self.high is None else self.high
+
+    @property
+    def groups(self) -> frozenset[Group]:
+        """Children, adults or both, of limits of age."""
+        low, high = self._ends
+        is_of: dict[Group, bool] = {"child": low < MIXED_YEARS or high <= ADULT_YEARS, "adult": high > ADULT_YEARS}
+        return frozenset(group for group, is_so in is_of.items() if is_so)
+
+
+@dataclass(frozen=True, slots=True)
+class Population:
+    """People by what makes them a group; what is None does not matter."""
+
+    start: int
+    end: int
+    name: str
+    kind: str = "people"
+    """Populations of one kind are alternatives; of each kind of a text somebody must be in one."""
+    limits: tuple[Limits, ...] = ()
+    widest: Limits | None = None
+    """The ages beyond which nobody is meant, where the word leaves some open."""
+    sex: Sex | None = None
+    is_pregnant: bool | None = None
+    is_breastfeeding: bool | None = None
+    setting: str | None = None
+    condition: str | None = None
+    organ: str | None = None
+    is_without: bool = False
+    """The people do not have the condition or the organ."""
+    problem: str | None = None
+    """Why nobody can be held against it."""
+
+    @property
+    def is_special(self) -> bool:
+        """Whether belonging to it says more of somebody than being an adult does."""
+        is_plain = self.name in ("adults", "women", "men", "people", "grown-ups", "somebody") or self.setting
+        return not is_plain and self.is_pregnant is not False and not self.name.startswith("women ")
+
+
+@dataclass(frozen=True, slots=True)
+class Applicability:
+    """Whether words are for somebody, and why not, or what is not known."""
+
+    answer: Applies
+    reasons: tuple[str, ...] = ()
+    is_specific: bool = False
+    """They are for a group that this person is known to belong to, and not all adults do."""
+
+
+# ----------------------------------------------------------------------------------------------- words that name people
+
+
+@dataclass(frozen=True, slots=True)
+class Word:
+    """A row of the table: words that name people, and what they mean."""
+
+    words: str
+    pattern: re.Pattern[str]
+    group: str
+    population: Population
+    shelf: str
+    """What the filter of the bookshelf calls them."""
+
+
+@cache
+def people_words() -> tuple[Word, ...]:
+    """The table of words that name people."""
+    found = []
+    for row in rows("populations.tsv"):
+        name, words, group, low, high, first, last, sex, pregnant, feeding, setting, shelf = (*row, *[""] * 12)[:12]
+        sure, widest = _years_of_word(low, high), _years_of_word(first, last)
+        population = Population(
+            0, 0, name, limits=(sure,) if sure else (), widest=widest, sex=cast(Sex, sex) if sex else None,
+            is_pregnant={"yes": True, "no": False}.get(pregnant), is_breastfeeding=True if feeding else None,
+            setting=setting or None,
+        )  # fmt: skip
+        pattern = re.compile(rf"(?<![\w-])(?:{words})(?![\w-])", re.IGNORECASE)
+        found.append(Word(words, pattern, group, population, shelf))
+    return tuple(found)
+
+
+def _years_of_word(low: str, high: str) -> Limits | None:
+    first, last = (float(cell) if cell else None for cell in (low, high))
+    return Limits(0, 0, "", "age", first, last) if low or high else None
+
+
+def shelf_words() -> list[tuple[str, str]]:
+    """What the filter of the bookshelf calls people, and the words that name them.
+
+    >>> dict(shelf_words())["infants"]
+    'infants?|babies|baby'
+    """
+    found: dict[str, list[str]] = {}
+    for word in people_words():
+        if word.shelf:
+            found.setdefault(word.shelf, []).append(word.words)
+    return [(name, "|".join(words)) for name, words in found.items()]
+
+
+@cache
+def people_pattern() -> str:
+    """A word for people of an age or a sex, or for people of any, with the article it may have."""
+    words = [word for word in people_words() if word.group == "people" or word.population.sex or word.population.limits]
+    plain = [word.words for word in words if word.population.is_pregnant is word.population.is_breastfeeding is None]
+    return rf"{_ARTICLE}(?:{'|'.join(plain)})(?![\w-])"
+
+
+def leading_group(text: str) -> tuple[str, Population, int] | None:
+    """The word for people at the start of a text, without its article, whom it means, and where it ends.
+
+    >>> word, population, end = leading_group("A woman aged 40 and over")
+    >>> word, population.sex, end
+    ('woman', 'female', 7)
+    """
+    match = re.match(people_pattern(), text, re.IGNORECASE)
+    if match is None:
+        return None
+    named = re.sub(_ARTICLE, "", match.group(), count=1, flags=re.IGNORECASE)
+    end = match.end()
+    word = next(word for word in people_words() if word.pattern.match(text, end - len(named), end + NEAR))
+    return named, word.population, end
+
+
+_ARTICLE = r"(?:(?:any|an?|all|the|some)\s+)?"
+
+
+# ----------------------------------------------------------------------------------------------------------------- ages
+
+_NEAR_PERSON = re.compile(
+    r"\b(?:ages?|aged|child(?:ren)?|infants?|adults?|people|patients|women|men|those|adolescents|persons?"
+    r"|anyone|everyone|girls|boys)\b[^.;]{0,25}$",
+    re.IGNORECASE,
+)
+_DONE = re.compile(r"\b(?!aged\b)[a-z]+ed\s$", re.IGNORECASE)
+"""“Patients treated over 3 years” tells how long."""
+_BEHIND = re.compile(r"\s*(?:of age|olds?)\b", re.IGNORECASE)
+_ANY_AGE = re.compile(
+    r"\b(?:(?:of|at|for)\s+(?:any|all|every)\s+ages?|any\s+age\s+group"
+    r"|(?:regardless|irrespective)\s+of\s+(?:their\s+)?age|whatever\s+their\s+age)\b",
+    re.IGNORECASE,
+)
+_UNDERS = re.compile(r"\b(?P<side>under|over)(?:[- ](?=\d\d)|-)(?P<years>\d{1,2})s\b", re.IGNORECASE)
+_OF_OTHERS = re.compile(
+    r"\b(?:relatives?|parents?|siblings?|mother|father|brother|sister|onset|died|diagnosed|menarche|menopause)\b"
+    r"[^.;,]{0,30}$",
+    re.IGNORECASE,
+)
+_FROM = re.compile(r"\bfrom\s$", re.IGNORECASE)
+_SHORT_TEXT = 60
+"""Characters of a heading or a cell: an age alone at its start is whom it is for."""
+_MAY_BE_AGE = re.compile(r"\d|\bage|\bold\b", re.IGNORECASE)
+_YEARS_IN = {"y": 1.0, "m": 1 / 12, "w": 7 / 365, "d": 1 / 365}
+
+
+def any_age(text: str) -> re.Match[str] | None:
+    """The words that say that age does not matter."""
+    return _ANY_AGE.search(text)
+
+
+def age_limits(text: str) -> Iterator[Limits]:
+    """Limits of age that a text is for, as it writes them; a time that is no age is none.
+
+    >>> text = "adults aged 80 and over; aged under 40; aged 12 to 17; for 5 days; below 150/90"
+    >>> [(found.text, found.low, found.high) for found in age_limits(text)]
+    [('80 and over', 80.0, None), ('under 40', None, 40.0), ('12 to 17', 12.0, 18.0)]
+    """
+    if _MAY_BE_AGE.search(text) is None:
+        return
+    for quantity in quantities(text):
+        before = text[max(0, quantity.start - LOOK_BACK) : quantity.start]
+        if _is_age_limit(text, quantity, before) and not _OF_OTHERS.search(before):
+            yield _limits(quantity)
+    for match in _UNDERS.finditer(text):
+        years = float(match["years"])
+        is_under = match["side"].casefold() == "under"
+        ends = (None, years) if is_under else (years, None)
+        yield Limits(*match.span(), match.group(), "age", *ends)
+    if found := _ANY_AGE.search(text):
+        yield Limits(*found.span(), "any age", "age", 0.0)
+
+
+def _is_age_limit(text: str, quantity: Quantity, before: str) -> bool:
+    is_limit = quantity.sign != "=" or quantity.shape == "range" or _FROM.search(before) is not None
+    if not is_limit or quantity.text.casefold().startswith("within"):
+        return False
+    if quantity.dimension == BARE:
+        is_gestation = text[quantity.end : quantity.end + 1].isdigit()  # 20+0 weeks
+        is_plain = quantity.sign != "=" and not quantity.is_word and not is_gestation
+        return is_plain and person_before().search(before) is not None
+    if quantity.dimension != "time" or quantity.told == "length" or _is_of_pregnancy(text, quantity):
+        return False
+    is_alone = len(text) < _SHORT_TEXT and _FROM.sub("", before).strip() == ""
+    is_near = _NEAR_PERSON.search(before) is not None and not _DONE.search(before)
+    return quantity.told == "age" or is_near or _BEHIND.match(text, quantity.end) is not None or is_alone
+
+
+def _limits(quantity: Quantity) -> Limits:
+    is_mixed = quantity.unit == "mixed"
+    ends = [
+        _years(value) if is_mixed else (value, 1.0) for value in (quantity.values if is_mixed else quantity.written)
+    ]
+    size = 1.0 if is_mixed else _YEARS_IN[(quantity.unit or "y")[0]]
+    (low, _), (high, step) = min(ends), max(ends)
+    text = re.sub(r"^age[ds]?\s+", "", quantity.text, flags=re.IGNORECASE)
+    made = Limits(quantity.start, quantity.end, text, "age", low * size, None, quantity.sign == ">")
+    if quantity.shape == "range":
+        return replace(made, high=(high + step) * size)
+    if quantity.sign in ("<", "<="):
+        is_through = quantity.sign == "<=" and not quantity.loose
+        return replace(made, low=None, high=(high + is_through) * size)
+    return made
+
+
+def _years(days: float) -> tuple[float, float]:
+    """Days of an age in years, and how long its unit is: 180 days are six months, 730 are two years."""
+    for unit, size in (("year", 1.0), ("month", 1 / 12), ("week", 7 / 365)):
+        if days % days_in(unit) == 0:
+            return days / days_in(unit) * size, size
+    return days / 365, 1 / 365
+
+
+@lru_cache(maxsize=4096)
+def told_ages(text: str) -> tuple[Limits, ...]:
+    """The ages of people that a text tells: limits, and how old somebody is.
+
+    >>> [(age.low, age.high) for age in told_ages("Aged 16 and over: 5 mg for 3 years")]
+    [(16.0, None)]
+    >>> told_ages("My stitches are 10 days old"), len(told_ages("He is 10 days old"))
+    ((), 1)
+    """
+    if _MAY_BE_AGE.search(text) is None:
+        return ()
+    found = list(age_limits(text))
+    taken = [(one.start, one.end) for one in found]
+    for one in quantities(text):
+        if one.dimension == "time" and one.told == "age" and not _is_inside(one.start, one.end, taken):
+            found.append(_point(one.start, one.end, one.text, min(one.values) / 365, max(one.values) / 365))
+            taken.append((one.start, one.end))
+    for age in ages(text):
+        is_written = age.of != "event" and not age.problem and any(map(str.isalpha, age.text))
+        if is_written and not _is_inside(age.start, age.end, taken) and not _is_of_thing(text, age.start, age.end):
+            found.append(_point(age.start, age.end, age.text, age.years, age.years))
+    return tuple(sorted(found, key=lambda one: one.start))
+
+
+def _point(start: int, end: int, text: str, low: float, high: float) -> Limits:
+    """An age that somebody has: a day of it is as good as the year."""
+    return Limits(start, end, text, "age", low, high + (1.0 if high >= 2 else 1 / 365))
+
+
+def _is_inside(start: int, end: int, taken: Iterable[tuple[int, int]]) -> bool:
+    return any(start < last and first < end for first, last in taken)
+
+
+def _is_of_thing(text: str, start: int, end: int) -> bool:
+    """Whether an age is read as a length of time: stitches that are 10 days old."""
+    return any(one.told == "length" and one.start < end and start < one.end for one in quantities(text))
+
+
+# --------------------------------------------------------------------------------------------------- children or adults
+
+
+@cache
+def _naming(group: Group) -> re.Pattern[str]:
+    return re.compile(rf"\b(?:{'|'.join(word.words for word in people_words() if word.group == group)})\b", re.I)
+
+
+@lru_cache(maxsize=4096)
+def age_groups(text: str) -> frozenset[Group]:
+    """The groups that a text names, by a word or by an age.
+
+    >>> [sorted(age_groups(text)) for text in ("children and adults", "Refer people aged 40 and over", "Rest.")]
+    [['adult', 'child'], ['adult'], []]
+    >>> [sorted(age_groups(text)) for text in ("my 5 year old", "a 4 month old", "a 62-year-old", "6 months on")]
+    [['child'], ['child'], ['adult'], []]
+    >>> [sorted(age_groups(text)) for text in ("Aged 16 or over", "Aged 2 or over", "Aged 12 to 17", "aged under 18")]
+    [['adult'], ['adult', 'child'], ['child'], ['child']]
+    """
+    groups: tuple[Group, ...] = ("child", "adult")
+    named = frozenset(group for group in groups if _naming(group).search(text))
+    return named.union(*(age.groups for age in told_ages(text)))
+
+
+_OF_BIRTH = re.compile(r"\b(?:unborn|pregnan\w*|breast-?feed\w*|births?|born|lactat\w*)\b", re.IGNORECASE)
+"""Where one of these stands, a baby is not who is treated."""
+
+
+def asked_for(question: str) -> frozenset[Group]:
+    """The one group that a question asks for; none where it names both, or a baby that is not born or is fed.
+
+    >>> [sorted(asked_for(text)) for text in ("Dose for a child?", "I breastfeed my baby", "Adults and children?")]
+    [['child'], [], []]
+    """
+    named = age_groups(question)
+    return named if len(named) == 1 and not _OF_BIRTH.search(question) else frozenset()
+
+
+def is_for_others(
+    asked: frozenset[Group],
+    text: str,
+    titles: Iterable[str],
+    *,
+    is_amount: bool = False,
+    aged: tuple[Limits, ...] = (),
+) -> bool:
+    """Whether a text is written for the other group alone: by its own words, else by the nearest title that says so.
+
+    Where an amount is asked for, what names nobody is for adults, unless it goes by weight. A text that names the very
+    age that is asked for is for that person: a child of 16 is among people “aged 16 and over”.
+
+    >>> child = asked_for("Dose for a child?")
+    >>> [is_for_others(child, text, ["In adults"]) for text in ("Up to 4 g.", "Children: 15 mg/kg.")]
+    [True, False]
+    >>> is_for_others(child, "Give 10 mg.", ["In adults", "1.2 Children under 5"])
+    False
+    """
+    if not asked:
+        return False
+    for said in (text, *reversed(list(titles))):
+        if named := age_groups(said):
+            return not named & asked and not any(one.meets(own) for one in told_ages(said) for own in aged)
+    return is_amount and "child" in asked and "kg" not in text
+
+
+# -------------------------------------------------------------------------------------------------- pregnancy and weeks
+
+_PREGNANT_NEAR = r"(?:pregnan(?:t|cy)|gestation(?:al)?|antenatal)"
+_WEEKS = re.compile(
+    r"(?:\b(?P<how>after|before|from|beyond|over|under|below|above|less than|more than|at least|until|up to|between)\s+"
+    r"|(?P<sign>[<>≥≤]=?)\s*)?(?<![\w.])(?P<low>\d{1,3})(?:\s?\+\s?[0-6])?"
+    r"(?:\s*(?:to|and|-|–)\s*(?P<high>\d{1,2})(?:\s?\+\s?[0-6])?)?(?:[\s-]{0,2}weeks?['’]?|/40)\b"
+    r"(?:\s+(?:and|or)\s+(?P<behind>over|more|later|above|beyond|earlier|less|under|before))?",
+    re.IGNORECASE,
+)
+_WEEKS_BEHIND = re.compile(rf"\s{{0,3}}(?:of\s+|in\s+)?(?:the\s+)?{_PREGNANT_NEAR}\b", re.IGNORECASE)
+_WEEKS_BEFORE = re.compile(rf"\b{_PREGNANT_NEAR}(?:\s+women)?[\s,(:–-]{{0,3}}(?:(?:is|are|of|at)\s+)?$", re.IGNORECASE)
+_TRIMESTER = re.compile(r"\b(?P<which>first|second|third|1st|2nd|3rd|last)\s+trimester\b", re.IGNORECASE)
+_TRIMESTERS = {"1": (None, 14.0, 10.0), "2": (14.0, 28.0, 20.0), "3": (28.0, None, 32.0)}
+"""The weeks from which and below which a trimester is, and one in its middle."""
+LONGEST_PREGNANCY = 45
+"""Weeks that no pregnancy passes."""
+
+
+def _trimester(word: str) -> tuple[float | None, float | None, float]:
+    folded = word.casefold()
+    return _TRIMESTERS[{"first": "1", "second": "2", "third": "3", "last": "3"}.get(folded, folded[0])]
+
+
+def _is_of_pregnancy(text: str, quantity: Quantity) -> bool:
+    """Whether weeks are those of a pregnancy, and nobody's age."""
+    return quantity.unit == "week" and any(one.start < quantity.end for one in _week_limits(text, quantity.start))
+
+
+def _week_limits(text: str, at: int = 0) -> Iterator[Limits]:
+    """Limits of the weeks of a pregnancy."""
+    for match in _WEEKS.finditer(text, max(0, at - LOOK_BACK)):
+        if not (_WEEKS_BEHIND.match(text, match.end()) or _WEEKS_BEFORE.search(text, 0, match.start())):
+            continue
+        low = float(match["low"])
+        high = float(match["high"]) + 1 if match["high"] else None
+        how = (match["how"] or match["sign"] or match["behind"] or "at").casefold()
+        made = Limits(*match.span(), match.group(), "week", low, high)
+        if high is not None:
+            yield made
+        elif how in ("before", "under", "below", "less than", "until", "<", "earlier", "less"):
+            yield replace(made, low=None, high=low)
+        elif how in ("up to", "<=", "≤"):
+            yield replace(made, low=None, high=low + 1)
+        elif how == "at":
+            yield replace(made, high=low + 1)
+        else:
+            yield replace(made, is_over=how in ("after", "beyond", "over", "above", "more than", ">"))
+    for match in _TRIMESTER.finditer(text, max(0, at - LOOK_BACK)):
+        yield Limits(*match.span(), match.group(), "week", *_trimester(match["which"])[:2])
+
+
+# ------------------------------------------------------------------------------------------- weight and kidney function
+
+_KG = re.compile(
+    r"(?P<from>\d{1,3}(?:\.\d{1,3})?)\s{0,2}(?:kg)?\s{0,2}(?:-|–|to)\s{0,2}(?P<below><)?\s{0,2}"
+    r"(?P<to>\d{1,3}(?:\.\d{1,3})?)\s{0,2}kg(?!\s*/)"
+    r"|(?:under|below|less than|<)\s{0,2}(?P<high>\d{1,3}(?:\.\d{1,3})?)\s{0,2}kg(?!\s*/)"
+    r"|(?:(?P<over>over|above|>(?!=)|more than)|at least|≥|>=)\s{0,2}(?P<low>\d{1,3}(?:\.\d{1,3})?)\s{0,2}kg(?!\s*/)"
+    r"|(?P<low2>\d{1,3}(?:\.\d{1,3})?)\s{0,2}kg\s+(?:and|or)\s+(?:over|more|above)",
+    re.IGNORECASE,
+)
+_KIDNEY = {
+    name: re.compile(rf"\b(?:{'|'.join(map(re.escape, words))})\b[^.;\d<>≤≥]{{0,25}}", re.IGNORECASE)
+    for name, words in (
+        ("eGFR", ("estimated glomerular filtration rate", "glomerular filtration rate", "eGFR", "GFR")),
+        ("creatinine clearance", ("creatinine clearance", "CrCl")),
+    )
+}
+_CKD = r"(?:CKD|chronic (?:kidney|renal) disease)(?:\s\(CKD\))?"
+_STAGE = r"(?P<{0}>\d)(?P<{0}_part>[ab])?"
+_STAGES = re.compile(
+    rf"\b{_CKD}[\s,:(-]{{0,3}}(?:(?:stages?|grades?)\s{{0,2}})?G?{_STAGE.format('first')}"
+    rf"(?:\s?(?:to|-|–|and|or)\s?G?{_STAGE.format('last')})?(?!\w|\s{{0,2}}(?:months?|years?|weeks?|days?|times|/))"
+    rf"|\bstages?\s{{0,2}}G?{_STAGE.format('before')}(?:\s?(?:to|-|–|and|or)\s?G?{_STAGE.format('until')})?\s{_CKD}\b",
+    re.IGNORECASE,
+)
+_EGFR = {
+    "1": (90.0, None), "2": (60.0, 90.0), "3": (30.0, 60.0), "3a": (45.0, 60.0), "3b": (30.0, 45.0),
+    "4": (15.0, 30.0), "5": (None, 15.0),
+}  # fmt: skip
+"""From which eGFR and below which a stage of chronic kidney disease is (KDIGO 2024)."""
+CKD = "chronic kidney disease"
+
+
+def _weights(text: str) -> Iterator[Population]:
+    for match in _KG.finditer(text):
+        low, high = match["from"] or match["low"] or match["low2"], match["to"] or match["high"]
+        ends = (float(low) if low else None, float(high) if high else None)
+        is_through = match["to"] is not None and not match["below"]
+        limits = Limits(*match.span(), match.group().strip(), "kg", *ends, match["over"] is not None, is_through)
+        yield Population(*match.span(), limits.text, "weight", (limits,))
+
+
+def _kidneys(text: str) -> Iterator[Population]:
+    """Stages of chronic kidney disease, and limits of eGFR and creatinine clearance."""
+    for match in _STAGES.finditer(text):
+        stages = [match[one] + (match[f"{one}_part"] or "").lower() for one in _ENDS if match[one]]
+        known = [_EGFR[one] for one in stages if one in _EGFR]
+        made = Population(*match.span(), f"people with {match.group()}", "kidney", condition=CKD)
+        if len(known) < len(stages):
+            yield replace(made, problem=f"“{match.group()}” is no stage of chronic kidney disease (1 to 5 is read)")
+        else:
+            ends = (known[-1][0], known[0][1])
+            yield replace(made, limits=(Limits(*match.span(), match.group(), "eGFR", *ends),))
+    for name, pattern in _KIDNEY.items():
+        for match in pattern.finditer(text):
+            measure = cast(Measure, name)
+            quantity = next((one for one in quantities(text) if match.start() < one.start < match.end() + 2), None)
+            behind = quantity or next((one for one in quantities(text) if one.start == match.end()), None)
+            if behind is not None and (limits := _value_limits(behind, measure)) is not None:
+                words = text[match.start() : behind.end].strip()
+                is_known = known_tests()[name].can_be((limits.low or limits.high or 1.0,))
+                problem = None if is_known else f"nobody has “{words}”"
+                yield Population(
+                    match.start(), behind.end, f"people with {words}", "kidney", (limits,), problem=problem
+                )
+
+
+_ENDS = ("first", "last", "before", "until")
+
+
+def _value_limits(quantity: Quantity, of: Measure) -> Limits | None:
+    low, high = min(quantity.written), max(quantity.written)
+    made = Limits(quantity.start, quantity.end, quantity.text, of)
+    if quantity.dimension not in (BARE, "volume/time", "filtration"):
+        return None
+    if quantity.shape == "range":
+        return replace(made, low=low, high=high, is_through=True)
+    if quantity.sign in ("<", "<="):
+        return replace(made, high=high, is_through=quantity.sign == "<=")
+    return replace(made, low=low, is_over=quantity.sign == ">") if quantity.sign in (">", ">=") else None
+
+
+# ------------------------------------------------------------------------------------------------ conditions and organs
+
+_PEOPLE = (
+    r"(?:people|patients?|persons?|individuals|wom[ae]n|m[ae]n|adults?|child(?:ren)?|infants?|babies|adolescents|girls"
+    r"|boys|those|anyone|everyone|someone|pregnan(?:t|cy|cies)|mothers|who)"
+)
+_PLAIN = (
+    r"(?:(?!\b(?:should|must|is|are|for|to|by|in|when|can|may|at|on|from|that|but|give|offer|with|without"
+    r"|(?<!history )(?<!diagnosis )of)\b)"
+    r"[^.;:]){0,40}"
+)
+_GAP = rf"{_PLAIN}(?:\b(?:due to|secondary to|caused by|because of)\b{_PLAIN})?"
+"""What may stand between “with” and a disease: “with liver failure due to suspected or confirmed yellow fever”."""
+_WITH = re.compile(
+    rf"(?:\b{_PEOPLE}\b[^.;]{{0,60}}?\b(?P<how>with(?:out)?(?:\s+or\s+without)?|have|has|having|living\s+with"
+    rf"|affected\s+by)|\b(?P<how_not>(?:do|does|who)\s+not\s+have))\b{_GAP}$",
+    re.IGNORECASE,
+)
+_SAYS_WITH = re.compile(r"\b(?:with|without|have|has|having|affected)\b", re.IGNORECASE)
+_WITHOUT = re.compile(r"without|not\s+have", re.IGNORECASE)
+_EITHER = re.compile(r"with\s+or\s+without", re.IGNORECASE)
+_OR = re.compile(r"\bor\b|,|/", re.IGNORECASE)
+_NOT_BEFORE = re.compile(r"\bnot\s+$", re.IGNORECASE)
+_GONE = re.compile(r"^(?:no|without|removed|absent)\b[:\s]*|\s*\b(?:removed|absent|excised)$", re.IGNORECASE)
+
+
+@dataclass(frozen=True, slots=True)
+class Having:
+    """Conditions behind one “with” or “without” of people."""
+
+    is_without: bool
+    conditions: tuple[Mention, ...]
+    is_any: bool
+    """One of them is enough."""
+    end: int
+
+
+@lru_cache(maxsize=10_000)
+def conditions_in(text: str) -> tuple[Mention, ...]:
+    """The conditions that words name; the same titles are read again and again."""
+    return tuple(one for one in mentions(text) if one.kind in ("condition", "lifestyle"))
+
+
+def people_having(text: str) -> list[Having]:
+    """Which conditions the people have, or have not, whom a text names.
+
+    >>> found = people_having("Adults with asthma or COPD, and children without epilepsy")
+    >>> [([one.name for one in having.conditions], having.is_without, having.is_any) for having in found]
+    [(['asthma', 'chronic obstructive pulmonary disease'], False, True), (['epilepsy'], True, False)]
+    """
+    found: dict[int, tuple[str, list[Mention]]] = {}
+    if not _SAYS_WITH.search(text):
+        return []
+    for one in conditions_in(text):
+        match = _WITH.search(text[: one.start], max(0, one.start - NEAR))
+        if match is None:
+            continue
+        group = "how_not" if match["how_not"] else "how"
+        start, end = match.span(group)
+        is_not = _NOT_BEFORE.search(text, max(0, start - LOOK_BACK), start)
+        if not _EITHER.search(match[group]):
+            found.setdefault(end, (f"not {match[group]}" if is_not else match[group], []))[1].append(one)
+    return [
+        Having(
+            _WITHOUT.search(how) is not None,
+            tuple(named),
+            _OR.search(text, named[0].start, named[-1].end) is not None,
+            named[-1].end,
+        )
+        for how, named in found.values()
+    ]
+
+
+def _conditions(text: str) -> Iterator[Population]:
+    for at, having in enumerate(people_having(text)):
+        for number, one in enumerate(having.conditions):
+            kind = f"condition {at}" if having.is_any and not having.is_without else f"condition {at}.{number}"
+            name = f"people {'without' if having.is_without else 'with'} {one.name}"
+            yield Population(one.start, one.end, name, kind, condition=one.name, is_without=having.is_without)
+
+
+@cache
+def _organs() -> dict[str, str]:
+    """Each name of an organ, and the organ."""
+    found: dict[str, str] = {}
+    for _site, organ, _sex, names in rows("organs.tsv"):
+        found |= dict.fromkeys((organ, *names.split("|")), organ)
+    return found
+
+
+def organ_named(words: str) -> str | None:
+    """The organ that an entry of a record means; None where it is none of the table.
+
+    >>> organ_named("Ovaries"), organ_named("womb"), organ_named("no prostate"), organ_named("spleen")
+    ('ovary', 'uterus', 'prostate', None)
+    """
+    return _organs().get(_GONE.sub("", " ".join(words.lower().split())).removeprefix("a ").strip())
+
+
+def is_there(words: str) -> bool:
+    """Whether an entry says that somebody has the organ, and not that it is gone.
+
+    >>> is_there("cervix"), is_there("no cervix"), is_there("uterus removed")
+    (True, False, False)
+    """
+    return _GONE.search(words) is None
+
+
+def organ_of(site: str | None) -> str | None:
+    """The organ of a cancer, where only some people have it.
+
+    >>> organ_of("Endometrial cancer"), organ_of("Lung cancer")
+    ('uterus', None)
+    """
+    if not site or site.startswith("Several"):
+        return None
+    named = ((organ, word) for word, organ, *_ in rows("organs.tsv") if word)
+    return next((organ for organ, word in named if re.search(rf"\b{word}\b", site, re.IGNORECASE)), None)
+
+
+@cache
+def sex_with(organ: str) -> Sex | None:
+    """The sex that has an organ unless the record says otherwise; None where both do.
+
+    >>> sex_with("testis"), sex_with("breast")
+    ('male', None)
+    """
+    sex = next(sex for _, name, sex, _ in rows("organs.tsv") if name == organ)
+    return cast(Sex, sex) if sex else None
+
+
+@cache
+def _with_organ() -> re.Pattern[str]:
+    names = "|".join(re.escape(name) for name, organ in _organs().items() if sex_with(organ))
+    return re.compile(
+        rf"\b(?:(?P<without>without|no|does not have|do not have)|with|have|has|having)\s+(?:an?\s+|the\s+|their\s+)?"
+        rf"(?P<organ>{names})\b(?P<gone>\s+(?:was\s+)?removed)?(?=\s*(?:[.,;:)]|$)|\s+(?:and|or|who|aged)\b)"
+        rf"|\b(?P<lost>{names})\s+(?:was\s+|has been\s+)?(?:removed|excised)\b",
+        re.IGNORECASE,
+    )
+
+
+def _organ_populations(text: str) -> Iterator[Population]:
+    for match in _with_organ().finditer(text):
+        organ = _organs()[(match["organ"] or match["lost"]).lower()]
+        is_without = bool(match["without"] or match["gone"] or match["lost"])
+        name = f"people {'without' if is_without else 'with'} {with_article(organ)}"
+        yield Population(*match.span(), name, f"organ {organ}", organ=organ, is_without=is_without)
+
+
+def with_article(organ: str) -> str:
+    """The organ as a sentence names it.
+
+    >>> with_article("ovary"), with_article("uterus")
+    ('an ovary', 'a uterus')
+    """
+    return f"{'an' if organ[0] in 'aeio' else 'a'} {organ}"
+
+
+# ------------------------------------------------------------------------------------------------- whom a text is about
+
+_EXCEPT = re.compile(
+    r"(?:(?P<pure>except|unless|excluding|other than|but not)|not (?:for|in|be used in|be given in|recommended (?:for"
+    r"|in)|suitable for)|avoid(?:ed)? in|contra-?indicated in)\s+(?:[\w,]+\s+){0,4}$",
+    re.IGNORECASE,
+)
+_PROHIBITS = re.compile(r"^\W*(?:do not|don't|avoid|never|contra-?indicat)", re.IGNORECASE)
+_FOR = re.compile(
+    r"(?:^|[:;]|\b(?:in|for|to|among|treat|all|during|when|if|with|both|and|or|non|not|give|offer|except"
+    r"|unless|of|who are))\W{0,3}(?:[\w-]+\W{1,3}){0,3}$",
+    re.IGNORECASE,
+)
+"""What stands before people whom a sentence is for."""
+_NOT_FOR = re.compile(
+    r"\b(?:risks?|harm\w*|danger\w*|toxic\w*|pass\w*|transmi\w+|spread\w*)\s+(?:to|for|of)\s+(?:[\w-]+\s+){0,2}$",
+    re.IGNORECASE,
+)
+"""People who may come to harm, and whom the sentence is not for."""
+_SAME = re.compile(r"\s+(?:(?:who|which)\s+(?:are|is|were)\s+(?:currently\s+)?|(?:in|during)\s+)?", re.IGNORECASE)
+"""Between two words for the same people: “pregnant women”, “women who are breastfeeding”."""
+
+
+@lru_cache(maxsize=20_000)
+def populations(text: str, *, is_heading: bool = True) -> tuple[Population, ...]:
+    """Whom a heading, a row or a sentence is for; a sentence may name people whom it is not for.
+
+    >>> [found.name for found in populations("Adults with asthma, eGFR below 30")]
+    ['adults', 'people with asthma', 'people with eGFR below 30']
+    >>> populations("There is a risk to the baby.", is_heading=False)
+    ()
+    """
+    kidneys = list(_kidneys(text))
+    taken = [(one.start, one.end) for one in kidneys]
+    others = [
+        *(_aged(one) for one in age_limits(text)),
+        *_weights(text),
+        *kidneys,
+        *(one for one in _conditions(text) if not _is_inside(one.start, one.end, taken)),
+        *_organ_populations(text),
+    ]
+    found = [*_named(text, is_heading=is_heading), *(_unless(text, one) for one in others)]
+    return tuple(one for one in sorted(found, key=lambda one: one.start) if one.kind)
+
+
+def _aged(limits: Limits) -> Population:
+    is_possible = all(end is None or end <= OLDEST + 1 for end in (limits.low, limits.high))
+    problem = None if is_possible else f"nobody is as old as “{limits.text}” (0 to {OLDEST} years is read)"
+    return Population(limits.start, limits.end, f"ages {limits.text}", "age", (limits,), problem=problem)
+
+
+def _unless(text: str, one: Population) -> Population:
+    """What a limit behind “except” leaves: the other side of it; nothing where it has two."""
+    excluding = _EXCEPT.search(text, max(0, one.start - LOOK_BACK), one.start)
+    if excluding is None or not excluding["pure"] or _PROHIBITS.match(text):
+        return one
+    if not one.limits:
+        return replace(one, kind="" if one.problem else one.kind, is_without=not one.is_without)
+    limits, name = one.limits[0], f"all but {one.name}"
+    if one.condition or (limits.low is not None and limits.high is not None):
+        return replace(one, kind="")
+    turned = replace(limits, low=limits.high, high=limits.low, is_over=limits.is_through, is_through=limits.is_over)
+    return replace(one, name=name, limits=(turned,))
+
+
+def _named(text: str, *, is_heading: bool) -> Iterator[Population]:
+    """People by a word of the table; two words for the same people are one population."""
+    found: list[Population] = []
+    every = [(match, word) for word in people_words() for match in word.pattern.finditer(text)]
+    for match, word in sorted(every, key=lambda one: (one[0].start(), -one[0].end())):
+        start, end = match.span()
+        if word.group in ("people", "somebody") or (found and start < found[-1].end):
+            continue
+        is_same = bool(found) and _SAME.fullmatch(text, found[-1].end, start) is not None
+        if is_heading or _is_for(text, start) or is_same:
+            one = replace(word.population, start=start, end=end)
+            if is_same and (joined := _joined(found[-1], one)):
+                found[-1] = joined
+            else:
+                found.append(one)
+    weeks = [one for one in _week_limits(text) if found]
+    for one in found:
+        excluding = _EXCEPT.search(text, max(0, one.start - NEAR), one.start)
+        if excluding is not None and not _PROHIBITS.match(text):
+            yield from _excluded(one)
+        else:
+            yield _with_weeks(one, weeks) if one.is_pregnant else one
+
+
+def _is_for(text: str, start: int) -> bool:
+    window = max(0, start - NEAR), start
+    return _FOR.search(text, *window) is not None and not _NOT_FOR.search(text, *window)
+
+
+def _joined(first: Population, second: Population) -> Population | None:
+    """The people of both words; None where these exclude each other."""
+    if first.sex and second.sex and first.sex != second.sex:
+        return None
+    if (
+        first.limits
+        and second.limits
+        and not (first.widest or first.limits[0]).meets(second.widest or second.limits[0])
+    ):
+        return None
+    main, other = (second, first) if second.is_special and not first.is_special else (first, second)
+    name = other.name if main.is_pregnant is False else main.name
+    limits = main.limits or other.limits
+    return replace(
+        main, start=first.start, end=second.end, name=name, limits=limits, widest=main.widest or other.widest,
+        sex=main.sex or other.sex, setting=main.setting or other.setting,
+        is_pregnant=other.is_pregnant if main.is_pregnant is None else main.is_pregnant,
+        is_breastfeeding=main.is_breastfeeding or other.is_breastfeeding,
+    )  # fmt: skip
+
+
+def _excluded(one: Population) -> Iterator[Population]:
+    """Who is left where a group is excepted: people who are not pregnant, not breastfeeding."""
+    if one.is_pregnant:
+        yield Population(one.start, one.end, "people who are not pregnant", "not pregnant", is_pregnant=False)
+    if one.is_breastfeeding:
+        name = "people who are not breastfeeding"
+        yield Population(one.start, one.end, name, "not breastfeeding", is_breastfeeding=False)
+
+
+def _with_weeks(one: Population, weeks: Sequence[Limits]) -> Population:
+    own = min(weeks, key=lambda limits: abs(limits.start - one.start), default=None)
+    if own is None:
+        return one
+    is_possible = all(end is None or end <= LONGEST_PREGNANCY for end in (own.low, own.high))
+    problem = None if is_possible else f"no pregnancy has “{own.text}” (0 to {LONGEST_PREGNANCY} weeks is read)"
+    return replace(one, limits=(*one.limits, own), problem=problem)
+
+
+# --------------------------------------------------------------------------------------------------- who is one of them
+
+
+def applies(found: Sequence[Population], patient: Patient) -> Applicability:
+    """Whether somebody is in one population of each kind; what is not known of them leaves it open, with the reason.
+
+    >>> whom = populations("Pregnant women after 28 weeks")
+    >>> [applies(whom, Patient(is_pregnant=True, pregnancy_weeks=weeks)).answer.value for weeks in (30, 20, None)]
+    ['applicable', 'not applicable', 'not known']
+    """
+    kinds: dict[str, list[Population]] = {}
+    for one in found:
+        kinds.setdefault(one.kind, []).append(one)
+    reasons: list[str] = []
+    is_specific = False
+    for alternatives in kinds.values():
+        judged = [(one, *belongs(one, patient)) for one in alternatives]
+        sure = [one for one, answer, _ in judged if answer is Applies.YES]
+        unsure = [f"for {one.name}; {why}" for one, answer, why in judged if answer is Applies.UNKNOWN]
+        if sure:
+            is_specific = is_specific or any(one.is_special for one in sure)
+        elif unsure:
+            reasons += unsure
+        else:
+            return Applicability(Applies.NO, tuple(f"for {one.name}; {why}" for one, _, why in judged[:1]))
+    return Applicability(Applies.UNKNOWN if reasons else Applies.YES, tuple(reasons), is_specific)
+
+
+def belongs(one: Population, patient: Patient) -> tuple[Applies, str]:
+    """Whether somebody is one of a population, and why not, or what is not known."""
+    judged = [*_judged(one, patient)]
+    for wanted in (False, None):
+        if why := next((why for answer, why in judged if answer is wanted), None):
+            return (Applies.NO if wanted is False else Applies.UNKNOWN), why
+    return Applies.YES, ""
+
+
+def _judged(one: Population, patient: Patient) -> Iterator[tuple[bool | None, str]]:
+    """Each thing that a population asks for: whether it holds, and what is so or not known."""
+    if one.problem:
+        yield None, one.problem
+        return
+    sure, feeding = {True: "", False: "not ", None: ""}, patient.is_breastfeeding
+    is_told = (one.is_pregnant and patient.is_pregnant) or (one.is_breastfeeding and feeding)  # whatever the sex or age
+    for wanted, given, told in (
+        (None if is_told else one.sex, patient.sex, f"the patient is {patient.sex}"),
+        (one.is_pregnant, patient.is_pregnant, f"the patient is {sure[patient.is_pregnant]}pregnant"),
+        (
+            one.is_breastfeeding,
+            patient.is_breastfeeding,
+            f"the patient is {sure[feeding]}breastfeeding",
+        ),
+        (one.setting, patient.setting, f"this is {patient.setting}"),
+    ):
+        if wanted is not None:
+            yield (None, "not known of the patient") if given is None else (wanted == given, told)
+    if one.condition is not None:
+        yield _has_condition(one, patient)
+    if one.organ is not None:
+        has = _has_organ(one.organ, patient)
+        how = {True: "has", False: "does not have", None: "is not known to have"}[has]
+        yield None if has is None else has != one.is_without, f"the patient {how} {with_article(one.organ)}"
+    for limits in one.limits:
+        if limits.of == "age" and is_told:
+            continue
+        known, name, told = _value(limits.of, patient)
+        is_in = None if known is None else limits.has(*known)
+        if is_in is False and limits.of == "age" and one.widest is not None and one.widest.has(*known or (0.0, 0.0)):
+            is_in = None
+        yield is_in, f"the {name} is not known" if known is None else f"the patient{told}"
+
+
+def _value(of: Measure, patient: Patient) -> tuple[tuple[float, float] | None, str, str]:
+    """What is known of somebody, from one value to another; what it is called; and in words."""
+    clearance, weeks, weight = patient.creatinine_clearance, patient.pregnancy_weeks, patient.weight_kg
+    value, name, told = {
+        "age": (patient.age_years, "age", f" is {patient.age_told}"),
+        "week": (weeks, "week of the pregnancy", f" is {weeks or 0:g} weeks pregnant"),
+        "kg": (weight, "weight", f" weighs {weight or 0:g} kg"),
+        "creatinine clearance": (clearance, of, f"'s creatinine clearance is {clearance or 0:g}"),
+        "eGFR": (None, of, f"'s eGFR is {' to '.join(dict.fromkeys(f'{end:g}' for end in patient.egfr or ()))}"),
+    }[of]
+    return (patient.egfr if of == "eGFR" else None if value is None else (value, value)), name, told
+
+
+def _has_condition(one: Population, patient: Patient) -> tuple[bool | None, str]:
+    assert one.condition is not None
+    wanted = concept_ids(one.condition)
+    if any(not wanted.isdisjoint(ids | broader(ids)) for ids in map(concept_ids, patient.conditions)):
+        return not one.is_without, f"the patient has {one.condition}"
+    if any(not concept_ids(absent).isdisjoint(wanted | broader(wanted)) for absent in patient.without):
+        return one.is_without, f"the patient has no {one.condition}"
+    return None, f"the patient is not known to have {one.condition}"
+
+
+def _has_organ(organ: str, patient: Patient) -> bool | None:
+    """By what is known of organs, else by sex."""
+    told = {named: is_there(words) for words in patient.organs if (named := organ_named(words))}
+    if organ in told or patient.sex is None:
+        return told.get(organ)
+    return patient.sex == sex_with(organ)
+
+
+# ------------------------------------------------------------------------------------------------------ who somebody is
+
+_COUNT = rf"(?P<count>\d{{1,3}}|{NUMBER_WORD})"
+_CHILD = re.compile(
+    r"^\W*(?:(?:um|er|so|well|hi|hello|please|it's|this is)[\s,]+)*(?:my|our)\s+(?:little\s+|youngest\s+|eldest\s+)?"
+    r"(?P<child>son|daughter|boy|girl|baby|child|toddler|one)(?:\s+[A-Z][a-z]+)?"
+    r"(?:\s+(?:is|has just turned|turned)|'s|,)\s+"
+    rf"(?:only\s+|just\s+|nearly\s+|almost\s+|about\s+)?{_COUNT}"
+    r"(?:[\s-]*(?P<unit>years?|months?|weeks?|days?)(?:[\s-]*old)?)?(?=\s*[,.;]|\s+(?:and|with|but|who)\b|\s*$)",
+    re.IGNORECASE,
+)
+"""A parent who speaks: “My daughter is 4, she has had ear pain since yesterday.”"""
+_SEX_OF: dict[str, Sex] = {"son": "male", "boy": "male", "daughter": "female", "girl": "female"}
+_NO_SEX = re.compile(r"\b(?:trans(?:gender|sexual)?|non-?binary|intersex)\b", re.IGNORECASE)
+"""What does not tell which organs somebody has."""
+_SEXES: dict[Sex, re.Pattern[str]] = {
+    "female": re.compile(r"\b(?:woman|female|girl|lady|mrs|ms)\b|\bsex:?\s*f\b|^f\.?$|\bI'm (?:her|his) wife\b", re.I),
+    "male": re.compile(r"\b(?:man|male|boy|gentleman|mr)\b|\bsex:?\s*m\b|^m\.?$", re.IGNORECASE),
+}
+_SPOKEN_OF: dict[Sex, re.Pattern[str]] = {
+    "female": re.compile(r"\b(?:women|she|her|mother|mum|wife|daughter)\b", re.IGNORECASE),
+    "male": re.compile(r"\b(?:men|he|him|his|father|dad|husband|son)\b", re.IGNORECASE),
+}
+_OTHERS = re.compile(r"\b(?:my|his|her|with an?|by an?|the other)\s+$", re.IGNORECASE)
+_PREGNANCY = re.compile(
+    r"\b(?:(?P<trimester>first|second|third|1st|2nd|3rd)\s+trimester(?:\s+of\s+pregnancy)?|pregnant"
+    r"|expecting a baby|gravid)\b",
+    re.IGNORECASE,
+)
+_UNSURE = re.compile(
+    r"\b(?:not sure|might be|may be|could be|don't know|unsure|possibly|if (?:i'm|she's|i am|she is))\b", re.I
+)
+_NOT = re.compile(
+    r"\b(?:not|isn't|no|never been|cannot be|can't be|couldn't be|wasn't|ain't)\b[\w\s']{0,12}$", re.IGNORECASE
+)
+_EARLIER = re.compile(r"\b(?:last|first|previous|second|when i was|years ago|was)\b[\w\s]{0,15}$", re.IGNORECASE)
+_BREAST = re.compile(r"\b(?:breast-?\s?feeding|breast-?\s?feeds|lactating|nursing (?:my|her|a) baby)\b", re.IGNORECASE)
+
+
+@dataclass(frozen=True, slots=True)
+class Trait:
+    """Something that says who somebody is."""
+
+    start: int
+    end: int
+    name: str
+    value: float | None = None
+    unit: str | None = None
+    told: str | None = None
+    is_denied: bool = False
+    is_doubtful: bool = False
+
+
+def find_traits(sentence: str, *, is_adult: bool = False) -> list[Trait]:
+    """Age, sex, pregnancy and breastfeeding, as a sentence tells them; a known adult's child is somebody else.
+
+    >>> [(one.name, one.value or one.told) for one in find_traits("28-year-old woman, 9 weeks pregnant")]
+    [('age', 28.0), ('sex', 'female'), ('pregnant', 9.0)]
+    >>> [(one.name, one.value) for one in find_traits("Mum says he's 6, fever since Monday")]
+    [('age', 6.0)]
+    >>> [one.value for one in find_traits("My daughter is 40 and has diabetes") if one.name == "age"]
+    []
+    """
+    flat = sentence.replace("’", "'")
+    told = [*_ages(flat), *_sexes(flat), *_pregnancies(flat), *_feeding(flat)]
+    known = {one.name for one in told}
+    child = () if is_adult else (one for one in _child(flat) if one.name not in known)
+    return sorted([*told, *child], key=lambda one: one.start)
+
+
+def _child(sentence: str) -> Iterator[Trait]:
+    """Age and sex of the child whom a parent speaks of; a grown one is somebody else."""
+    match = _CHILD.match(sentence)
+    if match is None:
+        return
+    words = f"{match['count']} {match['unit'] or 'years'} old"
+    years = next(iter(ages(words))).years
+    if years >= ADULT_YEARS:
+        return
+    is_years = not match["unit"] or match["unit"].lower().startswith("y")
+    told = None if is_years else f"{match['count']} {match['unit']} = {years:.2f} years"
+    yield Trait(match.start("count"), match.end(), "age", years, "years", told)
+    if sex := _SEX_OF.get(match["child"].lower()):
+        yield Trait(*match.span("child"), "sex", told=sex)
+
+
+def _ages(sentence: str) -> Iterator[Trait]:
+    """The first age that is the patient's, and the sex that stands with it."""
+    age = next((one for one in ages(sentence) if one.of == "patient" and not one.problem), None)
+    if age is not None:
+        told = None if age.unit == "year" else f"{age.text.strip()} = {age.years:.2f} years"
+        yield Trait(age.start, age.end, "age", age.years, "years", told)
+        letter = re.search(r"(?<![^\W\d_])[MFmf](?![^\W\d_])", age.text)
+        if age.sex and letter:
+            start = age.start + letter.start()
+            yield Trait(start, start + 1, "sex", told=age.sex)
+
+
+def _sexes(sentence: str) -> Iterator[Trait]:
+    if _NO_SEX.search(sentence):
+        return
+    for told, pattern in _SEXES.items():
+        for match in pattern.finditer(sentence):
+            if not _OTHERS.search(sentence, max(0, match.start() - LOOK_BACK), match.start()):
+                yield Trait(*match.span(), "sex", told=told)
+                return
+
+
+def _pregnancies(sentence: str) -> Iterator[Trait]:
+    weeks = [one for one in durations(sentence) if one.kind == "gestation" and one.days is not None]
+    spans = [match.span() for match in _PREGNANCY.finditer(sentence)]
+    spans += [(one.start, one.end) for one in weeks if not any(_near(one, span) for span in spans)]
+    for start, end in sorted(spans):
+        own = next((one for one in weeks if _near(one, (start, end))), None)
+        trimester = _PREGNANCY.match(sentence, start)
+        low, high = (start, end) if own is None else (min(start, own.start), max(end, own.end))
+        before = sentence[max(0, low - NEAR) : low]
+        if _EARLIER.search(before) and not _NOT.search(before):
+            continue
+        value = None if own is None or own.days is None else float(own.days // 7)
+        if trimester and trimester["trimester"]:
+            value = _trimester(trimester["trimester"])[2]
+        doubtful = _UNSURE.search(before) is not None
+        denied = _NOT.search(before) is not None and not doubtful
+        yield Trait(low, high, "pregnant", value, "weeks" if value else None, None, denied, doubtful)
+
+
+def _near(weeks: Duration, span: tuple[int, int]) -> bool:
+    """Whether weeks stand beside the word that tells of a pregnancy."""
+    return weeks.start - 8 <= span[1] and span[0] - 8 <= weeks.end
+
+
+def _feeding(sentence: str) -> Iterator[Trait]:
+    for match in _BREAST.finditer(sentence):
+        before = sentence[max(0, match.start() - LOOK_BACK) : match.start()]
+        yield Trait(*match.span(), "breastfeeding", is_denied=_NOT.search(before) is not None)
+
+
+def person(text: str) -> Patient:
+    """The one whom a question or a note describes, as far as it says; the rest is not known.
+
+    >>> found = person("70F, CKD stage 4, no asthma")
+    >>> found.age_years, found.sex, found.conditions, found.without, found.egfr
+    (70.0, 'female', ('chronic kidney disease',), ('asthma',), (15.0, 29.0))
+    """
+    traits = {one.name: one for one in reversed(find_traits(text)) if not one.is_doubtful}
+    pregnant, feeding = traits.get("pregnant"), traits.get("breastfeeding")
+    sex = traits["sex"].told if "sex" in traits else _spoken_of(text)
+    held: dict[Polarity, dict[str, None]] = {Polarity.PRESENT: {}, Polarity.ABSENT: {}, Polarity.PAST: {}}
+    named = conditions_in(text)
+    context = read_context(text) if named else None
+    for one in named:
+        status = context.assertion(one.start, one.end).status if context else Polarity.PRESENT
+        held.get(status, {})[one.name] = None
+    values = {one.test: one.values for one in results(text) if one.values and not one.problem and one.sign == "="}
+    stage = next((one.limits[0] for one in _kidneys(text) if one.condition and one.limits), None)
+    egfr = values.get("eGFR") or ((stage.low or 0.0, (stage.high or math.inf) - 1) if stage else None)
+    organs = tuple(f"{'no ' if one.is_without else ''}{one.organ}" for one in _organ_populations(text))
+    is_male = sex == "male" and not organs
+    return Patient(
+        age_years=traits["age"].value if "age" in traits else None,
+        sex=sex,
+        is_pregnant=not pregnant.is_denied if pregnant else (False if is_male else None),
+        pregnancy_weeks=pregnant.value if pregnant and not pregnant.is_denied else None,
+        is_breastfeeding=not feeding.is_denied if feeding else (False if is_male else None),
+        conditions=(*held[Polarity.PRESENT], *held[Polarity.PAST]),
+        without=tuple(held[Polarity.ABSENT]),
+        egfr=None if egfr is None else (egfr[0], egfr[-1]),
+        creatinine_clearance=next(iter(values.get("creatinine clearance", ())), None),
+        organs=organs,
+    )
+
+
+def _spoken_of(text: str) -> Sex | None:
+    """The sex of the only people whom a text speaks of, by their names and pronouns."""
+    if _NO_SEX.search(text):
+        return None
+    spoken = [sex for sex in _SEXES if _SEXES[sex].search(text) or _SPOKEN_OF[sex].search(text)]
+    return spoken[0] if len(spoken) == 1 else None
+
+
+# ------------------------------------------------------------------------------------------------- of one, or of people
+
+_STATES = re.compile(
+    r"\b(?:(?:the|this|that|our|your|my)\s+(?:patient|person|man|woman|child|boy|girl|baby)|he|she|you)\b"
+    r"(?:\s+[\w-]+){0,8}?\s+(?:has|have|had|suffers?|suffering|diagnosed|developed|got|(?:is|are|was|were)\s+(?:ill|sick|free))\b"
+    r"|\b(?:is|are|was|were)\s+(?:suffering\s+from|diagnosed\s+with)\b"
+    r"|\bthe\s+diagnosis\s+is\b|\b(?:his|her|your|their|the\s+patient['’]s)\s+(?:\w+\s+){0,2}(?:cancer|tumour|tumor|leukaemia)\b",
+    re.IGNORECASE,
+)
+_SUPPOSES = re.compile(
+    r"\b(?:if|when|whether|unless|where|who|once|whenever|until|in\s+case)\s*(?:\w+\s+){0,2}$", re.IGNORECASE
+)
+"""Before it: “if the patient has jaundice” says of nobody that they have."""
+
+
+def of_a_person(sentence: str) -> str | None:
+    """The part of a sentence that says what one person has or had, and not what people do.
+
+    >>> of_a_person("Refer, because the patient is 62 and has jaundice.")
+    'the patient is 62 and has jaundice.'
+    >>> of_a_person("Refer people with jaundice; ask whether the patient has lost weight.")
+    """
+    for found in _STATES.finditer(sentence):
+        if _SUPPOSES.search(sentence, max(0, found.start() - NEAR), found.start()) is None:
+            return sentence[found.start() :]
+    return None
