@@ -136,7 +136,24 @@ def test_what_nobody_can_be_is_told_and_decides_nothing(words: str) -> None:
 
 
 @pytest.mark.parametrize(
-    "word", ["no ", "pregnant ", "women with ", "aged ", "eGFR ", "under 12s ", "((", "5 to ", "妊娠 "]
+    "word",
+    [
+        "no ",
+        "pregnant ",
+        "women with ",
+        "aged ",
+        "eGFR ",
+        "under 12s ",
+        "((",
+        "5 to ",
+        "妊娠 ",
+        "eGFR below 30 ",
+        "28 weeks ",
+        "women with asthma ",
+        "pregnant after 28 weeks ",
+        "5yo, ",
+        "in children ",
+    ],
 )
 def test_a_hundred_thousand_characters_are_read_in_time(word: str) -> None:
     text = word * (100_000 // len(word))

@@ -40,6 +40,8 @@ CHILD_YEARS = 16
 """Below this age a person is called a child."""
 MIXED_YEARS = 12
 """What begins below this age is for children too: “aged 12 and over” is written for adults."""
+MOST = 20
+"""Limits of weeks in one text that are held against its people."""
 NEAR = 240
 """Characters before a word that may say whom it is about."""
 
@@ -321,14 +323,15 @@ def told_ages(text: str) -> tuple[Limits, ...]:
     if _MAY_BE_AGE.search(text) is None:
         return ()
     found = list(age_limits(text))
-    taken = [(one.start, one.end) for one in found]
+    taken = {at for one in found for at in range(one.start, one.end)}
     for one in quantities(text):
-        if one.dimension == "time" and one.told == "age" and not _is_inside(one.start, one.end, taken):
+        if one.told == "age" and taken.isdisjoint(range(one.start, one.end)):
             found.append(_point(one.start, one.end, one.text, min(one.values) / 365, max(one.values) / 365))
-            taken.append((one.start, one.end))
+        if one.told:  # stitches that are 10 days old are no child
+            taken.update(range(one.start, one.end))
     for age in ages(text):
         is_written = age.of != "event" and not age.problem and any(map(str.isalpha, age.text))
-        if is_written and not _is_inside(age.start, age.end, taken) and not _is_of_thing(text, age.start, age.end):
+        if is_written and taken.isdisjoint(range(age.start, age.end)):
             found.append(_point(age.start, age.end, age.text, age.years, age.years))
     return tuple(sorted(found, key=lambda one: one.start))
 
@@ -336,15 +339,6 @@ def told_ages(text: str) -> tuple[Limits, ...]:
 def _point(start: int, end: int, text: str, low: float, high: float) -> Limits:
     """An age that somebody has: a day of it is as good as the year."""
     return Limits(start, end, text, "age", low, high + (1.0 if high >= 2 else 1 / 365))
-
-
-def _is_inside(start: int, end: int, taken: Iterable[tuple[int, int]]) -> bool:
-    return any(start < last and first < end for first, last in taken)
-
-
-def _is_of_thing(text: str, start: int, end: int) -> bool:
-    """Whether an age is read as a length of time: stitches that are 10 days old."""
-    return any(one.told == "length" and one.start < end and start < one.end for one in quantities(text))
 
 
 # --------------------------------------------------------------------------------------------------- children or adults
@@ -438,13 +432,17 @@ def _trimester(word: str) -> tuple[float | None, float | None, float]:
 
 def _is_of_pregnancy(text: str, quantity: Quantity) -> bool:
     """Whether weeks are those of a pregnancy, and nobody's age."""
-    return quantity.unit == "week" and any(one.start < quantity.end for one in _week_limits(text, quantity.start))
+    near = text[max(0, quantity.start - LOOK_BACK) : quantity.end + LOOK_BACK]
+    return quantity.unit == "week" and any(True for _ in _week_limits(near))
 
 
-def _week_limits(text: str, at: int = 0) -> Iterator[Limits]:
+def _week_limits(text: str) -> Iterator[Limits]:
     """Limits of the weeks of a pregnancy."""
-    for match in _WEEKS.finditer(text, max(0, at - LOOK_BACK)):
-        if not (_WEEKS_BEHIND.match(text, match.end()) or _WEEKS_BEFORE.search(text, 0, match.start())):
+    for match in _WEEKS.finditer(text):
+        if not (
+            _WEEKS_BEHIND.match(text, match.end())
+            or _WEEKS_BEFORE.search(text, max(0, match.start() - LOOK_BACK), match.start())
+        ):
             continue
         low = float(match["low"])
         high = float(match["high"]) + 1 if match["high"] else None
@@ -460,7 +458,7 @@ def _week_limits(text: str, at: int = 0) -> Iterator[Limits]:
             yield replace(made, high=low + 1)
         else:
             yield replace(made, is_over=how in ("after", "beyond", "over", "above", "more than", ">"))
-    for match in _TRIMESTER.finditer(text, max(0, at - LOOK_BACK)):
+    for match in _TRIMESTER.finditer(text):
         yield Limits(*match.span(), match.group(), "week", *_trimester(match["which"])[:2])
 
 
@@ -517,12 +515,11 @@ def _kidneys(text: str) -> Iterator[Population]:
         else:
             ends = (known[-1][0], known[0][1])
             yield replace(made, limits=(Limits(*match.span(), match.group(), "eGFR", *ends),))
+    starts = {one.start: one for one in quantities(text)}
     for name, pattern in _KIDNEY.items():
         for match in pattern.finditer(text):
-            measure = cast(Measure, name)
-            quantity = next((one for one in quantities(text) if match.start() < one.start < match.end() + 2), None)
-            behind = quantity or next((one for one in quantities(text) if one.start == match.end()), None)
-            if behind is not None and (limits := _value_limits(behind, measure)) is not None:
+            behind = next((starts[at] for at in range(match.start() + 1, match.end() + 2) if at in starts), None)
+            if behind is not None and (limits := _value_limits(behind, cast(Measure, name))) is not None:
                 words = text[match.start() : behind.end].strip()
                 is_known = known_tests()[name].can_be((limits.low or limits.high or 1.0,))
                 problem = None if is_known else f"nobody has “{words}”"
@@ -600,7 +597,7 @@ def people_having(text: str) -> list[Having]:
     if not _SAYS_WITH.search(text):
         return []
     for one in conditions_in(text):
-        match = _WITH.search(text[: one.start], max(0, one.start - NEAR))
+        match = _WITH.search(text, max(0, one.start - NEAR), one.start)
         if match is None:
             continue
         group = "how_not" if match["how_not"] else "how"
@@ -738,12 +735,12 @@ def populations(text: str, *, is_heading: bool = True) -> tuple[Population, ...]
     ()
     """
     kidneys = list(_kidneys(text))
-    taken = [(one.start, one.end) for one in kidneys]
+    taken = {at for one in kidneys for at in range(one.start, one.end)}
     others = [
         *(_aged(one) for one in age_limits(text)),
         *_weights(text),
         *kidneys,
-        *(one for one in _conditions(text) if not _is_inside(one.start, one.end, taken)),
+        *(one for one in _conditions(text) if one.start not in taken),
         *_organ_populations(text),
     ]
     found = [*_named(text, is_heading=is_heading), *(_unless(text, one) for one in others)]
@@ -830,7 +827,7 @@ def _excluded(one: Population) -> Iterator[Population]:
 
 
 def _with_weeks(one: Population, weeks: Sequence[Limits]) -> Population:
-    own = min(weeks, key=lambda limits: abs(limits.start - one.start), default=None)
+    own = min(weeks[:MOST], key=lambda limits: abs(limits.start - one.start), default=None)
     if own is None:
         return one
     is_possible = all(end is None or end <= LONGEST_PREGNANCY for end in (own.low, own.high))
