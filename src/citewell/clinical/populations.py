@@ -261,7 +261,7 @@ def age_limits(text: str) -> Iterator[Limits]:
     for quantity in quantities(text):
         before = text[max(0, quantity.start - LOOK_BACK) : quantity.start]
         if _is_age_limit(text, quantity, before) and not _OF_OTHERS.search(before):
-            yield _limits(quantity)
+            yield _limits(text, quantity, "age")
     for match in _UNDERS.finditer(text):
         years = float(match["years"])
         is_under = match["side"].casefold() == "under"
@@ -279,28 +279,40 @@ def _is_age_limit(text: str, quantity: Quantity, before: str) -> bool:
         is_gestation = text[quantity.end : quantity.end + 1].isdigit()  # 20+0 weeks
         is_plain = quantity.sign != "=" and not quantity.is_word and not is_gestation
         return is_plain and person_before().search(before) is not None
-    if quantity.dimension != "time" or quantity.told == "length" or _is_of_pregnancy(text, quantity):
+    if quantity.dimension != "time" or quantity.told == "length" or _measure(text, quantity):
         return False
     is_alone = len(text) < _SHORT_TEXT and _FROM.sub("", before).strip() == ""
     is_near = _NEAR_PERSON.search(before) is not None and not _DONE.search(before)
     return quantity.told == "age" or is_near or _BEHIND.match(text, quantity.end) is not None or is_alone
 
 
-def _limits(quantity: Quantity) -> Limits:
-    is_mixed = quantity.unit == "mixed"
-    ends = [
-        _years(value) if is_mixed else (value, 1.0) for value in (quantity.values if is_mixed else quantity.written)
-    ]
-    size = 1.0 if is_mixed else _YEARS_IN[(quantity.unit or "y")[0]]
+def _limits(text: str, quantity: Quantity, of: Measure, sign: str = "") -> Limits:
+    """The limits that a quantity gives; of years and weeks the last one is among them as a whole."""
+    is_mixed, is_age = quantity.unit == "mixed", of == "age"
+    ends = [_years(value) for value in quantity.values] if is_mixed else [(value, 1.0) for value in quantity.written]
+    size = _YEARS_IN[(quantity.unit or "y")[0]] if is_age and not is_mixed else 1.0
     (low, _), (high, step) = min(ends), max(ends)
-    text = re.sub(r"^age[ds]?\s+", "", quantity.text, flags=re.IGNORECASE)
-    made = Limits(quantity.start, quantity.end, text, "age", low * size, None, quantity.sign == ">")
+    words = re.sub(r"^age[ds]?\s+", "", quantity.text, flags=re.IGNORECASE)
+    sign = sign or quantity.sign
+    first = _TO.search(text, max(0, quantity.start - LOOK_BACK), quantity.start) if sign == "<" else None
+    made = Limits(quantity.start, quantity.end, words, of, low * size, None, is_over=sign == ">")
     if quantity.shape == "range":
-        return replace(made, high=(high + step) * size)
-    if quantity.sign in ("<", "<="):
-        is_through = quantity.sign == "<=" and not quantity.loose
-        return replace(made, low=None, high=(high + is_through) * size)
+        return (
+            replace(made, high=(high + step) * size)
+            if of in ("age", "week")
+            else replace(made, high=high, is_through=True)
+        )
+    if sign in ("<", "<="):
+        is_through = sign == "<=" and not quantity.loose
+        ends_at = (high + is_through) * size if of in ("age", "week") else high
+        return replace(
+            made, low=float(first[1]) * size if first else None, high=ends_at, is_through=is_through and ends_at == high
+        )
     return made
+
+
+_TO = re.compile(r"(\d{1,3}(?:\.\d{1,2})?)\s{0,2}(?:kg\s{0,2}|years?\s|months?\s)?(?:to|-|–)\s{0,2}$")
+"""The lower end of “5 to < 15 kg”."""
 
 
 def _years(days: float) -> tuple[float, float]:
@@ -406,21 +418,35 @@ def is_for_others(
     return is_amount and "child" in asked and "kg" not in text
 
 
-# -------------------------------------------------------------------------------------------------- pregnancy and weeks
+# -------------------------------------------------------------------- weeks of pregnancy, weight, kidney function
 
-_PREGNANT_NEAR = r"(?:pregnan(?:t|cy)|gestation(?:al)?|antenatal)"
-_WEEKS = re.compile(
-    r"(?:\b(?P<how>after|before|from|beyond|over|under|below|above|less than|more than|at least|until|up to|between)\s+"
-    r"|(?P<sign>[<>≥≤]=?)\s*)?(?<![\w.])(?P<low>\d{1,3})(?:\s?\+\s?[0-6])?"
-    r"(?:\s*(?:to|and|-|–)\s*(?P<high>\d{1,2})(?:\s?\+\s?[0-6])?)?(?:[\s-]{0,2}weeks?['’]?|/40)\b"
-    r"(?:\s+(?:and|or)\s+(?P<behind>over|more|later|above|beyond|earlier|less|under|before))?",
+_PREGNANCY_BEHIND = re.compile(r"[\s'’]{0,3}(?:of\s+|in\s+)?(?:the\s+)?(?:pregnan(?:t|cy)|gestation(?:al)?)\b", re.I)
+_PREGNANCY_BEFORE = re.compile(
+    r"\b(?:pregnan(?:t|cy)|gestation(?:al age)?|antenatal)(?:\s+women)?[\s,(:–-]{0,3}(?:(?:is|are|of|at)\s+)?"
+    r"(?:after|before|from|until|between)?\s{0,2}$",
     re.IGNORECASE,
 )
-_WEEKS_BEHIND = re.compile(rf"\s{{0,3}}(?:of\s+|in\s+)?(?:the\s+)?{_PREGNANT_NEAR}\b", re.IGNORECASE)
-_WEEKS_BEFORE = re.compile(rf"\b{_PREGNANT_NEAR}(?:\s+women)?[\s,(:–-]{{0,3}}(?:(?:is|are|of|at)\s+)?$", re.IGNORECASE)
+_SIGN_BEFORE = re.compile(r"\b(?:(?P<over>after)|(?P<from>from)|(?P<below>before|until))\s$", re.IGNORECASE)
+_PLUS_DAYS = re.compile(r"(?<=\d)\s?\+\s?[0-6](?=[\s-]?weeks?\b)")
 _TRIMESTER = re.compile(r"\b(?P<which>first|second|third|1st|2nd|3rd|last)\s+trimester\b", re.IGNORECASE)
 _TRIMESTERS = {"1": (None, 14.0, 10.0), "2": (14.0, 28.0, 20.0), "3": (28.0, None, 32.0)}
 """The weeks from which and below which a trimester is, and one in its middle."""
+_KIDNEY = re.compile(
+    r"\b(?:(?P<egfr>e?GFR|(?:estimated )?glomerular filtration rate)|creatinine clearance|CrCl)\b[^.;\d<>≤≥]{0,25}$",
+    re.I,
+)
+_CKD = r"(?:CKD|chronic (?:kidney|renal) disease)(?:\s\(CKD\))?"
+_NUMBERS = r"G?\d[ab]?(?:\s?(?:to|-|–|and|or)\s?G?\d[ab]?)?"
+_STAGES = re.compile(
+    rf"\b{_CKD}[\s,:(-]{{0,3}}(?:(?:stages?|grades?)\s{{0,2}})?{_NUMBERS}"
+    rf"(?!\w|\s{{0,2}}(?:months?|years?|weeks?|days?|times|/))|\bstages?\s{{0,2}}{_NUMBERS}\s{_CKD}\b",
+    re.IGNORECASE,
+)
+_EGFR: dict[str, tuple[float | None, float | None]] = {
+    "1": (90, None), "2": (60, 90), "3": (30, 60), "3a": (45, 60), "3b": (30, 45), "4": (15, 30), "5": (None, 15),
+}  # fmt: skip
+"""From which eGFR and below which a stage of chronic kidney disease is (KDIGO 2024)."""
+CKD = "chronic kidney disease"
 LONGEST_PREGNANCY = 45
 """Weeks that no pregnancy passes."""
 
@@ -430,117 +456,60 @@ def _trimester(word: str) -> tuple[float | None, float | None, float]:
     return _TRIMESTERS[{"first": "1", "second": "2", "third": "3", "last": "3"}.get(folded, folded[0])]
 
 
-def _is_of_pregnancy(text: str, quantity: Quantity) -> bool:
-    """Whether weeks are those of a pregnancy, and nobody's age."""
-    near = text[max(0, quantity.start - LOOK_BACK) : quantity.end + LOOK_BACK]
-    return quantity.unit == "week" and any(True for _ in _week_limits(near))
+def _measure(text: str, quantity: Quantity) -> Measure | None:
+    """What else than an age a quantity limits: the weeks of a pregnancy, a weight, kidney function."""
+    before = max(0, quantity.start - LOOK_BACK), quantity.start
+    if quantity.unit == "week":
+        is_of_it = _PREGNANCY_BEHIND.match(text, quantity.end) or _PREGNANCY_BEFORE.search(text, *before)
+        return "week" if is_of_it else None
+    if quantity.dimension in (BARE, "volume/time", "filtration") and (named := _KIDNEY.search(text, *before)):
+        return "eGFR" if named["egfr"] else "creatinine clearance"
+    return "kg" if quantity.unit == "kg" else None
 
 
-def _week_limits(text: str) -> Iterator[Limits]:
-    """Limits of the weeks of a pregnancy."""
-    for match in _WEEKS.finditer(text):
-        if not (
-            _WEEKS_BEHIND.match(text, match.end())
-            or _WEEKS_BEFORE.search(text, max(0, match.start() - LOOK_BACK), match.start())
-        ):
+def _measured(text: str) -> Iterator[Limits]:
+    """Limits of weeks, weight and kidney function; of weeks a single one is a limit too."""
+    flat = _PLUS_DAYS.sub(lambda match: " " * len(match.group()), text)
+    for quantity in quantities(flat):
+        if (of := _measure(flat, quantity)) is None:
             continue
-        low = float(match["low"])
-        high = float(match["high"]) + 1 if match["high"] else None
-        how = (match["how"] or match["sign"] or match["behind"] or "at").casefold()
-        made = Limits(*match.span(), match.group(), "week", low, high)
-        if high is not None:
-            yield made
-        elif how in ("before", "under", "below", "less than", "until", "<", "earlier", "less"):
-            yield replace(made, low=None, high=low)
-        elif how in ("up to", "<=", "≤"):
-            yield replace(made, low=None, high=low + 1)
-        elif how == "at":
-            yield replace(made, high=low + 1)
-        else:
-            yield replace(made, is_over=how in ("after", "beyond", "over", "above", "more than", ">"))
+        word = _SIGN_BEFORE.search(flat, max(0, quantity.start - LOOK_BACK), quantity.start)
+        sign = {"over": ">", "from": ">=", "below": "<"}.get(word.lastgroup or "", "") if word else ""
+        limits = _limits(flat, quantity, of, sign if quantity.sign == "=" else "")
+        if quantity.sign != "=" or quantity.shape == "range" or sign:
+            yield limits
+        elif of == "week":
+            yield replace(limits, high=(limits.low or 0) + 1)
     for match in _TRIMESTER.finditer(text):
         yield Limits(*match.span(), match.group(), "week", *_trimester(match["which"])[:2])
 
 
-# ------------------------------------------------------------------------------------------- weight and kidney function
-
-_KG = re.compile(
-    r"(?P<from>\d{1,3}(?:\.\d{1,3})?)\s{0,2}(?:kg)?\s{0,2}(?:-|–|to)\s{0,2}(?P<below><)?\s{0,2}"
-    r"(?P<to>\d{1,3}(?:\.\d{1,3})?)\s{0,2}kg(?!\s*/)"
-    r"|(?:under|below|less than|<)\s{0,2}(?P<high>\d{1,3}(?:\.\d{1,3})?)\s{0,2}kg(?!\s*/)"
-    r"|(?:(?P<over>over|above|>(?!=)|more than)|at least|≥|>=)\s{0,2}(?P<low>\d{1,3}(?:\.\d{1,3})?)\s{0,2}kg(?!\s*/)"
-    r"|(?P<low2>\d{1,3}(?:\.\d{1,3})?)\s{0,2}kg\s+(?:and|or)\s+(?:over|more|above)",
-    re.IGNORECASE,
-)
-_KIDNEY = {
-    name: re.compile(rf"\b(?:{'|'.join(map(re.escape, words))})\b[^.;\d<>≤≥]{{0,25}}", re.IGNORECASE)
-    for name, words in (
-        ("eGFR", ("estimated glomerular filtration rate", "glomerular filtration rate", "eGFR", "GFR")),
-        ("creatinine clearance", ("creatinine clearance", "CrCl")),
-    )
-}
-_CKD = r"(?:CKD|chronic (?:kidney|renal) disease)(?:\s\(CKD\))?"
-_STAGE = r"(?P<{0}>\d)(?P<{0}_part>[ab])?"
-_STAGES = re.compile(
-    rf"\b{_CKD}[\s,:(-]{{0,3}}(?:(?:stages?|grades?)\s{{0,2}})?G?{_STAGE.format('first')}"
-    rf"(?:\s?(?:to|-|–|and|or)\s?G?{_STAGE.format('last')})?(?!\w|\s{{0,2}}(?:months?|years?|weeks?|days?|times|/))"
-    rf"|\bstages?\s{{0,2}}G?{_STAGE.format('before')}(?:\s?(?:to|-|–|and|or)\s?G?{_STAGE.format('until')})?\s{_CKD}\b",
-    re.IGNORECASE,
-)
-_EGFR = {
-    "1": (90.0, None), "2": (60.0, 90.0), "3": (30.0, 60.0), "3a": (45.0, 60.0), "3b": (30.0, 45.0),
-    "4": (15.0, 30.0), "5": (None, 15.0),
-}  # fmt: skip
-"""From which eGFR and below which a stage of chronic kidney disease is (KDIGO 2024)."""
-CKD = "chronic kidney disease"
-
-
-def _weights(text: str) -> Iterator[Population]:
-    for match in _KG.finditer(text):
-        low, high = match["from"] or match["low"] or match["low2"], match["to"] or match["high"]
-        ends = (float(low) if low else None, float(high) if high else None)
-        is_through = match["to"] is not None and not match["below"]
-        limits = Limits(*match.span(), match.group().strip(), "kg", *ends, match["over"] is not None, is_through)
-        yield Population(*match.span(), limits.text, "weight", (limits,))
-
-
-def _kidneys(text: str) -> Iterator[Population]:
-    """Stages of chronic kidney disease, and limits of eGFR and creatinine clearance."""
+def _stages(text: str) -> Iterator[Population]:
+    """Stages of chronic kidney disease, with the eGFR that they mean."""
     for match in _STAGES.finditer(text):
-        stages = [match[one] + (match[f"{one}_part"] or "").lower() for one in _ENDS if match[one]]
-        known = [_EGFR[one] for one in stages if one in _EGFR]
+        stages = [_EGFR.get(stage.lower()) for stage in re.findall(r"\d[ab]?", match.group(), re.IGNORECASE)]
         made = Population(*match.span(), f"people with {match.group()}", "kidney", condition=CKD)
-        if len(known) < len(stages):
+        first, last = stages[0], stages[-1]
+        if first is None or last is None:
             yield replace(made, problem=f"“{match.group()}” is no stage of chronic kidney disease (1 to 5 is read)")
         else:
-            ends = (known[-1][0], known[0][1])
-            yield replace(made, limits=(Limits(*match.span(), match.group(), "eGFR", *ends),))
-    starts = {one.start: one for one in quantities(text)}
-    for name, pattern in _KIDNEY.items():
-        for match in pattern.finditer(text):
-            behind = next((starts[at] for at in range(match.start() + 1, match.end() + 2) if at in starts), None)
-            if behind is not None and (limits := _value_limits(behind, cast(Measure, name))) is not None:
-                words = text[match.start() : behind.end].strip()
-                is_known = known_tests()[name].can_be((limits.low or limits.high or 1.0,))
-                problem = None if is_known else f"nobody has “{words}”"
-                yield Population(
-                    match.start(), behind.end, f"people with {words}", "kidney", (limits,), problem=problem
-                )
+            yield replace(made, limits=(Limits(*match.span(), match.group(), "eGFR", last[0], first[1]),))
 
 
-_ENDS = ("first", "last", "before", "until")
+def _limited(limits: Limits) -> Population:
+    """The people within limits of age, weight or kidney function; limits that nobody can have are a problem."""
+    highest = {"age": OLDEST + 1.0, "week": LONGEST_PREGNANCY}.get(limits.of) or known_tests()[
+        _TESTS[limits.of]
+    ].highest[0]
+    is_possible = all(end is None or end <= highest for end in (limits.low, limits.high))
+    problem = None if is_possible else f"nobody has “{limits.text}” ({limits.of} up to {highest:g} is read)"
+    kind, name = {"age": ("age", f"ages {limits.text}"), "kg": ("weight", limits.text)}.get(
+        limits.of, ("kidney", f"people with {limits.of} {limits.text}")
+    )
+    return Population(limits.start, limits.end, name, kind, (limits,), problem=problem)
 
 
-def _value_limits(quantity: Quantity, of: Measure) -> Limits | None:
-    low, high = min(quantity.written), max(quantity.written)
-    made = Limits(quantity.start, quantity.end, quantity.text, of)
-    if quantity.dimension not in (BARE, "volume/time", "filtration"):
-        return None
-    if quantity.shape == "range":
-        return replace(made, low=low, high=high, is_through=True)
-    if quantity.sign in ("<", "<="):
-        return replace(made, high=high, is_through=quantity.sign == "<=")
-    return replace(made, low=low, is_over=quantity.sign == ">") if quantity.sign in (">", ">=") else None
+_TESTS = {"kg": "weight", "eGFR": "eGFR", "creatinine clearance": "creatinine clearance"}
 
 
 # ------------------------------------------------------------------------------------------------ conditions and organs
@@ -734,23 +703,17 @@ def populations(text: str, *, is_heading: bool = True) -> tuple[Population, ...]
     >>> populations("There is a risk to the baby.", is_heading=False)
     ()
     """
-    kidneys = list(_kidneys(text))
-    taken = {at for one in kidneys for at in range(one.start, one.end)}
+    stages, measured = list(_stages(text)), list(_measured(text))
+    taken = {at for one in stages for at in range(one.start, one.end)}
     others = [
-        *(_aged(one) for one in age_limits(text)),
-        *_weights(text),
-        *kidneys,
+        *stages,
+        *(_limited(one) for one in (*age_limits(text), *measured) if one.of != "week" and one.start not in taken),
         *(one for one in _conditions(text) if one.start not in taken),
         *_organ_populations(text),
     ]
-    found = [*_named(text, is_heading=is_heading), *(_unless(text, one) for one in others)]
+    weeks = [one for one in measured if one.of == "week"]
+    found = [*_named(text, weeks, is_heading=is_heading), *(_unless(text, one) for one in others)]
     return tuple(one for one in sorted(found, key=lambda one: one.start) if one.kind)
-
-
-def _aged(limits: Limits) -> Population:
-    is_possible = all(end is None or end <= OLDEST + 1 for end in (limits.low, limits.high))
-    problem = None if is_possible else f"nobody is as old as “{limits.text}” (0 to {OLDEST} years is read)"
-    return Population(limits.start, limits.end, f"ages {limits.text}", "age", (limits,), problem=problem)
 
 
 def _unless(text: str, one: Population) -> Population:
@@ -767,7 +730,7 @@ def _unless(text: str, one: Population) -> Population:
     return replace(one, name=name, limits=(turned,))
 
 
-def _named(text: str, *, is_heading: bool) -> Iterator[Population]:
+def _named(text: str, weeks: Sequence[Limits], *, is_heading: bool) -> Iterator[Population]:
     """People by a word of the table; two words for the same people are one population."""
     found: list[Population] = []
     every = [(match, word) for word in people_words() for match in word.pattern.finditer(text)]
@@ -782,7 +745,6 @@ def _named(text: str, *, is_heading: bool) -> Iterator[Population]:
                 found[-1] = joined
             else:
                 found.append(one)
-    weeks = [one for one in _week_limits(text) if found]
     for one in found:
         excluding = _EXCEPT.search(text, max(0, one.start - NEAR), one.start)
         if excluding is not None and not _PROHIBITS.match(text):
@@ -830,9 +792,7 @@ def _with_weeks(one: Population, weeks: Sequence[Limits]) -> Population:
     own = min(weeks[:MOST], key=lambda limits: abs(limits.start - one.start), default=None)
     if own is None:
         return one
-    is_possible = all(end is None or end <= LONGEST_PREGNANCY for end in (own.low, own.high))
-    problem = None if is_possible else f"no pregnancy has “{own.text}” (0 to {LONGEST_PREGNANCY} weeks is read)"
-    return replace(one, limits=(*one.limits, own), problem=problem)
+    return replace(one, limits=(*one.limits, own), problem=_limited(own).problem)
 
 
 # --------------------------------------------------------------------------------------------------- who is one of them
@@ -1093,7 +1053,7 @@ def person(text: str) -> Patient:
         status = context.assertion(one.start, one.end).status if context else Polarity.PRESENT
         held.get(status, {})[one.name] = None
     values = {one.test: one.values for one in results(text) if one.values and not one.problem and one.sign == "="}
-    stage = next((one.limits[0] for one in _kidneys(text) if one.condition and one.limits), None)
+    stage = next((one.limits[0] for one in _stages(text) if one.limits), None)
     egfr = values.get("eGFR") or ((stage.low or 0.0, (stage.high or math.inf) - 1) if stage else None)
     organs = tuple(f"{'no ' if one.is_without else ''}{one.organ}" for one in _organ_populations(text))
     is_male = sex == "male" and not organs
