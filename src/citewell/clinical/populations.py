@@ -24,6 +24,7 @@ from citewell.clinical.quantities import (
     durations,
     known_tests,
     person_before,
+    person_words,
     quantities,
     results,
 )
@@ -71,11 +72,8 @@ class Limits:
 
     def has(self, low: float, high: float) -> bool | None:
         """Whether a value between these two is among them; None where it may be or not."""
-        inside = [self._has(low), self._has(high)]
-        if inside[0] == inside[1]:
-            is_around = self.low is not None and self.high is not None and low < self.low <= high
-            return None if not inside[0] and is_around else inside[0]
-        return None
+        is_around = self.low is not None and low < self.low <= high and not self._has(high)
+        return None if is_around or self._has(low) != self._has(high) else self._has(low)
 
     def _has(self, value: float) -> bool:
         is_below = self.low is not None and (value <= self.low if self.is_over else value < self.low)
@@ -218,11 +216,7 @@ _ARTICLE = r"(?:(?:any|an?|all|the|some)\s+)?"
 
 # ----------------------------------------------------------------------------------------------------------------- ages
 
-_NEAR_PERSON = re.compile(
-    r"\b(?:ages?|aged|child(?:ren)?|infants?|adults?|people|patients|women|men|those|adolescents|persons?"
-    r"|anyone|everyone|girls|boys)\b[^.;]{0,25}$",
-    re.IGNORECASE,
-)
+_NEAR_PERSON = re.compile(rf"(?:\bages?\b|\baged\b|{'|'.join(person_words().values())})[^.;]{{0,25}}$", re.IGNORECASE)
 _DONE = re.compile(r"\b(?!aged\b)[a-z]+ed\s$", re.IGNORECASE)
 """“Patients treated over 3 years” tells how long."""
 _BEHIND = re.compile(r"\s*(?:of age|olds?)\b", re.IGNORECASE)
@@ -288,9 +282,9 @@ def _is_age_limit(text: str, quantity: Quantity, before: str) -> bool:
 
 def _limits(text: str, quantity: Quantity, of: Measure, sign: str = "") -> Limits:
     """The limits that a quantity gives; of years and weeks the last one is among them as a whole."""
-    is_mixed, is_age = quantity.unit == "mixed", of == "age"
+    is_mixed, is_counted = quantity.unit == "mixed", of in ("age", "week")
     ends = [_years(value) for value in quantity.values] if is_mixed else [(value, 1.0) for value in quantity.written]
-    size = _YEARS_IN[(quantity.unit or "y")[0]] if is_age and not is_mixed else 1.0
+    size = _YEARS_IN[(quantity.unit or "y")[0]] if of == "age" and not is_mixed else 1.0
     (low, _), (high, step) = min(ends), max(ends)
     words = re.sub(r"^age[ds]?\s+", "", quantity.text, flags=re.IGNORECASE)
     sign = sign or quantity.sign
@@ -304,10 +298,9 @@ def _limits(text: str, quantity: Quantity, of: Measure, sign: str = "") -> Limit
         )
     if sign in ("<", "<="):
         is_through = sign == "<=" and not quantity.loose
-        ends_at = (high + is_through) * size if of in ("age", "week") else high
-        return replace(
-            made, low=float(first[1]) * size if first else None, high=ends_at, is_through=is_through and ends_at == high
-        )
+        last = (high + is_through) * size if is_counted else high
+        from_ = float(first[1]) * size if first else None
+        return replace(made, low=from_, high=last, is_through=is_through and not is_counted)
     return made
 
 
@@ -498,9 +491,9 @@ def _stages(text: str) -> Iterator[Population]:
 
 def _limited(limits: Limits) -> Population:
     """The people within limits of age, weight or kidney function; limits that nobody can have are a problem."""
-    highest = {"age": OLDEST + 1.0, "week": LONGEST_PREGNANCY}.get(limits.of) or known_tests()[
-        _TESTS[limits.of]
-    ].highest[0]
+    tests = {"kg": "weight", "eGFR": "eGFR", "creatinine clearance": "creatinine clearance"}
+    known = {"age": OLDEST + 1.0, "week": LONGEST_PREGNANCY}
+    highest = known.get(limits.of) or known_tests()[tests[limits.of]].highest[0]
     is_possible = all(end is None or end <= highest for end in (limits.low, limits.high))
     problem = None if is_possible else f"nobody has “{limits.text}” ({limits.of} up to {highest:g} is read)"
     kind, name = {"age": ("age", f"ages {limits.text}"), "kg": ("weight", limits.text)}.get(
@@ -509,15 +502,9 @@ def _limited(limits: Limits) -> Population:
     return Population(limits.start, limits.end, name, kind, (limits,), problem=problem)
 
 
-_TESTS = {"kg": "weight", "eGFR": "eGFR", "creatinine clearance": "creatinine clearance"}
-
-
 # ------------------------------------------------------------------------------------------------ conditions and organs
 
-_PEOPLE = (
-    r"(?:people|patients?|persons?|individuals|wom[ae]n|m[ae]n|adults?|child(?:ren)?|infants?|babies|adolescents|girls"
-    r"|boys|those|anyone|everyone|someone|pregnan(?:t|cy|cies)|mothers|who)"
-)
+_PEOPLE = "|".join((*person_words().values(), "pregnan(?:t|cy|cies)"))
 _PLAIN = (
     r"(?:(?!\b(?:should|must|is|are|for|to|by|in|when|can|may|at|on|from|that|but|give|offer|with|without"
     r"|(?<!history )(?<!diagnosis )of)\b)"
@@ -526,7 +513,7 @@ _PLAIN = (
 _GAP = rf"{_PLAIN}(?:\b(?:due to|secondary to|caused by|because of)\b{_PLAIN})?"
 """What may stand between “with” and a disease: “with liver failure due to suspected or confirmed yellow fever”."""
 _WITH = re.compile(
-    rf"(?:\b{_PEOPLE}\b[^.;]{{0,60}}?\b(?P<how>with(?:out)?(?:\s+or\s+without)?|have|has|having|living\s+with"
+    rf"(?:\b(?:{_PEOPLE})\b[^.;]{{0,60}}?\b(?P<how>with(?:out)?(?:\s+or\s+without)?|have|has|having|living\s+with"
     rf"|affected\s+by)|\b(?P<how_not>(?:do|does|who)\s+not\s+have))\b{_GAP}$",
     re.IGNORECASE,
 )
@@ -538,59 +525,31 @@ _NOT_BEFORE = re.compile(r"\bnot\s+$", re.IGNORECASE)
 _GONE = re.compile(r"^(?:no|without|removed|absent)\b[:\s]*|\s*\b(?:removed|absent|excised)$", re.IGNORECASE)
 
 
-@dataclass(frozen=True, slots=True)
-class Having:
-    """Conditions behind one “with” or “without” of people."""
-
-    is_without: bool
-    conditions: tuple[Mention, ...]
-    is_any: bool
-    """One of them is enough."""
-    end: int
-
-
 @lru_cache(maxsize=10_000)
 def conditions_in(text: str) -> tuple[Mention, ...]:
     """The conditions that words name; the same titles are read again and again."""
     return tuple(one for one in mentions(text) if one.kind in ("condition", "lifestyle"))
 
 
-def people_having(text: str) -> list[Having]:
-    """Which conditions the people have, or have not, whom a text names.
+def people_with(text: str) -> Iterator[Population]:
+    """The people with or without a condition whom a text names; conditions joined by “or” are alternatives.
 
-    >>> found = people_having("Adults with asthma or COPD, and children without epilepsy")
-    >>> [([one.name for one in having.conditions], having.is_without, having.is_any) for having in found]
-    [(['asthma', 'chronic obstructive pulmonary disease'], False, True), (['epilepsy'], True, False)]
+    >>> [(found.name, found.kind) for found in people_with("Adults with asthma or epilepsy, boys without malaria")]
+    [('people with asthma', 'condition 11'), ('people with epilepsy', 'condition 11'), ('people without malaria', ...)]
     """
-    found: dict[int, tuple[str, list[Mention]]] = {}
-    if not _SAYS_WITH.search(text):
-        return []
-    for one in conditions_in(text):
+    found: dict[tuple[int, bool], list[Mention]] = {}
+    for one in conditions_in(text) if _SAYS_WITH.search(text) else ():
         match = _WITH.search(text, max(0, one.start - NEAR), one.start)
-        if match is None:
-            continue
-        group = "how_not" if match["how_not"] else "how"
-        start, end = match.span(group)
-        is_not = _NOT_BEFORE.search(text, max(0, start - LOOK_BACK), start)
-        if not _EITHER.search(match[group]):
-            found.setdefault(end, (f"not {match[group]}" if is_not else match[group], []))[1].append(one)
-    return [
-        Having(
-            _WITHOUT.search(how) is not None,
-            tuple(named),
-            _OR.search(text, named[0].start, named[-1].end) is not None,
-            named[-1].end,
-        )
-        for how, named in found.values()
-    ]
-
-
-def _conditions(text: str) -> Iterator[Population]:
-    for at, having in enumerate(people_having(text)):
-        for number, one in enumerate(having.conditions):
-            kind = f"condition {at}" if having.is_any and not having.is_without else f"condition {at}.{number}"
-            name = f"people {'without' if having.is_without else 'with'} {one.name}"
-            yield Population(one.start, one.end, name, kind, condition=one.name, is_without=having.is_without)
+        if match is not None and not _EITHER.search(how := match["how_not"] or match["how"]):
+            start, end = match.span("how_not" if match["how_not"] else "how")
+            is_not = _WITHOUT.search(how) or _NOT_BEFORE.search(text, max(0, start - LOOK_BACK), start)
+            found.setdefault((end, bool(is_not)), []).append(one)
+    for (end, is_without), named in found.items():
+        is_any = not is_without and _OR.search(text, named[0].start, named[-1].end)
+        for number, one in enumerate(named):
+            name = f"people {'without' if is_without else 'with'} {one.name}"
+            kind = f"condition {end}" if is_any else f"condition {end}.{number}"
+            yield Population(one.start, one.end, name, kind, condition=one.name, is_without=is_without)
 
 
 @cache
@@ -708,29 +667,35 @@ def populations(text: str, *, is_heading: bool = True) -> tuple[Population, ...]
     others = [
         *stages,
         *(_limited(one) for one in (*age_limits(text), *measured) if one.of != "week" and one.start not in taken),
-        *(one for one in _conditions(text) if one.start not in taken),
+        *(one for one in people_with(text) if one.start not in taken),
         *_organ_populations(text),
     ]
     weeks = [one for one in measured if one.of == "week"]
-    found = [*_named(text, weeks, is_heading=is_heading), *(_unless(text, one) for one in others)]
-    return tuple(one for one in sorted(found, key=lambda one: one.start) if one.kind)
+    found = (_unless(text, one) for one in (*_named(text, is_heading=is_heading), *others))
+    named = [_with_weeks(one, weeks) if one.is_pregnant else one for one in found if one is not None]
+    return tuple(sorted(named, key=lambda one: one.start))
 
 
-def _unless(text: str, one: Population) -> Population:
-    """What a limit behind “except” leaves: the other side of it; nothing where it has two."""
-    excluding = _EXCEPT.search(text, max(0, one.start - LOOK_BACK), one.start)
-    if excluding is None or not excluding["pure"] or _PROHIBITS.match(text):
+def _unless(text: str, one: Population) -> Population | None:
+    """Who is left where people are excepted: the other side of a limit, those without a condition; else nobody."""
+    excepted = _EXCEPT.search(text, max(0, one.start - NEAR), one.start)
+    if excepted is None or _PROHIBITS.match(text) or not (excepted["pure"] or one.kind == "people"):
         return one
+    if one.is_pregnant or one.is_breastfeeding:
+        name = "pregnant" if one.is_pregnant else "breastfeeding"
+        left = Population(one.start, one.end, f"people who are not {name}", f"not {name}")
+        return replace(left, is_pregnant=False) if one.is_pregnant else replace(left, is_breastfeeding=False)
+    if one.kind == "people" or one.problem or (one.condition and one.limits):
+        return None
     if not one.limits:
-        return replace(one, kind="" if one.problem else one.kind, is_without=not one.is_without)
-    limits, name = one.limits[0], f"all but {one.name}"
-    if one.condition or (limits.low is not None and limits.high is not None):
-        return replace(one, kind="")
+        return replace(one, is_without=not one.is_without)
+    limits = one.limits[0]
     turned = replace(limits, low=limits.high, high=limits.low, is_over=limits.is_through, is_through=limits.is_over)
-    return replace(one, name=name, limits=(turned,))
+    is_open = limits.low is None or limits.high is None
+    return replace(one, name=f"all but {one.name}", limits=(turned,)) if is_open else None
 
 
-def _named(text: str, weeks: Sequence[Limits], *, is_heading: bool) -> Iterator[Population]:
+def _named(text: str, *, is_heading: bool) -> list[Population]:
     """People by a word of the table; two words for the same people are one population."""
     found: list[Population] = []
     every = [(match, word) for word in people_words() for match in word.pattern.finditer(text)]
@@ -745,12 +710,7 @@ def _named(text: str, weeks: Sequence[Limits], *, is_heading: bool) -> Iterator[
                 found[-1] = joined
             else:
                 found.append(one)
-    for one in found:
-        excluding = _EXCEPT.search(text, max(0, one.start - NEAR), one.start)
-        if excluding is not None and not _PROHIBITS.match(text):
-            yield from _excluded(one)
-        else:
-            yield _with_weeks(one, weeks) if one.is_pregnant else one
+    return found
 
 
 def _is_for(text: str, start: int) -> bool:
@@ -777,15 +737,6 @@ def _joined(first: Population, second: Population) -> Population | None:
         is_pregnant=other.is_pregnant if main.is_pregnant is None else main.is_pregnant,
         is_breastfeeding=main.is_breastfeeding or other.is_breastfeeding,
     )  # fmt: skip
-
-
-def _excluded(one: Population) -> Iterator[Population]:
-    """Who is left where a group is excepted: people who are not pregnant, not breastfeeding."""
-    if one.is_pregnant:
-        yield Population(one.start, one.end, "people who are not pregnant", "not pregnant", is_pregnant=False)
-    if one.is_breastfeeding:
-        name = "people who are not breastfeeding"
-        yield Population(one.start, one.end, name, "not breastfeeding", is_breastfeeding=False)
 
 
 def _with_weeks(one: Population, weeks: Sequence[Limits]) -> Population:
@@ -1041,7 +992,7 @@ def person(text: str) -> Patient:
 
     >>> found = person("70F, CKD stage 4, no asthma")
     >>> found.age_years, found.sex, found.conditions, found.without, found.egfr
-    (70.0, 'female', ('chronic kidney disease',), ('asthma',), (15.0, 29.0))
+    (70.0, 'female', ('chronic kidney disease',), ('asthma',), (15, 29))
     """
     traits = {one.name: one for one in reversed(find_traits(text)) if not one.is_doubtful}
     pregnant, feeding = traits.get("pregnant"), traits.get("breastfeeding")

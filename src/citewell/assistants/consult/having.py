@@ -6,9 +6,10 @@ import re
 from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import cache, lru_cache
+from itertools import groupby
 
-from citewell.clinical import Mention, kept_name, mentions
-from citewell.clinical.populations import Having, conditions_in, people_having
+from citewell.clinical import concept_ids, mentions
+from citewell.clinical.populations import Population, conditions_in, people_with
 from citewell.types.consult import COMPLAINTS, Category, Finding, Polarity
 from citewell.words import terms
 
@@ -42,14 +43,14 @@ class Known:
         """Whether a title has a word of the diagnosis that tells diseases apart."""
         return bool((set(terms(title)) & set(terms(self.names[0]))) - _common())
 
-    def has(self, one: Mention) -> bool:
+    def has(self, disease: str) -> bool:
         """Whether a named disease is among them: the same concept, or a word that tells diseases apart.
 
         >>> known = Known(("Malaria", "Fever"))
-        >>> [known.has(one) for one in conditions_in("Guideline on yellow fever and malaria")]
+        >>> [known.has(one.name) for one in conditions_in("Guideline on yellow fever and malaria")]
         [False, True]
         """
-        return any(_is_same(one, name) for name in self.names)
+        return any(_is_same(disease, name) for name in self.names)
 
 
 def known_of(condition: str, findings: Sequence[Finding]) -> Known:
@@ -76,10 +77,9 @@ def other_disease(text: str, known: Known) -> str | None:
     if (row := _ROW_FOR.search(text)) and not _is_for(row["what"], known):
         return f"for {row['what'].strip().lower()}; the diagnosis is {known.names[0]}"
     lead, colon, _ = text.partition(":")
-    every = people_having(text)
+    every = list(people_with(text))
     before = [one for one in every if colon and one.end <= len(lead)]
-    items = [one for one in every if one not in before]
-    return _against(text, before, known) or _against(text, items, known)
+    return _against(text, before, known) or _against(text, every[len(before) :], known)
 
 
 def _is_for(what: str, known: Known) -> bool:
@@ -87,21 +87,27 @@ def _is_for(what: str, known: Known) -> bool:
     return bool((set(terms(what)) & set(terms(known.names[0]))) - _common()) or "several" in what.casefold()
 
 
-def _against(text: str, every: Sequence[Having], known: Known) -> str | None:
-    """The first reason against; where “or” stands between, one that holds is enough."""
-    reasons = [_reason(one, known) for one in every]
+def _against(text: str, every: Sequence[Population], known: Known) -> str | None:
+    """The first reason against; of alternatives, and where “or” stands between, one that holds is enough."""
+    alternatives = [list(same) for _, same in groupby(every, key=lambda one: one.kind)]
+    reasons = [_reason(same, known) for same in alternatives]
     against = [reason for reason in reasons if reason]
     if not against:
         return None
-    is_any = _ELSE.search(text[every[0].end : every[-1].conditions[0].start])
+    is_any = _ELSE.search(text[alternatives[0][-1].end : alternatives[-1][0].start])
     return None if is_any and len(against) < len(reasons) else against[0]
+
+
+def _reason(same: Sequence[Population], known: Known) -> str | None:
+    judged = [one.is_without != known.has(one.condition or "") for one in same]
+    is_known = "the patient has it" if same[0].is_without else "the patient is not known to have it"
+    return None if any(judged) else f"for {same[0].name}; {is_known}"
 
 
 def is_own(text: str, known: Known) -> bool:
     """Whether words are for people with an illness that this patient has beside the diagnosis."""
     own = Known(known.names[1:])
-    every = people_having(text)
-    return any(own.has(disease) for one in every if not one.is_without for disease in one.conditions)
+    return any(own.has(one.condition or "") for one in people_with(text) if not one.is_without)
 
 
 @lru_cache(maxsize=20_000)
@@ -114,41 +120,30 @@ def on_another(document: str, section: tuple[str, ...], known: Known) -> str | N
     >>> on_another("Malaria", ("Treatment of tuberculosis",), known) is None
     True
     """
-    every = conditions_in(document)
-    others = [one for one in every if not known.has(one)]
+    every = [one.name for one in conditions_in(document)]
+    others = [disease for disease in every if not known.has(disease)]
     if not others or len(others) == len(every):
         return None
     for title in section:
-        named = conditions_in(title) if title != document else ()
-        if named and not any(map(known.has, named)):
-            other = next((one for one in named if any(one.name == theirs.name for theirs in others)), None)
-            if other is not None:
-                return f"on {kept_name(other).lower()}; the diagnosis is {known.names[0]}"
+        named = [one.name for one in conditions_in(title)] if title != document else []
+        if named and not any(map(known.has, named)) and (other := next((one for one in named if one in others), None)):
+            return f"on {other.lower()}; the diagnosis is {known.names[0]}"
     return None
 
 
-def _reason(one: Having, known: Known) -> str | None:
-    if one.is_without:
-        had = next((disease for disease in one.conditions if known.has(disease)), None)
-        return None if had is None else f"for people without {kept_name(had).lower()}; the patient has it"
-    lacking = [disease for disease in one.conditions if not known.has(disease)]
-    if not lacking or (one.is_any and len(lacking) < len(one.conditions)):
-        return None
-    return f"for people with {kept_name(lacking[0]).lower()}; the patient is not known to have it"
-
-
 @lru_cache(maxsize=20_000)
-def _is_same(one: Mention, name: str) -> bool:
+def _is_same(disease: str, name: str) -> bool:
+    """Whether two names are of one disease: one concept, or a word that tells diseases apart."""
     told = mentions(name)
-    written = " ".join((name, *map(kept_name, told)))
-    theirs, mine = _types(kept_name(one)), _types(written)
+    written = " ".join((name, *(one.name for one in told)))
+    theirs, mine = _types(disease), _types(written)
     if theirs and mine and theirs.isdisjoint(mine):
         return False
-    if one.id and any(other.id == one.id for other in told):
+    if any(not one.ids.isdisjoint(concept_ids(disease)) for one in told):
         return True
-    words, theirs_all = set(terms(written)), set(terms(kept_name(one)))
-    shared = theirs_all & words
-    return bool(shared - _common()) or (bool(shared) and theirs_all <= _common())
+    words = set(terms(disease))
+    shared = words & set(terms(written))
+    return bool(shared - _common()) or (bool(shared) and words <= _common())
 
 
 def _types(name: str) -> frozenset[str]:

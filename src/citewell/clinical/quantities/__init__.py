@@ -3,7 +3,7 @@
 Every reading gives exact offsets. A month has 30 days and a year 365, everywhere in Citewell.
 """
 
-from citewell.clinical.quantities.aged import person_before
+from citewell.clinical.quantities.aged import person_before, person_words
 from citewell.clinical.quantities.amounts import BARE, CHANCE, Quantity, quantities
 from citewell.clinical.quantities.dates import Day, dates, first_day, known_days, without_days
 from citewell.clinical.quantities.doses import Dose, Frequency, Habit, doses, frequencies, habits
@@ -43,6 +43,7 @@ __all__ = [
     "labels",
     "named_test",
     "person_before",
+    "person_words",
     "quantities",
     "results",
     "unit_named",
