@@ -123,8 +123,8 @@ class Population:
     @property
     def is_special(self) -> bool:
         """Whether belonging to it says more of somebody than being an adult does."""
-        is_plain = self.name in ("adults", "women", "men", "people", "grown-ups", "somebody") or self.setting
-        return not is_plain and self.is_pregnant is not False and not self.name.startswith("women ")
+        is_plain = self.name in ("adults", "women", "men") or self.name.startswith("women ") or self.setting
+        return not is_plain and self.is_pregnant is not False
 
 
 @dataclass(frozen=True, slots=True)
@@ -150,6 +150,8 @@ class Word:
     population: Population
     shelf: str
     """What the filter of the bookshelf calls them."""
+    is_limiting: bool
+    """Whether the words leave anybody out."""
 
 
 @cache
@@ -165,7 +167,7 @@ def people_words() -> tuple[Word, ...]:
             setting=setting or None,
         )  # fmt: skip
         pattern = re.compile(rf"(?<![\w-])(?:{words})(?![\w-])", re.IGNORECASE)
-        found.append(Word(words, pattern, group, population, shelf))
+        found.append(Word(words, pattern, group, population, shelf, population != Population(0, 0, name)))
     return tuple(found)
 
 
@@ -698,10 +700,11 @@ def _unless(text: str, one: Population) -> Population | None:
 def _named(text: str, *, is_heading: bool) -> list[Population]:
     """People by a word of the table; two words for the same people are one population."""
     found: list[Population] = []
-    every = [(match, word) for word in people_words() for match in word.pattern.finditer(text)]
+    limiting = [word for word in people_words() if word.is_limiting]
+    every = [(match, word) for word in limiting for match in word.pattern.finditer(text)]
     for match, word in sorted(every, key=lambda one: (one[0].start(), -one[0].end())):
         start, end = match.span()
-        if word.group in ("people", "somebody") or (found and start < found[-1].end):
+        if found and start < found[-1].end:
             continue
         is_same = bool(found) and _SAME.fullmatch(text, found[-1].end, start) is not None
         if is_heading or _is_for(text, start) or is_same:
@@ -722,11 +725,7 @@ def _joined(first: Population, second: Population) -> Population | None:
     """The people of both words; None where these exclude each other."""
     if first.sex and second.sex and first.sex != second.sex:
         return None
-    if (
-        first.limits
-        and second.limits
-        and not (first.widest or first.limits[0]).meets(second.widest or second.limits[0])
-    ):
+    if first.widest and second.widest and not first.widest.meets(second.widest):
         return None
     main, other = (second, first) if second.is_special and not first.is_special else (first, second)
     name = other.name if main.is_pregnant is False else main.name
@@ -788,16 +787,12 @@ def _judged(one: Population, patient: Patient) -> Iterator[tuple[bool | None, st
     if one.problem:
         yield None, one.problem
         return
-    sure, feeding = {True: "", False: "not ", None: ""}, patient.is_breastfeeding
-    is_told = (one.is_pregnant and patient.is_pregnant) or (one.is_breastfeeding and feeding)  # whatever the sex or age
+    pregnant, feeding = patient.is_pregnant, patient.is_breastfeeding
+    is_told = (one.is_pregnant and pregnant) or (one.is_breastfeeding and feeding)  # then sex and age do not matter
     for wanted, given, told in (
         (None if is_told else one.sex, patient.sex, f"the patient is {patient.sex}"),
-        (one.is_pregnant, patient.is_pregnant, f"the patient is {sure[patient.is_pregnant]}pregnant"),
-        (
-            one.is_breastfeeding,
-            patient.is_breastfeeding,
-            f"the patient is {sure[feeding]}breastfeeding",
-        ),
+        (one.is_pregnant, pregnant, f"the patient is {'' if pregnant else 'not '}pregnant"),
+        (one.is_breastfeeding, feeding, f"the patient is {'' if feeding else 'not '}breastfeeding"),
         (one.setting, patient.setting, f"this is {patient.setting}"),
     ):
         if wanted is not None:
@@ -808,27 +803,32 @@ def _judged(one: Population, patient: Patient) -> Iterator[tuple[bool | None, st
         has = _has_organ(one.organ, patient)
         how = {True: "has", False: "does not have", None: "is not known to have"}[has]
         yield None if has is None else has != one.is_without, f"the patient {how} {with_article(one.organ)}"
-    for limits in one.limits:
-        if limits.of == "age" and is_told:
+    for limits in one.limits if not is_told else [limits for limits in one.limits if limits.of != "age"]:
+        known = _known(limits.of, patient)
+        if known is None:
+            yield None, f"the {_CALLED.get(limits.of, limits.of)} is not known"
             continue
-        known, name, told = _value(limits.of, patient)
-        is_in = None if known is None else limits.has(*known)
-        if is_in is False and limits.of == "age" and one.widest is not None and one.widest.has(*known or (0.0, 0.0)):
-            is_in = None
-        yield is_in, f"the {name} is not known" if known is None else f"the patient{told}"
+        is_open = limits.of == "age" and one.widest is not None and one.widest.has(*known)
+        value = " to ".join(dict.fromkeys(f"{end:g}" for end in known))
+        told = f"the patient {_TOLD[limits.of].format(value if limits.of != 'age' else patient.age_told)}"
+        yield limits.has(*known) or (None if is_open else limits.has(*known)), told
 
 
-def _value(of: Measure, patient: Patient) -> tuple[tuple[float, float] | None, str, str]:
-    """What is known of somebody, from one value to another; what it is called; and in words."""
-    clearance, weeks, weight = patient.creatinine_clearance, patient.pregnancy_weeks, patient.weight_kg
-    value, name, told = {
-        "age": (patient.age_years, "age", f" is {patient.age_told}"),
-        "week": (weeks, "week of the pregnancy", f" is {weeks or 0:g} weeks pregnant"),
-        "kg": (weight, "weight", f" weighs {weight or 0:g} kg"),
-        "creatinine clearance": (clearance, of, f"'s creatinine clearance is {clearance or 0:g}"),
-        "eGFR": (None, of, f"'s eGFR is {' to '.join(dict.fromkeys(f'{end:g}' for end in patient.egfr or ()))}"),
-    }[of]
-    return (patient.egfr if of == "eGFR" else None if value is None else (value, value)), name, told
+_CALLED = {"kg": "weight", "week": "week of the pregnancy"}
+_TOLD: dict[Measure, str] = {
+    "age": "is {}", "week": "is {} weeks pregnant", "kg": "weighs {} kg", "eGFR": "has an eGFR of {}",
+    "creatinine clearance": "has a creatinine clearance of {}",
+}  # fmt: skip
+
+
+def _known(of: Measure, patient: Patient) -> tuple[float, float] | None:
+    """What is known of somebody, from one value to another."""
+    values = {
+        "age": patient.age_years, "week": patient.pregnancy_weeks, "kg": patient.weight_kg,
+        "creatinine clearance": patient.creatinine_clearance,
+    }  # fmt: skip
+    value = values.get(of)
+    return patient.egfr if of == "eGFR" else None if value is None else (value, value)
 
 
 def _has_condition(one: Population, patient: Patient) -> tuple[bool | None, str]:
