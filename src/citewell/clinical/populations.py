@@ -800,7 +800,7 @@ def _judged(one: Population, patient: Patient) -> Iterator[tuple[bool | None, st
     if one.condition is not None:
         yield _has_condition(one, patient)
     if one.organ is not None:
-        has = _has_organ(one.organ, patient)
+        has = has_organ(one.organ, patient.organs, patient.sex)
         how = {True: "has", False: "does not have", None: "is not known to have"}[has]
         yield None if has is None else has != one.is_without, f"the patient {how} {with_article(one.organ)}"
     for limits in one.limits if not is_told else [limits for limits in one.limits if limits.of != "age"]:
@@ -841,12 +841,19 @@ def _has_condition(one: Population, patient: Patient) -> tuple[bool | None, str]
     return None, f"the patient is not known to have {one.condition}"
 
 
-def _has_organ(organ: str, patient: Patient) -> bool | None:
-    """By what is known of organs, else by sex."""
-    told = {named: is_there(words) for words in patient.organs if (named := organ_named(words))}
-    if organ in told or patient.sex is None:
-        return told.get(organ)
-    return patient.sex == sex_with(organ)
+def has_organ(organ: str, organs: Sequence[str], sex: str | None) -> bool | None:
+    """Whether somebody has an organ, by the organs on record, else by sex; one left out beside its like is not known.
+
+    >>> [has_organ("cervix", organs, "male") for organs in (["cervix"], ["ovaries"], ["prostate"], [])]
+    [True, None, False, False]
+    """
+    told = {named: is_there(words) for words in organs if (named := organ_named(words))}
+    if organ in told:
+        return told[organ]
+    sexes = {sex_with(named) for named, is_had in told.items() if is_had} - {None}
+    if sexes:
+        return None if sex_with(organ) in sexes else False
+    return None if sex is None else sex == sex_with(organ)
 
 
 # ------------------------------------------------------------------------------------------------------ who somebody is
