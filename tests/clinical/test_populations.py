@@ -14,12 +14,12 @@ from citewell.clinical.populations import (
     Population,
     age_groups,
     age_limits,
+    ages_in,
     applies,
     asked_for,
     is_for_others,
     person,
     populations,
-    told_ages,
 )
 from citewell.types.consult import Patient
 
@@ -119,7 +119,7 @@ def test_an_age_is_a_persons_and_is_read_with_its_limit(text: str, groups: str) 
 
 def test_the_age_that_is_asked_for_goes_before_the_group() -> None:
     child, text = frozenset({"child"}), "People aged 12 and over: 500 mg."
-    fourteen, five = told_ages("my 14 year old"), told_ages("my 5 year old")
+    fourteen, five = ages_in("my 14 year old"), ages_in("my 5 year old")
     assert [is_for_others(child, text, (), aged=aged) for aged in (fourteen, five, ())] == [False, True, True]
 
 

@@ -25,7 +25,7 @@ from citewell.answer.of_medicines import is_of_another
 from citewell.answer.opposed import is_opposed
 from citewell.answer.statements import Statement
 from citewell.clinical.medicines import Medicine, medicines
-from citewell.clinical.populations import Group, asked_for, is_for_others, told_ages
+from citewell.clinical.populations import Group, ages_in, asked_for, is_for_others
 
 AMOUNTS = frozenset({"dose", "number", "target"})
 """Kinds of questions that ask for an amount."""
@@ -64,7 +64,7 @@ class Asker:
             return False
         if not self.is_question:
             return True
-        titles, aged = (document, *statement.titles), told_ages(self.question)
+        titles, aged = (document, *statement.titles), ages_in(self.question)
         return not (
             is_opposed(self.question, statement.text)
             or is_for_others(self.people, statement.text, titles, is_amount=self.asks_amount, aged=aged)

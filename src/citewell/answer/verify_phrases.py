@@ -9,7 +9,7 @@ from functools import cache, lru_cache
 from citewell import vocabulary
 from citewell.answer.verify_findings import Finding, Grade
 from citewell.answer.verify_read import Reading, is_light, read
-from citewell.clinical.populations import any_age, told_ages
+from citewell.clinical.populations import ages_in, any_age
 
 CLOSE_FROM = 0.4
 """Share of the claim's words that the source sentence must say."""
@@ -81,7 +81,7 @@ def says_more(claim: Reading, source: Reading, *, coverage: float) -> Iterator[F
     if every and not _ALL.search(source.text) and _is_limited(claim, source):
         yield Finding(Grade.WEAKER, "opposite", "the source does not say it of all", *every.span())
     every_age = any_age(claim.text)
-    if every_age and told_ages(source.text) and not any_age(source.text):
+    if every_age and ages_in(source.text) and not any_age(source.text):
         yield Finding(Grade.AGAINST, "opposite", "the source says it of some ages only", *every_age.span())
     cause = _CAUSES.search(claim.text)
     if cause and _GOES_WITH.search(source.text) and not _CAUSAL.search(source.text):

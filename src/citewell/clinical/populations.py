@@ -42,7 +42,7 @@ CHILD_YEARS = 16
 MIXED_YEARS = 12
 """What begins below this age is for children too: “aged 12 and over” is written for adults."""
 MOST = 20
-"""Limits of weeks in one text that are held against its people."""
+"""Limits of weeks in one text that are read."""
 NEAR = 240
 """Characters before a word that may say whom it is about."""
 
@@ -93,7 +93,8 @@ class Limits:
     def groups(self) -> frozenset[Group]:
         """Children, adults or both, of limits of age."""
         low, high = self._ends
-        is_of: dict[Group, bool] = {"child": low < MIXED_YEARS or high <= ADULT_YEARS, "adult": high > ADULT_YEARS}
+        is_adult = low >= ADULT_YEARS or high > ADULT_YEARS + 1  # “1 month to 18 years” is written for children
+        is_of: dict[Group, bool] = {"child": low < MIXED_YEARS or not is_adult, "adult": is_adult}
         return frozenset(group for group, is_so in is_of.items() if is_so)
 
 
@@ -118,7 +119,7 @@ class Population:
     is_without: bool = False
     """The people do not have the condition or the organ."""
     problem: str | None = None
-    """Why nobody can be held against it."""
+    """Why it decides nothing."""
 
     @property
     def is_special(self) -> bool:
@@ -157,7 +158,7 @@ class Word:
 @cache
 def people_words() -> tuple[Word, ...]:
     """The table of words that name people."""
-    found = []
+    table = []
     for row in rows("populations.tsv"):
         name, words, group, low, high, first, last, sex, pregnant, feeding, setting, shelf = (*row, *[""] * 12)[:12]
         sure, widest = _years_of_word(low, high), _years_of_word(first, last)
@@ -167,8 +168,8 @@ def people_words() -> tuple[Word, ...]:
             setting=setting or None,
         )  # fmt: skip
         pattern = re.compile(rf"(?<![\w-])(?:{words})(?![\w-])", re.IGNORECASE)
-        found.append(Word(words, pattern, group, population, shelf, population != Population(0, 0, name)))
-    return tuple(found)
+        table.append(Word(words, pattern, group, population, shelf, population != Population(0, 0, name)))
+    return tuple(table)
 
 
 def _years_of_word(low: str, high: str) -> Limits | None:
@@ -182,11 +183,11 @@ def shelf_words() -> list[tuple[str, str]]:
     >>> dict(shelf_words())["infants"]
     'infants?|babies|baby'
     """
-    found: dict[str, list[str]] = {}
+    names: dict[str, list[str]] = {}
     for word in people_words():
         if word.shelf:
-            found.setdefault(word.shelf, []).append(word.words)
-    return [(name, "|".join(words)) for name, words in found.items()]
+            names.setdefault(word.shelf, []).append(word.words)
+    return [(name, "|".join(words)) for name, words in names.items()]
 
 
 @cache
@@ -219,6 +220,8 @@ _ARTICLE = r"(?:(?:any|an?|all|the|some)\s+)?"
 # ----------------------------------------------------------------------------------------------------------------- ages
 
 _NEAR_PERSON = re.compile(rf"(?:\bages?\b|\baged\b|{'|'.join(person_words().values())})[^.;]{{0,25}}$", re.IGNORECASE)
+_NEAR_CHILD = re.compile(rf"(?:\bages?\b|\baged\b|{person_words()['child']})[^.;]{{0,25}}$", re.IGNORECASE)
+"""“Patients over 12 weeks” tells how long, “infants over 12 weeks” how old."""
 _DONE = re.compile(r"\b(?!aged\b)[a-z]+ed\s$", re.IGNORECASE)
 """“Patients treated over 3 years” tells how long."""
 _BEHIND = re.compile(r"\s*(?:of age|olds?)\b", re.IGNORECASE)
@@ -236,6 +239,8 @@ _OF_OTHERS = re.compile(
 _FROM = re.compile(r"\bfrom\s$", re.IGNORECASE)
 _SHORT_TEXT = 60
 """Characters of a heading or a cell: an age alone at its start is whom it is for."""
+_WRITTEN = re.compile(r"\d[\s-]?y|old|age|years?|months?|weeks?|days?|\b(?:of|is|am)\b|['’]", re.IGNORECASE)
+"""What makes a number in a running text an age: a catheter of 16F is no girl, and “12 female” counts people."""
 _MAY_BE_AGE = re.compile(r"\d|\bage|\bold\b", re.IGNORECASE)
 _YEARS_IN = {"y": 1.0, "m": 1 / 12, "w": 7 / 365, "d": 1 / 365}
 
@@ -249,7 +254,7 @@ def age_limits(text: str) -> Iterator[Limits]:
     """Limits of age that a text is for, as it writes them; a time that is no age is none.
 
     >>> text = "adults aged 80 and over; aged under 40; aged 12 to 17; for 5 days; below 150/90"
-    >>> [(found.text, found.low, found.high) for found in age_limits(text)]
+    >>> [(limits.text, limits.low, limits.high) for limits in age_limits(text)]
     [('80 and over', 80.0, None), ('under 40', None, 40.0), ('12 to 17', 12.0, 18.0)]
     """
     if _MAY_BE_AGE.search(text) is None:
@@ -263,8 +268,8 @@ def age_limits(text: str) -> Iterator[Limits]:
         is_under = match["side"].casefold() == "under"
         ends = (None, years) if is_under else (years, None)
         yield Limits(*match.span(), match.group(), "age", *ends)
-    if found := _ANY_AGE.search(text):
-        yield Limits(*found.span(), "any age", "age", 0.0)
+    if every := _ANY_AGE.search(text):
+        yield Limits(*every.span(), "any age", "age", 0.0)
 
 
 def _is_age_limit(text: str, quantity: Quantity, before: str) -> bool:
@@ -278,7 +283,8 @@ def _is_age_limit(text: str, quantity: Quantity, before: str) -> bool:
     if quantity.dimension != "time" or quantity.told == "length" or _measure(text, quantity):
         return False
     is_alone = len(text) < _SHORT_TEXT and _FROM.sub("", before).strip() == ""
-    is_near = _NEAR_PERSON.search(before) is not None and not _DONE.search(before)
+    near = _NEAR_PERSON if quantity.unit in ("year", "mixed") else _NEAR_CHILD
+    is_near = near.search(before) is not None and not _DONE.search(before)
     return quantity.told == "age" or is_near or _BEHIND.match(text, quantity.end) is not None or is_alone
 
 
@@ -293,16 +299,12 @@ def _limits(text: str, quantity: Quantity, of: Measure, sign: str = "") -> Limit
     first = _TO.search(text, max(0, quantity.start - LOOK_BACK), quantity.start) if sign == "<" else None
     made = Limits(quantity.start, quantity.end, words, of, low * size, None, is_over=sign == ">")
     if quantity.shape == "range":
-        return (
-            replace(made, high=(high + step) * size)
-            if of in ("age", "week")
-            else replace(made, high=high, is_through=True)
-        )
+        return replace(made, high=(high + step) * size if is_counted else high, is_through=not is_counted)
     if sign in ("<", "<="):
         is_through = sign == "<=" and not quantity.loose
         last = (high + is_through) * size if is_counted else high
-        from_ = float(first[1]) * size if first else None
-        return replace(made, low=from_, high=last, is_through=is_through and not is_counted)
+        lowest = float(first[1]) * size if first else None
+        return replace(made, low=lowest, high=last, is_through=is_through and not is_counted)
     return made
 
 
@@ -319,33 +321,35 @@ def _years(days: float) -> tuple[float, float]:
 
 
 @lru_cache(maxsize=4096)
-def told_ages(text: str) -> tuple[Limits, ...]:
+def ages_in(text: str) -> tuple[Limits, ...]:
     """The ages of people that a text tells: limits, and how old somebody is.
 
-    >>> [(age.low, age.high) for age in told_ages("Aged 16 and over: 5 mg for 3 years")]
+    >>> [(age.low, age.high) for age in ages_in("Aged 16 and over: 5 mg for 3 years")]
     [(16.0, None)]
-    >>> told_ages("My stitches are 10 days old"), len(told_ages("He is 10 days old"))
+    >>> ages_in("My stitches are 10 days old"), len(ages_in("He is 10 days old"))
     ((), 1)
     """
     if _MAY_BE_AGE.search(text) is None:
         return ()
-    found = list(age_limits(text))
-    taken = {at for one in found for at in range(one.start, one.end)}
-    for one in quantities(text):
-        if one.told == "age" and taken.isdisjoint(range(one.start, one.end)):
-            found.append(_point(one.start, one.end, one.text, min(one.values) / 365, max(one.values) / 365))
-        if one.told:  # stitches that are 10 days old are no child
-            taken.update(range(one.start, one.end))
+    limits = list(age_limits(text))
+    taken = {at for limit in limits for at in range(limit.start, limit.end)}
+    for quantity in quantities(text):
+        if quantity.told == "age" and taken.isdisjoint(range(quantity.start, quantity.end)):
+            limit = _limits(text, quantity, "age")
+            is_point = quantity.sign == "=" and quantity.shape != "range"
+            limits.append(_point(limit, limit.low or 0.0) if is_point else limit)
+        if quantity.told:  # stitches that are 10 days old are no child
+            taken.update(range(quantity.start, quantity.end))
     for age in ages(text):
-        is_written = age.of != "event" and not age.problem and any(map(str.isalpha, age.text))
+        is_written = age.of != "event" and not age.problem and _WRITTEN.search(age.text)
         if is_written and taken.isdisjoint(range(age.start, age.end)):
-            found.append(_point(age.start, age.end, age.text, age.years, age.years))
-    return tuple(sorted(found, key=lambda one: one.start))
+            limits.append(_point(Limits(age.start, age.end, age.text, "age"), age.years))
+    return tuple(sorted(limits, key=lambda limit: limit.start))
 
 
-def _point(start: int, end: int, text: str, low: float, high: float) -> Limits:
-    """An age that somebody has: a day of it is as good as the year."""
-    return Limits(start, end, text, "age", low, high + (1.0 if high >= 2 else 1 / 365))
+def _point(limit: Limits, years: float) -> Limits:
+    """An age that somebody has: from two years on it lasts a year, before that a day."""
+    return replace(limit, low=years, high=years + (1.0 if years >= 2 else 1 / 365))
 
 
 # --------------------------------------------------------------------------------------------------- children or adults
@@ -369,7 +373,7 @@ def age_groups(text: str) -> frozenset[Group]:
     """
     groups: tuple[Group, ...] = ("child", "adult")
     named = frozenset(group for group in groups if _naming(group).search(text))
-    return named.union(*(age.groups for age in told_ages(text)))
+    return named.union(*(age.groups for age in ages_in(text)))
 
 
 _OF_BIRTH = re.compile(r"\b(?:unborn|pregnan\w*|breast-?feed\w*|births?|born|lactat\w*)\b", re.IGNORECASE)
@@ -409,7 +413,7 @@ def is_for_others(
         return False
     for said in (text, *reversed(list(titles))):
         if named := age_groups(said):
-            return not named & asked and not any(one.meets(own) for one in told_ages(said) for own in aged)
+            return not named & asked and not any(limits.meets(own) for limits in ages_in(said) for own in aged)
     return is_amount and "child" in asked and "kg" not in text
 
 
@@ -530,37 +534,39 @@ _GONE = re.compile(r"^(?:no|without|removed|absent)\b[:\s]*|\s*\b(?:removed|abse
 @lru_cache(maxsize=10_000)
 def conditions_in(text: str) -> tuple[Mention, ...]:
     """The conditions that words name; the same titles are read again and again."""
-    return tuple(one for one in mentions(text) if one.kind in ("condition", "lifestyle"))
+    return tuple(mention for mention in mentions(text) if mention.kind in ("condition", "lifestyle"))
 
 
 def people_with(text: str) -> Iterator[Population]:
     """The people with or without a condition whom a text names; conditions joined by “or” are alternatives.
 
-    >>> [(found.name, found.kind) for found in people_with("Adults with asthma or epilepsy, boys without malaria")]
+    >>> text = "Adults with asthma or epilepsy, boys without malaria"
+    >>> [(population.name, population.kind) for population in people_with(text)]
     [('people with asthma', 'condition 11'), ('people with epilepsy', 'condition 11'), ('people without malaria', ...)]
     """
-    found: dict[tuple[int, bool], list[Mention]] = {}
-    for one in conditions_in(text) if _SAYS_WITH.search(text) else ():
-        match = _WITH.search(text, max(0, one.start - NEAR), one.start)
+    groups: dict[tuple[int, bool], list[Mention]] = {}
+    for condition in conditions_in(text) if _SAYS_WITH.search(text) else ():
+        match = _WITH.search(text, max(0, condition.start - NEAR), condition.start)
         if match is not None and not _EITHER.search(how := match["how_not"] or match["how"]):
             start, end = match.span("how_not" if match["how_not"] else "how")
             is_not = _WITHOUT.search(how) or _NOT_BEFORE.search(text, max(0, start - LOOK_BACK), start)
-            found.setdefault((end, bool(is_not)), []).append(one)
-    for (end, is_without), named in found.items():
+            groups.setdefault((end, bool(is_not)), []).append(condition)
+    for (end, is_without), named in groups.items():
         is_any = not is_without and _OR.search(text, named[0].start, named[-1].end)
-        for number, one in enumerate(named):
-            name = f"people {'without' if is_without else 'with'} {one.name}"
+        for number, condition in enumerate(named):
+            name = f"people {'without' if is_without else 'with'} {condition.name}"
             kind = f"condition {end}" if is_any else f"condition {end}.{number}"
-            yield Population(one.start, one.end, name, kind, condition=one.name, is_without=is_without)
+            span = condition.start, condition.end
+            yield Population(*span, name, kind, condition=condition.name, is_without=is_without)
 
 
 @cache
 def _organs() -> dict[str, str]:
     """Each name of an organ, and the organ."""
-    found: dict[str, str] = {}
+    organs: dict[str, str] = {}
     for _site, organ, _sex, names in rows("organs.tsv"):
-        found |= dict.fromkeys((organ, *names.split("|")), organ)
-    return found
+        organs |= dict.fromkeys((organ, *names.split("|")), organ)
+    return organs
 
 
 def organ_named(words: str) -> str | None:
@@ -659,61 +665,65 @@ _SAME = re.compile(r"\s+(?:(?:who|which)\s+(?:are|is|were)\s+(?:currently\s+)?|(
 def populations(text: str, *, is_heading: bool = True) -> tuple[Population, ...]:
     """Whom a heading, a row or a sentence is for; a sentence may name people whom it is not for.
 
-    >>> [found.name for found in populations("Adults with asthma, eGFR below 30")]
+    >>> [population.name for population in populations("Adults with asthma, eGFR below 30")]
     ['adults', 'people with asthma', 'people with eGFR below 30']
     >>> populations("There is a risk to the baby.", is_heading=False)
     ()
     """
     stages, measured = list(_stages(text)), list(_measured(text))
-    taken = {at for one in stages for at in range(one.start, one.end)}
+    weeks, amounts = ([limits for limits in measured if (limits.of == "week") is is_week] for is_week in (True, False))
+    taken = {at for population in stages for at in range(population.start, population.end)}
     others = [
         *stages,
-        *(_limited(one) for one in (*age_limits(text), *measured) if one.of != "week" and one.start not in taken),
-        *(one for one in people_with(text) if one.start not in taken),
+        *(
+            _limited(limits)
+            for limits in (*age_limits(text), *measured)
+            if limits.of != "week" and limits.start not in taken
+        ),
+        *(population for population in people_with(text) if population.start not in taken),
         *_organ_populations(text),
     ]
-    weeks = [one for one in measured if one.of == "week"]
-    found = (_unless(text, one) for one in (*_named(text, is_heading=is_heading), *others))
-    named = [_with_weeks(one, weeks) if one.is_pregnant else one for one in found if one is not None]
-    return tuple(sorted(named, key=lambda one: one.start))
+    every = (_unless(text, population) for population in (*_named(text, is_heading=is_heading), *others))
+    left = [_with_weeks(population, weeks) for population in every if population is not None]
+    return tuple(sorted(left, key=lambda population: population.start))
 
 
-def _unless(text: str, one: Population) -> Population | None:
+def _unless(text: str, population: Population) -> Population | None:
     """Who is left where people are excepted: the other side of a limit, those without a condition; else nobody."""
-    excepted = _EXCEPT.search(text, max(0, one.start - NEAR), one.start)
-    if excepted is None or _PROHIBITS.match(text) or not (excepted["pure"] or one.kind == "people"):
-        return one
-    if one.is_pregnant or one.is_breastfeeding:
-        name = "pregnant" if one.is_pregnant else "breastfeeding"
-        left = Population(one.start, one.end, f"people who are not {name}", f"not {name}")
-        return replace(left, is_pregnant=False) if one.is_pregnant else replace(left, is_breastfeeding=False)
-    if one.kind == "people" or one.problem or (one.condition and one.limits):
+    excepted = _EXCEPT.search(text, max(0, population.start - NEAR), population.start)
+    if excepted is None or _PROHIBITS.match(text) or not (excepted["pure"] or population.kind == "people"):
+        return population
+    if population.is_pregnant or population.is_breastfeeding:
+        name = "pregnant" if population.is_pregnant else "breastfeeding"
+        left = Population(population.start, population.end, f"people who are not {name}", f"not {name}")
+        return replace(left, is_pregnant=False) if population.is_pregnant else replace(left, is_breastfeeding=False)
+    if population.kind == "people" or population.problem or (population.condition and population.limits):
         return None
-    if not one.limits:
-        return replace(one, is_without=not one.is_without)
-    limits = one.limits[0]
+    if not population.limits:
+        return replace(population, is_without=not population.is_without)
+    limits = population.limits[0]
     turned = replace(limits, low=limits.high, high=limits.low, is_over=limits.is_through, is_through=limits.is_over)
     is_open = limits.low is None or limits.high is None
-    return replace(one, name=f"all but {one.name}", limits=(turned,)) if is_open else None
+    return replace(population, name=f"all but {population.name}", limits=(turned,)) if is_open else None
 
 
 def _named(text: str, *, is_heading: bool) -> list[Population]:
     """People by a word of the table; two words for the same people are one population."""
-    found: list[Population] = []
+    people: list[Population] = []
     limiting = [word for word in people_words() if word.is_limiting]
     every = [(match, word) for word in limiting for match in word.pattern.finditer(text)]
-    for match, word in sorted(every, key=lambda one: (one[0].start(), -one[0].end())):
+    for match, word in sorted(every, key=lambda pair: (pair[0].start(), -pair[0].end())):
         start, end = match.span()
-        if found and start < found[-1].end:
+        if people and start < people[-1].end:
             continue
-        is_same = bool(found) and _SAME.fullmatch(text, found[-1].end, start) is not None
+        is_same = bool(people) and _SAME.fullmatch(text, people[-1].end, start) is not None
         if is_heading or _is_for(text, start) or is_same:
-            one = replace(word.population, start=start, end=end)
-            if is_same and (joined := _joined(found[-1], one)):
-                found[-1] = joined
+            population = replace(word.population, start=start, end=end)
+            if is_same and (joined := _joined(people[-1], population)):
+                people[-1] = joined
             else:
-                found.append(one)
-    return found
+                people.append(population)
+    return people
 
 
 def _is_for(text: str, start: int) -> bool:
@@ -738,17 +748,18 @@ def _joined(first: Population, second: Population) -> Population | None:
     )  # fmt: skip
 
 
-def _with_weeks(one: Population, weeks: Sequence[Limits]) -> Population:
-    own = min(weeks[:MOST], key=lambda limits: abs(limits.start - one.start), default=None)
-    if own is None:
-        return one
-    return replace(one, limits=(*one.limits, own), problem=_limited(own).problem)
+def _with_weeks(population: Population, weeks: Sequence[Limits]) -> Population:
+    """Pregnant women with the weeks that stand nearest; anybody else as they are."""
+    own = min(weeks[:MOST], key=lambda limits: abs(limits.start - population.start), default=None)
+    if own is None or not population.is_pregnant:
+        return population
+    return replace(population, limits=(*population.limits, own), problem=_limited(own).problem)
 
 
 # --------------------------------------------------------------------------------------------------- who is one of them
 
 
-def applies(found: Sequence[Population], patient: Patient) -> Applicability:
+def applies(people: Sequence[Population], patient: Patient) -> Applicability:
     """Whether somebody is in one population of each kind; what is not known of them leaves it open, with the reason.
 
     >>> whom = populations("Pregnant women after 28 weeks")
@@ -756,62 +767,66 @@ def applies(found: Sequence[Population], patient: Patient) -> Applicability:
     ['applicable', 'not applicable', 'not known']
     """
     kinds: dict[str, list[Population]] = {}
-    for one in found:
-        kinds.setdefault(one.kind, []).append(one)
+    for population in people:
+        kinds.setdefault(population.kind, []).append(population)
     reasons: list[str] = []
     is_specific = False
     for alternatives in kinds.values():
-        judged = [(one, *belongs(one, patient)) for one in alternatives]
-        sure = [one for one, answer, _ in judged if answer is Applies.YES]
-        unsure = [f"for {one.name}; {why}" for one, answer, why in judged if answer is Applies.UNKNOWN]
+        judged = [(population, *belongs(population, patient)) for population in alternatives]
+        sure = [population for population, answer, _ in judged if answer is Applies.YES]
+        unsure = [f"for {population.name}; {why}" for population, answer, why in judged if answer is Applies.UNKNOWN]
         if sure:
-            is_specific = is_specific or any(one.is_special for one in sure)
+            is_specific = is_specific or any(population.is_special for population in sure)
         elif unsure:
             reasons += unsure
         else:
-            return Applicability(Applies.NO, tuple(f"for {one.name}; {why}" for one, _, why in judged[:1]))
+            population, _, why = judged[0]
+            return Applicability(Applies.NO, (f"for {population.name}; {why}",))
     return Applicability(Applies.UNKNOWN if reasons else Applies.YES, tuple(reasons), is_specific)
 
 
-def belongs(one: Population, patient: Patient) -> tuple[Applies, str]:
+def belongs(population: Population, patient: Patient) -> tuple[Applies, str]:
     """Whether somebody is one of a population, and why not, or what is not known."""
-    judged = [*_judged(one, patient)]
+    judged = [*_judged(population, patient)]
     for wanted in (False, None):
         if why := next((why for answer, why in judged if answer is wanted), None):
             return (Applies.NO if wanted is False else Applies.UNKNOWN), why
     return Applies.YES, ""
 
 
-def _judged(one: Population, patient: Patient) -> Iterator[tuple[bool | None, str]]:
+def _judged(population: Population, patient: Patient) -> Iterator[tuple[bool | None, str]]:
     """Each thing that a population asks for: whether it holds, and what is so or not known."""
-    if one.problem:
-        yield None, one.problem
+    if population.problem:
+        yield None, population.problem
         return
     pregnant, feeding = patient.is_pregnant, patient.is_breastfeeding
-    is_told = (one.is_pregnant and pregnant) or (one.is_breastfeeding and feeding)  # then sex and age do not matter
-    for wanted, given, told in (
-        (None if is_told else one.sex, patient.sex, f"the patient is {patient.sex}"),
-        (one.is_pregnant, pregnant, f"the patient is {'' if pregnant else 'not '}pregnant"),
-        (one.is_breastfeeding, feeding, f"the patient is {'' if feeding else 'not '}breastfeeding"),
-        (one.setting, patient.setting, f"this is {patient.setting}"),
+    is_told = (population.is_pregnant and pregnant) or (population.is_breastfeeding and feeding)
+    for wanted, given, words in (
+        (None if is_told else population.sex, patient.sex, f"the patient is {patient.sex}"),  # a man may be pregnant
+        (population.is_pregnant, pregnant, f"the patient is {'' if pregnant else 'not '}pregnant"),
+        (population.is_breastfeeding, feeding, f"the patient is {'' if feeding else 'not '}breastfeeding"),
+        (population.setting, patient.setting, f"this is {patient.setting}"),
     ):
         if wanted is not None:
-            yield (None, "not known of the patient") if given is None else (wanted == given, told)
-    if one.condition is not None:
-        yield _has_condition(one, patient)
-    if one.organ is not None:
-        has = has_organ(one.organ, patient.organs, patient.sex)
+            yield (None, "not known of the patient") if given is None else (wanted == given, words)
+    if population.condition is not None:
+        yield _has_condition(population, patient)
+    if population.organ is not None:
+        has = has_organ(population.organ, patient.organs, patient.sex)
         how = {True: "has", False: "does not have", None: "is not known to have"}[has]
-        yield None if has is None else has != one.is_without, f"the patient {how} {with_article(one.organ)}"
-    for limits in one.limits if not is_told else [limits for limits in one.limits if limits.of != "age"]:
+        words = f"the patient {how} {with_article(population.organ)}"
+        yield None if has is None else has != population.is_without, words
+    for limits in population.limits:
+        if is_told and limits.of == "age":
+            continue
         known = _known(limits.of, patient)
         if known is None:
             yield None, f"the {_CALLED.get(limits.of, limits.of)} is not known"
             continue
-        is_open = limits.of == "age" and one.widest is not None and one.widest.has(*known)
+        is_open = limits.of == "age" and population.widest is not None and population.widest.has(*known)
         value = " to ".join(dict.fromkeys(f"{end:g}" for end in known))
-        told = f"the patient {_TOLD[limits.of].format(value if limits.of != 'age' else patient.age_told)}"
-        yield limits.has(*known) or (None if is_open else limits.has(*known)), told
+        words = f"the patient {_TOLD[limits.of].format(value if limits.of != 'age' else patient.age_told)}"
+        yield limits.has(*known) or (None if is_open else limits.has(*known)), words
 
 
 _CALLED = {"kg": "weight", "week": "week of the pregnancy"}
@@ -831,14 +846,14 @@ def _known(of: Measure, patient: Patient) -> tuple[float, float] | None:
     return patient.egfr if of == "eGFR" else None if value is None else (value, value)
 
 
-def _has_condition(one: Population, patient: Patient) -> tuple[bool | None, str]:
-    assert one.condition is not None
-    wanted = concept_ids(one.condition)
+def _has_condition(population: Population, patient: Patient) -> tuple[bool | None, str]:
+    assert population.condition is not None
+    wanted = concept_ids(population.condition)
     if any(not wanted.isdisjoint(ids | broader(ids)) for ids in map(concept_ids, patient.conditions)):
-        return not one.is_without, f"the patient has {one.condition}"
+        return not population.is_without, f"the patient has {population.condition}"
     if any(not concept_ids(absent).isdisjoint(wanted | broader(wanted)) for absent in patient.without):
-        return one.is_without, f"the patient has no {one.condition}"
-    return None, f"the patient is not known to have {one.condition}"
+        return population.is_without, f"the patient has no {population.condition}"
+    return None, f"the patient is not known to have {population.condition}"
 
 
 def has_organ(organ: str, organs: Sequence[str], sex: str | None) -> bool | None:
@@ -847,10 +862,10 @@ def has_organ(organ: str, organs: Sequence[str], sex: str | None) -> bool | None
     >>> [has_organ("cervix", organs, "male") for organs in (["cervix"], ["ovaries"], ["prostate"], [])]
     [True, None, False, False]
     """
-    told = {named: is_there(words) for words in organs if (named := organ_named(words))}
-    if organ in told:
-        return told[organ]
-    sexes = {sex_with(named) for named, is_had in told.items() if is_had} - {None}
+    on_record = {named: is_there(words) for words in organs if (named := organ_named(words))}
+    if organ in on_record:
+        return on_record[organ]
+    sexes = {sex_with(named) for named, is_had in on_record.items() if is_had} - {None}
     if sexes:
         return None if sex_with(organ) in sexes else False
     return None if sex is None else sex == sex_with(organ)
@@ -904,7 +919,8 @@ class Trait:
     name: str
     value: float | None = None
     unit: str | None = None
-    told: str | None = None
+    words: str | None = None
+    """The sex, or how an age in years follows."""
     is_denied: bool = False
     is_doubtful: bool = False
 
@@ -912,18 +928,18 @@ class Trait:
 def find_traits(sentence: str, *, is_adult: bool = False) -> list[Trait]:
     """Age, sex, pregnancy and breastfeeding, as a sentence tells them; a known adult's child is somebody else.
 
-    >>> [(one.name, one.value or one.told) for one in find_traits("28-year-old woman, 9 weeks pregnant")]
+    >>> [(trait.name, trait.value or trait.words) for trait in find_traits("28-year-old woman, 9 weeks pregnant")]
     [('age', 28.0), ('sex', 'female'), ('pregnant', 9.0)]
-    >>> [(one.name, one.value) for one in find_traits("Mum says he's 6, fever since Monday")]
+    >>> [(trait.name, trait.value) for trait in find_traits("Mum says he's 6, fever since Monday")]
     [('age', 6.0)]
-    >>> [one.value for one in find_traits("My daughter is 40 and has diabetes") if one.name == "age"]
+    >>> [trait.value for trait in find_traits("My daughter is 40 and has diabetes") if trait.name == "age"]
     []
     """
     flat = sentence.replace("’", "'")
-    told = [*_ages(flat), *_sexes(flat), *_pregnancies(flat), *_feeding(flat)]
-    known = {one.name for one in told}
-    child = () if is_adult else (one for one in _child(flat) if one.name not in known)
-    return sorted([*told, *child], key=lambda one: one.start)
+    traits = [*_ages(flat), *_sexes(flat), *_pregnancies(flat), *_feeding(flat)]
+    known = {trait.name for trait in traits}
+    child = () if is_adult else (trait for trait in _child(flat) if trait.name not in known)
+    return sorted([*traits, *child], key=lambda trait: trait.start)
 
 
 def _child(sentence: str) -> Iterator[Trait]:
@@ -936,40 +952,40 @@ def _child(sentence: str) -> Iterator[Trait]:
     if years >= ADULT_YEARS:
         return
     is_years = not match["unit"] or match["unit"].lower().startswith("y")
-    told = None if is_years else f"{match['count']} {match['unit']} = {years:.2f} years"
-    yield Trait(match.start("count"), match.end(), "age", years, "years", told)
+    arithmetic = None if is_years else f"{match['count']} {match['unit']} = {years:.2f} years"
+    yield Trait(match.start("count"), match.end(), "age", years, "years", arithmetic)
     if sex := _SEX_OF.get(match["child"].lower()):
-        yield Trait(*match.span("child"), "sex", told=sex)
+        yield Trait(*match.span("child"), "sex", words=sex)
 
 
 def _ages(sentence: str) -> Iterator[Trait]:
     """The first age that is the patient's, and the sex that stands with it."""
-    age = next((one for one in ages(sentence) if one.of == "patient" and not one.problem), None)
+    age = next((age for age in ages(sentence) if age.of == "patient" and not age.problem), None)
     if age is not None:
-        told = None if age.unit == "year" else f"{age.text.strip()} = {age.years:.2f} years"
-        yield Trait(age.start, age.end, "age", age.years, "years", told)
+        arithmetic = None if age.unit == "year" else f"{age.text.strip()} = {age.years:.2f} years"
+        yield Trait(age.start, age.end, "age", age.years, "years", arithmetic)
         letter = re.search(r"(?<![^\W\d_])[MFmf](?![^\W\d_])", age.text)
         if age.sex and letter:
             start = age.start + letter.start()
-            yield Trait(start, start + 1, "sex", told=age.sex)
+            yield Trait(start, start + 1, "sex", words=age.sex)
 
 
 def _sexes(sentence: str) -> Iterator[Trait]:
     if _NO_SEX.search(sentence):
         return
-    for told, pattern in _SEXES.items():
+    for sex, pattern in _SEXES.items():
         for match in pattern.finditer(sentence):
             if not _OTHERS.search(sentence, max(0, match.start() - LOOK_BACK), match.start()):
-                yield Trait(*match.span(), "sex", told=told)
+                yield Trait(*match.span(), "sex", words=sex)
                 return
 
 
 def _pregnancies(sentence: str) -> Iterator[Trait]:
-    weeks = [one for one in durations(sentence) if one.kind == "gestation" and one.days is not None]
+    weeks = [time for time in durations(sentence) if time.kind == "gestation" and time.days is not None]
     spans = [match.span() for match in _PREGNANCY.finditer(sentence)]
-    spans += [(one.start, one.end) for one in weeks if not any(_near(one, span) for span in spans)]
+    spans += [(time.start, time.end) for time in weeks if not any(_near(time, span) for span in spans)]
     for start, end in sorted(spans):
-        own = next((one for one in weeks if _near(one, (start, end))), None)
+        own = next((duration for duration in weeks if _near(duration, (start, end))), None)
         trimester = _PREGNANCY.match(sentence, start)
         low, high = (start, end) if own is None else (min(start, own.start), max(end, own.end))
         before = sentence[max(0, low - NEAR) : low]
@@ -995,25 +1011,26 @@ def _feeding(sentence: str) -> Iterator[Trait]:
 
 
 def person(text: str) -> Patient:
-    """The one whom a question or a note describes, as far as it says; the rest is not known.
+    """The person whom a question or a note describes, as far as it says; the rest is not known.
 
-    >>> found = person("70F, CKD stage 4, no asthma")
-    >>> found.age_years, found.sex, found.conditions, found.without, found.egfr
+    >>> patient = person("70F, CKD stage 4, no asthma")
+    >>> patient.age_years, patient.sex, patient.conditions, patient.without, patient.egfr
     (70.0, 'female', ('chronic kidney disease',), ('asthma',), (15, 29))
     """
-    traits = {one.name: one for one in reversed(find_traits(text)) if not one.is_doubtful}
+    traits = {trait.name: trait for trait in reversed(find_traits(text)) if not trait.is_doubtful}
     pregnant, feeding = traits.get("pregnant"), traits.get("breastfeeding")
-    sex = traits["sex"].told if "sex" in traits else _spoken_of(text)
-    held: dict[Polarity, dict[str, None]] = {Polarity.PRESENT: {}, Polarity.ABSENT: {}, Polarity.PAST: {}}
+    sex = traits["sex"].words if "sex" in traits else _spoken_of(text)
+    assertions: dict[Polarity, dict[str, None]] = {Polarity.PRESENT: {}, Polarity.ABSENT: {}, Polarity.PAST: {}}
     named = conditions_in(text)
     context = read_context(text) if named else None
-    for one in named:
-        status = context.assertion(one.start, one.end).status if context else Polarity.PRESENT
-        held.get(status, {})[one.name] = None
-    values = {one.test: one.values for one in results(text) if one.values and not one.problem and one.sign == "="}
-    stage = next((one.limits[0] for one in _stages(text) if one.limits), None)
+    for mention in named:
+        status = context.assertion(mention.start, mention.end).status if context else Polarity.PRESENT
+        assertions.get(status, {})[mention.name] = None
+    measured = [result for result in results(text) if result.values and not result.problem and result.sign == "="]
+    values = {result.test: result.values for result in measured}
+    stage = next((population.limits[0] for population in _stages(text) if population.limits), None)
     egfr = values.get("eGFR") or ((stage.low or 0.0, (stage.high or math.inf) - 1) if stage else None)
-    organs = tuple(f"{'no ' if one.is_without else ''}{one.organ}" for one in _organ_populations(text))
+    organs = tuple(f"{'no ' if having.is_without else ''}{having.organ}" for having in _organ_populations(text))
     is_male = sex == "male" and not organs
     return Patient(
         age_years=traits["age"].value if "age" in traits else None,
@@ -1021,8 +1038,8 @@ def person(text: str) -> Patient:
         is_pregnant=not pregnant.is_denied if pregnant else (False if is_male else None),
         pregnancy_weeks=pregnant.value if pregnant and not pregnant.is_denied else None,
         is_breastfeeding=not feeding.is_denied if feeding else (False if is_male else None),
-        conditions=(*held[Polarity.PRESENT], *held[Polarity.PAST]),
-        without=tuple(held[Polarity.ABSENT]),
+        conditions=(*assertions[Polarity.PRESENT], *assertions[Polarity.PAST]),
+        without=tuple(assertions[Polarity.ABSENT]),
         egfr=None if egfr is None else (egfr[0], egfr[-1]),
         creatinine_clearance=next(iter(values.get("creatinine clearance", ())), None),
         organs=organs,
@@ -1059,7 +1076,7 @@ def of_a_person(sentence: str) -> str | None:
     'the patient is 62 and has jaundice.'
     >>> of_a_person("Refer people with jaundice; ask whether the patient has lost weight.")
     """
-    for found in _STATES.finditer(sentence):
-        if _SUPPOSES.search(sentence, max(0, found.start() - NEAR), found.start()) is None:
-            return sentence[found.start() :]
+    for match in _STATES.finditer(sentence):
+        if _SUPPOSES.search(sentence, max(0, match.start() - NEAR), match.start()) is None:
+            return sentence[match.start() :]
     return None

@@ -207,7 +207,7 @@ class _Sentence:
         is_sex = one.name == "sex"
         return Finding(
             "", Category.DEMOGRAPHIC, one.name, polarity, By.RULES, self._words(one.start, one.end),
-            value=one.value, unit=one.told if is_sex else one.unit, arithmetic=None if is_sex else one.told,
+            value=one.value, unit=one.words if is_sex else one.unit, arithmetic=None if is_sex else one.words,
         )  # fmt: skip
 
     def _measure(self, one: Measure) -> Finding:
