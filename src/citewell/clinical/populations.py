@@ -675,11 +675,7 @@ def populations(text: str, *, is_heading: bool = True) -> tuple[Population, ...]
     taken = {at for population in stages for at in range(population.start, population.end)}
     others = [
         *stages,
-        *(
-            _limited(limits)
-            for limits in (*age_limits(text), *measured)
-            if limits.of != "week" and limits.start not in taken
-        ),
+        *(_limited(limits) for limits in (*age_limits(text), *amounts) if limits.start not in taken),
         *(population for population in people_with(text) if population.start not in taken),
         *_organ_populations(text),
     ]
