@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -11,6 +12,9 @@ STATUSES = ("present", "absent", "unclear", "past", "family", "other", "hypothet
 
 ANY, SKIP = "any", "skip"
 """Marks whose type, or whose status, is not known: nothing is learned of it."""
+
+NOTHING = "none"
+"""What words mean that look like a complaint and are none."""
 
 _MARK = re.compile(r"\{([^{}|]*)\|(\w+) (\w+)\}")
 
@@ -23,6 +27,8 @@ class Mark:
     end: int
     type: str
     status: str
+    name: str = ""
+    """What the words mean, by the preferred name of the lexicon; empty where that is not told."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -44,6 +50,20 @@ def read_marked(path: Path) -> list[Marked]:
                 documents.append(parse(style.removeprefix("#style:").strip(), body.strip()))
             except ValueError as error:
                 raise SystemExit(f"{path.name}, document {number}: {error}") from error
+    return documents
+
+
+def read_wordings(path: Path, kinds: Mapping[str, str]) -> list[Marked]:
+    """Wordings of clinical things, `weight loss<TAB>her {clothes are hanging off her}`, of the types that are given."""
+    documents = []
+    for number, line in enumerate(path.read_text("utf-8").splitlines(), 1):
+        name, _, wording = line.partition("\t")
+        before, opened, rest = wording.partition("{")
+        words, closed, after = rest.partition("}")
+        if not (opened and closed and words.strip()) or (name not in kinds and name != NOTHING):
+            raise SystemExit(f"{path.name}, line {number}: {line}")
+        mark = Mark(len(before), len(before) + len(words), kinds.get(name, TYPES[0]), "present", name)
+        documents.append(Marked("wording", before + words + after, (mark,)))
     return documents
 
 

@@ -10,12 +10,16 @@ from pathlib import Path
 import numpy as np
 
 from citewell import vocabulary
+from citewell.clinical.lexicon import NOTHING, Lexicon
 from citewell.clinical.tables import rows
 from citewell.minilm.weights import model_file, read_tensors
 
+MEANT = ("symptom", "condition", "lifestyle")
+"""The kinds of things whose meaning the reader learns."""
+
 
 def prepare(work: Path) -> None:
-    """Leaves minilm.npz, wordpiece.json and names.json."""
+    """Leaves minilm.npz, wordpiece.json, names.json and concepts.json."""
     work.mkdir(parents=True, exist_ok=True)
     tensors = read_tensors(model_file("model.safetensors"))
     np.savez_compressed(work / "minilm.npz", **{name: value.astype(np.float16) for name, value in tensors.items()})
@@ -27,6 +31,9 @@ def prepare(work: Path) -> None:
     drugs = sorted({row[1] for row in rows("medicines.tsv") if row[0] == "drug"})
     names = {"symptom": short, "condition": illnesses, "medicine": drugs, "allergen": drugs}
     (work / "names.json").write_text(json.dumps(names))
+    concepts = [one for one in Lexicon.load().concepts.values() if one.kind in MEANT and one.name != NOTHING]
+    known = {one.name: {"kind": one.kind, "names": [name.text for name in one.names]} for one in concepts}
+    (work / "concepts.json").write_text(json.dumps(known))
 
 
 if __name__ == "__main__":

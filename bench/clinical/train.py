@@ -12,11 +12,11 @@ import random
 import time
 from collections.abc import Iterator, Sequence
 from concurrent.futures import Future, ProcessPoolExecutor
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 
 import numpy as np
-from bench.clinical.material import STATUSES, TYPES, Mark, Marked, read_marked
+from bench.clinical.material import NOTHING, STATUSES, TYPES, Mark, Marked, read_marked, read_wordings
 from bench.reader.adapted import Adapted
 from bench.reader.needs import Tokenizer, torch, transformers
 
@@ -24,8 +24,11 @@ from citewell.clinical.windows import CHARACTERS, LEFT, RIGHT, WIDTH, Piece, pie
 
 BEGIN, END = 101, 102
 IGNORED = -100
+MEANING_WIDTH = 128
 SWAPPED = 0.3
 """The share of marked words that are replaced by others of their type in a text that is varied."""
+DISTURBED = 0.12
+"""The share of texts that get a line before or behind them which says nothing clinical."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -36,12 +39,14 @@ class Lesson:
     types: list[int]
     begins: list[int]
     statuses: list[int]
+    meanings: list[tuple[int, int, int]]
+    """First and last token of each mention whose meaning is known, and that meaning."""
 
 
 class Reader(torch.nn.Module):
-    """MiniLM with two heads: one for each token, one for the whole text."""
+    """MiniLM with three heads: one for each token, one for the words of a mention, one for the whole text."""
 
-    def __init__(self, work: Path, kinds: int, layers: int) -> None:
+    def __init__(self, work: Path, kinds: int, meanings: int, layers: int) -> None:
         super().__init__()
         shape = transformers.BertConfig(
             vocab_size=30522, hidden_size=384, num_hidden_layers=6, num_attention_heads=12, intermediate_size=1536,
@@ -54,6 +59,8 @@ class Reader(torch.nn.Module):
         del self.bert.encoder.layer[layers:]
         self.token_head = torch.nn.Linear(384, len(TYPES) + 1 + len(STATUSES))
         self.text_head = torch.nn.Linear(768, kinds)
+        self.meaning_of_token = torch.nn.Linear(384, MEANING_WIDTH, bias=False)
+        self.meaning_head = torch.nn.Linear(MEANING_WIDTH, meanings)
         self.dropout = torch.nn.Dropout(0.1)
 
     def adapt(self) -> None:
@@ -73,6 +80,11 @@ class Reader(torch.nn.Module):
 
     def tokens(self, ids: torch.Tensor, mask: torch.Tensor) -> torch.Tensor:
         return self.token_head(self.dropout(self.hidden(ids, mask))).float()
+
+    def meanings(self, hidden: torch.Tensor, spans: Sequence[tuple[int, int, int]]) -> torch.Tensor:
+        """The scores of the meanings of spans: row of the batch, first and last token."""
+        tokens = self.meaning_of_token(self.dropout(hidden))
+        return self.meaning_head(torch.stack([tokens[row, low : high + 1].mean(0) for row, low, high in spans])).float()
 
     def texts(self, ids: torch.Tensor, mask: torch.Tensor) -> torch.Tensor:
         hidden = self.hidden(ids, mask)
@@ -95,10 +107,21 @@ def varied(document: Marked, pool: dict[str, list[str]], draw: random.Random) ->
         out += [before, words]
         start = length + len(before)
         length = start + len(words)
-        marks.append(Mark(start, length, mark.type, mark.status))
+        is_same = words == document.text[mark.start : mark.end]
+        marks.append(Mark(start, length, mark.type, mark.status, mark.name if is_same else ""))
         at = mark.end
     out.append(document.text[at:])
     return Marked(document.style, "".join(out), tuple(marks))
+
+
+def disturbed(document: Marked, lines: Sequence[str], draw: random.Random) -> Marked:
+    """The text with a line before or behind it that must change nothing."""
+    line, joint = draw.choice(lines), draw.choice((" ", "\n", ". "))
+    if draw.random() < 0.5:
+        return Marked(document.style, f"{document.text}{joint}{line}", document.marks)
+    shift = len(line) + len(joint)
+    marks = tuple(replace(mark, start=mark.start + shift, end=mark.end + shift) for mark in document.marks)
+    return Marked(document.style, f"{line}{joint}{document.text}", marks)
 
 
 def denies(words: str) -> bool:
@@ -135,7 +158,31 @@ def pool_of(documents: Sequence[Marked], names: dict[str, list[str]]) -> dict[st
     return found
 
 
-def lesson(document: Marked, piece: Piece, tokenizer: Tokenizer) -> Lesson:
+@dataclass(frozen=True, slots=True)
+class Meant:
+    """The meanings that are learned, and the words of the lexicon that have one of them."""
+
+    numbers: dict[str, int]
+    by_words: dict[str, str]
+    kinds: dict[str, str]
+
+    @classmethod
+    def read(cls, path: Path) -> Meant:
+        known = json.loads(path.read_text("utf-8"))
+        by_words = {words.lower(): name for name, one in known.items() for words in one["names"]}
+        numbers = {name: number for number, name in enumerate([NOTHING, *sorted(known)])}
+        return cls(numbers, by_words, {name: one["kind"] for name, one in known.items()})
+
+    def names(self) -> list[Marked]:
+        """Each name of the lexicon as a text of its own."""
+        return [
+            Marked("wording", words, (Mark(0, len(words), self.kinds[name], "present", name),))
+            for words, name in self.by_words.items()
+            if len(words) > 3
+        ]
+
+
+def lesson(document: Marked, piece: Piece, tokenizer: Tokenizer, meant: Meant) -> Lesson:
     """The tokens of one piece; context on either side is read and not learned from."""
     text = document.text[piece.start : piece.end].replace("\n", "|")
     encoding = tokenizer.encode(text, add_special_tokens=False)
@@ -151,7 +198,14 @@ def lesson(document: Marked, piece: Piece, tokenizer: Tokenizer) -> Lesson:
         begins.append(IGNORED if not is_typed or mark is None else int(start <= mark.start))
         is_known = is_own and mark is not None and mark.status in STATUSES
         statuses.append(STATUSES.index(mark.status) if is_known and mark is not None else IGNORED)
-    return Lesson([*ids, END], [*types, IGNORED], [*begins, IGNORED], [*statuses, IGNORED])
+    places = [(piece.start + low, piece.start + high) for low, high in encoding.offsets]
+    meanings = []
+    for mark in document.marks:
+        inside = [at for at, (start, end) in enumerate(places, 1) if start < mark.end and mark.start < end]
+        name = mark.name or meant.by_words.get(document.text[mark.start : mark.end].lower(), "")
+        if name in meant.numbers and inside and piece.own_start <= mark.start and mark.end <= piece.own_end:
+            meanings.append((inside[0], inside[-1], meant.numbers[name]))
+    return Lesson([*ids, END], [*types, IGNORED], [*begins, IGNORED], [*statuses, IGNORED], meanings)
 
 
 def drawn(document: Marked, draw: random.Random) -> Piece:
@@ -175,20 +229,29 @@ def made_ready(
 ) -> list[Future[list[Lesson]]]:
     """The lessons of one epoch, being made by other processes."""
     args.seed += 4
+    lines = (args.material / "distractors.lines").read_text("utf-8").splitlines()
     return [
-        workers.submit(lessons_of, documents[part::4], pool, args.work / "wordpiece.json", args.seed + part)
-        for part in range(4)
+        workers.submit(lessons_of, documents[part::4], pool, lines, args.work, args.seed + part) for part in range(4)
     ]
 
 
-def lessons_of(documents: Sequence[Marked], pool: dict[str, list[str]], tokens: Path, seed: int) -> list[Lesson]:
+def lessons_of(
+    documents: Sequence[Marked], pool: dict[str, list[str]], lines: Sequence[str], work: Path, seed: int
+) -> list[Lesson]:
     """Some lessons of each document, more of a long one, half of them varied."""
-    draw, tokenizer = random.Random(seed), tokenizer_of(tokens)
+    draw, tokenizer, meant = (
+        random.Random(seed),
+        tokenizer_of(work / "wordpiece.json"),
+        Meant.read(work / "concepts.json"),
+    )
     lessons = []
     for document in documents:
-        for turn in range(min(12, 2 + len(document.text) // 150)):
-            shown = varied(document, pool, draw) if turn % 2 or draw.random() < 0.5 else document
-            lessons.append(lesson(shown, drawn(shown, draw), tokenizer))
+        is_wording = document.style == "wording"
+        for turn in range(1 if is_wording else min(12, 2 + len(document.text) // 150)):
+            is_varied = not is_wording and (turn % 2 or draw.random() < 0.5)
+            shown = varied(document, pool, draw) if is_varied else document
+            shown = disturbed(shown, lines, draw) if draw.random() < DISTURBED else shown
+            lessons.append(lesson(shown, drawn(shown, draw), tokenizer, meant))
     return [one for one in lessons if len(one.ids) <= 300]
 
 
@@ -218,7 +281,8 @@ def filled(rows: Sequence[Sequence[int]], value: int, where: str) -> torch.Tenso
 def losses(model: Reader, group: list[Lesson], where: str) -> torch.Tensor:
     ids = filled([one.ids for one in group], 0, where)
     mask = filled([[1] * len(one.ids) for one in group], 0, where)
-    scores = model.tokens(ids, mask)
+    hidden = model.hidden(ids, mask)
+    scores = model.token_head(model.dropout(hidden)).float()
     cross = torch.nn.functional.cross_entropy
     kinds = len(TYPES)
     types = filled([one.types for one in group], IGNORED, where)
@@ -233,6 +297,10 @@ def losses(model: Reader, group: list[Lesson], where: str) -> torch.Tensor:
     if (known := begins.flatten() != IGNORED).any():
         begin = scores[..., kinds].flatten()[known]
         loss = loss + 0.3 * torch.nn.functional.binary_cross_entropy_with_logits(begin, begins.flatten()[known].float())
+    spans = [(row, *span) for row, one in enumerate(group) for span in one.meanings]
+    if spans:
+        meanings = model.meanings(hidden, [(row, low, high) for row, low, high, _ in spans])
+        loss = loss + 0.7 * cross(meanings, torch.tensor([number for *_, number in spans], device=where))
     return loss
 
 
@@ -265,15 +333,25 @@ def train(args: argparse.Namespace) -> None:  # noqa: PLR0915 (one straight flow
     learned, learned_dangers = documents[len(held) :], dangers[len(held_dangers) :]
     names = json.loads((args.work / "names.json").read_text("utf-8"))
     pool = pool_of(learned, names)
-    model = Reader(args.work, len(kinds), args.layers)
+    meant = Meant.read(args.work / "concepts.json")
+    wordings = [
+        one for path in sorted(args.material.glob("wordings/*.tsv")) for one in read_wordings(path, meant.kinds)
+    ]
+    draw.shuffle(wordings)
+    held_wordings = wordings[: len(wordings) // 10] if args.hold_out else []
+    wordings = wordings[len(held_wordings) :]
+    learned += [*wordings, *meant.names()] if not args.tiny else wordings[:40]
+    model = Reader(args.work, len(kinds), len(meant.numbers), args.layers)
     model.adapt()
+    if args.start:
+        go_on_from(model, args.start)
     model.to(where)
     rows = [(tokenizer.encode(text.replace("\n", "|")).ids[:160], kinds.index(kind)) for kind, text in learned_dangers]
     epochs = 1 if args.tiny else args.epochs
     optimizer = torch.optim.AdamW(
         [one for one in model.parameters() if one.requires_grad], lr=args.rate, weight_decay=0.01
     )
-    count = sum(min(12, 2 + len(document.text) // 150) for document in learned)
+    count = sum(1 if one.style == "wording" else min(12, 2 + len(one.text) // 150) for one in learned)
     steps = epochs * (count // args.batch + 1)
     started, step = time.monotonic(), 0
     workers = ProcessPoolExecutor(4)
@@ -289,7 +367,7 @@ def train(args: argparse.Namespace) -> None:  # noqa: PLR0915 (one straight flow
             with torch.autocast(where, torch.bfloat16, enabled=where == "cuda"):
                 loss = losses(model, group, where)
                 if rows:
-                    loss = loss + 0.5 * danger_loss(model, draw.sample(rows, min(48, len(rows))), where)
+                    loss = loss + danger_loss(model, draw.sample(rows, min(24, len(rows))), where)
             step += 1
             progress = max(step / steps, (time.monotonic() - started) / args.seconds)
             for group_of_weights in optimizer.param_groups:
@@ -312,8 +390,10 @@ def train(args: argparse.Namespace) -> None:  # noqa: PLR0915 (one straight flow
         figures[path.name] = measured(model, read_marked(path), tokenizer, where)
     if held_dangers:
         figures["danger held out"] = measured_dangers(model, held_dangers, kinds, tokenizer, where)
+    if held_wordings:
+        figures["wordings held out"] = measured_wordings(model, held_wordings, tokenizer, meant, where)
     print(json.dumps(figures, indent=1))
-    keep(model, kinds, args.out)
+    keep(model, kinds, meant, args.out)
     (args.out / "figures.json").write_text(json.dumps(figures, indent=1))
 
 
@@ -385,16 +465,58 @@ def measured_dangers(
     }  # fmt: skip
 
 
-def keep(model: Reader, kinds: Sequence[str], out: Path) -> None:
+@torch.no_grad()
+def measured_wordings(
+    model: Reader, held: Sequence[Marked], tokenizer: Tokenizer, meant: Meant, where: str
+) -> dict[str, object]:
+    """How often words are read as what they mean, by how sure the reader is."""
+    rows, wrong, found = [], [], 0
+    named = {number: name for name, number in meant.numbers.items()}
+    for document in held:
+        one = lesson(document, Piece(0, len(document.text), 0, len(document.text)), tokenizer, meant)
+        ids = torch.tensor([one.ids], device=where)
+        hidden = model.hidden(ids, torch.ones_like(ids))
+        for low, high, number in one.meanings:
+            shares = model.meanings(hidden, [(0, low, high)]).softmax(-1)[0].cpu().numpy()
+            best = int(shares.argmax())
+            rows.append((float(shares[best]), best == number, best == 0, number == 0))
+            types = model.token_head(hidden)[0, low : high + 1, : len(TYPES)]
+            found += number > 0 and bool((types.argmax(-1) > 0).float().mean() > 0.5)
+            if best != number and shares[best] > 0.5:
+                wrong.append(f"{document.text}: {named[number]} read as {named[best]} ({shares[best]:.2f})")
+    figures: dict[str, object] = {
+        "wordings": len(rows), "right": round(sum(right for _, right, *_ in rows) / max(len(rows), 1), 3),
+        "found as mentions": round(found / max(sum(not nothing for *_, nothing in rows), 1), 3), "wrong": wrong[:40],
+    }  # fmt: skip
+    for sure in (0.3, 0.5, 0.7, 0.8, 0.9):
+        taken = [right for share, right, is_nothing, _ in rows if share >= sure and not is_nothing]
+        figures[f"from {sure}"] = f"{len(taken)} taken, {sum(taken) / max(len(taken), 1):.3f} right"
+    return figures
+
+
+def kept_name(name: str) -> str:
+    """The name under which the product reads a weight."""
+    return name.removeprefix("bert.").replace(".base.", ".")
+
+
+def go_on_from(model: Reader, path: Path) -> None:
+    """Take what an earlier training learned."""
+    with np.load(path) as file, torch.no_grad():
+        for name, parameter in model.named_parameters():
+            if parameter.requires_grad and kept_name(name) in file.files:
+                parameter.copy_(torch.from_numpy(file[kept_name(name)].astype(np.float32)))
+
+
+def keep(model: Reader, kinds: Sequence[str], meant: Meant, out: Path) -> None:
     """What was learned, in half precision, under the names that the product reads."""
     out.mkdir(parents=True, exist_ok=True)
     kept: dict[str, np.ndarray] = {}
     for name, parameter in model.named_parameters():
         if not parameter.requires_grad:
             continue
-        plain = name.removeprefix("bert.").replace(".base.", ".")
-        kept[plain] = parameter.detach().float().cpu().numpy().astype(np.float16)
+        kept[kept_name(name)] = parameter.detach().float().cpu().numpy().astype(np.float16)
     kept["types"], kept["statuses"], kept["dangers"] = np.array(TYPES), np.array(STATUSES), np.array(list(kinds))
+    kept["meanings"] = np.array(list(meant.numbers))
     np.savez_compressed(out / "adapter.npz", **kept)
 
 
@@ -408,6 +530,7 @@ if __name__ == "__main__":
     parser.add_argument("--batch", type=int, default=48)
     parser.add_argument("--rate", type=float, default=1e-3)
     parser.add_argument("--layers", type=int, default=6)
+    parser.add_argument("--start", type=Path, help="A reader to go on from.")
     parser.add_argument("--seed", type=int, default=7)
     parser.add_argument("--seconds", type=float, default=3_600, help="Learn no longer than this.")
     parser.add_argument("--hold-out", action="store_true")

@@ -41,10 +41,10 @@ def test_what_counted_and_what_did_not_is_told_with_words_place_and_why(ng12: Gu
 
 
 def test_no_criteria_met_is_never_told_alone(ng12: Guideline) -> None:
-    found = assessed(ng12, symptoms=["no jaundice", "wibbly feeling"])
+    found = assessed(ng12, symptoms=["no jaundice", "zorble feeling"])
     assert found["risk_level"] == "No NG12 Criteria Met"
     assert found["reasoning"].startswith(
-        f"{NOTHING_MET} Taken into account: aged 60; female; no jaundice (absent). Not understood: “wibbly feeling”."
+        f"{NOTHING_MET} Taken into account: aged 60; female; no jaundice (absent). Not understood: “zorble feeling”."
     )
     nothing = assessment_json(assess(patient_from({}), [ng12]))
     assert nothing["reasoning"].startswith(f"{NOTHING_MET} Taken into account: nothing.")

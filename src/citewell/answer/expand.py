@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 from typing import Literal
 
@@ -84,9 +84,17 @@ def expand(question: str, *, lexicon: Lexicon, to_answer: bool = False) -> tuple
         found += [*_classes(question), *_members(question)]
     chosen: dict[str, Expansion] = {}
     for added in sorted(found, key=lambda added: ORDER.index(added.reason)):
-        if len(chosen) < MAX_ADDED and _says_more(added, asked):
+        if len(chosen) < MAX_ADDED and _says_more(added, asked) and not _is_part(added, found):
             chosen.setdefault(added.phrase, added)
     return tuple(chosen.values())
+
+
+def _is_part(added: Expansion, others: Iterable[Expansion]) -> bool:
+    """Whether its words are part of a longer name: who coughs up blood does not ask about a cough."""
+    start, end = added.from_words
+    spans = (other.from_words for other in others)
+    is_inside = any(low <= start and end <= high and (low, high) != (start, end) for low, high in spans)
+    return is_inside and added.reason in ("lay word", "synonym")
 
 
 def _says_more(added: Expansion, asked: set[str]) -> bool:

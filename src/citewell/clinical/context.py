@@ -27,6 +27,7 @@ Kind = Literal["symptom", "condition", "medicine", "allergen", "test", "procedur
 
 ADAPTER = Path(__file__).parent / "reader.npz"
 SHA256 = "c3b2853b8d003656a1d3265b8bd3a89fc344c4b945e00191d300e9e3970081bc"
+LABELS = ("types", "statuses", "dangers", "meanings")
 STRENGTH = 2.0
 """How strongly the low-rank changes count, as in training."""
 REMEMBERED = 2_000
@@ -69,6 +70,26 @@ class Span:
     share: float
 
 
+@dataclass(frozen=True, slots=True)
+class Meaning:
+    """The name of the lexicon that words stand for, and how sure the reader is."""
+
+    name: str
+    share: float
+
+
+@dataclass(frozen=True, eq=False, slots=True)
+class Labels:
+    """What the numbers of the reader stand for."""
+
+    kinds: tuple[str, ...]
+    statuses: tuple[Polarity, ...]
+    meanings: tuple[str, ...]
+    """The first stands for nothing."""
+    meaning_head: Array
+    bias: Array
+
+
 @dataclass(frozen=True, eq=False)
 class Context:
     """What the reader says of one text, token by token."""
@@ -81,7 +102,9 @@ class Context:
     begins: Array
     statuses: Array
     """For each token the logarithms of the shares of the statuses."""
-    labels: tuple[tuple[str, ...], tuple[Polarity, ...]]
+    vectors: Array
+    """For each token what it adds to the meaning of a mention."""
+    labels: Labels
 
     def assertion(self, start: int, end: int) -> Assertion:
         """How the words from `start` to `end` hold.
@@ -94,7 +117,7 @@ class Context:
         if not inside.any():
             return Assertion(Polarity.PRESENT, 0.0)
         shares = np.exp(self.statuses[inside]).mean(axis=0)
-        known = dict(zip(self.labels[1], map(float, shares), strict=True))
+        known = dict(zip(self.labels.statuses, map(float, shares), strict=True))
         best = status = max(known, key=known.__getitem__)
         rival = Polarity.ABSENT if status is Polarity.PRESENT else Polarity.PRESENT
         is_sure = known[status] >= SURE or known[rival] < RIVAL
@@ -110,6 +133,21 @@ class Context:
         if match is None or match.end() > at or _OF_PATIENT.search(self.text, match.end(), at):
             return None
         return Polarity.FAMILY if match["family"] else Polarity.OTHER
+
+    def meaning(self, start: int, end: int) -> Meaning | None:
+        """What the words from `start` to `end` mean, in the names of the lexicon; None where they mean nothing known.
+
+        >>> text = "her clothes are hanging off her"
+        >>> read_context(text).meaning(4, 31).name
+        'weight loss'
+        """
+        inside = (self.starts < end) & (self.ends > start)
+        if not inside.any():
+            return None
+        scores = self.labels.meaning_head @ self.vectors[inside].astype(np.float32).mean(axis=0) + self.labels.bias
+        shares = np.exp(_log_shares(scores[None, :])[0])
+        best = int(shares.argmax())
+        return Meaning(self.labels.meanings[best], float(shares[best])) if best else None
 
     @cached_property
     def spans(self) -> tuple[Span, ...]:
@@ -130,7 +168,7 @@ class Context:
                 last = words[at][1]
                 shares.append(words[at][3])
                 at += 1
-            name = cast(Kind, self.labels[0][kind])
+            name = cast(Kind, self.labels.kinds[kind])
             yield Span(int(self.starts[first]), int(self.ends[last]), name, sum(shares) / len(shares))
 
     def _words(self) -> Iterator[tuple[int, int, int, float]]:
@@ -154,7 +192,14 @@ class ClinicalReader:
 
     def __init__(self, tensors: Tensors, layers: int, labels: Mapping[str, Sequence[str]]) -> None:
         self._tensors, self._layers = tensors, layers
-        self._labels = tuple(labels["types"]), tuple(map(Polarity, labels["statuses"]))
+        self._labels = Labels(
+            tuple(labels["types"]),
+            tuple(map(Polarity, labels["statuses"])),
+            tuple(labels["meanings"]),
+            tensors["meaning_head.weight"],
+            tensors["meaning_head.bias"],
+        )
+        self._heads = np.concatenate([tensors["token_head.weight"], tensors["meaning_of_token.weight"]])
         self._dangers = tuple(labels["dangers"])
         self._remembered: dict[str, Context] = {}
         self.dangers = lru_cache(maxsize=REMEMBERED)(self._danger)
@@ -170,7 +215,7 @@ class ClinicalReader:
                 "Reinstall Citewell."
             )
         with np.load(ADAPTER, allow_pickle=False) as file:
-            labels = {name: [str(label) for label in file[name]] for name in ("types", "statuses", "dangers")}
+            labels = {name: [str(label) for label in file[name]] for name in LABELS}
             changes = {name: file[name].astype(np.float32) for name in file.files if name not in labels}
         tensors = adapted(read_tensors(model_file("model.safetensors")), changes, strength=STRENGTH)
         layers = sum(f"encoder.layer.{layer}.attention.self.query.a" in changes for layer in range(LAYERS))
@@ -210,20 +255,23 @@ class ClinicalReader:
         return [self._context(text, tokens) for text, tokens in zip(texts, rows, strict=True)]
 
     def _context(self, text: str, rows: Sequence[tuple[int, int, Array]]) -> Context:
-        types, statuses = self._labels
-        scores = np.array([row for _, _, row in rows], np.float32).reshape(len(rows), len(types) + 1 + len(statuses))
+        count, wide = len(self._labels.kinds), len(self._tensors["token_head.bias"])
+        scores = np.array([row for _, _, row in rows], np.float32).reshape(len(rows), len(self._heads))
         return Context(
             text,
             np.array([start for start, _, _ in rows], np.float32),
             np.array([end for _, end, _ in rows], np.float32),
-            np.exp(_log_shares(scores[:, : len(types)])),
-            (1 / (1 + np.exp(-scores[:, len(types)]))).astype(np.float32),
-            _log_shares(scores[:, len(types) + 1 :]),
+            np.exp(_log_shares(scores[:, :count])),
+            (1 / (1 + np.exp(-scores[:, count]))).astype(np.float32),
+            _log_shares(scores[:, count + 1 : wide]),
+            scores[:, wide:].astype(np.float16),
             self._labels,
         )
 
     def _scores(self, states: Array) -> Array:
-        scores: Array = states @ self._tensors["token_head.weight"].T + self._tensors["token_head.bias"]
+        scores: Array = states @ self._heads.T
+        bias = self._tensors["token_head.bias"]
+        scores[:, : len(bias)] += bias
         return scores
 
     def _danger(self, text: str) -> dict[str, float]:

@@ -21,9 +21,10 @@ from citewell.clinical.misspellings import corrected
 from citewell.clinical.tables import rows
 from citewell.clinical.tokens import SIDES, SKIPPED, Word, fold, stem, words
 
-Tag = Literal["name", "exact", "drug", "uk", "plain", "lay", "abbrev", "ambiguous"]
+Tag = Literal["name", "exact", "drug", "uk", "plain", "lay", "abbrev", "ambiguous", "learned"]
 """What a name is: preferred, another clinical one, another of the same drug, a UK spelling, the plain words of
-leaflets, words of a patient or of a note, an abbreviation, an abbreviation that also means other things."""
+leaflets, words of a patient or of a note, an abbreviation, an abbreviation that also means other things; or words that
+the trained reader takes for it."""
 
 Kind = Literal["symptom", "condition", "test", "procedure", "medicine", "lifestyle", "other"]
 """What a thing is; “other” is none of these, such as a body part or a profession."""

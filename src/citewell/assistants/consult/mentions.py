@@ -9,6 +9,7 @@ from functools import lru_cache
 
 from citewell import clinical
 from citewell.clinical.context import Context
+from citewell.clinical.meanings import meant
 from citewell.types.consult import Category, Polarity
 
 
@@ -68,9 +69,12 @@ def all_mentions(context: Context, start: int, end: int) -> list[Mention]:
     spans = [span for span in context.spans if start <= span.start and span.end <= end and span.share >= SURE]
     kinds = {(span.start - start, span.end - start): span.kind for span in spans}
     found = [_as_read(one, kinds) for one in find_mentions(sentence)]
+    learned = {(one.start - start, one.end - start): one for one in meant(context)}
     for (low, high), kind in kinds.items():
         is_free = not any(one.start < high and low < one.end for one in found)
-        if is_free and kind in CATEGORIES and _LETTERS.search(sentence, low, high):
+        if is_free and (one := learned.get((low, high))) is not None:
+            found.append(Mention(low, high, clinical.kept_name(one), one.id or None, CATEGORIES[one.kind]))
+        elif is_free and kind in CATEGORIES and _LETTERS.search(sentence, low, high):
             found.append(Mention(low, high, *_unlisted(sentence[low:high], CATEGORIES[kind])))
     for match in _MEDICINES.finditer(sentence):
         is_free = not any(one.start < match.end() and match.start() < one.end for one in found)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from dataclasses import replace
 from typing import Any
 
@@ -28,21 +28,21 @@ MEASURED = (Category.VITAL, Category.MEDICATION, Category.ALLERGY, Category.DEMO
 
 
 def model_reader(caller: Callable[[], Caller]) -> Reader:
-    """Adds a model's findings to those of the rules; where it fails, the rules stand, and it is said."""
+    """Adds a model's findings to those of the rules; where it fails, the rules stand, and it is said.
+
+    Words that the lexicon knows keep their name; words that only the trained reader took for a finding get the model's.
+    """
 
     def read(heard: Heard, found: Extracted) -> Extracted:
         try:
             told, who = _read(caller(), heard, found)
         except (ModelError, MissingExtra, TokenBudgetExceededError) as error:
             return replace(found, troubles=(*found.troubles, FAILED.format(why=str(error).rstrip("."))))
-        known = {one.key for one in found.findings}
-        spans = [one.words for one in found.findings if one.words]
-        added = [
-            one
-            for one in (*told, *who)
-            if one.key not in known and one.words and not any(_overlap(one.words, other) for other in spans)
-        ]
-        return replace(found, findings=(*found.findings, *{one.key: one for one in added}.values()))
+        named = [one for one in found.findings if one.concept or one.category in MEASURED or one.words is None]
+        known = {one.key for one in named}
+        added = {one.key: one for one in (*told, *who) if one.key not in known and not _overlaps(one, named)}
+        kept = [one for one in found.findings if one in named or not _overlaps(one, added.values())]
+        return replace(found, findings=tuple({one.key: one for one in (*kept, *added.values())}.values()))
 
     return read
 
@@ -63,6 +63,11 @@ def _tells_who(found: Extracted) -> bool:
 
 def _overlap(one: Words, other: Words) -> bool:
     return one.start < other.end and other.start < one.end
+
+
+def _overlaps(finding: Finding, others: Iterable[Finding]) -> bool:
+    words = finding.words
+    return words is None or any(one.words is not None and _overlap(words, one.words) for one in others)
 
 
 def _findings(reply: Any, heard: Heard) -> list[Finding]:

@@ -29,6 +29,7 @@ from citewell.assistants.guidelines.said import cue, duration_days, qualities
 from citewell.assistants.guidelines.state import Judged, State
 from citewell.clinical import broader, fold
 from citewell.clinical.context import Context, read_context
+from citewell.clinical.meanings import meant
 from citewell.clinical.phrases import TIME, content_words, numbers, phrases
 from citewell.clinical.populations import is_there, organ_named
 from citewell.clinical.quantities import named_test
@@ -143,7 +144,7 @@ class _Reader:
     """Everything that spoke for or against a condition."""
     facts: frozenset[str]
     compared: frozenset[str]
-    """The results that a threshold was compared with."""
+    """The results that decided something."""
 
     @classmethod
     def of(cls, record: Record, rules: Iterable[tuple[Guideline, Rule]]) -> _Reader:
@@ -164,7 +165,7 @@ class _Reader:
             frozenset(chain.from_iterable(_spoken_of(one.condition) for one in verdicts)),
             frozenset(chain.from_iterable(_decided(one) for one in verdicts)),
             frozenset(_facts(verdicts)),
-            frozenset(_facts(one for one in verdicts if isinstance(one.condition, Threshold))),
+            frozenset(_facts(one for one in verdicts if _is_of_test(one.condition))),
         )
 
     @property
@@ -209,9 +210,7 @@ class _Reader:
         alone = Record(Patient(self.record.patient.id, age=self.record.age, tests=(test,)))
         found = []
         for one in self.verdicts:
-            if isinstance(one.condition, Threshold) or (
-                isinstance(one.condition, Finding) and is_test(one.condition.phrase)
-            ):
+            if _is_of_test(one.condition):
                 judged = evaluate(one.condition, alone, one.guideline).judged
                 if any(each.fact for each in judged):
                     found.append(_Verdict(one.guideline, one.condition, judged, one.rules))
@@ -314,8 +313,8 @@ class _Reader:
 
     def _text(self, text: str) -> Iterator[Item]:
         """The phrases of a text, each as it was read."""
-        named = _named(text)
         context = read_context(text)
+        named = _named(context)
         for start, end in phrases(text, [place for one in named for place in one.places]):
             inside = [one for one in named if start <= one.places[0][0] < end]
             yield from self._phrase(text[start:end], inside, context)
@@ -332,7 +331,8 @@ class _Reader:
         value = next((one for one in numbers(words) if not _is_among(one, self.compared)), None)
         whole = [one for one in used if not _is_part(one, used)]
         for one in whole:
-            yield Taken(words if len(whole) == 1 else one.words, "", None, used[one])
+            note = f"read as {one.meaning}" if one.meaning else None
+            yield Taken(words if len(whole) == 1 else one.words, "", None, used[one], note)
         idle = [one for one in things if one not in used and not _is_part(one, used)]
         if used:
             yield from (self._idle(one.words, one.ids, held[one]) for one in idle)
@@ -366,6 +366,11 @@ class _Reader:
 def _facts(verdicts: Iterable[_Verdict]) -> Iterator[str]:
     for one in verdicts:
         yield from (judged.fact for judged in one.judged if judged.fact)
+
+
+def _is_of_test(condition: Condition) -> bool:
+    """Whether a result decides it."""
+    return isinstance(condition, Threshold) or (isinstance(condition, Finding) and is_test(condition.phrase))
 
 
 def _is_smoking(condition: Condition) -> bool:
@@ -420,19 +425,23 @@ class _Thing:
     words: str
     places: tuple[tuple[int, int], ...]
     ids: Unit
+    meaning: str | None = None
+    """The name that the trained reader takes the words for, where no table has them."""
 
 
 def _is_part(thing: _Thing, others: Iterable[_Thing]) -> bool:
     return any(thing is not one and thing.words != one.words and thing.words in one.words for one in others)
 
 
-def _named(text: str) -> list[_Thing]:
+def _named(context: Context) -> list[_Thing]:
     """The concepts that a text names, and where."""
-    return [
+    text = context.text
+    named = [
         _Thing(text[places[0][0] : max(end for _, end in places)], places, unit)
         for places, unit in placed(text)
         if is_clinical(unit)
     ]
+    return [*named, *(_Thing(text[one.start : one.end], one.places, one.ids, one.name) for one in meant(context))]
 
 
 def _is_among(number: str, results: Iterable[str]) -> bool:

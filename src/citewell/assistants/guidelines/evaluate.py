@@ -29,7 +29,7 @@ from citewell.assistants.guidelines.evaluate_tests import judge_threshold
 from citewell.assistants.guidelines.guideline import Guideline
 from citewell.assistants.guidelines.state import Judged, State
 from citewell.assistants.guidelines.tables import rows
-from citewell.clinical.context import read_context
+from citewell.clinical.context import SURE, read_context
 from citewell.clinical.populations import has_organ, with_article
 from citewell.types.consult import Polarity
 
@@ -239,8 +239,10 @@ def _judge_exposure(condition: Exposure, record: Record) -> Judged:
 
 def _is_doubted(stating: re.Pattern[str], words: str) -> bool:
     """Whether what states an exposure is left in doubt: “?ex-smoker”."""
-    found = stating.search(words)
-    return found is not None and read_context(words).assertion(*found.span()).status is Polarity.UNCLEAR
+    if (found := stating.search(words)) is None:
+        return False
+    held = read_context(words).assertion(*found.span())
+    return held.status is Polarity.UNCLEAR and held.share >= SURE
 
 
 PASSIVE = re.compile(r"\bpassive\b|\bunknown\b|\bnot recorded\b|\bnot known\b", re.IGNORECASE)

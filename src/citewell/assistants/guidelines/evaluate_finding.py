@@ -16,6 +16,9 @@ from citewell.assistants.guidelines.state import Judged, State
 from citewell.clinical import broader
 from citewell.clinical.context import read_contexts
 
+PERSISTENT, PERSISTENT_DAYS = "persistent", 21
+"""What has lasted three weeks is assumed to be persistent, and told; most referral advice takes that time."""
+
 
 @dataclass(frozen=True)
 class Record:
@@ -29,7 +32,7 @@ class Record:
         reports = [test.told for test in self.patient.tests if test.text]
         read_contexts([as_read(text) for text in (*(one.text for one in complaints), *reports)])  # all at once
         clauses = [clause for one in complaints for clause in said(one.text, given_days=one.duration_days)]
-        return (*clauses, *(clause for report in reports for clause in said(report, is_report=True)))
+        return (*clauses, *(clause for report in reports for clause in said(report)))
 
     @cached_property
     def results(self) -> tuple[Measured, ...]:
@@ -157,6 +160,8 @@ def _judge_quality(quality: Quality, finding: Finding, given: Sequence[Said]) ->
     lasted = next((one.duration_days for one in given if one.duration_days is not None), None)
     fact = None if lasted is None else f"for {lasted:g} days"
     ask = f"Is the {finding.phrase} {quality.text}?"
+    if PERSISTENT in quality.names and lasted is not None and lasted >= PERSISTENT_DAYS:
+        return Judged(text, State.ASSUMED, fact, ask=ask)
     if any(qualities().get(name, ("stated",))[0] == "assumed" for name in quality.names):
         return Judged(text, State.ASSUMED, None, ask=ask)
     return Judged(text, State.UNKNOWN, fact, ask=ask)
@@ -172,6 +177,8 @@ def _judge_duration(quality: Quality, text: str, given: Sequence[Said]) -> Judge
     return Judged(text, State.MET if days <= quality.within_days else State.NOT_MET, f"for {days:g} days")
 
 
+_SUSPICION = re.compile(r"\b(?:suggest|suspici|suspect|consistent with|compatible with|possib)")
+"""A rule that asks for a suspicion is met by one: “X-ray: ?mesothelioma”."""
 _EXCLUDED = re.compile(r"^when (?P<what>.+?) has been excluded")
 
 
@@ -185,8 +192,9 @@ def _judge_detail(finding: Finding, given: Sequence[Said], record: Record) -> Ju
             if holds(ruled_out, one.denied) or ("excluded" in one.text and holds(ruled_out, one.names)):
                 return Judged(text, State.MET, one.text)
     wanted = units(finding.detail)
+    is_suspicion = _SUSPICION.search(finding.detail) is not None
     for one in given:
-        if holds(wanted, one.names):
+        if holds(wanted, one.names | one.doubted if is_suspicion else one.names):
             return Judged(text, State.MET, one.text)
         if cue("normal").search(one.text) or any(unit & one.denied for unit in wanted):
             return Judged(text, State.NOT_MET, one.text)

@@ -17,6 +17,8 @@ from citewell.clinical.populations import ADULT_YEARS
 from citewell.clinical.quantities import Result, Test, in_usual_unit, known_tests, named_test, results, unit_of_result
 from citewell.types.consult import Polarity
 
+TOGETHER = "+"
+"""Between tests that show a finding only together."""
 _COMPARE = {">": operator.gt, ">=": operator.ge, "<": operator.lt, "<=": operator.le}
 _FLAGS: dict[str, Flag] = {"high": "high", "low": "low", "normal": "normal"}
 _OF_OTHERS = (Polarity.FAMILY, Polarity.OTHER, Polarity.HYPOTHETICAL, Polarity.INTENDED)
@@ -120,16 +122,31 @@ def is_test(phrase: str) -> bool:
 def judge_by_test(phrase: str, record: Sequence[Measured], age: int | None) -> Judged | None:
     """A finding such as thrombocytosis by the result of its test; None where no result decides."""
     for names, direction in _for(phrase):
-        for one in record if direction else ():
-            if one.test is None or one.test.name not in names:
-                continue
-            if one.flag is not None:
-                is_met = one.flag == direction
-                return Judged(phrase, State.MET if is_met else State.NOT_MET, one.told, is_clinical=is_met)
-            if one.problem:
-                return Judged(phrase, State.UNKNOWN, one.told, ask=one.problem)
-            if one.values:
-                return _by_usual_limit(phrase, one, direction, age)
+        for name in names if direction else ():
+            judged = [_judge_result(phrase, part, direction, record, age) for part in name.split(TOGETHER)]
+            known = [one for one in judged if one is not None]
+            if len(known) == len(judged) == 1:
+                return known[0]
+            if len(known) == len(judged) and all(one.state in (State.MET, State.ASSUMED) for one in known):
+                is_sure = all(one.state is State.MET for one in known)
+                ask = " ".join(one.ask for one in known if one.ask) or None
+                told = ", ".join(one.fact for one in known if one.fact)
+                return Judged(phrase, State.MET if is_sure else State.ASSUMED, told, ask=ask, is_clinical=True)
+    return None
+
+
+def _judge_result(phrase: str, name: str, direction: str, record: Sequence[Measured], age: int | None) -> Judged | None:
+    """A finding by the first result of one test; None where there is none."""
+    for one in record:
+        if one.test is None or one.test.name != name:
+            continue
+        if one.flag is not None:
+            is_met = one.flag == direction
+            return Judged(phrase, State.MET if is_met else State.NOT_MET, one.told, is_clinical=is_met)
+        if one.problem:
+            return Judged(phrase, State.UNKNOWN, one.told, ask=one.problem)
+        if one.values:
+            return _by_usual_limit(phrase, one, direction, age)
     return None
 
 
@@ -149,7 +166,7 @@ def _by_usual_limit(phrase: str, one: Measured, direction: str, age: int | None)
 
 def judge_threshold(condition: Threshold, record: Sequence[Measured]) -> Judged:
     """A number on record against the rule's; without a number it is unknown."""
-    names = {name for tests_of, _ in _for(condition.test) for name in tests_of}
+    names = {name for tests_of, _ in _for(condition.test) for name in tests_of if TOGETHER not in name}
     asked = named_test(condition.test)
     names |= {asked.name} if asked is not None else set()
     found = [one for one in record if (one.test.name in names if one.test else one.name == condition.test)]

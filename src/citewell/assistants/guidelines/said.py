@@ -10,8 +10,10 @@ from itertools import pairwise
 
 from citewell.assistants.guidelines.match import Unit, names, placed
 from citewell.assistants.guidelines.tables import rows
-from citewell.clinical import broader
+from citewell.clinical import Mention, broader
 from citewell.clinical.context import Context, read_context
+from citewell.clinical.meanings import meant
+from citewell.clinical.medicines import medicines
 from citewell.clinical.quantities import durations
 from citewell.types.consult import Polarity
 
@@ -83,7 +85,7 @@ def _words(alternatives: str) -> re.Pattern[str] | None:
     )
 
 
-def said(text: str, *, given_days: float | None = None, is_report: bool = False) -> list[Said]:
+def said(text: str, *, given_days: float | None = None) -> list[Said]:
     """What a text of a record says of the patient, clause by clause; what is past, of others or feared is left out.
 
     >>> [sorted(clause.denied) for clause in said("No fever, haemoptysis for 2 days") if clause.denied]
@@ -93,16 +95,15 @@ def said(text: str, *, given_days: float | None = None, is_report: bool = False)
     lengths = _lengths(text)
     everywhere = lengths[0][1] if len(lengths) == 1 else given_days
     context = read_context(text)
+    learned = meant(context)
     bounds = [0, *(match.start() for match in _CLAUSE.finditer(text)), len(text)]
     clauses = []
     for start, end in pairwise(bounds):
         own = [days for place, days in lengths if start <= place < end]
         if text[start:end].strip():
-            clauses.append(_clause(context, start, end, own[0] if own else everywhere, is_report=is_report))
+            clauses.append(_clause(context, learned, start, end, own[0] if own else everywhere))
     if len(clauses) > 1 and not any(clause.is_of_others for clause in clauses):
-        clauses.append(
-            _clause(context, 0, len(text), everywhere, is_report=is_report)
-        )  # “pain in the chest and the arm”
+        clauses.append(_clause(context, learned, 0, len(text), everywhere))  # “pain in the chest and the arm”
     return clauses
 
 
@@ -122,10 +123,21 @@ _REFUTED = re.compile(
     r"\b(?:not|never|no longer|isn't|is not|without)\s+(?:a\s+|any\s+|been\s+|very\s+|particularly\s+)?$", re.I
 )
 """What turns a quality round: “not persistent”."""
+_UNHELPED = re.compile(
+    r"\b(?:no|not|never|hardly|nothing|fail\w*|despite|unrelieved|unresponsive|still)\b.{0,30}?"
+    r"\b(?:better|settl\w*|respon\w*|improv\w*|help\w*|touch\w*|work\w*|relie\w*|differen\w*|resol\w*|clear\w*)\b"
+    r"|\bdespite\b|\bin spite of\b|\bfailed\b|\bunresponsive\b",
+    re.IGNORECASE,
+)
+_TREATED = re.compile(
+    r"\b(?:treat\w*|tablets?|medic\w*|meds|abx|courses?|antibiotics?|creams?|PPIs?|inhalers?|steroids?|drops)\b",
+    re.IGNORECASE,
+)
+"""What was given and did not help makes a symptom treatment-resistant."""
 _LEFT_OUT = (Polarity.PAST, Polarity.FAMILY, Polarity.OTHER, Polarity.HYPOTHETICAL, Polarity.INTENDED)
 
 
-def _clause(context: Context, start: int, end: int, days: float | None, *, is_report: bool) -> Said:
+def _clause(context: Context, learned: Sequence[Mention], start: int, end: int, days: float | None) -> Said:
     clause = context.text[start:end]
     stated: set[str] = set()
     refuted: set[str] = set()
@@ -137,12 +149,15 @@ def _clause(context: Context, start: int, end: int, days: float | None, *, is_re
             (refuted if _REFUTED.search(clause, 0, match.start()) else stated).add(name)
         if stating:
             bare = stating.sub(lambda match: " " * len(match.group()), bare)
+    if _UNHELPED.search(clause) and (_TREATED.search(clause) or medicines(clause)):
+        stated.add("treatment-resistant")
     units: dict[Polarity, set[Unit]] = {}
     for places, unit in (*placed(bare), *placed(clause)):
         held = [context.assertion(start + low, start + high).status for low, high in places]
         units.setdefault(_of_all(held), set()).add(unit)
-    if is_report:  # what a scan or a specialist suspects is what a rule means by “suggests”
-        units.setdefault(Polarity.PRESENT, set()).update(units.pop(Polarity.UNCLEAR, set()))
+    for one in learned:
+        if start <= one.start < end:
+            units.setdefault(context.assertion(one.start, one.end).status, set()).add(one.ids)
     exact, doubted = units.get(Polarity.PRESENT, set()), units.get(Polarity.UNCLEAR, set())
     given = names(unit | broader(unit) for unit in exact)
     maybe = names(unit | broader(unit) for unit in doubted)
