@@ -12,7 +12,6 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from citewell.clinical.quantities import (
-    age_limits,
     ages,
     dates,
     days_in,
@@ -228,11 +227,6 @@ def test_what_is_no_age_is_none(text: str) -> None:
 def test_an_age_of_others_of_an_event_and_of_nobody_is_marked() -> None:
     assert [found.of for found in ages("mother aged 80, LMP aged 51")] == ["other", "event"]
     assert "cannot be right" in str(ages("aged 200")[0].problem)
-
-
-def test_limits_of_age_are_read_with_their_ends() -> None:
-    told = [(found.low, found.high) for found in age_limits("children 6 months to 5 years; aged 12 to 17; under-16s")]
-    assert told == [(0.5, 6.0), (12.0, 18.0), (None, 16.0)]
 
 
 def test_a_day_that_cannot_be_or_may_be_two_is_said_so() -> None:

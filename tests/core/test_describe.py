@@ -6,14 +6,15 @@ import re
 
 import pytest
 
+from citewell.clinical.populations import shelf_words
 from citewell.ingest.describe import describe, openings
 from citewell.vocabulary import rows
 
-CUES = [(kind, name, words) for kind, name, words in rows("applies.tsv")]
+CUES = [*shelf_words(), *rows("settings.tsv")]
 
 
-@pytest.mark.parametrize(("kind", "name", "words"), CUES, ids=[name for _, name, _ in CUES])
-def test_every_alternative_begins_with_letters_that_are_looked_for_first(kind: str, name: str, words: str) -> None:
+@pytest.mark.parametrize(("name", "words"), CUES, ids=[name for name, _ in CUES])
+def test_every_alternative_begins_with_letters_that_are_looked_for_first(name: str, words: str) -> None:
     plain = re.sub(r"\([^()]*\)", "", words)
     assert len(openings(words)) == plain.count("|") + 1
     assert min(map(len, openings(words))) >= 3

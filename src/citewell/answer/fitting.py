@@ -6,7 +6,6 @@ import re
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 
-from citewell.answer.age_groups import Group, ages, asked_for, is_for_others
 from citewell.answer.amounts import Amount, admits, amounts, bounds, states
 from citewell.answer.cues import CUES, IS_QUESTION, OTHER_MEDICINE
 from citewell.answer.cues_fitting import (
@@ -26,6 +25,7 @@ from citewell.answer.of_medicines import is_of_another
 from citewell.answer.opposed import is_opposed
 from citewell.answer.statements import Statement
 from citewell.clinical.medicines import Medicine, medicines
+from citewell.clinical.populations import Group, ages_in, asked_for, is_for_others
 
 AMOUNTS = frozenset({"dose", "number", "target"})
 """Kinds of questions that ask for an amount."""
@@ -64,10 +64,10 @@ class Asker:
             return False
         if not self.is_question:
             return True
-        titles = (document, *statement.titles)
+        titles, aged = (document, *statement.titles), ages_in(self.question)
         return not (
             is_opposed(self.question, statement.text)
-            or is_for_others(self.people, statement.text, titles, is_amount=self.asks_amount, aged=ages(self.question))
+            or is_for_others(self.people, statement.text, titles, is_amount=self.asks_amount, aged=aged)
             or is_of_another_illness(self.illnesses, statement.text, titles)
             or is_of_another_grade(self.grades, statement.text, titles)
             or is_of_another_weight(self.weights, statement.text)

@@ -5,13 +5,13 @@ from __future__ import annotations
 import re
 from collections.abc import Sequence
 
-from citewell.answer.age_groups import age_groups, asked_for
 from citewell.answer.cues import ASKING, DOING, EMPTY, TALK
 from citewell.answer.retrieve import MAX_QUESTION_CHARACTERS
 from citewell.answer.subjects import subjects
 from citewell.answer.substitute import substitute
 from citewell.clinical import Lexicon
 from citewell.clinical.medicines import medicines
+from citewell.clinical.populations import age_groups, asked_for
 from citewell.types import Message
 from citewell.words import terms
 

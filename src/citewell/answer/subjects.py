@@ -6,7 +6,6 @@ import re
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-from citewell.answer.age_groups import Group, age_groups, asked_for
 from citewell.answer.aspects import unsaid
 from citewell.answer.grades import Graded, asked_grades, says_grade
 from citewell.answer.illnesses import illnesses, speaks_of
@@ -16,6 +15,7 @@ from citewell.answer.verify_subjects import topics
 from citewell.answer.verify_support import Profile, profile
 from citewell.clinical import Lexicon
 from citewell.clinical.medicines import Medicine, medicines, members
+from citewell.clinical.populations import Group, age_groups, asked_for
 from citewell.types import Citation, Claim, Evidence
 
 KEY_SUBJECTS = 2

@@ -7,12 +7,12 @@ from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 from typing import Literal
 
-from citewell import vocabulary
 from citewell.answer.grades import grades
 from citewell.answer.illnesses import illnesses
 from citewell.answer.subjects import subjects
 from citewell.clinical import Lexicon
 from citewell.clinical.medicines import medicines
+from citewell.clinical.populations import people_words
 from citewell.clinical.quantities import labels, unit_named
 
 Kind = Literal["label", "age", "people", "amount", "grade", "medicine", "matter"]
@@ -87,7 +87,7 @@ def _people(text: str) -> Iterator[Thing]:
 
 
 def _persons(text: str) -> Iterable[re.Match[str]]:
-    words = "|".join(words for _, words in vocabulary.rows("age_groups.tsv"))
+    words = "|".join(word.words for word in people_words() if word.group)
     how = r"(?:(?:older|younger|young|small|pregnant|breastfeeding|healthy)\s+)?"
     return re.finditer(rf"\b(?:(?:an?|my|the|our)\s+)?{how}(?:{words})\b", text, re.IGNORECASE)
 

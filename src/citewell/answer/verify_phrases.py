@@ -7,9 +7,9 @@ from collections.abc import Iterator
 from functools import cache, lru_cache
 
 from citewell import vocabulary
-from citewell.answer.age_groups import ages
 from citewell.answer.verify_findings import Finding, Grade
 from citewell.answer.verify_read import Reading, is_light, read
+from citewell.clinical.populations import ages_in, any_age
 
 CLOSE_FROM = 0.4
 """Share of the claim's words that the source sentence must say."""
@@ -25,11 +25,6 @@ _LIMITS = re.compile(
 )
 """In a source: what follows says of whom it holds."""
 
-_ANY_AGE = re.compile(
-    r"\b(?:(?:of|at)\s+(?:any|all|every)\s+ages?|(?:regardless|irrespective)\s+of\s+(?:their\s+)?age"
-    r"|whatever\s+their\s+age)\b",
-    re.IGNORECASE,
-)
 _LEFT_OUT = re.compile(
     r"\b(?:is|are|was|were)\s+(?:excluded|ineligible|not\s+(?:included|eligible))(?=\s*(?:from\b|[.;,]|$))",
     re.IGNORECASE,
@@ -85,9 +80,9 @@ def says_more(claim: Reading, source: Reading, *, coverage: float) -> Iterator[F
     every = _ALL.search(claim.text)
     if every and not _ALL.search(source.text) and _is_limited(claim, source):
         yield Finding(Grade.WEAKER, "opposite", "the source does not say it of all", *every.span())
-    any_age = _ANY_AGE.search(claim.text)
-    if any_age and ages(source.text) and not _ANY_AGE.search(source.text):
-        yield Finding(Grade.AGAINST, "opposite", "the source says it of some ages only", *any_age.span())
+    every_age = any_age(claim.text)
+    if every_age and ages_in(source.text) and not any_age(source.text):
+        yield Finding(Grade.AGAINST, "opposite", "the source says it of some ages only", *every_age.span())
     cause = _CAUSES.search(claim.text)
     if cause and _GOES_WITH.search(source.text) and not _CAUSAL.search(source.text):
         yield Finding(Grade.WEAKER, "opposite", "the source only says that the two go together", *cause.span())

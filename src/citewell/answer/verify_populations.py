@@ -5,9 +5,9 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from functools import lru_cache
 
-from citewell.answer.age_groups import age_groups, ages
 from citewell.answer.verify_findings import Finding, Grade
 from citewell.answer.verify_headings import is_heading
+from citewell.clinical.populations import age_groups, ages_in
 from citewell.clinical.quantities import quantities
 from citewell.types import Span
 
@@ -18,7 +18,7 @@ def of_others(claim: str, part: Span, parts: Sequence[Span]) -> Iterator[Finding
     if not ours or age_groups(part.text):
         return
     heading = _above(part, tuple(parts))
-    is_same_age = any(one.meets(other) for one in ages(claim) for other in ages(heading))
+    is_same_age = any(one.meets(other) for one in ages_in(claim) for other in ages_in(heading))
     if heading and ours.isdisjoint(age_groups(heading)) and not is_same_age:
         yield Finding(Grade.AGAINST, "opposite", f"the source says it under “{heading}”", 0, len(claim))
 
@@ -36,7 +36,7 @@ def _is_heading(text: str) -> bool:
     if text.endswith(":") or is_heading(text):
         return True
     named = quantities(text)
-    return bool(named) and len(ages(text)) == len(named) and is_heading(_without(text))
+    return bool(named) and len(ages_in(text)) == len(named) and is_heading(_without(text))
 
 
 def _without(text: str) -> str:

@@ -6,6 +6,7 @@ import re
 from dataclasses import dataclass
 from functools import cache
 
+from citewell.clinical.populations import shelf_words
 from citewell.vocabulary import rows
 
 _STRENGTH = re.compile(
@@ -70,9 +71,8 @@ class _Cue:
 @cache
 def _cues(kind: str) -> list[_Cue]:
     return [
-        _Cue(name, re.compile(rf"(?<!\w)(?:{words.lower()})(?!\w)"), openings(words))
-        for row_kind, name, words in rows("applies.tsv")
-        if row_kind == kind
+        _Cue(name, re.compile(rf"(?<!\w)(?<!non[- ])(?:{words.lower()})(?!\w)"), openings(words))
+        for name, words in (shelf_words() if kind == "population" else rows("settings.tsv"))
     ]
 
 

@@ -150,6 +150,14 @@ class Patient:
     weight_kg: float | None = None
     setting: str | None = None
     country: str | None = None
+    conditions: tuple[str, ...] = ()
+    without: tuple[str, ...] = ()
+    """Conditions that the patient is said not to have."""
+    egfr: tuple[float, float] | None = None
+    """From one value to another, in ml/min/1.73 m²: a stage of kidney disease leaves it open between two."""
+    creatinine_clearance: float | None = None
+    organs: tuple[str, ...] = ()
+    """Organs that were named, where sex does not tell: “cervix”, “no uterus”."""
 
     @property
     def age_told(self) -> str:

@@ -9,8 +9,8 @@ from dataclasses import dataclass, replace
 from citewell.assistants.consult.details import Detail, find_details
 from citewell.assistants.consult.measures import Measure, find_measures
 from citewell.assistants.consult.mentions import ANY, Mention, all_mentions
-from citewell.assistants.consult.people import ADULT_YEARS, Trait, find_traits
 from citewell.clinical.context import Context, read_context
+from citewell.clinical.populations import ADULT_YEARS, Trait, find_traits
 from citewell.clinical.quantities import ages
 from citewell.types.consult import QUALIFYING, By, Category, Finding, Polarity, Words
 from citewell.words import sentences
@@ -207,7 +207,7 @@ class _Sentence:
         is_sex = one.name == "sex"
         return Finding(
             "", Category.DEMOGRAPHIC, one.name, polarity, By.RULES, self._words(one.start, one.end),
-            value=one.value, unit=one.told if is_sex else one.unit, arithmetic=None if is_sex else one.told,
+            value=one.value, unit=one.words if is_sex else one.unit, arithmetic=None if is_sex else one.words,
         )  # fmt: skip
 
     def _measure(self, one: Measure) -> Finding:

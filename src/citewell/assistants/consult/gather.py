@@ -13,12 +13,13 @@ from citewell.answer.rank import CONTROLS, Controls, is_near, without_copies
 from citewell.answer.retrieve import Search, retrieve_all
 from citewell.assistants.consult.advising import NUMBER, is_imprint, may_advise
 from citewell.assistants.consult.applies import Fit, fit
-from citewell.assistants.consult.having import Known, diseases_in, known_of, on_another
+from citewell.assistants.consult.having import Known, known_of, on_another
 from citewell.assistants.consult.stages import LATER_LINE, line_of, other_stage
 from citewell.assistants.consult.tables import rows
 from citewell.assistants.consult.telling import is_telling, states
 from citewell.assistants.consult.whole import from_its_paragraph
 from citewell.clinical.medicines import medicines
+from citewell.clinical.populations import conditions_in
 from citewell.types import Hit, Scope
 from citewell.types.consult import Category, Finding, Patient, Polarity
 from citewell.types.consult_plan import LeftOut
@@ -268,12 +269,12 @@ def _on_others(found: Sequence[Hit], known: Known) -> dict[str, LeftOut]:
     strange = {}
     for document, hits in groupby(sorted(found, key=lambda hit: hit.document_id), key=lambda hit: hit.document_id):
         theirs = list({hit.chunk_index: hit for hit in hits}.values())
-        named = diseases_in(theirs[0].document)
+        named = [one.name for one in conditions_in(theirs[0].document)]
         if not named or any(map(known.has, named)) or known.speaks_of_it(theirs[0].document):
             continue
         of_it = sum(asked <= frozenset(terms(hit.text)) for hit in theirs)
         if of_it < MOSTLY * len(theirs):
-            why = f"a guideline on {named[0].name.lower()}; the patient is not known to have it"
+            why = f"a guideline on {named[0].lower()}; the patient is not known to have it"
             strange[document] = LeftOut(theirs[0].document, (), why)
     return strange
 

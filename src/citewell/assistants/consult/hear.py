@@ -13,10 +13,10 @@ from citewell.assistants.consult.interview import complaint_for, next_question
 from citewell.assistants.consult.kept import finding_json
 from citewell.assistants.consult.mentions import find_mentions
 from citewell.assistants.consult.patient import patient_of
-from citewell.assistants.consult.people import ADULT_YEARS
 from citewell.assistants.consult.red_flags import features_for
 from citewell.assistants.consult.reply import read_reply
 from citewell.assistants.consult.unused import unused
+from citewell.clinical.populations import ADULT_YEARS
 from citewell.errors import InputError
 from citewell.types.consult import Category, Consult, Finding, Polarity
 

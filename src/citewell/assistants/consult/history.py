@@ -8,6 +8,7 @@ from datetime import UTC, datetime
 
 from citewell.assistants.consult.mentions import find_mentions
 from citewell.clinical.medicines import medicines
+from citewell.clinical.populations import ADULT_YEARS
 from citewell.clinical.quantities import years_between
 from citewell.types.consult import By, Category, Finding, Polarity
 from citewell.types.facts import (
@@ -102,7 +103,7 @@ def _weight(facts: Sequence[Fact], now: datetime) -> Iterator[Finding]:
     weighed = [one for one in facts if isinstance(one, LabResult) and (one.code == WEIGHT_CODE or _is_weight(one))]
     dated = [one for one in weighed if one.collected is not None and one.value is not None]
     born = next((one.born for one in facts if isinstance(one, Person) and one.born is not None), None)
-    is_child = born is not None and years_between(born.at, now) < 18
+    is_child = born is not None and years_between(born.at, now) < ADULT_YEARS
     for one in sorted(dated, key=lambda result: result.collected.at if result.collected else now, reverse=True)[:1]:
         assert one.collected is not None
         if (now - one.collected.at).days <= FRESH_WEIGHT_DAYS["child" if is_child else "adult"] and one.unit == "kg":

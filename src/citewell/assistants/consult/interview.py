@@ -10,9 +10,9 @@ from citewell.assistants.consult.patient import FERTILE_YEARS, patient_of
 from citewell.assistants.consult.reason import VISIT
 from citewell.assistants.consult.red_flags import features_for
 from citewell.assistants.consult.tables import rows
+from citewell.clinical.populations import CHILD_YEARS
 from citewell.types.consult import Category, Consult, Finding, Polarity
 
-CHILD_YEARS = 16
 PAINS = ("pain", "ache", "tenderness", "cramp", "sore")
 BREATHING = ("cough", "dyspnea", "breath", "wheez", "chest pain")
 CHANGING = (*PAINS, *BREATHING, "itch", "rash", "nausea", "vomit", "diarrh", "dizz", "vertigo", "palpitation", "numb")

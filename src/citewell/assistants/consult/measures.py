@@ -9,7 +9,18 @@ from citewell.clinical.quantities import Result, results
 
 SYSTOLIC, DIASTOLIC = "systolic blood pressure", "diastolic blood pressure"
 _TAKEN = frozenset(
-    ("temperature", "pulse", "respiratory rate", "oxygen saturation", "blood pressure", "weight", "height", "glucose")
+    (
+        "temperature",
+        "pulse",
+        "respiratory rate",
+        "oxygen saturation",
+        "blood pressure",
+        "weight",
+        "height",
+        "glucose",
+        "eGFR",
+        "creatinine clearance",
+    )
 )
 VITALS = (_TAKEN - {"blood pressure"}) | {SYSTOLIC, DIASTOLIC}
 """The measurements by the names of their findings."""

@@ -36,6 +36,8 @@ def _patient(sure: Sequence[Finding], consult: Consult) -> Patient:
     feeding = _last(sure, "breastfeeding")
     sex = _last(sure, "sex")
     age, weight = _last(sure, "age"), _last(sure, "weight")
+    egfr, clearance = _last(sure, "eGFR"), _last(sure, "creatinine clearance")
+    illnesses = [one for one in sure if one.category is Category.MEDICAL_HISTORY]
     return Patient(
         age_years=None if age is None else age.value,
         sex=None if sex is None else sex.unit,
@@ -45,6 +47,10 @@ def _patient(sure: Sequence[Finding], consult: Consult) -> Patient:
         weight_kg=None if weight is None else weight.value,
         setting=consult.setting,
         country=consult.country,
+        conditions=tuple(one.name for one in illnesses if one.polarity in (Polarity.PRESENT, Polarity.PAST)),
+        without=tuple(one.name for one in illnesses if one.polarity is Polarity.ABSENT),
+        egfr=None if egfr is None or egfr.value is None else (egfr.value, egfr.value),
+        creatinine_clearance=None if clearance is None else clearance.value,
     )
 
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator, Sequence
 
 from citewell.assistants.consult.patient import patient_of
+from citewell.clinical.populations import CHILD_YEARS
 from citewell.types.consult import COMPLAINTS, Category, Consult, Finding, Patient, Polarity
 
 FELT = (Category.SYMPTOM, Category.ASSOCIATED)
@@ -81,7 +82,7 @@ def who(patient: Patient) -> str:
     age = patient.age_years
     grown = {"female": "Woman", "male": "Man"}.get(patient.sex or "", "Patient")
     young = {"female": "Girl", "male": "Boy"}.get(patient.sex or "", "Child")
-    name = young if age is not None and age < 16 else grown
+    name = young if age is not None and age < CHILD_YEARS else grown
     aged = f" aged {patient.age_told}" if age is not None else f" {patient.age_told}"
     weeks = f"{patient.pregnancy_weeks:g} weeks " if patient.pregnancy_weeks else ""
     return f"{name}{aged}" + (f", {weeks}pregnant," if patient.is_pregnant else "")

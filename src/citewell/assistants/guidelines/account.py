@@ -24,7 +24,6 @@ from citewell.assistants.guidelines.evaluate_finding import Record
 from citewell.assistants.guidelines.evaluate_tests import is_test
 from citewell.assistants.guidelines.guideline import Guideline, Rule
 from citewell.assistants.guidelines.match import Unit, is_clinical, names, placed, units
-from citewell.assistants.guidelines.organs import is_there, organ_named
 from citewell.assistants.guidelines.patient import COMPLAINTS, Complaint, Patient, TestResult
 from citewell.assistants.guidelines.said import cue, duration_days, qualities
 from citewell.assistants.guidelines.state import Judged, State
@@ -32,6 +31,7 @@ from citewell.clinical import broader, fold
 from citewell.clinical.context import Context, read_context
 from citewell.clinical.meanings import meant
 from citewell.clinical.phrases import TIME, content_words, numbers, phrases
+from citewell.clinical.populations import is_there, organ_named
 from citewell.clinical.quantities import named_test
 from citewell.types.consult import Polarity
 

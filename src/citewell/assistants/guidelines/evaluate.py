@@ -27,10 +27,10 @@ from citewell.assistants.guidelines.criteria import (
 from citewell.assistants.guidelines.evaluate_finding import Record, judge_absence, judge_finding, judge_silence
 from citewell.assistants.guidelines.evaluate_tests import judge_threshold
 from citewell.assistants.guidelines.guideline import Guideline
-from citewell.assistants.guidelines.organs import is_there, organ_named, sex_with, with_article
 from citewell.assistants.guidelines.state import Judged, State
 from citewell.assistants.guidelines.tables import rows
 from citewell.clinical.context import SURE, read_context
+from citewell.clinical.populations import has_organ, with_article
 from citewell.types.consult import Polarity
 
 __all__ = ["Judged", "Outcome", "State", "evaluate", "exposure_words"]
@@ -193,32 +193,16 @@ def _judge_age(condition: Age, record: Record) -> Judged:
 
 
 def _judge_sex(condition: Sex, record: Record) -> Judged:
-    """By the organs on record where they tell, else by sex."""
+    """By the organs on record where they tell, else by sex; an organ left out beside its like is asked about."""
     patient, organ = record.patient, condition.organ
-    judged = _judge_organ(condition, organ, patient.organs) if organ else None
-    if judged is not None:
-        return judged
-    if patient.sex is None:
-        ask = f"Does the patient have {with_article(organ)}?" if organ else "What is the patient's sex?"
-        return Judged(condition.text, State.UNKNOWN, None, ask=ask)
-    state = State.MET if patient.sex == condition.sex else State.NOT_MET
-    return Judged(condition.text, state, patient.sex, is_fixed=True)
-
-
-def _judge_organ(condition: Sex, organ: str, listed: Sequence[str]) -> Judged | None:
-    """What the organs on record say of one; None where they tell neither way.
-
-    An organ that is not listed beside others of the same sex may have been left out: it is asked about.
-    """
-    fact = f"organs on record: {', '.join(listed)}"
-    named = {found: is_there(words) for words in listed if (found := organ_named(words))}
-    if organ in named:
-        return Judged(condition.text, State.MET if named[organ] else State.NOT_MET, fact, is_fixed=True)
-    sexes = {sex_with(one) for one, there in named.items() if there} - {None}
-    if condition.sex in sexes:
-        ask = f"Does the patient have {with_article(organ)}? It is not among the organs on record."
+    by_sex = None if patient.sex is None else patient.sex == condition.sex
+    has = by_sex if organ is None else has_organ(organ, patient.organs, patient.sex)
+    fact = f"organs on record: {', '.join(patient.organs)}" if organ and patient.organs else patient.sex
+    if has is None:
+        left_out = " It is not among the organs on record." if patient.organs else ""
+        ask = f"Does the patient have {with_article(organ)}?{left_out}" if organ else "What is the patient's sex?"
         return Judged(condition.text, State.UNKNOWN, fact, ask=ask)
-    return Judged(condition.text, State.NOT_MET, fact, is_fixed=True) if sexes else None
+    return Judged(condition.text, State.MET if has else State.NOT_MET, fact, is_fixed=True)
 
 
 @cache

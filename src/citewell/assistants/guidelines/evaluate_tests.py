@@ -13,10 +13,10 @@ from citewell.assistants.guidelines.patient import Flag, Patient, TestResult
 from citewell.assistants.guidelines.state import Judged, State
 from citewell.assistants.guidelines.tables import rows
 from citewell.clinical.context import read_context
+from citewell.clinical.populations import ADULT_YEARS
 from citewell.clinical.quantities import Result, Test, in_usual_unit, known_tests, named_test, results, unit_of_result
 from citewell.types.consult import Polarity
 
-ADULT_YEARS = 18
 TOGETHER = "+"
 """Between tests that show a finding only together."""
 _COMPARE = {">": operator.gt, ">=": operator.ge, "<": operator.lt, "<=": operator.le}

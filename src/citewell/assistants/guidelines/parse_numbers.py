@@ -7,7 +7,7 @@ from collections.abc import Sequence
 from typing import Literal
 
 from citewell.assistants.guidelines.criteria import Age, Criteria, NeedsReading, Threshold, all_of, any_of
-from citewell.clinical.quantities import age_limits
+from citewell.clinical.populations import age_limits
 
 _AGED = re.compile(r"aged (?:between )?|(?=of any age\b)", re.IGNORECASE)
 _ANY = re.compile(r"(?:of any age|aged any age)\b", re.IGNORECASE)
@@ -67,11 +67,7 @@ _BANDED = re.compile(
     r"(?P<test>.+?)\s+levels?\s+(?:is|are)\s+above the (?:threshold for their age|age-specific threshold)",
     re.IGNORECASE,
 )
-_BAND = re.compile(
-    r"\bage[^:]*:\s*(?:(?P<low>\d+) to (?P<high>\d+)|below (?P<under>\d+)|(?:above|over) (?P<over>\d+))\b"
-    r"[^;]*;(?P<rest>.*)$",
-    re.IGNORECASE,
-)
+_BAND = re.compile(r"\bage[^:]*:\s*(?P<age>[^;]*);(?P<rest>.*)$", re.IGNORECASE)
 _LIMIT = re.compile(r"(?P<word>more than|above|at least)\s+(?P<value>\d+(?:\.\d+)?)", re.IGNORECASE)
 _UNIT = re.compile(r"\((?P<unit>[^()]*)\)\s*:")
 
@@ -85,26 +81,17 @@ def parse_banded(text: str, table: Sequence[str]) -> Criteria | None:
     bands: list[Criteria] = []
     for row in table:
         band = _BAND.search(row)
-        if band is None:
+        aged = parse_age(f"aged {band['age']}") if band else None
+        if band is None or aged is None:
             return None
-        aged = _band_age(band)
         limit = _LIMIT.search(band.group("rest"))
         unit = _UNIT.search(band.group("rest"))
         if limit is None:
             words = band.group("rest").rpartition(":")[2].strip()
-            bands.append(all_of(aged, NeedsReading(f"{test}: {words}")))
+            bands.append(all_of(aged[0], NeedsReading(f"{test}: {words}")))
             continue
         comparison: Comparison = ">=" if limit.group("word").lower() == "at least" else ">"
         shown = f"{test} {limit.group().lower()} {unit.group('unit') if unit else ''}".strip()
         held = Threshold(shown, test, comparison, float(limit.group("value")), unit.group("unit") if unit else None)
-        bands.append(all_of(aged, held))
+        bands.append(all_of(aged[0], held))
     return any_of(*bands)
-
-
-def _band_age(band: re.Match[str]) -> Age:
-    given = {name: int(value) for name, value in band.groupdict().items() if value and name != "rest"}
-    if "low" in given:
-        return Age(f"aged {given['low']} to {given['high']}", given["low"], given["high"] + 1)
-    if "under" in given:
-        return Age(f"aged under {given['under']}", None, given["under"])
-    return Age(f"aged over {given['over']}", given["over"] + 1, None)

@@ -10,12 +10,12 @@ from typing import cast
 
 from citewell.assistants.guidelines.criteria import Age, AllOf, AnyOf, Criteria, Sex, all_of, conditions
 from citewell.assistants.guidelines.guideline import Action, Deed, Rule, Strength, Urgency
-from citewell.assistants.guidelines.organs import organ_of, sex_with, with_article
 from citewell.assistants.guidelines.parse_criteria import Words, parse_criteria
 from citewell.assistants.guidelines.parse_numbers import parse_age
 from citewell.assistants.guidelines.populations import Terms
 from citewell.assistants.guidelines.read_rules import SECTION, Item, Passage
 from citewell.assistants.guidelines.tables import rows
+from citewell.clinical.populations import organ_of, people_pattern, sex_with, with_article
 from citewell.words import sentences
 
 __all__ = ["Terms", "parse_rules"]
@@ -64,7 +64,7 @@ def _scoped(criteria: Criteria, passage: Passage, site: str | None, terms: Terms
         before += _organ(site)
     has_group = any(isinstance(one, Age) and one.population for one in [*before, *conditions(criteria)])
     if not has_group and passage.headings:
-        before += _grouped(passage.headings[-1], terms)
+        before += terms.heading(passage.headings[-1])
     if any(isinstance(one, Sex) for one in before):
         criteria = _without_sex(criteria, {one.sex for one in before if isinstance(one, Sex)})
     return _with_organ(all_of(*before, criteria) if before else criteria, site)
@@ -75,12 +75,6 @@ def _applied(text: str, terms: Terms) -> list[Criteria]:
     group, rest = terms.leading(text)
     aged = parse_age(rest.strip(" ,"))
     return [*group, *([aged[0]] if aged else [])]
-
-
-def _grouped(title: str, terms: Terms) -> list[Criteria]:
-    """The group that a heading is about: “Adults”, “Symptoms of concern in adults”."""
-    match = re.search(rf"(?:^|\bin )(?P<group>{terms.pattern})$", title, re.IGNORECASE)
-    return [one for one in terms.conditions(match.group("group")) if isinstance(one, Age)] if match else []
 
 
 def _without_sex(criteria: Criteria, sexes: set[str]) -> Criteria:
@@ -136,7 +130,7 @@ def _understood(passage: Passage, words: Words) -> tuple[Action, Criteria | None
     first: Action | None = None
     for at, sentence in enumerate(told):
         items = passage.items if at == len(told) - 1 else ()
-        action_text, criteria_text, listed = _split(" ".join(sentence.split()), items, words.terms)
+        action_text, criteria_text, listed = _split(" ".join(sentence.split()), items)
         action = parse_action(action_text)
         first = first or action
         if action.deed != "advice" and action.strength != "do not" and criteria_text is not None:
@@ -149,11 +143,12 @@ Split = tuple[str, str | None, tuple[Item, ...]]
 """The words of the action, those of the criteria, and the list where it belongs to the criteria."""
 
 
-def _split(sentence: str, items: tuple[Item, ...], terms: Terms) -> Split:
+def _split(sentence: str, items: tuple[Item, ...]) -> Split:
     """A sentence of a rule: criteria first (“If …, refer”), or the action first (“Refer … if”)."""
     bare = _after_reason(sentence.strip(" .:"))
     masked = _masked(bare)
-    return _criteria_first(bare, masked, items, terms.pattern) or _action_first(bare, masked, items, terms.pattern)
+    group = people_pattern()
+    return _criteria_first(bare, masked, items, group) or _action_first(bare, masked, items, group)
 
 
 @cache

@@ -5,16 +5,16 @@ from __future__ import annotations
 import re
 from collections.abc import Iterable
 from functools import cache, lru_cache
-from typing import Literal
 
 from citewell.assistants.guidelines.entries import Facts, Piece, facts
 from citewell.assistants.guidelines.evaluate import evaluate
 from citewell.assistants.guidelines.evaluate_finding import Record
 from citewell.assistants.guidelines.guideline import Guideline, Rule
 from citewell.assistants.guidelines.match import holds, units
-from citewell.assistants.guidelines.patient import OLDEST, Patient
+from citewell.assistants.guidelines.patient import OLDEST, SEXES, Patient
 from citewell.assistants.guidelines.state import State
 from citewell.assistants.guidelines.tables import rows
+from citewell.clinical.populations import age_groups, age_limits, person
 
 BANDS = 3
 """Age bands from which a rule is read as holding a table of thresholds by age."""
@@ -66,20 +66,8 @@ def _question_boost(question: str, piece: Piece, known: Facts) -> float:
     return sum(amount("question", name) for name, is_so in fits.items() if is_so and asks_for(question, name))
 
 
-_NO_AGE = r"(?!\w|\s*(?:%|mmhg|mg|ng|iu|micrograms?|days?|weeks?|months?|hours?|times?|of)\b|[./]\d)"
-_AGE = re.compile(
-    r"(?<![\w.])(?:aged? (?P<first>\d{1,3})|(?P<second>\d{1,3})[- ]?(?:years?[- ]old|y/?o|year-olds?|yrs?(?: old)?)"
-    r"|(?:i am|i['’]m|he is|she is|(?:wom[ae]n|m[ae]n|male|female|lady|patient|person|someone)(?: of| aged|,)?)"
-    r" (?P<third>\d{1,3})" + _NO_AGE + r"|(?P<fourth>\d{2})[ -]?(?:m|f|male|female))(?!\w)",
-    re.IGNORECASE,
-)
-_CHILD = re.compile(
-    r"(?<!\w)(?:child|children|kids?|boys?|girls?|toddlers?|bab(?:y|ies)|infants?)(?!\w)", re.IGNORECASE
-)
 CHILD_AGE = 10
 """How old a child is taken to be where a question gives no age."""
-_FEMALE = re.compile(r"(?<!\w)(?:wom[ae]n|female|she|her|girl|mother|mum|wife|lady)(?!\w)", re.IGNORECASE)
-_MALE = re.compile(r"(?<!\w)(?:m[ae]n|male|he|him|his|boy|father|dad|husband|gentleman)(?!\w)", re.IGNORECASE)
 
 
 @lru_cache(maxsize=256)
@@ -88,36 +76,18 @@ def described_person(question: str) -> Patient:
 
     >>> described_person("haematuria aged 60").age, described_person("a 32-year-old woman").sex
     (60, 'female')
+    >>> asked = "people over 80", "under 40s?", "for 40 days", "I am 62", "a man of 55", "my toddler"
+    >>> [described_person(question).age for question in asked]
+    [81, 39, None, 62, 55, 10]
     """
-    age = _age(question)
-    is_female, is_male = _FEMALE.search(question) is not None, _MALE.search(question) is not None
-    sex: Literal["female", "male"] | None = None
-    if is_female != is_male:
-        sex = "female" if is_female else "male"
-    return Patient("asked about", age=age, sex=sex)
-
-
-def _age(question: str) -> int | None:
-    """The age that a question states; “over 80” is read as 81, “under 40” as 39.
-
-    >>> [_age(one) for one in ("aged 60", "people over 80", "under 40s?", "for 40 days", "I am 62", "a man of 55")]
-    [60, 81, 39, None, 62, 55]
-    """
-    if stated := _AGE.search(question):
-        age = int(next(found for found in stated.groups() if found))
-    elif bound := _BOUND.search(question):
-        is_over = bound.group("word").casefold() in ("over", "above", "older than")
-        age = int(bound.group("age")) + (1 if is_over else -1)
-    else:
-        return CHILD_AGE if _CHILD.search(question) else None
-    return age if 0 <= age <= OLDEST else None
-
-
-_BOUND = re.compile(
-    r"(?<!\w)(?P<word>over|above|older than|under|below|younger than) (?:the age of )?(?P<age>\d{1,3})s?"
-    r"(?!\w|\s*(?:%|mmhg|mg|ng|iu|u/|micrograms?|days?|weeks?|months?|hours?)|[./]\d)",
-    re.IGNORECASE,
-)
+    asked = person(question)
+    age = asked.age_years
+    if age is None and (limits := next((one for one in age_limits(question) if one.low or one.high), None)):
+        age = limits.low + limits.is_over if limits.low else (limits.high or 1) - 1
+    if age is None and "child" in age_groups(question):
+        age = CHILD_AGE
+    age = None if age is None or age > OLDEST else int(age)
+    return Patient("asked about", age=age, sex=SEXES.get(asked.sex or ""))
 
 
 def _person_boost(person: Record, rule: Rule, guideline: Guideline) -> float:

@@ -11,10 +11,10 @@ from functools import cache
 from citewell.answer.reactions import substances
 from citewell.assistants.records.known import LONG_AGO, Known, when
 from citewell.assistants.records.tables import rows
+from citewell.clinical.populations import ADULT_YEARS
 from citewell.clinical.quantities import Test, days_in, in_usual_unit, known_tests, named_test, years_between
 from citewell.types.facts import Fact, Flag, LabResult, Medication, Person
 
-ADULT_YEARS = 18
 JUDGED = frozenset({Flag.NORMAL, Flag.CRITICAL_LOW, Flag.CRITICAL_HIGH})
 """Marks by which a laboratory has said how grave a value is; “high” or “low” leaves that open."""
 

@@ -9,7 +9,7 @@ from citewell.clinical.quantities.dates import Day, dates, first_day, known_days
 from citewell.clinical.quantities.doses import Dose, Frequency, Habit, doses, frequencies, habits
 from citewell.clinical.quantities.periods import NUMBER_WORD, Mark, labels
 from citewell.clinical.quantities.results import Result, Test, in_usual_unit, known_tests, named_test, results
-from citewell.clinical.quantities.times import Age, AgeLimits, Duration, age_limits, ages, durations, years_between
+from citewell.clinical.quantities.times import OLDEST, Age, Duration, ages, durations, years_between
 from citewell.clinical.quantities.units import LOOK_BACK, Unit, days_in, unit_named, unit_of_result
 
 __all__ = [
@@ -17,8 +17,8 @@ __all__ = [
     "CHANCE",
     "LOOK_BACK",
     "NUMBER_WORD",
+    "OLDEST",
     "Age",
-    "AgeLimits",
     "Day",
     "Dose",
     "Duration",
@@ -29,7 +29,6 @@ __all__ = [
     "Result",
     "Test",
     "Unit",
-    "age_limits",
     "ages",
     "dates",
     "days_in",

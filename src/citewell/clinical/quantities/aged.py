@@ -6,8 +6,8 @@ import re
 from functools import cache
 from typing import Literal
 
-from citewell import vocabulary
 from citewell.clinical.quantities.units import LOOK_BACK
+from citewell.clinical.tables import rows
 
 Told = Literal["", "age", "length"]
 """Nothing where a text does not say which of the two it is."""
@@ -32,8 +32,9 @@ _SHORT = frozenset(("millisecond", "second", "minute", "hour"))
 def person_words() -> dict[str, str]:
     """The words that name children, adults and persons of any age, as patterns."""
     found: dict[str, list[str]] = {}
-    for group, words in vocabulary.rows("age_groups.tsv"):
-        found.setdefault(group, []).append(words)
+    for _name, words, *cells in rows("populations.tsv"):
+        if cells and cells[0]:
+            found.setdefault(cells[0], []).append(words)
     return {group: rf"\b(?:{'|'.join(words)})\b" for group, words in found.items()}
 
 

@@ -9,8 +9,6 @@ from datetime import date
 from functools import cache
 from typing import Literal, cast
 
-from citewell.clinical.quantities.aged import person_before
-from citewell.clinical.quantities.amounts import BARE, Quantity, quantities
 from citewell.clinical.quantities.periods import NUMBER_WORD, number
 from citewell.clinical.quantities.units import FLAT, LOOK_BACK, Sign, days_in
 from citewell.clinical.tables import rows
@@ -366,95 +364,3 @@ def years_between(born: date, at: date) -> int:
     (17, 18)
     """
     return at.year - born.year - ((at.month, at.day) < (born.month, born.day))
-
-
-# --------------------------------------------------------------------------------------------------- limits of age
-
-
-@dataclass(frozen=True, slots=True)
-class AgeLimits:
-    """From an age, below another, in years, as they are written."""
-
-    start: int
-    end: int
-    text: str
-    low: float | None
-    high: float | None
-    is_over: bool = False
-    """The lower age itself is not among them: “over 40”."""
-
-
-_NEAR = re.compile(
-    r"\b(?:ages?|aged|child(?:ren)?|infants?|adults?|people|patients|women|men|those|adolescents|persons?"
-    r"|anyone|everyone|girls|boys)\b[^.;]{0,25}$",
-    re.IGNORECASE,
-)
-_BEHIND = re.compile(r"\s*(?:of age|olds?)\b", re.IGNORECASE)
-_ANY = re.compile(r"\b(?:of any age|any age group|(?:of|at|for) all ages|(?:regardless|irrespective) of age)\b", re.I)
-_GROUP = re.compile(r"\b(?P<side>under|over)[- ](?P<years>\d{2})s\b", re.IGNORECASE)
-_OF_OTHERS = re.compile(
-    r"\b(?:relatives?|parents?|siblings?|mother|father|brother|sister|onset|died|diagnosed|menarche|menopause)\b"
-    r"[^.;,]{0,30}$",
-    re.IGNORECASE,
-)
-
-
-def age_limits(text: str) -> Iterator[AgeLimits]:
-    """Limits of age that a text is for, as it writes them; a time that is no age is none.
-
-    >>> text = "adults aged 80 and over; aged under 40; aged 12 to 17; for 5 days; below 150/90"
-    >>> [(found.text, found.low, found.high) for found in age_limits(text)]
-    [('80 and over', 80.0, None), ('under 40', None, 40.0), ('12 to 17', 12.0, 18.0)]
-    """
-    for quantity in quantities(text):
-        before = text[max(0, quantity.start - LOOK_BACK) : quantity.start]
-        if _is_age_limit(text, quantity, before) and not _OF_OTHERS.search(before):
-            yield _limits(quantity)
-    for match in _GROUP.finditer(text):
-        years = float(match["years"])
-        is_under = match["side"].casefold() == "under"
-        yield AgeLimits(*match.span(), match.group(), None if is_under else years, years if is_under else None)
-    if any_age := _ANY.search(text):
-        yield AgeLimits(*any_age.span(), "any age", 0.0, None)
-
-
-def _is_age_limit(text: str, quantity: Quantity, before: str) -> bool:
-    is_limit = quantity.sign != "=" or quantity.shape == "range" or _FROM.search(before) is not None
-    if not is_limit or quantity.text.casefold().startswith("within"):
-        return False
-    if quantity.dimension == BARE:
-        return quantity.sign != "=" and not quantity.is_word and person_before().search(before) is not None
-    if quantity.dimension != "time" or quantity.told == "length":
-        return False
-    is_alone = len(text) < _SHORT_TEXT and _FROM.sub("", before).strip() == ""
-    return quantity.told == "age" or bool(_NEAR.search(before) or _BEHIND.match(text, quantity.end)) or is_alone
-
-
-_FROM = re.compile(r"\bfrom\s$", re.IGNORECASE)
-_SHORT_TEXT = 60
-"""Characters of a heading or a cell: an age alone at its start is whom it is for."""
-
-
-def _limits(quantity: Quantity) -> AgeLimits:
-    is_mixed = quantity.unit == "mixed"
-    ends = [
-        _years(value) if is_mixed else (value, 1.0) for value in (quantity.values if is_mixed else quantity.written)
-    ]
-    size = 1.0 if is_mixed else _YEARS_IN[(quantity.unit or "y")[0]]
-    (low, _), (high, step) = min(ends), max(ends)
-    text = re.sub(r"^age[ds]?\s+", "", quantity.text, flags=re.IGNORECASE)
-    made = AgeLimits(quantity.start, quantity.end, text, low * size, None, quantity.sign == ">")
-    if quantity.shape == "range":
-        return replace(made, high=(high + step) * size)
-    if quantity.sign in ("<", "<="):
-        is_through = quantity.sign == "<=" and not quantity.loose
-        return replace(made, low=None, high=(high + is_through) * size)
-    return made
-
-
-def _years(days: float) -> tuple[float, float]:
-    """Days of an age in years, and how long its unit is: 180 days are six months, 730 are two years."""
-    for unit, size in (("year", 1.0), ("month", 1 / MONTHS_IN_YEAR), ("week", 7 / 365)):
-        if days % days_in(unit) == 0:
-            return days / days_in(unit) * size, size
-    return days / 365, 1 / 365
