@@ -26,6 +26,8 @@ BEGIN, END = 101, 102
 IGNORED = -100
 SWAPPED = 0.3
 """The share of marked words that are replaced by others of their type in a text that is varied."""
+SHORT, OF_LONG = 200, 0.1
+"""With `--short`: characters of a short text, and the share of longer texts that are learned from beside them."""
 DISTURBED = 0.12
 """The share of texts that get a line before or behind them which says nothing clinical."""
 
@@ -280,12 +282,14 @@ def train(args: argparse.Namespace) -> None:  # noqa: PLR0915 (one straight flow
     held = documents[: len(documents) // 12] if args.hold_out else []
     held_dangers = dangers[: len(dangers) // 8] if args.hold_out else []
     learned, learned_dangers = documents[len(held) :], dangers[len(held_dangers) :]
+    if args.short:
+        learned = [one for one in learned if len(one.text) < SHORT or draw.random() < OF_LONG]
     names = json.loads((args.work / "names.json").read_text("utf-8"))
     pool = pool_of(learned, names)
     known = json.loads((args.work / "concepts.json").read_text("utf-8"))
     kinds_of = {name: one["kind"] for name, one in known.items()}
     wordings = [one for path in sorted(args.material.glob("wordings/*.tsv")) for one in read_wordings(path, kinds_of)]
-    learned += wordings[:40] if args.tiny else wordings
+    learned += wordings[:40] if args.tiny else [one for one in wordings if not args.short or draw.random() < OF_LONG]
     model = Reader(args.work, len(kinds), args.layers)
     model.adapt()
     if args.start:
@@ -447,5 +451,6 @@ if __name__ == "__main__":
     parser.add_argument("--seed", type=int, default=7)
     parser.add_argument("--seconds", type=float, default=3_600, help="Learn no longer than this.")
     parser.add_argument("--hold-out", action="store_true")
+    parser.add_argument("--short", action="store_true", help="Go on with short texts, and with a few of the others.")
     parser.add_argument("--tiny", action="store_true")
     train(parser.parse_args())

@@ -33,7 +33,7 @@ READ = 8_000
 NEAR = 160
 """How many characters apart the words of one emergency may stand."""
 LIKELY, SURE = 0.5, 0.95
-"""From which probability on a text tells of an emergency, likely (reader and words together) or surely (reader alone)."""
+"""From which probability on a text tells of an emergency: of reader and words on average, or of the reader alone."""
 MESSAGE = 60
 """Words of a message. What is longer is a note: read in parts, and there the reader has to be sure."""
 A_LITTLE = 0.02
