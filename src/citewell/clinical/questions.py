@@ -22,7 +22,7 @@ from citewell.errors import ModelFilesMissing
 Array = NDArray[np.float32]
 
 WEIGHTS = Path(__file__).parent / "questions.npz"
-SHA256 = ""
+SHA256 = "de2222a9e97edcbc6f9d1780a8211b4c1b8aa1acc0e8c27363fd5d6883ea454b"
 READ = 400
 """Characters of a question that are read, half from its start and half from its end."""
 LONGEST_RUN = 3
