@@ -1,8 +1,8 @@
 """Trains the head that tells the kind of a question, and compares it with words on questions of other topics.
 
-    .venv/bin/python -m bench.clinical.questions --set dev                       # figures
-    .venv/bin/python -m bench.clinical.questions --set dev --out FILE.npz        # and the weights, with their sha256
-    .venv/bin/python -m bench.clinical.questions --tiny                          # every line, in seconds; worth nothing
+.venv/bin/python -m bench.clinical.questions --set dev                       # figures
+.venv/bin/python -m bench.clinical.questions --set dev --out FILE.npz        # and the weights, with their sha256
+.venv/bin/python -m bench.clinical.questions --tiny                          # every line, in seconds; worth nothing
 """
 
 from __future__ import annotations
@@ -90,7 +90,7 @@ def fitted(features: Array, kinds: NDArray[np.int64], *, decay: float, steps: in
             moments[at] = 0.9 * moments[at] + 0.1 * slope
             squares[at] = 0.99 * squares[at] + 0.01 * slope * slope
             mean, spread = moments[at] / (1 - 0.9**step), squares[at] / (1 - 0.99**step)
-            value -= RATE * (1 - step / steps) * mean / (np.sqrt(spread) + 1e-8)
+            np.subtract(value, RATE * (1 - step / steps) * mean / (np.sqrt(spread) + 1e-8), out=value)
     return np.vstack([features.T @ shares, bias]).astype(np.float32)
 
 
@@ -155,11 +155,11 @@ def main() -> None:
             pairs = zip(guesses, asked, strict=True)
             print(*(f"  {kind} taken for {guess}: {text}" for guess, (kind, text) in pairs if guess != kind), sep="\n")
     if options.out:
-        write(options.out, known, weights, model)
+        write(options.out, known, weights["both"], model)
 
 
-def write(path: Path, known: Sequence[str], weights: dict[str, Array], model: str) -> None:
-    """The weights with a header, and their sha256 on the screen."""
+def write(path: Path, known: Sequence[str], weights: Array, model: str) -> None:
+    """The weights of the head over both, with a header; prints their sha256."""
     header = {
         "decides": "the kind of a question (citewell/clinical/questions.py)",
         "trained by": "bench/clinical/questions.py on bench/clinical/questions/train.tsv",
@@ -171,8 +171,7 @@ def write(path: Path, known: Sequence[str], weights: dict[str, Array], model: st
         header=np.array(json.dumps(header)),
         kinds=np.array(KINDS),
         runs=np.array(known),
-        by_words=weights["words"].astype(np.float16),
-        by_both=weights["both"].astype(np.float16),
+        weights=weights.astype(np.float16),
     )
     print(f"{path}: {path.stat().st_size:,} bytes, sha256 {hashlib.sha256(path.read_bytes()).hexdigest()}")
 

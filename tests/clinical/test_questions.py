@@ -9,9 +9,12 @@ from pathlib import Path
 import numpy as np
 import pytest
 
+from citewell.adapters.embedding.minilm import MiniLM
 from citewell.clinical import questions
 from citewell.clinical.questions import QuestionKind, question_cues, question_kind
 from citewell.errors import ModelFilesMissing
+
+NOTHING = np.zeros(384, np.float32)
 
 
 @pytest.fixture
@@ -34,20 +37,22 @@ def unloaded() -> Iterator[None]:
         ("hello, thank you", QuestionKind.CHAT),
     ],
 )
-def test_plain_questions_are_read_by_their_words_alone(question: str, kind: QuestionKind) -> None:
-    assert question_kind(question).kind is kind
+def test_plain_questions_are_of_their_kind(embedder: MiniLM, question: str, kind: QuestionKind) -> None:
+    assert question_kind(question, embedder.embed([question])[0]).kind is kind
 
 
 def test_shares_are_those_of_all_kinds() -> None:
-    reading = question_kind("How long is it given?")
+    reading = question_kind("How long is it given?", NOTHING)
     assert set(reading.shares) == set(QuestionKind)
     assert sum(reading.shares.values()) == pytest.approx(1.0)
     assert reading.share == max(reading.shares.values())
 
 
-def test_a_vector_counts() -> None:
-    alone, with_vector = (question_kind("q", vector) for vector in (None, np.full(384, 0.05, np.float32)))
-    assert alone.shares != with_vector.shares
+def test_words_and_vector_both_count() -> None:
+    asked = (("How long?", NOTHING), ("How much?", NOTHING), ("How long?", np.full(384, 0.05, np.float32)))
+    readings = [question_kind(question, vector) for question, vector in asked]
+    assert readings[0].shares != readings[1].shares
+    assert readings[0].shares != readings[2].shares
 
 
 def test_a_vector_of_another_model_is_refused() -> None:
@@ -60,13 +65,15 @@ def test_damaged_weights_are_refused(tmp_path: Path, monkeypatch: pytest.MonkeyP
     damaged.write_bytes(questions.WEIGHTS.read_bytes()[:-1] + b"x")
     monkeypatch.setattr(questions, "WEIGHTS", damaged)
     with pytest.raises(ModelFilesMissing, match="Reinstall Citewell"):
-        question_kind("How long?")
+        question_kind("How long?", NOTHING)
 
 
-@pytest.mark.parametrize("text", ["", "?", "no " * 33_000, "? " * 50_000, " " * 100_000, "how " * 25_000, "(" * 100_000])
+@pytest.mark.parametrize(
+    "text", ["", "?", "no " * 33_000, "? " * 50_000, " " * 100_000, "how " * 25_000, "(" * 100_000]
+)
 def test_any_text_is_read_in_linear_time(text: str) -> None:
     began = time.perf_counter()
-    assert question_kind(text).kind in QuestionKind
+    assert question_kind(text, NOTHING).kind in QuestionKind
     question_cues(text)
     assert time.perf_counter() - began < 5
 

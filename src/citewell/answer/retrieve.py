@@ -201,7 +201,9 @@ def weighted_terms(question: str, expansions: Sequence[Expansion]) -> dict[str, 
     """
     words = _PRESSURE.sub(" ", _AGE.sub(" ", question)).split()
     asked = " ".join(word for word in words if word.casefold().strip(",.?") not in ASKING)
-    sought = [term for term in terms(asked) if term not in TALK] if "question" in question_cues(question) else terms(asked)
+    sought = (
+        [term for term in terms(asked) if term not in TALK] if "question" in question_cues(question) else terms(asked)
+    )
     weights = dict.fromkeys(sought or terms(question), 1.0)
     members = sum(expansion.reason == "member" for expansion in expansions)
     for expansion in expansions:

@@ -22,7 +22,7 @@ from citewell.errors import ModelFilesMissing
 Array = NDArray[np.float32]
 
 WEIGHTS = Path(__file__).parent / "questions.npz"
-SHA256 = "de2222a9e97edcbc6f9d1780a8211b4c1b8aa1acc0e8c27363fd5d6883ea454b"
+SHA256 = "1a584524547681d1ccc044fc7d5d66e0b2be94c04834ee31aa0a6a1a0a7fbcac"
 READ = 400
 """Characters of a question that are read, half from its start and half from its end."""
 LONGEST_RUN = 3
@@ -79,12 +79,8 @@ class QuestionReading:
         return self.shares[self.kind]
 
 
-def question_kind(question: str, vector: Array | None = None) -> QuestionReading:
-    """The kind of a question; surer with its vector by all-MiniLM-L6-v2 than by its words alone.
-
-    >>> [question_kind(text).kind.value for text in ("How often is INR checked?", "why is iron given with vitamin C")]
-    ['frequency', 'reason']
-    """
+def question_kind(question: str, vector: Array) -> QuestionReading:
+    """The kind of a question, by its words and its vector of all-MiniLM-L6-v2."""
     return _Head.load().read(question, vector)
 
 
@@ -121,13 +117,13 @@ def runs(question: str) -> frozenset[str]:
 
 @dataclass(frozen=True, slots=True, eq=False)
 class _Head:
-    """The weights of the runs, of the numbers of a vector, and of the kinds as such: without a vector, and with one."""
+    """The weights of the numbers of a vector, of the runs of words, and of the kinds as such."""
 
     kinds: tuple[QuestionKind, ...]
     places: Mapping[str, int]
-    by_words: Array
-    by_both: Array
-    dimensions: int
+    of_vector: Array
+    of_runs: Array
+    of_kinds: Array
 
     @classmethod
     @cache
@@ -142,18 +138,17 @@ class _Head:
         with np.load(WEIGHTS, allow_pickle=False) as file:
             kinds = tuple(QuestionKind(str(name)) for name in file["kinds"])
             places = {str(run): place for place, run in enumerate(file["runs"])}
-            by_words, by_both = (file[name].astype(np.float32) for name in ("by_words", "by_both"))
-        return cls(kinds, places, by_words, by_both, len(by_both) - len(by_words))
+            weights = file["weights"].astype(np.float32)
+        dimensions = len(weights) - len(places) - 1
+        return cls(kinds, places, weights[:dimensions], weights[dimensions:-1], weights[-1])
 
-    def read(self, question: str, vector: Array | None) -> QuestionReading:
-        """The shares of the kinds, by words alone where there is no vector."""
-        if vector is not None and vector.shape != (self.dimensions,):
-            raise ValueError(f"A question's vector has {self.dimensions} numbers; this one has {vector.size}.")
-        weights = self.by_words if vector is None else self.by_both[self.dimensions :]
+    def read(self, question: str, vector: Array) -> QuestionReading:
+        """The shares of the kinds."""
+        if vector.shape != self.of_vector.shape[:1]:
+            raise ValueError(f"A question's vector has {len(self.of_vector)} numbers; this one has {vector.size}.")
         known = sorted(place for run in runs(question) if (place := self.places.get(run)) is not None)
-        scores = weights[known].sum(axis=0) / np.sqrt(np.float32(max(1, len(known)))) + weights[-1]
-        if vector is not None:
-            scores = scores + vector @ self.by_both[: self.dimensions]
+        by_words = self.of_runs[known].sum(axis=0) / np.sqrt(np.float32(max(1, len(known))))
+        scores = vector @ self.of_vector + by_words + self.of_kinds
         raised = np.exp(scores - scores.max())
         shares = dict(zip(self.kinds, map(float, raised / raised.sum()), strict=True))
         return QuestionReading(max(shares, key=shares.__getitem__), shares)
