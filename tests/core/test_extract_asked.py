@@ -15,6 +15,7 @@ from citewell.answer.wanted import wanted
 from citewell.answer.weights import Measure
 from citewell.clinical import Lexicon
 from citewell.clinical.medicines import medicines, members
+from citewell.clinical.questions import question_cues
 from citewell.clinical.tables import rows
 from citewell.words import terms
 from tests.core.test_extract import answer, passage
@@ -141,7 +142,8 @@ def test_a_person_s_tale_is_not_looked_for_in_a_question_but_is_in_a_claim() -> 
 
 
 def test_how_something_is_diagnosed_is_told_by_what_is_measured() -> None:
-    (cue,) = [one for one in CUES if one.asks.search("How is river fever diagnosed?")]
+    sounds = question_cues("How is river fever diagnosed?")
+    (cue,) = [one for one in CUES if one.name in sounds]
     told = ("Measure the temperature twice.", "Refer if measurements do not confirm it.", "A fall of 20 mmHg or more.")
     assert (cue.name, [bool(cue.answers.search(text)) for text in told]) == ("diagnosis", [True, False, True])
 

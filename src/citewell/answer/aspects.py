@@ -6,16 +6,17 @@ import re
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 
-from citewell.answer.cues import ASKS_WHAT, CUES, DEFINES, NOT_DEFINING
+from citewell.answer.cues import CUES, DEFINES, NOT_DEFINING
 from citewell.answer.wanted import Wanted, wanted
+from citewell.clinical.questions import question_cues
 from citewell.words import terms
 
 
 @dataclass(frozen=True, slots=True)
 class Aspect:
-    """A kind of question, and the words of which one must stand in an answer or a title above it."""
+    """A cue of a question, and the words of which one must stand in an answer or a title above it."""
 
-    asks: re.Pattern[str]
+    cue: str
     says: re.Pattern[str]
     unsaid: str
     is_of_it: bool = False
@@ -32,11 +33,7 @@ class Aspect:
 
 ASPECTS = (
     Aspect(
-        re.compile(
-            r"^\s*how (?:is|are|was|were|do (?:you|we|i))\b.{1,80}\bdiagnos\w+|\bdiagnostic criteria\b"
-            r"|^\s*(?:what is|what['’]s) the diagnosis of\b",
-            re.IGNORECASE,
-        ),
+        "diagnosis",
         re.compile(
             r"\b(?:diagnos\w+|criteri\w+|tests?|tested|testing|measur\w+|thresholds?|defined as|suspect(?:ed)?"
             r"|confirm\w*|scans?|examin\w+|biops\w+|scor\w+|points?|signs?|detect\w*)\b",
@@ -45,11 +42,7 @@ ASPECTS = (
         "the sources shown do not say how it is diagnosed",
     ),
     Aspect(
-        re.compile(
-            r"^\s*how (?:is|are|do (?:you|we|i)|should|to|can)\b.{1,80}\btreat\w*"
-            r"|^\s*what(?:['’]s| is| are) the (?:[\w-]+ ){0,2}(?:treatment|therapy|management)s? (?:of|for)\b",
-            re.IGNORECASE,
-        ),
+        "treatment",
         re.compile(
             r"\b(?:treat\w*|therap\w*|manag\w*|giv(?:e|en|ing)|offer\w*|use|used|start\w*|prescri\w*|refer\w*|first-line"
             r"|replace\w*|correct\w*|stop|surgery|infusion|antidote|plan [A-Z])\b",
@@ -58,7 +51,7 @@ ASPECTS = (
         "the sources shown do not say how it is treated",
     ),
     *(
-        Aspect(cue.asks, cue.answers, f"the sources shown do not say how {word}", is_of_it=True)
+        Aspect(name, cue.answers, f"the sources shown do not say how {word}", is_of_it=True)
         for cue in CUES
         for name, word in (("frequency", "often"), ("duration", "long"))
         if cue.name == name
@@ -67,13 +60,6 @@ ASPECTS = (
 """Reviewed as a table: a question of one of these kinds is not answered by sentences that only name its subject."""
 
 NOT_SAID = "the sources shown do not say what it is"
-_NAMES_ONE = re.compile(
-    r"^\s*(?:what(?:['’]s| is)|define|(?:the )?(?:definition|meaning) of|what counts as"
-    r"|what does(?=.{1,60}\b(?:mean|stand)\b))\s+"
-    r"(?:(?:an?|the (?:definition|meaning) of|the)\s+)?(?:[\w’'-]+\s*){1,3}\??\s*$",
-    re.IGNORECASE,
-)
-"""A question for what one thing is, and for nothing else: “What are the rules here?” may want a list."""
 _BULLET = re.compile(r"^\s*(?:[•▪◦‣–*-]|\d+[.)])\s*")
 _SAYS_WHAT = re.compile(r"\b(?:defined as|means?|refers? to|is an?|are an?|is the|called|known as)\b", re.IGNORECASE)
 
@@ -93,12 +79,11 @@ def unsaid(
     'the sources shown do not say what it is'
     >>> unsaid("What is haemoptysis?", [["Terms", "Haemoptysis. Coughing up blood from the lungs."]])
     """
-    asked = wanted(question)
+    asked, sounds = wanted(question), question_cues(question)
     for aspect in ASPECTS:
-        if aspect.asks.search(question) and not any(aspect.is_said(section, asked, names) for section in shown):
+        if aspect.cue in sounds and not any(aspect.is_said(section, asked, names) for section in shown):
             return aspect.unsaid
-    asks_what = ASKS_WHAT.search(question) and _NAMES_ONE.search(question)
-    if asks_what and not any(_says_what(text, asked) for section in shown for text in section):
+    if sounds >= {"what", "what alone"} and not any(_says_what(text, asked) for section in shown for text in section):
         return NOT_SAID
     return None
 

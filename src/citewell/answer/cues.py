@@ -1,4 +1,4 @@
-"""What kinds of questions sound like, and what the words that answer them look like: tables to be reviewed."""
+"""What the words look like that answer kinds of questions, and which words of a question no answer needs."""
 
 from __future__ import annotations
 
@@ -10,44 +10,36 @@ from citewell.words import terms
 
 @dataclass(frozen=True, slots=True)
 class Cue:
-    """What a kind of question sounds like, and what its answers hold."""
+    """A cue of `clinical/tables/question_cues.tsv`, and what the answers to such questions hold."""
 
     name: str
-    asks: re.Pattern[str]
     answers: re.Pattern[str]
 
 
-def _cue(name: str, asks: str, answers: str) -> Cue:
-    return Cue(name, re.compile(asks, re.IGNORECASE), re.compile(answers, re.IGNORECASE))
+def _cue(name: str, answers: str) -> Cue:
+    return Cue(name, re.compile(answers, re.IGNORECASE))
 
 
 CUES = (
     _cue(
         "dose",
-        r"\b(?:dos(?:e|es|age|ing)|how much|how many (?:mg|ml|tablets|units|puffs)|strength|volume)\b",
         r"\d\s?(?:mg|g|kg|mcg|µg|micrograms?|nanograms?|ml|l|units?|mmol|tablets?|puffs?|drops?|%)(?![a-z])",
     ),
     _cue(
         "time",
-        r"\b(?:how (?:long|soon|often|quickly|fast)|when|duration|by when|what time|urgen\w+)\b",
         r"\d\s?(?:seconds?|minutes?|hours?|days?|weeks?|months?|years?)\b"
         r"|\b(?:immediately|urgently|same day|straight away|at once|within|until|once|twice|daily|before|after)\b",
     ),
     _cue(
         "number",
-        r"\b(?:how (?:many|high|low|old|common|likely)|at (?:what|which)"
-        r"|what (?:is |are |was |were )?(?:the |my |a )?(?:\w+ )?"
-        r"(?:level|threshold|target|range|rate|percentage|age|score))\b",
         r"\d",
     ),
     _cue(
         "timing",
-        r"\b(?:when|how (?:long|soon|many (?:hours|days|weeks)))\b.{0,80}\b(?:before|after|prior to)\b(?=\s+\w)",
         r"\d\s?(?:minutes?|hours?|days?|weeks?|months?)\b|\b(?:same day|evening|morning|immediately|at once)\b",
     ),
     _cue(
         "frequency",
-        r"\bhow (?:often|frequently|regularly)\b",
         r"\b(?:every|each|once|twice|times) (?:\d|an?\b|per\b|few\b|other\b|(?:two|three|four|six|twelve)\b"
         r"|(?:hour|day|week|month|year|morning|night)s?\b)|\b(?:hour|dai|night|week|month|quarter|year|annual)ly\b"
         r"|\b(?:hours?|days?|weeks?|months?) apart\b|\b(?:after|before|at) each\b|\b\d per (?:day|week|month|year)\b"
@@ -55,9 +47,6 @@ CUES = (
     ),
     _cue(
         "duration",
-        r"\bhow long\b(?! (?:until|before|after)\b).{0,40}"
-        r"\b(?:given|gives?|tak(?:e|en|ing)|treat\w*|used?|lasts?|continued?|prescribed)\b"
-        r"(?!.{0,60}\b(?:before|after|prior to)\b)|\bduration of\b",
         r"\bfor (?:at least |at most |up to |about |another |a further )*"
         r"(?:\d|an?\b|(?:one|two|three|four|five|six|seven|eight|nine|ten|twelve)\b)[^.;:]{0,12}"
         r"(?:minutes?|hours?|days?|weeks?|months?|years?)\b|\b\d+[- ](?:day|week|month)\b(?! old)"
@@ -66,49 +55,34 @@ CUES = (
     ),
     _cue(
         "target",
-        r"\b(?:targets?|goal)\b",
         r"\b(?:targets?|aim(?:s|ing)?|goals?|range|keep|maintain|reach)\b[^.;]{0,60}\d"
         r"|\d[^.;]{0,30}\b(?:target|in range)\b",
     ),
     _cue(
         "referral",
-        r"\b(?:go(?:es)?|come|brought|taken|take|sent|send|admit\w*|seek|see|call|need)\b.{0,30}"
-        r"\b(?:(?:to|in) (?:the )?(?:hospital|emergency \w+)|a (?:doctor|gp)|an ambulance|(?:medical |urgent )?help)\b"
-        r"|\bwhen\b.{0,60}\b(?:worr\w+|refer\w*)\b|\b(?:come|bring\b.{0,20}) back\b(?! to\b)",
         r"\b(?:refer|admit|transfer|come back|return|seek|go|call|send)\b[^.;]{0,60}"
         r"\b(?:hospital|same day|immediately|urgently|emergency|ambulance|at once)\b",
     ),
     _cue(
         "who",
-        r"^\s*(?:who|whom)\b|\b(?:which|what) (?:people|patients|adults|children|women|men|groups?)\b",
         r"\b(?:patients?|people|persons?|adults?|children|infants?|women|men|nurse|doctor|surgeon|pharmacist|clinician)\b",
     ),
     _cue(
         "advice",
-        r"\bshould\b|\b(?:can|could|may|must|shall) (?:i|we|you|he|she|they|a|the|patients?|people|my)\b"
-        r"|\bwhat (?:to|should)\b|\bdo(?:es)? (?:i|we|you|he|she|they|my|a|the)(?: \w+)? need\b|\bhelps?\b"
-        r"|\bhow (?:do|to|should|can)\b|\b(?:safe|allowed|recommend\w*|manage\w*|treat\w*|needed|indicated)\b"
-        r"|\b(?:all right|alright|ok|okay|fine) to\b|\bfirst[- ](?:line|choice)\b|\bof choice\b"
-        r"|\b(?:has|have) (?:a|any) (?:place|role)\b"
-        r"|\b(?:which|what) (?:drugs?|medicines?|medications?|painkillers?|antibiotics?|treatments?)\b",
         r"\b(?:do not|don['’]t|avoid|offer|consider|refer|give|take|stop|never|should|must|recommend\w*|phone|call|use|"
         r"advise|ask|tell|start|measure|arrange|can)\b",
     ),
     _cue(
         "avoid",
-        r"\b(?:avoid(?:ed|ing|s)?|contraindicat\w+|not (?:take|use|give)|unsafe|stop|interact\w*|never)\b",
         r"\b(?:do not|don['’]t|avoid|never|contraindicated|stop|not (?:recommended|offer|use)|unless|without)\b",
     ),
     _cue(
         "diagnosis",
-        r"\bhow\b.{1,80}\b(?:diagnos\w+|confirmed|detected|recogni[sz]ed|identified|tested|measured)\b"
-        r"|\b(?:diagnostic criteria|criteria for diagnosing)\b",
         r"\b(?:measure|test|examine|scan|criteri\w+|defined as|thresholds?)\b"
         r"|\d\s?(?:mmhg|mmol|mg|g|ng|micrograms?|units?|%|points?)(?![a-z])",
     ),
     _cue(
         "why",
-        r"^\s*why\b|\breasons?\b",
         r"\b(?:because|due to|caused? by|since|so that|reason|leads? to|results? in)\b",
     ),
 )
@@ -117,20 +91,6 @@ CUES = (
 TOLD = frozenset({"frequency", "duration", "target", "referral"})
 """Kinds of questions for one thing, which an answer says in so many words."""
 
-ASKS_WHICH = re.compile(
-    r"^\s*what(?:['’]s| is| are| was| were)\b"
-    r"(?:(?=.{0,20}\b(?:dose|target|risk)\b)"
-    r"|(?= the (?!meaning |definition ).{1,40}\b(?:of|for|in|to|with|before|after|if|when)\b))",
-    re.IGNORECASE,
-)
-"""A question for something of a thing, such as its symptoms or its treatment."""
-ASKS_WHAT = re.compile(
-    rf"(?!{ASKS_WHICH.pattern})"
-    r"^\s*(?:(?:please )?(?:define|explain)|(?:the )?(?:definition|meaning) of"
-    r"|what(?:['’]s| is| are| was| does| counts?| do you mean| qualifies)|how (?:do|would) you define)\b",
-    re.IGNORECASE,
-)
-"""A question for what a thing is."""
 NOT_DEFINING = re.compile(
     r"(?:if|when|while|although|because|since|there (?:is|are|was|were|have|has)|in \d{4}|do not|avoid"
     r"|his|her|their|my|your)\b",
@@ -196,20 +156,6 @@ GENRE = frozenset(
 )
 """Words by which the title of a document says what kind of document it is, and not of what."""
 
-IS_QUESTION = re.compile(
-    r"\?\s*$"
-    r"|^\s*(?:what|who|whom|when|where|which|why|how|is|are|do|does|did|should|can|could|may|must|shall|will|would|define"
-    r"|explain|(?:the )?(?:definition|meaning) of)\b",
-    re.IGNORECASE,
-)
-"""What is worded as a question, and not as a claim."""
-
-ASKS_MEDICINE = re.compile(
-    r"\b(?:which|what)(?: \w+)? (?:drugs?|medicines?|medications?|tablets?|agents?)\b"
-    r"|\b(?:drugs?|medicines?|medications?) (?:of choice|first)\b|\bfirst[- ](?:line|choice) (?:drugs?|medicines?)\b",
-    re.IGNORECASE,
-)
-"""A question for the name of a medicine."""
 MEDICINE_WORDS = frozenset(terms("drug drugs medicine medicines medication medications tablet tablets agent agents"))
 """Words in such a question for which the name of any medicine stands."""
 ASKS_ONE_OF = re.compile(r"\b(?:which|what)(?:\s+\w+)?\s*$", re.IGNORECASE)
@@ -225,16 +171,8 @@ FIRST_LINE = re.compile(
 """A question for what is given first; a document may call that step 1."""
 SAYS_FIRST = re.compile(r"\bfirst[- ](?:line|choice)\b|\binitial (?:\w+ )?(?:treatment|therapy|drug)\b", re.IGNORECASE)
 
-OF_ONESELF = re.compile(r"\b(?:i|i['’]m|i['’]ve|my|me)\b", re.IGNORECASE)
 TO_THE_READER = re.compile(r"\b(?:you|your|you['’]re|you['’]ve)\b", re.IGNORECASE)
-"""A person who asks for themselves, and a text that speaks to them."""
-
-OTHER_MEDICINE = re.compile(
-    r"\b(?:allerg\w+|intoleran\w+|instead|alternatives?|other than|rather than|switch\w*|chang\w+ (?:from|to)"
-    r"|interact\w*|together|compar\w+|versus|vs|contraindicat\w+|cannot take)\b",
-    re.IGNORECASE,
-)
-"""A question that names a medicine and may want another one."""
+"""A text that speaks to those who ask for themselves."""
 
 NEGATIONS = frozenset(terms("no not nor never none without cannot neither avoid stop unless contraindicated"))
 """Words that turn a statement round."""

@@ -21,12 +21,6 @@ INTRODUCES = re.compile(
 """A sentence that says what a text is for or where more is found, and a list of references: nothing of its matter."""
 INTRODUCES_MORE = re.compile(r"It (?:also )?(?:says|covers|aims|describes|explains|gives|sets out|is for)\b")
 """A sentence that goes on with one that does."""
-OF_DOCUMENT = re.compile(
-    r"\b(?:guidelines?|guidance|policy|leaflet|chapter|document|handbook|manual|covers?|covered|scope|appl(?:y|ies))\b",
-    re.IGNORECASE,
-)
-"""A question on what a document is for."""
-
 ASKS_DOSE = re.compile(
     r"\b(?:what|which)(?:['’]s| is| are| was)?(?: [\w-]+){0,4}? (?:dose|doses|dosage|dosing)\b"
     r"|^\s*(?:[\w-]+ ){0,3}(?:dose|dosage|dosing) (?:of|for)\b"
@@ -34,12 +28,6 @@ ASKS_DOSE = re.compile(
     re.IGNORECASE,
 )
 """A question for the dose of a medicine."""
-ABOUT_DOSES = re.compile(
-    r"\b(?:miss\w*|forg[eo]t\w*|skip\w*|double|extra|too many)\b.{0,30}\bdos"
-    r"|\bdos(?:e|age|ing) (?:adjust|chang|reduc|increas|interval|titrat|form)",
-    re.IGNORECASE,
-)
-"""A question for what to do about a dose that was missed, or how one is changed."""
 GIVEN_DOSE = re.compile(
     r"\d\s?(?:mg|g|kg|micrograms?|mcg|µg|nanograms?|ml|units?|iu|mmol|tablets?|capsules?|puffs?|drops?|sachets?)"
     r"(?![a-z]|\s?/\s?(?:min|d?l|ml)\b)"
@@ -82,13 +70,6 @@ CHANGES = re.compile(
     re.IGNORECASE,
 )
 """A sentence that tells it."""
-OF_CHANGES = re.compile(
-    r"\b(?:chang\w+|new(?:er|est)?|updat\w+|amend\w+|revis\w+|versions?|editions?|histor\w+|withdrawn|previous|former\w*"
-    r"|review date)\b",
-    re.IGNORECASE,
-)
-"""A question that may be on what was changed."""
-
 GLOSSARY = re.compile(r"\b(?:terms used|glossary|definitions)\b", re.IGNORECASE)
 """Titles of sections that explain words."""
 SUPPOSES = re.compile(

@@ -7,15 +7,12 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 
 from citewell.answer.amounts import Amount, admits, amounts, bounds, states
-from citewell.answer.cues import CUES, IS_QUESTION, OTHER_MEDICINE
 from citewell.answer.cues_fitting import (
-    ABOUT_DOSES,
     ASKS_DOSE,
     DOSE_RULES,
     GIVEN_DOSE,
     INTRODUCES,
     INTRODUCES_MORE,
-    OF_DOCUMENT,
     RESULT,
     WEIGHS,
 )
@@ -26,6 +23,7 @@ from citewell.answer.opposed import is_opposed
 from citewell.answer.statements import Statement
 from citewell.clinical.medicines import Medicine, medicines
 from citewell.clinical.populations import Group, ages_in, asked_for, is_for_others
+from citewell.clinical.questions import question_cues
 
 AMOUNTS = frozenset({"dose", "number", "target"})
 """Kinds of questions that ask for an amount."""
@@ -79,8 +77,8 @@ class Asker:
 
 def asker(question: str) -> Asker:
     """What a question holds statements to."""
-    named = () if OTHER_MEDICINE.search(question) else medicines(question)
-    is_question = IS_QUESTION.search(question) is not None
+    sounds = question_cues(question)
+    named = () if "other medicine" in sounds else medicines(question)
     return Asker(
         question,
         named,
@@ -89,9 +87,9 @@ def asker(question: str) -> Asker:
         named_illnesses(question),
         graded(question),
         tuple(one for one in amounts(question) if one.unit == "kg"),
-        any(cue.name in AMOUNTS and cue.asks.search(question) for cue in CUES),
-        is_question,
-        OF_DOCUMENT.search(question) is not None,
+        not AMOUNTS.isdisjoint(sounds),
+        "question" in sounds,
+        "document" in sounds,
     )
 
 
@@ -149,7 +147,7 @@ def _dosed(question: str, named: Sequence[Medicine]) -> Medicine | None:
     ['codeine', None, None]
     """
     asks = ASKS_DOSE.search(question)
-    if asks is None or not named or ABOUT_DOSES.search(question):
+    if asks is None or not named or "about doses" in question_cues(question):
         return None
     inside = [one for one in named if one.start < asks.end()]
     after = [one for one in named if one.start >= asks.end()]

@@ -9,11 +9,12 @@ from dataclasses import dataclass, replace
 import numpy as np
 
 from citewell.answer.calibration import Calibration, Calibrations, known
-from citewell.answer.cues import IS_QUESTION, TALK
+from citewell.answer.cues import TALK
 from citewell.answer.expand import Expansion, expand
 from citewell.answer.near import Fused, Laid, fused
 from citewell.answer.rank import CONTROLS, Controls, rank
 from citewell.clinical import Lexicon
+from citewell.clinical.questions import question_cues
 from citewell.errors import EmbedderMismatch, InputError
 from citewell.ports import Embedder, Index, Library, Ranked, Vector
 from citewell.types import Hit, Scope
@@ -200,7 +201,9 @@ def weighted_terms(question: str, expansions: Sequence[Expansion]) -> dict[str, 
     """
     words = _PRESSURE.sub(" ", _AGE.sub(" ", question)).split()
     asked = " ".join(word for word in words if word.casefold().strip(",.?") not in ASKING)
-    sought = [term for term in terms(asked) if term not in TALK] if IS_QUESTION.search(question) else terms(asked)
+    sought = (
+        [term for term in terms(asked) if term not in TALK] if "question" in question_cues(question) else terms(asked)
+    )
     weights = dict.fromkeys(sought or terms(question), 1.0)
     members = sum(expansion.reason == "member" for expansion in expansions)
     for expansion in expansions:

@@ -10,28 +10,24 @@ from citewell.answer.amounts import AGES, Amount, admits, amounts, states
 from citewell.answer.cues import (
     ASKING,
     ASKS_BY,
-    ASKS_MEDICINE,
-    ASKS_WHAT,
-    ASKS_WHICH,
     CUES,
     DOING,
     EMPTY,
     FIRST_LINE,
     GENRE,
-    IS_QUESTION,
     MEDICINE_WORDS,
-    OF_ONESELF,
     SAYS_FIRST,
     TALK,
     TOLD,
     Cue,
 )
-from citewell.answer.cues_fitting import ASKS_FOR_ALL, OF_CHANGES, RESULT_OF, TIMED
+from citewell.answer.cues_fitting import ASKS_FOR_ALL, RESULT_OF, TIMED
 from citewell.answer.expand import Expansion
 from citewell.answer.supposed import supposed
 from citewell.answer.verify_read import is_light, meanings
 from citewell.clinical.medicines import medicines, members
 from citewell.clinical.quantities import Mark, labels
+from citewell.clinical.questions import question_cues
 from citewell.words import terms
 
 NEAR = 2
@@ -265,7 +261,7 @@ def _results(question: str, given: Iterable[Amount]) -> dict[str, str]:
 
 def _empty(question: str, cues: Iterable[Cue]) -> frozenset[str]:
     """The words of a question that no answer needs; a claim needs more of its own."""
-    if not IS_QUESTION.search(question):
+    if "question" not in question_cues(question):
         return EMPTY
     return EMPTY | TALK | DOING if _asks_to_do(cues) else EMPTY | TALK
 
@@ -286,8 +282,9 @@ def wanted(question: str, expansions: Iterable[Expansion] = ()) -> Wanted:
     given = amounts(rest)
     for amount in given:
         rest = rest.replace(amount.text, " ")
-    is_asked = IS_QUESTION.search(question) is not None
-    cues = tuple(cue for cue in CUES if cue.asks.search(question) and (is_asked or cue.name not in TOLD))
+    sounds = question_cues(question)
+    is_asked = "question" in sounds
+    cues = tuple(cue for cue in CUES if cue.name in sounds and (is_asked or cue.name not in TOLD))
     empty = _empty(question, cues)
     words = tuple(dict.fromkeys(word for word in terms(rest) if word not in empty))
     if not words and not given and not named:
@@ -307,11 +304,6 @@ def wanted(question: str, expansions: Iterable[Expansion] = ()) -> Wanted:
     for word in timed:
         synonyms[word] = (*synonyms.get(word, ()), *TIMED[word])
     weights = dict.fromkeys((*words, *(amount.text for amount in given), *named), 1.0)
-    asks_what, asks_which, is_of_oneself, is_question, asks_medicine = (
-        pattern.search(question) is not None
-        for pattern in (ASKS_WHAT, ASKS_WHICH, OF_ONESELF, IS_QUESTION, ASKS_MEDICINE)
-    )
-    kind = (asks_what, asks_which, is_of_oneself, is_question, asks_medicine)
     return Wanted(
         words,
         synonyms,
@@ -321,10 +313,14 @@ def wanted(question: str, expansions: Iterable[Expansion] = ()) -> Wanted:
         given,
         named,
         cues,
-        *kind,
+        "what" in sounds,
+        "which" in sounds,
+        "oneself" in sounds,
+        is_asked,
+        "medicine" in sounds,
         weights,
         asked_by(question) if is_asked else "",
-        OF_CHANGES.search(question) is not None,
+        "changes" in sounds,
         supposed(question) & weights.keys(),
         frozenset(timed),
         _results(question, given),
