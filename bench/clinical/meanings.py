@@ -74,6 +74,9 @@ def train(args: argparse.Namespace) -> None:
     model = Meanings(args.work, len(names)).to(where)
     if args.start:
         go_on_from(model.reader, args.start)
+        with np.load(args.start) as file, torch.no_grad():
+            model.head.copy_(torch.from_numpy(file["head"].astype(np.float32)) / SHARPNESS)
+            model.bias.copy_(torch.from_numpy(file["bias"].astype(np.float32)))
     rows = list(
         zip(rows_of([words for words, _ in learned], tokenizer), [number for _, number in learned], strict=True)
     )
@@ -156,7 +159,7 @@ if __name__ == "__main__":
     parser.add_argument("--work", type=Path, required=True)
     parser.add_argument("--material", type=Path, default=Path("bench/clinical/material/wordings"))
     parser.add_argument("--out", type=Path, required=True)
-    parser.add_argument("--start", type=Path, help="A reader to begin with.")
+    parser.add_argument("--start", type=Path, help="A reader to go on from.")
     parser.add_argument("--epochs", type=int, default=15)
     parser.add_argument("--batch", type=int, default=64)
     parser.add_argument("--rate", type=float, default=1e-3)

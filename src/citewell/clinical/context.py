@@ -169,7 +169,8 @@ class ClinicalReader:
 
     def contexts(self, texts: Sequence[str]) -> list[Context]:
         """What the reader says of several texts, read together: that takes hardly longer than one."""
-        known = {text: self._remembered[text] for text in texts if text in self._remembered}
+        remembered = self._remembered
+        known = {text: found for text in texts if (found := remembered.get(text)) is not None}
         new = [text for text in dict.fromkeys(texts) if text not in known]
         known |= dict(zip(new, self._read(new), strict=True))
         if len(self._remembered) + len(new) > REMEMBERED:

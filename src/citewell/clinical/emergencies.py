@@ -72,10 +72,12 @@ def find_emergencies(
     reading = Reading.of(text)
     danger = _sensed(reading.original, sensed) if text.strip() else {}
     found = reading.emergencies()
-    if not _is_likely(reading, sum(danger.values())) and not _is_despair(found, reading):
+    is_despair = _is_despair(found, reading)
+    if not _is_likely(reading, sum(danger.values())) and not is_despair:
         return None
     likeliest = max(danger, key=danger.__getitem__)
-    found = {kind: found[kind] for kind in found if danger.get(kind, 0.0) >= A_LITTLE}
+    sure = {kind for kind in found if danger.get(kind, 0.0) >= A_LITTLE or (kind == "suicide" and is_despair)}
+    found = {kind: words for kind, words in found.items() if kind in sure}
     found = found or reading.nearest(likeliest)
     kinds = tuple(kind for kind in kinds_in_order() if kind in found)
     told = dict.fromkeys(one for kind in kinds for one in found[kind])
@@ -287,7 +289,7 @@ def _words() -> tuple[tuple[str, str, re.Pattern[str]], ...]:
 _COMPARISONS = {"<": operator.lt, "<=": operator.le, ">": operator.gt, ">=": operator.ge}
 _NUMBER = (
     r"(?:[^\w\n<>≥≤.;]|\b(?:of|is|are|was|at|now|only|reads?|says?|around|about|to|down|came|back|as|dropped)\b){0,6}"
-    r"[<>~≥≤]? ?(?P<value>\d{1,3}(?:[.,]\d{1,2})?)(?![\d.,]*\d)(?! ?/(?:7|52|12|24)\b)(?P<unit> ?(?:g/l|mg/dl))?"
+    r"[<>~≥≤]? ?(?![12]?\d ?/(?:7|52|12|24)\b)(?P<value>\d{1,3}(?:[.,]\d{1,2})?)(?![\d.,]*\d)(?P<unit> ?(?:g/l|mg/dl))?"
 )
 _FACTORS = {"g/l": 5.55, "mg/dl": 1 / 18}
 """What a sugar in another unit is in mmol/L."""
@@ -329,7 +331,7 @@ _COUNTS = {
     for name in names.split("|")
     if name
 }
-_DAYS = {"d": 1, "j": 1, "t": 1, "/7": 1, "w": 7, "s": 7, "/52": 7, "m": 30.4375, "/12": 30.4375}
+_DAYS = {"d": 1, "j": 1, "t": 1, "/7": 1, "w": 7, "s": 7, "/52": 7, "m": 30, "/12": 30}
 _AGE = re.compile(
     rf"(?<![\w/.,])(?P<count>\d{{1,2}}|{'|'.join(_COUNTS)})(?:[ -]?(?P<unit>d|w|days?|weeks?|wks?|months?|mths?|jours?"
     r"|semaines?|mois|tage?|wochen?|monate?n?)[ -]?(?:old|alte?\w*|o\b)"

@@ -20,7 +20,7 @@ from citewell.minilm.forward import hidden_states
 from citewell.minilm.tokenizer import WordPiece
 
 ADAPTER = Path(__file__).parent / "meanings.npz"
-SHA256 = "none"
+SHA256 = "fbef234fea0837ff7b42d3ec17d336b86a133a6de0c522fa617143f5799b92e5"
 SURE_OF_SPAN, SURE_OF_MEANING = 0.7, 0.7
 """From which share on words are taken for a mention, and their meaning for the likeliest one."""
 KINDS = frozenset({"symptom", "condition", "lifestyle"})
@@ -52,8 +52,9 @@ class MeaningReader:
 
     def meanings(self, phrases: Sequence[str]) -> list[Meaning]:
         """What each of some phrases means, read together."""
-        new = [phrase for phrase in dict.fromkeys(phrases) if phrase not in self._remembered]
-        known = {phrase: self._remembered[phrase] for phrase in phrases if phrase in self._remembered}
+        remembered = self._remembered
+        known = {phrase: found for phrase in phrases if (found := remembered.get(phrase)) is not None}
+        new = [phrase for phrase in dict.fromkeys(phrases) if phrase not in known]
         if new:
             ids = WordPiece.load().ids([phrase.replace("\n", " ") for phrase in new], max_tokens=MOST_TOKENS)
             states = hidden_states(self._adapter.tensors, ids, layers=self._adapter.layers)
@@ -88,7 +89,7 @@ def meant(context: Context) -> list[Mention]:
         and span.share >= SURE_OF_SPAN
         and not any(start < span.end and span.start < end for start, end in known)
     ]
-    if not spans or not ADAPTER.is_file():
+    if not spans:
         return []
     read = MeaningReader.load().meanings([context.text[span.start : span.end] for span in spans])
     found = []

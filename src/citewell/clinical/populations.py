@@ -684,8 +684,8 @@ def populations(text: str, *, is_heading: bool = True) -> tuple[Population, ...]
     return tuple(sorted(left, key=lambda population: population.start))
 
 
-def _unless(text: str, population: Population) -> Population | None:
-    """Who is left where people are excepted: the other side of a limit, those without a condition; else nobody."""
+def _unless(text: str, population: Population) -> Population:
+    """Who is left where people are excepted: the other side of a limit, those without a condition; else it is asked."""
     excepted = _EXCEPT.search(text, max(0, population.start - NEAR), population.start)
     if excepted is None or _PROHIBITS.match(text) or not (excepted["pure"] or population.kind == "people"):
         return population
@@ -693,14 +693,15 @@ def _unless(text: str, population: Population) -> Population | None:
         name = "pregnant" if population.is_pregnant else "breastfeeding"
         left = Population(population.start, population.end, f"people who are not {name}", f"not {name}")
         return replace(left, is_pregnant=False) if population.is_pregnant else replace(left, is_breastfeeding=False)
+    unread = replace(population, problem=f"“{text[excepted.start() : population.end]}” is excepted: check who that is")
     if population.kind == "people" or population.problem or (population.condition and population.limits):
-        return None
+        return unread
     if not population.limits:
         return replace(population, is_without=not population.is_without)
     limits = population.limits[0]
     turned = replace(limits, low=limits.high, high=limits.low, is_over=limits.is_through, is_through=limits.is_over)
     is_open = limits.low is None or limits.high is None
-    return replace(population, name=f"all but {population.name}", limits=(turned,)) if is_open else None
+    return replace(population, name=f"all but {population.name}", limits=(turned,)) if is_open else unread
 
 
 def _named(text: str, *, is_heading: bool) -> list[Population]:

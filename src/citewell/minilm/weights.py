@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import hashlib
 import importlib.util
+from functools import cache
 from pathlib import Path
 from typing import Any
 
@@ -37,6 +38,7 @@ def model_file(name: str) -> Path:
     return path
 
 
+@cache
 def read_tensors(path: Path) -> Tensors:
     """The tensors of the model file, once its sha256 is the one expected."""
     with path.open("rb") as file:

@@ -59,7 +59,7 @@ def _times(sentence: str) -> Iterator[Detail]:
     for found in durations(sentence):
         category = _category(sentence, found)
         if category is not None:
-            days = None if found.sign == "<=" else found.days
+            days = None if found.sign in ("<=", "<") else found.days
             yield Detail(found.start, found.end, category, found.text, days)
     for pattern, name in ((_SUDDEN, "sudden"), (_GRADUAL, "gradual")):
         for match in pattern.finditer(sentence):

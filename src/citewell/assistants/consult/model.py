@@ -42,7 +42,9 @@ def model_reader(caller: Callable[[], Caller]) -> Reader:
         known = {one.key for one in named}
         added = {one.key: one for one in (*told, *who) if one.key not in known and not _overlaps(one, named)}
         kept = [one for one in found.findings if one in named or not _overlaps(one, added.values())]
-        return replace(found, findings=tuple({one.key: one for one in (*kept, *added.values())}.values()))
+        return replace(
+            found, findings=tuple({(one.key, one.polarity): one for one in (*kept, *added.values())}.values())
+        )
 
     return read
 

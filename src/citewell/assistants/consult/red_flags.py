@@ -9,6 +9,7 @@ from functools import lru_cache
 
 from citewell.assistants.consult.mentions import concept_of
 from citewell.assistants.consult.patient import patient_of, possible
+from citewell.clinical import broader
 from citewell.clinical.emergencies import advice_of, find_emergencies
 from citewell.clinical.tables import rows
 from citewell.types import Emergency
@@ -110,7 +111,9 @@ def _meeting(group: Sequence[str], present: Sequence[Finding], patient: Patient)
 
 
 def _is(one: Finding, term: str, wanted: tuple[str, str | None]) -> bool:
-    same_concept = wanted[1] is not None and one.concept == wanted[1]
+    same_concept = (
+        wanted[1] is not None and one.concept is not None and wanted[1] in {one.concept, *broader([one.concept])}
+    )
     return same_concept or one.name.casefold() in (term.casefold(), wanted[0].casefold())
 
 

@@ -19,7 +19,7 @@ from citewell.assistants.guidelines.criteria import (
     Threshold,
     conditions,
 )
-from citewell.assistants.guidelines.evaluate import PASSIVE, evaluate, exposure_words
+from citewell.assistants.guidelines.evaluate import PASSIVE, evaluate, exposure_words, is_of_patient
 from citewell.assistants.guidelines.evaluate_finding import Record
 from citewell.assistants.guidelines.evaluate_tests import is_test
 from citewell.assistants.guidelines.guideline import Guideline, Rule
@@ -264,7 +264,7 @@ class _Reader:
                 stating, denying, *_ = exposure_words()[verdict.condition.name]
                 if denying.search(words):
                     return "absent"
-                if stating.search(words):
+                if stating.search(words) and (is_of_patient(stating, words) or "?" in words):
                     return "unclear" if "?" in words else "present"
         return None
 

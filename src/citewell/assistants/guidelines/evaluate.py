@@ -33,7 +33,7 @@ from citewell.clinical.context import SURE, read_context
 from citewell.clinical.populations import has_organ, with_article
 from citewell.types.consult import Polarity
 
-__all__ = ["Judged", "Outcome", "State", "evaluate", "exposure_words"]
+__all__ = ["Judged", "Outcome", "State", "evaluate", "exposure_words", "is_of_patient"]
 
 MAX_WAYS = 8
 """More ways to meet a rule than these are not told."""
@@ -223,13 +223,13 @@ def _judge_exposure(condition: Exposure, record: Record) -> Judged:
     patient = record.patient
     field = patient.smoking if condition.name == "smoking" else None
     for words in (*([field] if field else []), *patient.exposures, *(one.text for one in patient.complaints)):
-        if PASSIVE.search(words) or _is_doubted(stating, words):
+        if PASSIVE.search(words) or not is_of_patient(stating, words):
             continue
         if denying.search(words):
             return Judged(condition.text, State.NOT_MET, words)
         if stating.search(words):
             return Judged(condition.text, State.MET, words)
-    is_told = field and not PASSIVE.search(field) and not _is_doubted(field_stating, field)
+    is_told = field and not PASSIVE.search(field) and is_of_patient(field_stating, field)
     if field and is_told and (field_denying.search(field) or field_stating.search(field)):
         is_denied = field_denying.search(field) is not None
         return Judged(condition.text, State.NOT_MET if is_denied else State.MET, field)
@@ -237,12 +237,15 @@ def _judge_exposure(condition: Exposure, record: Record) -> Judged:
     return Judged(condition.text, State.UNKNOWN, None, ask=question)
 
 
-def _is_doubted(stating: re.Pattern[str], words: str) -> bool:
-    """Whether what states an exposure is left in doubt: “?ex-smoker”."""
+_NOT_OF_PATIENT = (Polarity.UNCLEAR, Polarity.FAMILY, Polarity.OTHER, Polarity.HYPOTHETICAL)
+
+
+def is_of_patient(stating: re.Pattern[str], words: str) -> bool:
+    """Whether an exposure is told of the patient: not “?ex-smoker”, nor “father was a smoker”."""
     if (found := stating.search(words)) is None:
-        return False
+        return True
     held = read_context(words).assertion(*found.span())
-    return held.status is Polarity.UNCLEAR and held.share >= SURE
+    return held.status not in _NOT_OF_PATIENT or held.share < SURE
 
 
 PASSIVE = re.compile(r"\bpassive\b|\bunknown\b|\bnot recorded\b|\bnot known\b", re.IGNORECASE)

@@ -56,7 +56,11 @@ def _listed(given: TestResult) -> Measured:
     made = Measured(given.told, given.name, test, flag=given.flag, words=given.text, unit=given.unit)
     if given.value is None:
         told = results(f"{given.name} {given.text}") if given.text and test is not None else ()
-        return _with_value(made, told[0]) if told and told[0].values and test is known_tests()[told[0].test] else made
+        return (
+            _with_value(made, told[0])
+            if told and (told[0].values or told[0].problem) and test is known_tests()[told[0].test]
+            else made
+        )
     if test is None or not test.lowest:
         return replace(made, values=(given.value,))
     return _with_value(made, in_usual_unit(test, given.value, given.unit))
@@ -196,7 +200,8 @@ def _limit(condition: Threshold, one: Measured) -> float | None:
         limit = in_usual_unit(one.test, condition.value, condition.unit)
         return limit.values[0] if limit.values else None
     ours, theirs = unit_of_result(one.unit or ""), unit_of_result(condition.unit or "")
-    return condition.value if not one.unit or not condition.unit or ours == theirs else None
+    is_same = one.unit == condition.unit or (ours is not None and ours == theirs)
+    return condition.value if not one.unit or not condition.unit or is_same else None
 
 
 def _holds(one: Measured, comparison: str, limit: float) -> bool | None:

@@ -55,7 +55,7 @@ def duration_days(text: str) -> float | None:
 def _lengths(text: str) -> list[tuple[int, float]]:
     """How long complaints of a text have lasted: where each duration stands, and its days."""
     found = (one for one in durations(text) if one.is_of_complaint)
-    return [(one.start, one.more_than_days) for one in found if one.more_than_days is not None]
+    return [(one.start, one.compared_days) for one in found if one.compared_days is not None]
 
 
 @cache

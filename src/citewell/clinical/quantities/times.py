@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 import re
 from collections.abc import Iterator
 from dataclasses import dataclass, replace
@@ -43,9 +44,11 @@ class Duration:
         return self.kind in ("lasting", "onset")
 
     @property
-    def more_than_days(self) -> float | None:
-        """The days as a number to compare: a moment more where the words say “more than”."""
-        return None if self.days is None else self.days + 1 if self.sign == ">" else self.days
+    def compared_days(self) -> float | None:
+        """The days as a number to compare: a moment more or less where the words say “more than” or “less than”."""
+        if self.days is None or self.sign not in (">", "<"):
+            return self.days
+        return math.nextafter(self.days, math.inf if self.sign == ">" else 0.0)
 
 
 VAGUE = {
