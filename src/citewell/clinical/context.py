@@ -25,7 +25,7 @@ from citewell.types.consult import Polarity
 Kind = Literal["symptom", "condition", "medicine", "allergen", "test", "procedure", "lifestyle"]
 
 ADAPTER = Path(__file__).parent / "reader.npz"
-SHA256 = "4e15d3163d75b710d1787da3ecaeea9c2bacc711d6754dbe2da4edb8fd84ea94"
+SHA256 = "e3f8ea1cc6e812f69c43b2f5f05d9ec61818e6901d76980b28e940bf6958aa60"
 REMEMBERED = 2_000
 LONGEST_REMEMBERED = 2_000
 SURE, RIVAL = 0.6, 0.25

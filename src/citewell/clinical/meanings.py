@@ -20,8 +20,8 @@ from citewell.minilm.forward import hidden_states
 from citewell.minilm.tokenizer import WordPiece
 
 ADAPTER = Path(__file__).parent / "meanings.npz"
-SHA256 = "fbef234fea0837ff7b42d3ec17d336b86a133a6de0c522fa617143f5799b92e5"
-SURE_OF_SPAN, SURE_OF_MEANING = 0.7, 0.7
+SHA256 = "20c9ff48e5a5fae806decede88491c3b6a448cb65a97437db21a10b3a0ce6bfe"
+SURE_OF_SPAN, SURE_OF_MEANING = 0.7, 0.8
 """From which share on words are taken for a mention, and their meaning for the likeliest one."""
 KINDS = frozenset({"symptom", "condition", "lifestyle"})
 MOST_TOKENS = 24

@@ -680,7 +680,7 @@ def populations(text: str, *, is_heading: bool = True) -> tuple[Population, ...]
         *_organ_populations(text),
     ]
     every = (_unless(text, population) for population in (*_named(text, is_heading=is_heading), *others))
-    left = [_with_weeks(population, weeks) for population in every if population is not None]
+    left = [_with_weeks(population, weeks) for population in every]
     return tuple(sorted(left, key=lambda population: population.start))
 
 
