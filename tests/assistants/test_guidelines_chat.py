@@ -367,9 +367,9 @@ def test_a_follow_up_goes_on_with_the_topic_and_an_own_entity_does_not(room: App
 @pytest.mark.slow
 def test_a_red_flag_gets_the_way_to_care_first_and_then_the_criteria(room: App) -> None:
     answer = said(room, "Do I have cancer? I am coughing blood", only=NG12).answer
-    assert answer.text.startswith("I cannot diagnose")
-    assert "call 999 or 112" in answer.text
-    assert answer.emergency is None
+    assert answer.emergency is not None
+    assert answer.text.startswith(answer.emergency.text)
+    assert "Call 999 or 112" in answer.text
     assert "aged 40 and over with unexplained haemoptysis. [NG12 §1.1.1, p.9]" in answer.text
     assert answer.notes["input_class"] == "safety_urgent"
     bare = said(room, "My dad has just collapsed", only=NG12).answer

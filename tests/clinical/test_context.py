@@ -118,7 +118,7 @@ def test_a_reader_that_is_not_the_one_expected_is_refused(monkeypatch: pytest.Mo
     other = tmp_path / "reader.npz"
     other.write_bytes(ADAPTER.read_bytes()[:-1])
     monkeypatch.setattr("citewell.clinical.context.ADAPTER", other)
-    with pytest.raises(ModelFilesMissing, match="reader.npz is not the file expected"):
+    with pytest.raises(ModelFilesMissing, match=r"reader\.npz is not the file expected"):
         ClinicalReader.load.__wrapped__(ClinicalReader)
 
 

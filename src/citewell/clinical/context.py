@@ -25,7 +25,7 @@ from citewell.types.consult import Polarity
 Kind = Literal["symptom", "condition", "medicine", "allergen", "test", "procedure", "lifestyle"]
 
 ADAPTER = Path(__file__).parent / "reader.npz"
-SHA256 = "e3f8ea1cc6e812f69c43b2f5f05d9ec61818e6901d76980b28e940bf6958aa60"
+SHA256 = "ef1012615616ae8df9714e80749208dff0b7ec11f7bdbeca787b0c5fb66f00f4"
 REMEMBERED = 2_000
 LONGEST_REMEMBERED = 2_000
 SURE, RIVAL = 0.6, 0.25

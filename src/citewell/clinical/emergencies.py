@@ -32,15 +32,22 @@ READ = 8_000
 """How many characters are read, half from the start and half from the end: nobody in danger writes more."""
 NEAR = 160
 """How many characters apart the words of one emergency may stand."""
-LIKELY, SURE = 0.5, 0.95
-"""From which probability on a text tells of an emergency: of reader and words on average, or of the reader alone."""
-MESSAGE = 60
-"""Words of a message. What is longer is a note: read in parts, and there the reader has to be sure."""
-A_LITTLE = 0.02
-"""What the reader must say at least of a kind that the words tell of."""
+LIKELY, LIKELY_OF_MESSAGE, SURE = 0.5, 0.8, 0.98
+"""From which probability on a text tells of an emergency: by its words; by the reader alone, of a message; and of a few
+words or a whole note, where it is wrong more often."""
+CERTAIN = 0.7
+"""From which share on words are taken for a mention."""
+FEW_WORDS, MESSAGE = 12, 60
+"""Words of a short message and of a long one. What is longer is a note, and read in parts."""
+OPENING = 200
+"""Characters at both ends of a text of many pages that are read as messages: there danger would be told."""
+A_LITTLE = 0.01
+"""What the reader must say at least where the words tell of an emergency, and of each kind that they tell of."""
 LONGEST_DENIAL = 1_500
 """Characters of a message in which the clinical reader looks for denials; of a longer text it decides by itself."""
+SURELY_DENIED = 0.9
 NO_DANGER = "none"
+_NOT_NOW = (Polarity.PAST, Polarity.FAMILY, Polarity.HYPOTHETICAL, Polarity.INTENDED)
 TELLING = 0.5
 """A meaning of this weight tells something; where no row of the table is met, one of them must stand there."""
 REACH = 160
@@ -69,6 +76,11 @@ def find_emergencies(
     >>> find_emergencies("I have crushing chest pain").kinds, find_emergencies("My father had a stroke in 1990")
     (('cardiac',), None)
     """
+    if len(text) > READ:
+        ends = (text[:OPENING], text[-OPENING:])
+        for end in ends:
+            if found_there := find_emergencies(end, country=country, language=language, is_vignette=is_vignette):
+                return found_there
     reading = Reading.of(text)
     danger = _sensed(reading.original, sensed) if text.strip() else {}
     found = reading.emergencies()
@@ -89,10 +101,25 @@ def find_emergencies(
 
 
 def _is_likely(reading: Reading, sensed: float) -> bool:
-    """Whether the trained reader or the words tell of an emergency; in a whole note the reader has to be sure."""
-    if len(reading.original.split()) > MESSAGE:
-        return sensed > SURE
-    return sensed > SURE or sensed + reading.chance > 2 * LIKELY
+    """Whether the words or the trained reader tell of an emergency; a whole note has too many words to go by them."""
+    count = len(reading.original.split())
+    if count <= MESSAGE and reading.chance > LIKELY:
+        return sensed > A_LITTLE
+    return sensed > (LIKELY_OF_MESSAGE if FEW_WORDS < count <= MESSAGE else SURE) and not _is_of_the_past(
+        reading.original
+    )
+
+
+def _is_taken_back(reading: Reading) -> bool:
+    """Whether all that a text names is past, of the family, feared or planned; in other languages, denied too.
+
+    The clinical reader, which reads English alone, is not asked about denials: who is not breathing is in danger.
+    """
+    if reading.language != "en":
+        return bool(reading.spans) and not reading.live
+    context = read_context(reading.original)
+    held = [context.assertion(span.start, span.end).status for span in context.spans if span.share > CERTAIN]
+    return bool(held) and all(status in _NOT_NOW for status in held)
 
 
 def _sensed(text: str, sensed: Sense) -> dict[str, float]:
@@ -227,7 +254,7 @@ def _denied(text: str, places: Sequence[int], spans: Iterable[Span]) -> Iterator
     for span in spans:
         if span.end and span.meaning not in UNDENIABLE:
             held = context.assertion(places[span.start], places[span.end - 1] + 1)
-            if held.status is Polarity.ABSENT and held.share > SURE:
+            if held.status is Polarity.ABSENT and held.share > SURELY_DENIED:
                 yield span
 
 

@@ -680,11 +680,16 @@ def populations(text: str, *, is_heading: bool = True) -> tuple[Population, ...]
         *_organ_populations(text),
     ]
     every = (_unless(text, population) for population in (*_named(text, is_heading=is_heading), *others))
-    left = [_with_weeks(population, weeks) for population in every]
+    left = [_with_weeks(population, weeks) for population in every if population is not None]
     return tuple(sorted(left, key=lambda population: population.start))
 
 
-def _unless(text: str, population: Population) -> Population:
+_LIMITED = re.compile(
+    r"\s*(?:who (?:are|were|weigh)|aged?|of|from|between|under|over|below|above|younger|older|up to|[<>≤≥(]?\d)"
+)
+
+
+def _unless(text: str, population: Population) -> Population | None:
     """Who is left where people are excepted: the other side of a limit, those without a condition; else it is asked."""
     excepted = _EXCEPT.search(text, max(0, population.start - NEAR), population.start)
     if excepted is None or _PROHIBITS.match(text) or not (excepted["pure"] or population.kind == "people"):
@@ -694,6 +699,8 @@ def _unless(text: str, population: Population) -> Population:
         left = Population(population.start, population.end, f"people who are not {name}", f"not {name}")
         return replace(left, is_pregnant=False) if population.is_pregnant else replace(left, is_breastfeeding=False)
     unread = replace(population, problem=f"“{text[excepted.start() : population.end]}” is excepted: check who that is")
+    if population.kind == "people" and _LIMITED.match(text, population.end):
+        return None  # “children under 5”: the limit says who is meant
     if population.kind == "people" or population.problem or (population.condition and population.limits):
         return unread
     if not population.limits:

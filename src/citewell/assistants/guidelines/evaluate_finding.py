@@ -17,7 +17,7 @@ from citewell.clinical import broader
 from citewell.clinical.context import read_contexts
 
 PERSISTENT, PERSISTENT_DAYS = "persistent", 21
-"""What has lasted three weeks is assumed to be persistent, and told; most referral advice takes that time."""
+"""What has lasted three weeks by its own words is assumed to be persistent, to be confirmed."""
 
 
 @dataclass(frozen=True)
@@ -160,8 +160,9 @@ def _judge_quality(quality: Quality, finding: Finding, given: Sequence[Said]) ->
     lasted = next((one.duration_days for one in given if one.duration_days is not None), None)
     fact = None if lasted is None else f"for {lasted:g} days"
     ask = f"Is the {finding.phrase} {quality.text}?"
-    if PERSISTENT in quality.names and lasted is not None and lasted >= PERSISTENT_DAYS:
-        return Judged(text, State.ASSUMED, fact, ask=ask)
+    told = next((one.told_days for one in given if one.told_days is not None), None)
+    if PERSISTENT in quality.names and told is not None and told >= PERSISTENT_DAYS:
+        return Judged(text, State.ASSUMED, f"for {told:g} days", ask=ask)
     if any(qualities().get(name, ("stated",))[0] == "assumed" for name in quality.names):
         return Judged(text, State.ASSUMED, None, ask=ask)
     return Judged(text, State.UNKNOWN, fact, ask=ask)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cache
 from itertools import pairwise
 
@@ -35,6 +35,8 @@ class Said:
     refuted: frozenset[str]
     """Qualities that it denies."""
     duration_days: float | None = None
+    told_days: float | None = None
+    """How long, where its own words say so; a duration that is given for all symptoms may be of another."""
     is_of_others: bool = False
     """Something in it is past, of somebody else, feared or wanted."""
 
@@ -93,7 +95,8 @@ def said(text: str, *, given_days: float | None = None) -> list[Said]:
     """
     text = as_read(text)
     lengths = _lengths(text)
-    everywhere = lengths[0][1] if len(lengths) == 1 else given_days
+    told = lengths[0][1] if len(lengths) == 1 else None
+    everywhere = given_days if told is None else told
     context = read_context(text)
     learned = meant(context)
     bounds = [0, *(match.start() for match in _CLAUSE.finditer(text)), len(text)]
@@ -101,15 +104,17 @@ def said(text: str, *, given_days: float | None = None) -> list[Said]:
     for start, end in pairwise(bounds):
         own = [days for place, days in lengths if start <= place < end]
         if text[start:end].strip():
-            clauses.append(_clause(context, learned, start, end, own[0] if own else everywhere))
+            clause = _clause(context, learned, start, end, own[0] if own else everywhere)
+            clauses.append(replace(clause, told_days=own[0] if own else told))
     if len(clauses) > 1 and not any(clause.is_of_others for clause in clauses):
-        clauses.append(_clause(context, learned, 0, len(text), everywhere))  # “pain in the chest and the arm”
+        whole = _clause(context, learned, 0, len(text), everywhere)
+        clauses.append(replace(whole, told_days=told))  # “pain in the chest and the arm”
     return clauses
 
 
 def as_read(text: str) -> str:
-    """A text as it is read: without brackets and short forms of “not”."""
-    return spelled(" ".join(re.sub(r"[()]", " ", text).split()))
+    """A text as it is read: without short forms of “not”."""
+    return spelled(" ".join(text.split()))
 
 
 def spelled(text: str) -> str:
@@ -119,6 +124,8 @@ def spelled(text: str) -> str:
     return text
 
 
+_BRACKET = re.compile(r"[()]")
+"""Names are read over brackets, “haematuria (visible)”; how they hold is read with them."""
 _REFUTED = re.compile(
     r"\b(?:not|never|no longer|isn't|is not|without)\s+(?:a\s+|any\s+|been\s+|very\s+|particularly\s+)?$", re.I
 )
@@ -138,7 +145,7 @@ _LEFT_OUT = (Polarity.PAST, Polarity.FAMILY, Polarity.OTHER, Polarity.HYPOTHETIC
 
 
 def _clause(context: Context, learned: Sequence[Mention], start: int, end: int, days: float | None) -> Said:
-    clause = context.text[start:end]
+    clause = _BRACKET.sub(" ", context.text[start:end])
     stated: set[str] = set()
     refuted: set[str] = set()
     bare = clause
@@ -163,7 +170,7 @@ def _clause(context: Context, learned: Sequence[Mention], start: int, end: int, 
     maybe = names(unit | broader(unit) for unit in doubted)
     return Said(
         clause.strip(" ,;."), given, names(exact), names(units.get(Polarity.ABSENT, ())), maybe,
-        frozenset(stated), frozenset(refuted), days, any(status in units for status in _LEFT_OUT),
+        frozenset(stated), frozenset(refuted), days, is_of_others=any(status in units for status in _LEFT_OUT),
     )  # fmt: skip
 
 
