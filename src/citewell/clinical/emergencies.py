@@ -105,9 +105,8 @@ def _is_likely(reading: Reading, sensed: float) -> bool:
     count = len(reading.original.split())
     if count <= MESSAGE and reading.chance > LIKELY:
         return sensed > A_LITTLE
-    return sensed > (LIKELY_OF_MESSAGE if FEW_WORDS < count <= MESSAGE else SURE) and not _is_of_the_past(
-        reading.original
-    )
+    limit = LIKELY_OF_MESSAGE if FEW_WORDS < count <= MESSAGE else SURE
+    return sensed > limit and not _is_taken_back(reading)
 
 
 def _is_taken_back(reading: Reading) -> bool:
