@@ -144,6 +144,7 @@ def test_a_model_that_may_not_be_used_stops_neither_the_interview_nor_the_plan(
     turn = desk.say(consult_id, f"{OPENING} {SAID}", asker)
     assert "not on the list of allowed models); the findings are those of the rules" in turn.troubles[0]
     assert "Fever" in {one.name for one in turn.consult.findings}
+    desk.acknowledge(consult_id, asker)
     desk.differentials(consult_id, [("Malaria", "high")], asker, despite="a test")
     plan: Any = desk.assess(consult_id, asker).consult.plan
     assert any("not on the list of allowed models); the plan quotes" in note for note in plan["notes"])

@@ -35,12 +35,15 @@ NEAR = 160
 LIKELY, LIKELY_OF_MESSAGE, SURE = 0.5, 0.8, 0.98
 """From which probability on a text tells of an emergency: by its words; by the reader alone, of a message; and of a few
 words or a whole note, where it is wrong more often."""
+SURE_BY_WORDS = 0.95
+"""From which probability on the words count whatever the reader says."""
 CERTAIN = 0.7
 """From which share on words are taken for a mention."""
 FEW_WORDS, MESSAGE = 12, 60
 """Words of a short message and of a long one. What is longer is a note, and read in parts."""
-OPENING = 200
-"""Characters at both ends of a text of many pages that are read as messages: there danger would be told."""
+PAGES, OPENING = 4_000, 200
+"""From how many characters on a text is of several pages, and how many of them at both ends are read as messages: there
+danger would be told."""
 A_LITTLE = 0.01
 """What the reader must say at least where the words tell of an emergency, and of each kind that they tell of."""
 LONGEST_DENIAL = 1_500
@@ -76,7 +79,7 @@ def find_emergencies(
     >>> find_emergencies("I have crushing chest pain").kinds, find_emergencies("My father had a stroke in 1990")
     (('cardiac',), None)
     """
-    if len(text) > READ:
+    if len(text) > PAGES:
         ends = (text[:OPENING], text[-OPENING:])
         for end in ends:
             if found_there := find_emergencies(end, country=country, language=language, is_vignette=is_vignette):
@@ -87,9 +90,10 @@ def find_emergencies(
     is_despair = _is_despair(found, reading)
     if not _is_likely(reading, sum(danger.values())) and not is_despair:
         return None
-    likeliest = max(danger, key=danger.__getitem__)
-    sure = {kind for kind in found if danger.get(kind, 0.0) >= A_LITTLE or (kind == "suicide" and is_despair)}
-    found = {kind: words for kind, words in found.items() if kind in sure}
+    likeliest = max(danger, key=danger.__getitem__) if sum(danger.values()) > LIKELY else None
+    if likeliest is not None:  # where the words alone decide, they say of what kind it is
+        sure = {kind for kind in found if danger[kind] >= A_LITTLE or (kind == "suicide" and is_despair)}
+        found = {kind: words for kind, words in found.items() if kind in sure}
     found = found or reading.nearest(likeliest)
     kinds = tuple(kind for kind in kinds_in_order() if kind in found)
     told = dict.fromkeys(one for kind in kinds for one in found[kind])
@@ -104,7 +108,7 @@ def _is_likely(reading: Reading, sensed: float) -> bool:
     """Whether the words or the trained reader tell of an emergency; a whole note has too many words to go by them."""
     count = len(reading.original.split())
     if count <= MESSAGE and reading.chance > LIKELY:
-        return sensed > A_LITTLE
+        return sensed > A_LITTLE or reading.chance > SURE_BY_WORDS
     limit = LIKELY_OF_MESSAGE if FEW_WORDS < count <= MESSAGE else SURE
     return sensed > limit and not _is_taken_back(reading)
 
