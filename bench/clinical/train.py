@@ -1,6 +1,6 @@
 """Trains the clinical reader: MiniLM with an adapter, which tags every token and scores every text for danger.
 
-Needs torch and transformers, and none of the product; README.md beside it says how to run it.
+Needs torch and transformers; README.md beside it says how to run it.
 """
 
 from __future__ import annotations

@@ -41,6 +41,7 @@ _OF_OTHERS = re.compile(
     re.IGNORECASE,
 )
 """A sentence whose subject is somebody else: “My father had chest pain”."""
+_NEGATIVE_NAME = re.compile(r"(?:no|not|can(?:no|')?t|cannot|unable|never|loss of|lost)\b\s*\w", re.IGNORECASE)
 _OF_PATIENT = re.compile(
     r"[,;]|\b(?:but|and (?:i|he|she|now)|i|i've|i'm|noticed|says?|said|thinks?|found|reports?|worried|told|patient)\b",
     re.IGNORECASE,
@@ -96,6 +97,8 @@ class Context:
         rival = Polarity.ABSENT if status is Polarity.PRESENT else Polarity.PRESENT
         is_sure = known[status] >= SURE or known[rival] < RIVAL
         status = status if is_sure else Polarity.UNCLEAR
+        if status is Polarity.ABSENT and _NEGATIVE_NAME.match(self.text, start, end):
+            status = Polarity.PRESENT  # “no appetite” is a complaint: its own “no” does not deny it
         if status in (Polarity.PRESENT, Polarity.PAST) and (others := self._of_whom(start)) is not None:
             status = others
         return Assertion(status, known[best])

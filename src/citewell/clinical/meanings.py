@@ -15,6 +15,7 @@ import numpy as np
 
 from citewell.clinical.context import Context
 from citewell.clinical.lexicon import Mention, id_of, ids_of, mentions, named_concept
+from citewell.clinical.quantities import habits
 from citewell.minilm.adapter import Adapter
 from citewell.minilm.forward import hidden_states
 from citewell.minilm.tokenizer import WordPiece
@@ -24,6 +25,8 @@ SHA256 = "20c9ff48e5a5fae806decede88491c3b6a448cb65a97437db21a10b3a0ce6bfe"
 SURE_OF_SPAN, SURE_OF_MEANING = 0.7, 0.8
 """From which share on words are taken for a mention, and their meaning for the likeliest one."""
 KINDS = frozenset({"symptom", "condition", "lifestyle"})
+WEIGHT = frozenset({"weight loss", "weight gain"})
+"""Changes that are often told as an amount alone: “8 kg down”."""
 MOST_TOKENS = 24
 REMEMBERED = 20_000
 
@@ -82,6 +85,12 @@ def meant(context: Context) -> list[Mention]:
     ['weight loss']
     """
     known = [place for one in mentions(context.text) for place in one.places]
+    changes = [
+        _learned(one.start, one.end, one.what)
+        for one in habits(context.text)
+        if one.what in WEIGHT and not any(start < one.end and one.start < end for start, end in known)
+    ]
+    known += [(one.start, one.end) for one in changes]
     spans = [
         span
         for span in context.spans
@@ -90,13 +99,18 @@ def meant(context: Context) -> list[Mention]:
         and not any(start < span.end and span.start < end for start, end in known)
     ]
     if not spans:
-        return []
+        return changes
     read = MeaningReader.load().meanings([context.text[span.start : span.end] for span in spans])
-    found = []
-    for span, meaning in zip(spans, read, strict=True):
-        if meaning.name is not None and meaning.share >= SURE_OF_MEANING:
-            concept = named_concept(meaning.name)
-            found.append(
-                Mention(span.start, span.end, concept.name, id_of(concept), ids_of(concept), concept.kind, "learned")
-            )
-    return found
+    return [
+        *changes,
+        *(
+            _learned(span.start, span.end, meaning.name)
+            for span, meaning in zip(spans, read, strict=True)
+            if meaning.name is not None and meaning.share >= SURE_OF_MEANING
+        ),
+    ]
+
+
+def _learned(start: int, end: int, name: str) -> Mention:
+    concept = named_concept(name)
+    return Mention(start, end, concept.name, id_of(concept), ids_of(concept), concept.kind, "learned")

@@ -107,6 +107,9 @@ def judge_silence(phrase: str, detail: str | None) -> Judged:
 def judge_finding(finding: Finding, record: Record) -> list[Judged]:
     """The finding itself, then each thing that must be true of it."""
     wanted = units(finding.phrase)
+    if (suspected := _suspected(finding, record)) is not None:
+        text = f"{finding.phrase}: {finding.detail}"
+        return [Judged(one, State.MET, suspected.text, is_clinical=True) for one in (finding.phrase, text)]
     given, denied = record.stating(wanted), record.denying(wanted)
     if given and denied:
         ask = f"The record both states and denies {finding.phrase}: which is right?"
@@ -120,6 +123,23 @@ def judge_finding(finding: Finding, record: Record) -> list[Judged]:
         if judged[-1].state is not State.MET and is_test(finding.phrase):
             judged[0] = replace(judged[0], is_clinical=False)  # that a test was done speaks for nothing
     return judged
+
+
+def _suspected(finding: Finding, record: Record) -> Said | None:
+    """The clause that suspects what a rule wants suspected: “?BCC” is a skin lesion that raises that suspicion."""
+    if not finding.detail or not _SUSPICION.search(finding.detail):
+        return None
+    wanted, phrase = units(finding.detail), units(finding.phrase)
+    return next(
+        (
+            one
+            for one in record.said
+            if any(unit & one.doubted for unit in wanted)
+            and holds(wanted, one.names | one.doubted)
+            and holds(phrase, one.names | one.doubted)
+        ),
+        None,
+    )
 
 
 def _not_given(finding: Finding, denied: Sequence[Said], record: Record) -> Judged:

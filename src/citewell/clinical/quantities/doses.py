@@ -166,12 +166,12 @@ _WEIGHED = (
 _CHANGES = (
     re.compile(
         r"\b(?:(?P<loss>lost|losing|lose|(?:weight|wt)\sloss(?:\sof)?|loss\sof|(?:weight|wt)\s(?:is\s)?(?:down|dropped|fell|fallen)(?:\sby)?"
-        r"|dropped|shed)|(?P<gain>gained|gaining|put\son|(?:weight|wt)\sgain(?:\sof)?|(?:weight|wt)\s(?:is\s)?up(?:\sby)?))\s?[,:]?\s?"
+        r"|dropped|shed|down(?:\sby)?)|(?P<gain>gained|gaining|put\son|(?:weight|wt)\sgain(?:\sof)?|(?:weight|wt)\s(?:is\s)?up(?:\sby)?))\s?[,:]?\s?"
         rf"(?:(?:about|around|approx|roughly|over|nearly|almost|some|another)\s){{0,2}}{_WEIGHED}",
         re.IGNORECASE,
     ),
     re.compile(
-        rf"\b{_WEIGHED}\s(?:of\s)?(?:(?P<loss>(?:weight|wt)\sloss|lost)|(?P<gain>(?:weight|wt)\sgain|gained))\b",
+        rf"\b{_WEIGHED}\s(?:of\s)?(?:(?P<loss>(?:weight|wt)\sloss|lost|lighter|down|off)|(?P<gain>(?:weight|wt)\sgain|gained|heavier))\b",
         re.IGNORECASE,
     ),
 )
