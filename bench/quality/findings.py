@@ -1,8 +1,8 @@
 """Findings that the consult takes from notes and dialogues, held against what a clinician marked.
 
-    python bench/quality/findings.py --set bench/clinical/sets/dev/notes.txt [--misses] [--json FILE]
-    python bench/quality/findings.py --set bench/clinical/sets/dev/real_notes.json --data ../shared/data
-    python bench/quality/findings.py --set bench/clinical/sets/dev/real_dialogues.json --data ../shared/data
+    python -m bench.quality.findings --set bench/clinical/sets/dev/notes.txt [--misses] [--json FILE]
+    python -m bench.quality.findings --set bench/clinical/sets/dev/real_notes.json --data ../shared/data
+    python -m bench.quality.findings --set bench/clinical/sets/dev/real_dialogues.json --data ../shared/data
 
 A marked finding is found where a finding of the consult stands on its words and holds in the same way; a finding of
 the consult is right where it stands on marked words and holds in the same way. Tests and details of a complaint are
@@ -22,7 +22,6 @@ from pathlib import Path
 from bench.clinical.material import read_marked
 
 from citewell.assistants.consult.extract import Heard, extract
-from citewell.clinical import Lexicon
 from citewell.types.consult import Category, Finding, Polarity
 
 TAKEN = (
@@ -105,10 +104,9 @@ def statuses(status: str) -> tuple[str, ...]:
 
 def measure(sets: Iterator[tuple[str, list[Gold]]], *, show: bool) -> dict[str, object]:
     """Recall over what is marked, precision over what is found."""
-    lexicon = Lexicon.load()
     found = marked = right = told = 0
     for text, golds in sets:
-        read = extract(Heard(text, 1), lexicon=lexicon).findings
+        read = extract(Heard(text, 1)).findings
         findings = [one for one in read if one.category in TAKEN and one.words]
         findings = [one for one in findings if one.polarity not in (Polarity.HYPOTHETICAL, Polarity.INTENDED)]
         asked = [gold for gold in golds if gold.status not in THOUGHT_OF]

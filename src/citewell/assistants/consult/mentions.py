@@ -37,7 +37,7 @@ CATEGORIES = {
     "lifestyle": Category.MEDICAL_HISTORY,
 }
 """What the reader's kinds are in a consult; the name of a test is no finding."""
-SURE = 0.7
+SURE = 0.8
 """The share from which the reader's word is taken for a mention that the lexicon does not know."""
 ANY = "any"
 """The name of “no allergies” and “no medicines”."""
