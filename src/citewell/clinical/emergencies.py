@@ -32,7 +32,7 @@ READ = 8_000
 """How many characters are read, half from the start and half from the end: nobody in danger writes more."""
 NEAR = 160
 """How many characters apart the words of one emergency may stand."""
-LIKELY, LIKELY_OF_MESSAGE, SURE = 0.5, 0.8, 0.98
+LIKELY, LIKELY_OF_MESSAGE, SURE = 0.5, 0.95, 0.98
 """From which probability on a text tells of an emergency: by its words; by the reader alone, of a message; and of a few
 words or a whole note, where it is wrong more often."""
 SURE_BY_WORDS = 0.95
@@ -92,7 +92,7 @@ def find_emergencies(
         return None
     likeliest = max(danger, key=danger.__getitem__) if sum(danger.values()) > LIKELY else None
     if likeliest is not None:  # where the words alone decide, they say of what kind it is
-        sure = {kind for kind in found if danger[kind] >= A_LITTLE or (kind == "suicide" and is_despair)}
+        sure = {kind for kind in found if danger.get(kind, 0.0) >= A_LITTLE or (kind == "suicide" and is_despair)}
         found = {kind: words for kind, words in found.items() if kind in sure}
     found = found or reading.nearest(likeliest)
     kinds = tuple(kind for kind in kinds_in_order() if kind in found)

@@ -1,4 +1,4 @@
-"""What words mean that no table names: “clothes hanging off her” is weight loss. A trained reader says so.
+"""What words mean that no table names: “trousers falling off him” is weight loss. A trained reader says so.
 
 It is all-MiniLM-L6-v2, which is installed anyway, with an adapter (`meanings.npz`) that `bench/clinical` trained on the
 names of the lexicon and on some eight thousand wordings.
@@ -6,7 +6,9 @@ names of the lexicon and on some eight thousand wordings.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+import re
+from bisect import bisect_left, bisect_right
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from functools import cache
 from pathlib import Path
@@ -25,6 +27,12 @@ SHA256 = "20c9ff48e5a5fae806decede88491c3b6a448cb65a97437db21a10b3a0ce6bfe"
 SURE_OF_SPAN, SURE_OF_MEANING = 0.7, 0.8
 """From which share on words are taken for a mention, and their meaning for the likeliest one."""
 KINDS = frozenset({"symptom", "condition", "lifestyle"})
+MOSTLY = 0.5
+"""The share of a mention that the lexicon must name for its name to be the one that counts."""
+_NORMAL = re.compile(
+    r"\b(?:fine|normal|ok|okay|clear|nad|unremarkable|stable|steady|unchanged|good|well)\b", re.IGNORECASE
+)
+"""Words of a finding that is none: “voice is fine”."""
 WEIGHT = frozenset({"weight loss", "weight gain"})
 """Changes that are often told as an amount alone: “8 kg down”."""
 MOST_TOKENS = 24
@@ -81,22 +89,24 @@ def meant(context: Context) -> list[Mention]:
     """The mentions that the reader sees where the lexicon knows no name, with what they mean.
 
     >>> from citewell.clinical.context import read_context
-    >>> [one.name for one in meant(read_context("her clothes are hanging off her"))]
+    >>> [one.name for one in meant(read_context("trousers are falling off him"))]
     ['weight loss']
     """
-    known = [place for one in mentions(context.text) for place in one.places]
+    named = [place for one in mentions(context.text) for place in one.places]
+    known = _Places(named)
     changes = [
         _learned(one.start, one.end, one.what)
         for one in habits(context.text)
-        if one.what in WEIGHT and not any(start < one.end and one.start < end for start, end in known)
+        if one.what in WEIGHT and not known.covered(one.start, one.end)
     ]
-    known += [(one.start, one.end) for one in changes]
+    known = _Places([*named, *((one.start, one.end) for one in changes)])
     spans = [
         span
         for span in context.spans
         if span.kind in KINDS
         and span.share >= SURE_OF_SPAN
-        and not any(start < span.end and span.start < end for start, end in known)
+        and not _NORMAL.search(context.text, span.start, span.end)
+        and known.covered(span.start, span.end) < MOSTLY * (span.end - span.start)
     ]
     if not spans:
         return changes
@@ -109,6 +119,20 @@ def meant(context: Context) -> list[Mention]:
             if meaning.name is not None and meaning.share >= SURE_OF_MEANING
         ),
     ]
+
+
+class _Places:
+    """Where names of the lexicon stand."""
+
+    def __init__(self, places: Iterable[tuple[int, int]]) -> None:
+        self._places = sorted(places)
+        self._starts = [start for start, _ in self._places]
+
+    def covered(self, start: int, end: int) -> int:
+        """How many characters have a name: of “trousers falling off him” only “falling off”."""
+        first = max(0, bisect_right(self._starts, start) - 1)
+        near = self._places[first : bisect_left(self._starts, end)]
+        return sum(max(0, min(high, end) - max(low, start)) for low, high in near)
 
 
 def _learned(start: int, end: int, name: str) -> Mention:
