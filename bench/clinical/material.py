@@ -1,4 +1,7 @@
-"""The marked texts that the clinical reader learns from and is measured on: `No {fever|symptom absent}`."""
+"""The marked texts that the clinical reader learns from and is measured on: `No {fever|symptom absent}`.
+
+A mark may say what its words mean: `{clothes hang off her|symptom present|weight loss}`.
+"""
 
 from __future__ import annotations
 
@@ -16,7 +19,9 @@ ANY, SKIP = "any", "skip"
 NOTHING = "none"
 """What words mean that look like a complaint and are none."""
 
-_MARK = re.compile(r"\{([^{}|]*)\|(\w+) (\w+)\}")
+_DENIAL = re.compile(r"\b(?:no|not|nil|never|without|denie[sd]|none|free of)\b|n['’]t\b", re.IGNORECASE)
+_WORDING = re.compile(r"\{([^{}|]*\w[^{}|]*)(\|other)?\}")
+_MARK = re.compile(r"\{([^{}|]*)\|(\w+) (\w+)(?:\|([^{}|]+))?\}")
 
 
 @dataclass(frozen=True, slots=True)
@@ -54,16 +59,30 @@ def read_marked(path: Path) -> list[Marked]:
 
 
 def read_wordings(path: Path, kinds: Mapping[str, str]) -> list[Marked]:
-    """Wordings of clinical things, `weight loss<TAB>her {clothes are hanging off her}`, of the types that are given."""
+    """Wordings of clinical things, of the types that are given: `weight loss<TAB>her {clothes are hanging off her}`.
+
+    What stands beside them and is clinical too is marked `{sore throat|other}`: nothing is learned of it. Words that
+    mean none of them are named `none`, and taken for no mention.
+    """
     documents = []
     for number, line in enumerate(path.read_text("utf-8").splitlines(), 1):
         name, _, wording = line.partition("\t")
-        before, opened, rest = wording.partition("{")
-        words, closed, after = rest.partition("}")
-        if not (opened and closed and words.strip()) or (name not in kinds and name != NOTHING):
+        if name not in kinds and name != NOTHING:
+            raise SystemExit(f"{path.name}, line {number}: no such name: {name}")
+        text, marks, at = "", [], 0
+        for match in _WORDING.finditer(wording):
+            text += wording[at : match.start()]
+            start, at = len(text), match.end()
+            text += match[1]
+            status = SKIP if name == NOTHING else "present"
+            known = Mark(start, len(text), kinds.get(name, TYPES[0]), status, name)
+            marks.append(Mark(start, len(text), ANY, SKIP) if match[2] else known)
+        text += wording[at:]
+        if not any(mark.name for mark in marks) or "{" in text or "}" in text:
             raise SystemExit(f"{path.name}, line {number}: {line}")
-        mark = Mark(len(before), len(before) + len(words), kinds.get(name, TYPES[0]), "present", name)
-        documents.append(Marked("wording", before + words + after, (mark,)))
+        if name == NOTHING and any(_DENIAL.search(text, mark.start, mark.end) for mark in marks):
+            continue  # what is denied is named all the same
+        documents.append(Marked("wording", text, tuple(marks)))
     return documents
 
 
@@ -77,14 +96,14 @@ def parse(style: str, marked: str) -> Marked:
     marks: list[Mark] = []
     at = length = 0
     for match in _MARK.finditer(marked):
-        words, kind, status = match.groups()
+        words, kind, status, name = match.groups()
         if kind not in (*TYPES, ANY) or status not in (*STATUSES, SKIP) or not words.strip():
             raise ValueError(match.group())
         before = marked[at : match.start()]
         pieces += [before, words]
         start = length + len(before)
         length = start + len(words)
-        marks.append(Mark(start, length, kind, status))
+        marks.append(Mark(start, length, kind, status, name or ""))
         at = match.end()
     pieces.append(marked[at:])
     text = "".join(pieces)

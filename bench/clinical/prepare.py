@@ -10,10 +10,11 @@ from pathlib import Path
 import numpy as np
 
 from citewell import vocabulary
-from citewell.clinical.lexicon import NOTHING, Lexicon
+from citewell.clinical.lexicon import NOTHING, Lexicon, named_concept
 from citewell.clinical.tables import rows
 from citewell.minilm.weights import model_file, read_tensors
 
+WORDINGS = Path(__file__).parent / "material" / "wordings"
 MEANT = ("symptom", "condition", "lifestyle")
 """The kinds of things whose meaning the reader learns."""
 
@@ -33,6 +34,9 @@ def prepare(work: Path) -> None:
     (work / "names.json").write_text(json.dumps(names))
     concepts = [one for one in Lexicon.load().concepts.values() if one.kind in MEANT and one.name != NOTHING]
     known = {one.name: {"kind": one.kind, "names": [name.text for name in one.names]} for one in concepts}
+    worded = {line.split("\t")[0] for path in WORDINGS.glob("*.tsv") for line in path.read_text("utf-8").splitlines()}
+    for name in sorted(worded - set(known) - {"none", ""}):
+        known[name] = {"kind": "symptom", "names": [one.text for one in named_concept(name).names]}
     (work / "concepts.json").write_text(json.dumps(known))
 
 

@@ -8,15 +8,18 @@ from __future__ import annotations
 import argparse
 import json
 import math
+import os
 import random
 import time
-from collections.abc import Iterator, Sequence
+import zlib
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from concurrent.futures import Future, ProcessPoolExecutor
 from dataclasses import dataclass, replace
 from pathlib import Path
+from typing import Any
 
 import numpy as np
-from bench.clinical.material import STATUSES, TYPES, Mark, Marked, read_marked, read_wordings
+from bench.clinical.material import ANY, NOTHING, STATUSES, TYPES, Mark, Marked, read_marked, read_wordings
 from bench.reader.adapted import Adapted
 from bench.reader.needs import Tokenizer, torch, transformers
 
@@ -24,28 +27,41 @@ from citewell.clinical.windows import CHARACTERS, LEFT, RIGHT, WIDTH, Piece, pie
 
 BEGIN, END = 101, 102
 IGNORED = -100
+SHORT = ("wording", "name")
+"""The styles of texts that are read once in each epoch."""
 SWAPPED = 0.3
 """The share of marked words that are replaced by others of their type in a text that is varied."""
-SHORT, OF_LONG = 200, 0.1
-"""With `--short`: characters of a short text, and the share of longer texts that are learned from beside them."""
+SHARPNESS = 20.0
+"""By what the cosine of words and meaning is multiplied."""
+AVERAGED = 1_000
+"""About how many steps the mean of the weights reaches back."""
+LINES = (
+    ("no ", "", "absent"), ("No ", ".", "absent"), ("no ", " x1", "absent"), ("denies ", "", "absent"),
+    ("nil ", "", "absent"),
+    ("has no ", " at all", "absent"), ("never any ", "", "absent"), ("", " -ve", "absent"), ("", ": nil", "absent"),
+    ("without ", "", "absent"), ("?", "", "unclear"), ("possible ", "", "unclear"), ("mother had ", "", "family"),
+    ("dad has ", "", "family"), ("", " x2", "present"), ("still ", "", "present"), ("c/o ", "", "present"),
+)  # fmt: skip
 DISTURBED = 0.12
 """The share of texts that get a line before or behind them which says nothing clinical."""
 
 
 @dataclass(frozen=True, slots=True)
 class Lesson:
-    """Token ids, and for each the type, whether a mention begins there, and its status."""
+    """Token ids, and for each the type, whether a mention begins there, and its status; and what mentions mean."""
 
     ids: list[int]
     types: list[int]
     begins: list[int]
     statuses: list[int]
+    meanings: list[tuple[int, int, int]]
+    """First token of a mention, the token behind it, and the number of its meaning."""
 
 
 class Reader(torch.nn.Module):
-    """MiniLM with two heads: one for each token, one for the whole text."""
+    """MiniLM with three heads: one for each token, one for each mention, one for the whole text."""
 
-    def __init__(self, work: Path, kinds: int, layers: int) -> None:
+    def __init__(self, work: Path, kinds: int, meanings: int, layers: int) -> None:
         super().__init__()
         shape = transformers.BertConfig(
             vocab_size=30522, hidden_size=384, num_hidden_layers=6, num_attention_heads=12, intermediate_size=1536,
@@ -58,6 +74,8 @@ class Reader(torch.nn.Module):
         del self.bert.encoder.layer[layers:]
         self.token_head = torch.nn.Linear(384, len(TYPES) + 1 + len(STATUSES))
         self.text_head = torch.nn.Linear(768, kinds)
+        self.meanings = torch.nn.Parameter(torch.randn(meanings, 384) / 20)
+        self.commonness = torch.nn.Parameter(torch.zeros(meanings))
         self.dropout = torch.nn.Dropout(0.1)
 
     def adapt(self) -> None:
@@ -75,11 +93,18 @@ class Reader(torch.nn.Module):
     def hidden(self, ids: torch.Tensor, mask: torch.Tensor) -> torch.Tensor:
         return self.bert(input_ids=ids, attention_mask=mask).last_hidden_state
 
-    def tokens(self, ids: torch.Tensor, mask: torch.Tensor) -> torch.Tensor:
-        return self.token_head(self.dropout(self.hidden(ids, mask))).float()
+    def tokens(self, hidden: torch.Tensor) -> torch.Tensor:
+        return self.token_head(self.dropout(hidden)).float()
 
-    def texts(self, ids: torch.Tensor, mask: torch.Tensor) -> torch.Tensor:
-        hidden = self.hidden(ids, mask)
+    def meant(self, hidden: torch.Tensor, places: torch.Tensor) -> torch.Tensor:
+        """How near the mentions at some places (row, first token, token behind the last) are to each meaning."""
+        sums = torch.nn.functional.pad(hidden.float().cumsum(1), (0, 0, 1, 0))
+        row, first, behind = places.unbind(1)
+        means = (sums[row, behind] - sums[row, first]) / (behind - first)[:, None]
+        normal = torch.nn.functional.normalize
+        return SHARPNESS * normal(means) @ normal(self.meanings).T + self.commonness
+
+    def texts(self, hidden: torch.Tensor, mask: torch.Tensor) -> torch.Tensor:
         share = mask[:, :, None].to(hidden.dtype)
         mean = (hidden * share).sum(1) / share.sum(1)
         return self.text_head(self.dropout(torch.cat([hidden[:, 0], mean], 1))).float()
@@ -92,14 +117,14 @@ def varied(document: Marked, pool: dict[str, list[str]], draw: random.Random) ->
     """The text with some of its marked words replaced by others of their type; words that deny stay as they are."""
     out, marks, at, length = [], [], 0, 0
     for mark in document.marks:
-        words = document.text[mark.start : mark.end]
+        words, name = document.text[mark.start : mark.end], mark.name
         if mark.type in pool and draw.random() < SWAPPED and not denies(words):
-            words = draw.choice(pool[mark.type])
+            words, name = draw.choice(pool[mark.type]), ""
         before = document.text[at : mark.start]
         out += [before, words]
         start = length + len(before)
         length = start + len(words)
-        marks.append(Mark(start, length, mark.type, mark.status))
+        marks.append(Mark(start, length, mark.type, mark.status, name))
         at = mark.end
     out.append(document.text[at:])
     return Marked(document.style, "".join(out), tuple(marks))
@@ -149,8 +174,10 @@ def pool_of(documents: Sequence[Marked], names: dict[str, list[str]]) -> dict[st
     return found
 
 
-def lesson(document: Marked, piece: Piece, tokenizer: Tokenizer) -> Lesson:
-    """The tokens of one piece; context on either side is read and not learned from."""
+def lesson(document: Marked, piece: Piece, tokenizer: Tokenizer, numbers: Mapping[str, int]) -> Lesson:
+    """The tokens of one piece; context on either side is read and not learned from.
+
+    What a mention means is learned where it is told, or where its words are a name of the lexicon (`numbers`)."""
     text = document.text[piece.start : piece.end].replace("\n", "|")
     encoding = tokenizer.encode(text, add_special_tokens=False)
     ids, types, begins, statuses = [BEGIN], [IGNORED], [IGNORED], [IGNORED]
@@ -160,12 +187,22 @@ def lesson(document: Marked, piece: Piece, tokenizer: Tokenizer) -> Lesson:
         mark = next((marked[at] for at in range(start, end) if at in marked), None)
         is_own = piece.own_start <= start < piece.own_end
         ids.append(number)
-        is_typed = is_own and "one sentence" not in document.style
+        is_typed = is_own and "one sentence" not in document.style and (mark is None or mark.type != ANY)
         types.append(IGNORED if not is_typed else TYPES.index(mark.type) if mark else 0)
         begins.append(IGNORED if not is_typed or mark is None else int(start <= mark.start))
         is_known = is_own and mark is not None and mark.status in STATUSES
         statuses.append(STATUSES.index(mark.status) if is_known and mark is not None else IGNORED)
-    return Lesson([*ids, END], [*types, IGNORED], [*begins, IGNORED], [*statuses, IGNORED])
+    meanings = []
+    for mark in document.marks:
+        number = numbers.get(mark.name or document.text[mark.start : mark.end].lower())
+        inside = [
+            at
+            for at, (low, high) in enumerate(encoding.offsets, 1)
+            if piece.start + low < mark.end and mark.start < piece.start + high
+        ]
+        if number is not None and inside and piece.own_start <= mark.start and mark.end <= piece.own_end:
+            meanings.append((inside[0], inside[-1] + 1, number))
+    return Lesson([*ids, END], [*types, IGNORED], [*begins, IGNORED], [*statuses, IGNORED], meanings)
 
 
 def drawn(document: Marked, draw: random.Random) -> Piece:
@@ -184,31 +221,65 @@ def drawn(document: Marked, draw: random.Random) -> Piece:
     )
 
 
+@dataclass(frozen=True, slots=True)
+class Words:
+    """What lessons are made with beside the documents."""
+
+    pool: dict[str, list[str]]
+    """Words that may stand for each other, by type."""
+    numbers: dict[str, int]
+    """Names of the lexicon, and the numbers of their meanings."""
+    lines: list[str]
+    """Lines that must change nothing."""
+
+
 def made_ready(
-    workers: ProcessPoolExecutor, documents: Sequence[Marked], pool: dict[str, list[str]], args: argparse.Namespace
+    workers: ProcessPoolExecutor, documents: Sequence[Marked], words: Words, args: argparse.Namespace
 ) -> list[Future[list[Lesson]]]:
     """The lessons of one epoch, being made by other processes."""
-    args.seed += 4
-    lines = (args.material / "distractors.lines").read_text("utf-8").splitlines()
+    parts = os.cpu_count() or 1
+    args.seed += parts
     return [
-        workers.submit(lessons_of, documents[part::4], pool, lines, args.work, args.seed + part) for part in range(4)
+        workers.submit(lessons_of, documents[part::parts], words, args.work, args.seed + part) for part in range(parts)
     ]
 
 
-def lessons_of(
-    documents: Sequence[Marked], pool: dict[str, list[str]], lines: Sequence[str], work: Path, seed: int
-) -> list[Lesson]:
+def lessons_of(documents: Sequence[Marked], words: Words, work: Path, seed: int) -> list[Lesson]:
     """Some lessons of each document, more of a long one, half of them varied."""
     draw, tokenizer = random.Random(seed), tokenizer_of(work / "wordpiece.json")
     lessons = []
     for document in documents:
-        is_wording = document.style == "wording"
+        is_wording = document.style in SHORT
         for turn in range(1 if is_wording else min(12, 2 + len(document.text) // 150)):
             is_varied = not is_wording and (turn % 2 or draw.random() < 0.5)
-            shown = varied(document, pool, draw) if is_varied else document
-            shown = disturbed(shown, lines, draw) if draw.random() < DISTURBED else shown
-            lessons.append(lesson(shown, drawn(shown, draw), tokenizer))
+            shown = varied(document, words.pool, draw) if is_varied else document
+            shown = in_a_line(document, draw) if document.style == "name" else shown
+            shown = disturbed(shown, words.lines, draw) if draw.random() < DISTURBED else shown
+            lessons.append(lesson(shown, drawn(shown, draw), tokenizer, words.numbers))
     return [one for one in lessons if len(one.ids) <= 300]
+
+
+def named(words: str, name: str, kind: str) -> Marked:
+    """A name of the lexicon by itself."""
+    return Marked("name", words, (Mark(0, len(words), kind, "present", name),))
+
+
+def in_a_line(document: Marked, draw: random.Random) -> Marked:
+    """A name of the lexicon in a line as short as people type them: “no haematuria”, “?BCC”."""
+    (mark,) = document.marks
+    before, behind, status = draw.choice(LINES)
+    if draw.random() < 0.5 or denies(document.text):
+        return document
+    shown = replace(mark, start=len(before), end=len(before) + mark.end, status=status)
+    return Marked(document.style, f"{before}{document.text}{behind}", (shown,))
+
+
+def split(all_of: Sequence[Any], text: Callable[[Any], str], args: argparse.Namespace) -> tuple[list[Any], list[Any]]:
+    """What is held out, one text in twelve and the same in each training, and what is learned from."""
+    parts: tuple[list[Any], list[Any]] = ([], [])
+    for one in all_of:
+        parts[not args.hold_out or zlib.crc32(text(one).encode()) % 12 > 0].append(one)
+    return parts
 
 
 def tokenizer_of(path: Path) -> Tokenizer:
@@ -226,46 +297,77 @@ def batches(lessons: Sequence[Lesson], size: int, draw: random.Random) -> Iterat
         yield [lessons[number] for number in group]
 
 
-def filled(rows: Sequence[Sequence[int]], value: int, where: str) -> torch.Tensor:
-    width = max(map(len, rows))
-    return torch.tensor([[*row, *[value] * (width - len(row))] for row in rows], device=where)
-
-
 # ----------------------------------------------------------------------------------------------------------- training
 
 
-def losses(model: Reader, group: list[Lesson], where: str) -> torch.Tensor:
-    ids = filled([one.ids for one in group], 0, where)
-    mask = filled([[1] * len(one.ids) for one in group], 0, where)
-    scores = model.tokens(ids, mask)
-    cross = torch.nn.functional.cross_entropy
-    kinds = len(TYPES)
-    types = filled([one.types for one in group], IGNORED, where)
-    statuses = filled([one.statuses for one in group], IGNORED, where)
-    begins = filled([one.begins for one in group], IGNORED, where)
-    loss = scores.sum() * 0.0
-    if (known := types.flatten() != IGNORED).any():
-        loss = loss + cross(scores[..., :kinds].flatten(0, 1)[known], types.flatten()[known])
-    if (known := statuses.flatten() != IGNORED).any():
-        wanted = statuses.flatten()[known]
-        loss = loss + 2 * cross(scores[..., kinds + 1 :].flatten(0, 1)[known], wanted, label_smoothing=0.02)
-    if (known := begins.flatten() != IGNORED).any():
-        begin = scores[..., kinds].flatten()[known]
-        loss = loss + 0.3 * torch.nn.functional.binary_cross_entropy_with_logits(begin, begins.flatten()[known].float())
+class Average:
+    """The running mean of the weights that are learned: it reads unseen text better than the last of them."""
+
+    def __init__(self, model: Reader) -> None:
+        self.weights = [one for one in model.parameters() if one.requires_grad]
+        self.mean: list[torch.Tensor] = []
+        self.count = 1
+
+    @torch.no_grad()
+    def take(self, progress: float) -> None:
+        """Take the weights of a step into the mean, from the middle of the training on."""
+        if not self.mean and progress >= 0.5:
+            self.mean = [one.clone() for one in self.weights]
+        elif self.mean:
+            self.count += 1
+            torch._foreach_lerp_(self.mean, self.weights, max(1 / self.count, 1 / AVERAGED))
+
+    @torch.no_grad()
+    def give(self) -> None:
+        """Put the mean in the place of the last weights."""
+        for weight, mean in zip(self.weights, self.mean, strict=False):
+            weight.copy_(mean)
+
+
+def losses(
+    model: Reader, group: Sequence[Lesson], dangers: Sequence[tuple[list[int], int]], where: str
+) -> torch.Tensor:
+    """What the model still gets wrong, of lessons and of texts that tell of danger or of none; read together."""
+    count = len(group)
+    width = max(len(row) for row in (*(one.ids for one in group), *(row for row, _ in dangers)))
+    rows = np.full((4, count + len(dangers), width), IGNORED)
+    for at, one in enumerate(group):
+        rows[:, at, : len(one.ids)] = one.ids, one.types, one.begins, one.statuses
+    for at, (row, _) in enumerate(dangers, count):
+        rows[0, at, : len(row)] = row
+    ids, types, begins, statuses = torch.from_numpy(rows).to(where, non_blocking=True)
+    mask = ids != IGNORED
+    hidden = model.hidden(ids.clamp(min=0), mask)
+    cross, kinds = torch.nn.functional.cross_entropy, len(TYPES)
+    told, types, begins, statuses = hidden[:count], types[:count], begins[:count], statuses[:count]
+    scores = model.tokens(told)
+    loss = mean_of(cross(scores[..., :kinds].flatten(0, 1), types.flatten(), reduction="none"), types)
+    held = cross(scores[..., kinds + 1 :].flatten(0, 1), statuses.flatten(), reduction="none", label_smoothing=0.02)
+    begin = torch.nn.functional.binary_cross_entropy_with_logits(
+        scores[..., kinds].flatten(), begins.flatten().clamp(min=0).float(), reduction="none"
+    )
+    loss = loss + 2 * mean_of(held, statuses) + 0.3 * mean_of(begin, begins)
+    meant = [(row, *place) for row, one in enumerate(group) for place in one.meanings]
+    if meant:
+        known = torch.tensor(meant, device=where)
+        loss = loss + cross(model.meant(told, known[:, :3]), known[:, 3], label_smoothing=0.05)
+    if dangers:
+        wanted = torch.tensor([kind for _, kind in dangers], device=where)
+        loss = loss + cross(model.texts(hidden[count:], mask[count:]), wanted, label_smoothing=0.02)
     return loss
 
 
-def danger_loss(model: Reader, some: Sequence[tuple[list[int], int]], where: str) -> torch.Tensor:
-    ids = filled([row for row, _ in some], 0, where)
-    mask = filled([[1] * len(row) for row, _ in some], 0, where)
-    wanted = torch.tensor([kind for _, kind in some], device=where)
-    return torch.nn.functional.cross_entropy(model.texts(ids, mask), wanted, label_smoothing=0.02)
+def mean_of(losses: torch.Tensor, wanted: torch.Tensor) -> torch.Tensor:
+    """The mean over the tokens of which something is known."""
+    known = wanted.flatten() != IGNORED
+    return (losses * known).sum() / known.sum().clamp(min=1)
 
 
 def train(args: argparse.Namespace) -> None:  # noqa: PLR0915 (one straight flow)
     where = "cuda" if torch.cuda.is_available() else "cpu"
     draw = random.Random(args.seed)
     torch.manual_seed(args.seed)
+    torch.set_float32_matmul_precision("high")
     tokenizer = tokenizer_of(args.work / "wordpiece.json")
     documents = [one for path in sorted(args.material.glob("*.txt")) for one in read_marked(path)]
     dangers = [
@@ -279,18 +381,23 @@ def train(args: argparse.Namespace) -> None:  # noqa: PLR0915 (one straight flow
     draw.shuffle(dangers)
     if args.tiny:
         documents, dangers = documents[:40], dangers[:40]
-    held = documents[: len(documents) // 12] if args.hold_out else []
-    held_dangers = dangers[: len(dangers) // 8] if args.hold_out else []
-    learned, learned_dangers = documents[len(held) :], dangers[len(held_dangers) :]
-    if args.short:
-        learned = [one for one in learned if len(one.text) < SHORT or draw.random() < OF_LONG]
+    held, learned = split(documents, lambda one: one.text, args)
+    held_dangers, learned_dangers = split(dangers, lambda one: one[1], args)
     names = json.loads((args.work / "names.json").read_text("utf-8"))
     pool = pool_of(learned, names)
     known = json.loads((args.work / "concepts.json").read_text("utf-8"))
-    kinds_of = {name: one["kind"] for name, one in known.items()}
-    wordings = [one for path in sorted(args.material.glob("wordings/*.tsv")) for one in read_wordings(path, kinds_of)]
-    learned += wordings[:40] if args.tiny else [one for one in wordings if not args.short or draw.random() < OF_LONG]
-    model = Reader(args.work, len(kinds), args.layers)
+    types_of = {name: one["kind"] for name, one in known.items()}
+    wordings = [one for path in sorted(args.material.glob("wordings/*.tsv")) for one in read_wordings(path, types_of)]
+    draw.shuffle(wordings)
+    held_wordings, wordings = split(wordings, lambda one: one.text, args)
+    wordings = [one for one in wordings if draw.random() < args.wordings]
+    wordings += [named(words, name, types_of[name]) for name, one in known.items() for words in one["names"]]
+    meanings = [NOTHING, *sorted(known)]
+    numbers = {words.lower(): meanings.index(name) for name, one in known.items() for words in one["names"]}
+    numbers |= {name: number for number, name in enumerate(meanings)}
+    learned += wordings[:40] if args.tiny else wordings
+    words = Words(pool, numbers, (args.material / "distractors.lines").read_text("utf-8").splitlines())
+    model = Reader(args.work, len(kinds), len(meanings), args.layers)
     model.adapt()
     if args.start:
         go_on_from(model, args.start)
@@ -298,25 +405,26 @@ def train(args: argparse.Namespace) -> None:  # noqa: PLR0915 (one straight flow
     rows = [(tokenizer.encode(text.replace("\n", "|")).ids[:160], kinds.index(kind)) for kind, text in learned_dangers]
     epochs = 1 if args.tiny else args.epochs
     optimizer = torch.optim.AdamW(
-        [one for one in model.parameters() if one.requires_grad], lr=args.rate, weight_decay=0.01
+        [one for one in model.parameters() if one.requires_grad],
+        lr=args.rate,
+        weight_decay=0.01,
+        fused=where == "cuda",
     )
-    count = sum(1 if one.style == "wording" else min(12, 2 + len(one.text) // 150) for one in learned)
+    count = sum(1 if one.style in SHORT else min(12, 2 + len(one.text) // 150) for one in learned)
     steps = epochs * (count // args.batch + 1)
+    average = Average(model)
     started, step = time.monotonic(), 0
-    workers = ProcessPoolExecutor(4)
+    workers = ProcessPoolExecutor()
     args.seed += 1
-    pending = made_ready(workers, learned, pool, args)
+    pending = made_ready(workers, learned, words, args)
     for epoch in range(epochs):
         model.train()
         lessons = [one for made in pending for one in made.result()]
         if epoch + 1 < epochs:
-            pending = made_ready(workers, learned, pool, args)
+            pending = made_ready(workers, learned, words, args)
         total = torch.zeros((), device=where)
         for number, group in enumerate(batches(lessons, args.batch, draw)):
-            with torch.autocast(where, torch.bfloat16, enabled=where == "cuda"):
-                loss = losses(model, group, where)
-                if rows:
-                    loss = loss + danger_loss(model, draw.sample(rows, min(24, len(rows))), where)
+            loss = losses(model, group, draw.sample(rows, min(args.batch // 3, len(rows))), where)
             step += 1
             progress = max(step / steps, (time.monotonic() - started) / args.seconds)
             for group_of_weights in optimizer.param_groups:
@@ -327,21 +435,25 @@ def train(args: argparse.Namespace) -> None:  # noqa: PLR0915 (one straight flow
             loss.backward()
             torch.nn.utils.clip_grad_norm_(model.parameters(), 1.0)
             optimizer.step()
+            average.take(progress)
             total += loss.detach()
             if progress >= 1 or (args.tiny and number >= 1):
                 break
         print(f"epoch {epoch + 1}: {len(lessons)} lessons, loss {total / (number + 1):.3f}", flush=True)
         if progress >= 1:
             break
+    average.give()
     model.eval()
-    figures = {"held out": measured(model, held, tokenizer, where)} if held else {}
-    for path in sorted(args.sets.glob("*.txt")) if args.sets else ():
-        figures[path.name] = measured(model, read_marked(path), tokenizer, where)
-    if held_dangers:
+    keep(model, kinds, meanings, args.out)
+    if args.figures:
+        figures: dict[str, object] = {"held out": measured(model, held, tokenizer, where)}
+        told = [one for one in held if any(mark.name for mark in one.marks)]
+        figures["meanings held out"] = measured_meanings(model, [*held_wordings, *told], meanings, tokenizer, where)
         figures["danger held out"] = measured_dangers(model, held_dangers, kinds, tokenizer, where)
-    print(json.dumps(figures, indent=1))
-    keep(model, kinds, args.out)
-    (args.out / "figures.json").write_text(json.dumps(figures, indent=1))
+        for path in sorted(args.sets.glob("*.txt")) if args.sets else ():
+            figures[path.name] = measured(model, read_marked(path), tokenizer, where)
+        print(json.dumps(figures, indent=1, ensure_ascii=False))
+        (args.out / "figures.json").write_text(json.dumps(figures, indent=1))
 
 
 # ---------------------------------------------------------------------------------------------------------- measuring
@@ -360,7 +472,7 @@ def measured(model: Reader, documents: Sequence[Marked], tokenizer: Tokenizer, w
             text = document.text[piece.start : piece.end].replace("\n", "|")
             encoding = tokenizer.encode(text, add_special_tokens=False)
             ids = torch.tensor([[BEGIN, *encoding.ids, END]], device=where)
-            scores = model.tokens(ids, torch.ones_like(ids))[0, 1:-1].cpu().numpy()
+            scores = model.tokens(model.hidden(ids, torch.ones_like(ids)))[0, 1:-1].cpu().numpy()
             for (low, high), row in zip(encoding.offsets, scores, strict=True):
                 start = piece.start + low
                 if piece.own_start <= start < piece.own_end:
@@ -394,7 +506,8 @@ def measured_dangers(
     missed, false = [], []
     for kind, text in held:
         ids = torch.tensor([tokenizer.encode(text.replace("\n", "|")).ids[:160]], device=where)
-        shares = model.texts(ids, torch.ones_like(ids)).softmax(-1)[0].cpu().numpy()
+        mask = torch.ones_like(ids)
+        shares = model.texts(model.hidden(ids, mask), mask).softmax(-1)[0].cpu().numpy()
         danger = 1 - shares[kinds.index("none")]
         right += kinds[int(shares.argmax())] == kind
         if kind == "none":
@@ -412,6 +525,31 @@ def measured_dangers(
     }  # fmt: skip
 
 
+@torch.no_grad()
+def measured_meanings(
+    model: Reader, held: Sequence[Marked], names: Sequence[str], tokenizer: Tokenizer, where: str
+) -> dict[str, object]:
+    """How often words are read as what they mean, by how sure the reader is."""
+    found = []
+    for document in held:
+        whole = Piece(0, len(document.text), 0, len(document.text))
+        one = lesson(document, whole, tokenizer, {name: number for number, name in enumerate(names)})
+        ids = torch.tensor([one.ids], device=where)
+        places = torch.tensor([(0, first, behind) for first, behind, _ in one.meanings], device=where)
+        shares = model.meant(model.hidden(ids, torch.ones_like(ids)), places).softmax(-1).max(-1)
+        found += [
+            (float(share), int(number), wanted)
+            for share, number, (_, _, wanted) in zip(*shares, one.meanings, strict=True)
+        ]
+    figures: dict[str, object] = {
+        "wordings": len(found), "right": round(sum(read == name for _, read, name in found) / max(len(found), 1), 3)
+    }  # fmt: skip
+    for sure in (0.3, 0.5, 0.6, 0.7, 0.8, 0.9):
+        taken = [read == name for share, read, name in found if share >= sure and read]
+        figures[f"from {sure}"] = f"{len(taken)} taken, {sum(taken) / max(len(taken), 1):.3f} right"
+    return figures
+
+
 def kept_name(name: str) -> str:
     """The name under which the product reads a weight."""
     return name.removeprefix("bert.").replace(".base.", ".")
@@ -425,7 +563,7 @@ def go_on_from(model: Reader, path: Path) -> None:
                 parameter.copy_(torch.from_numpy(file[kept_name(name)].astype(np.float32)))
 
 
-def keep(model: Reader, kinds: Sequence[str], out: Path) -> None:
+def keep(model: Reader, kinds: Sequence[str], meanings: Sequence[str], out: Path) -> None:
     """What was learned, in half precision, under the names that the product reads."""
     out.mkdir(parents=True, exist_ok=True)
     kept: dict[str, np.ndarray] = {}
@@ -433,7 +571,10 @@ def keep(model: Reader, kinds: Sequence[str], out: Path) -> None:
         if not parameter.requires_grad:
             continue
         kept[kept_name(name)] = parameter.detach().float().cpu().numpy().astype(np.float16)
+    head = SHARPNESS * torch.nn.functional.normalize(model.meanings)
+    kept["meanings"] = head.detach().cpu().numpy().astype(np.float16)
     kept["types"], kept["statuses"], kept["dangers"] = np.array(TYPES), np.array(STATUSES), np.array(list(kinds))
+    kept["names"] = np.array(list(meanings))
     np.savez_compressed(out / "adapter.npz", **kept)
 
 
@@ -450,7 +591,8 @@ if __name__ == "__main__":
     parser.add_argument("--start", type=Path, help="A reader to go on from.")
     parser.add_argument("--seed", type=int, default=7)
     parser.add_argument("--seconds", type=float, default=3_600, help="Learn no longer than this.")
-    parser.add_argument("--hold-out", action="store_true")
-    parser.add_argument("--short", action="store_true", help="Go on with short texts, and with a few of the others.")
+    parser.add_argument("--wordings", type=float, default=1.0, help="The share of the wordings that is learned from.")
+    parser.add_argument("--hold-out", action="store_true", help="Do not learn from one text in twelve.")
+    parser.add_argument("--figures", action="store_true", help="Measure what was held out, and --sets, in the end.")
     parser.add_argument("--tiny", action="store_true")
     train(parser.parse_args())

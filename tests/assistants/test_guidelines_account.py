@@ -94,9 +94,9 @@ def test_what_the_record_both_states_and_denies_is_asked_about(ng12: Guideline) 
 def test_a_result_counts_also_where_the_words_say_the_same(ng12: Guideline) -> None:
     low = {"name": "Haemoglobin", "value": 98, "unit": "g/L", "flag": "L"}
     found = assessed(ng12, symptoms=["low haemoglobin"], tests=[low, {"name": "FIT", "value": 45}])
-    notes = {one["words"]: one["note"] for one in found["taken_into_account"] if one["field"] == "tests"}
-    assert notes["Haemoglobin 98 g/L low"] is None
-    assert notes["FIT 45"].startswith("no unit given: read as ")
+    taken = [one["words"] for one in found["taken_into_account"] if one["field"] == "tests"]
+    assert taken == ["Haemoglobin 98 g/L low", "FIT 45"]
+    assert "No unit was given for FIT 45: µg/g was taken, its usual one." in found["notes"]
 
 
 def test_other_fields_are_accounted_for(ng12: Guideline) -> None:
@@ -174,6 +174,62 @@ def test_an_organ_that_may_have_been_left_out_of_the_list_is_asked_about(ng12: G
     found = assessed(ng12, gender="male", organs=["cervix"], symptoms=["post-menopausal bleeding"])
     assert "1.5.10" not in {one["rule"] for one in found["matched"]}
     assert any(one["ask"].startswith("Does the patient have a uterus?") for one in found["unknowns"])
+
+
+# ------------------------------------------------------------------------------------------------ words and their scope
+
+
+def test_age_and_sex_are_taken_from_the_words_where_no_field_gives_them(ng12: Guideline) -> None:
+    found = assessment_json(assess(patient_from({"symptoms": ["67M, PSA 12, poor stream"]}), [ng12]))
+    assert "1.6.3" in {one["rule"] for one in found["matched"]}
+    assert {"The age was taken from “67M”.", "The sex was taken from “67M”."} <= set(found["notes"])
+    assert taken(found)["67M"] == "given"
+    assert found["unused"] == []
+
+
+def test_a_gender_that_does_not_tell_the_organs_is_not_overruled_by_a_letter(ng12: Guideline) -> None:
+    found = assessment_json(assess(patient_from({"gender": "trans woman", "symptoms": ["67M with PSA 12"]}), [ng12]))
+    assert not any("sex was taken" in note for note in found["notes"])
+
+
+def test_words_that_contradict_the_sex_given_are_told(ng12: Guideline) -> None:
+    found = assessed(ng12, symptoms=["60M, haemoptysis"])
+    assert "The sex given is female, and a complaint says “60M”: female was used." in found["notes"]
+
+
+def test_a_given_duration_that_the_words_contradict_is_told(ng12: Guideline) -> None:
+    found = assessed(ng12, symptoms=["hoarse for 6 weeks"], symptom_duration_days=10)
+    assert unused(found)["10 days"] == ("not used", "the words of the symptoms say how long")
+
+
+def test_a_number_with_a_decimal_point_is_one_number(ng12: Guideline) -> None:
+    found = assessed(ng12, symptoms=["Hb 9.1"])
+    assert "No unit was given for Hb 9.1: it can only be g/dL." in found["notes"]
+    assert found["unused"] == []
+
+
+@pytest.mark.parametrize(
+    ("symptom", "not_rule"),
+    [
+        ("sore on my back passage that won't heal, 2/12", "1.10.4"),
+        ("trousers fine, wt steady", "1.13.2"),
+    ],
+)
+def test_a_part_of_the_words_does_not_count_for_something_else(symptom: str, not_rule: str, ng12: Guideline) -> None:
+    assert not_rule not in states(ng12, symptoms=[symptom])
+
+
+@pytest.mark.parametrize(
+    ("symptom", "rule"),
+    [
+        ("skin over left breast like orange peel", "1.4.2"),
+        ("new IBS symptoms for 3 months, never had IBS before", "1.5.5"),
+        ("4 UTIs this year", "1.6.5"),
+        ("word finding difficulty getting steadily worse over 4/52", "1.9.1"),
+    ],
+)
+def test_what_the_words_come_to_counts(symptom: str, rule: str, ng12: Guideline) -> None:
+    assert rule in states(ng12, symptoms=[symptom])
 
 
 # -------------------------------------------------------------------------------------------------------- bad input

@@ -33,6 +33,7 @@ def test_nearly_all_of_the_list_are_found_and_few_alarms_are_false() -> None:
         ("Her mouth has dropped on one side and her speech is slurred", "stroke"),
         ("He ate peanuts, his lips are swelling and he is wheezing", "anaphylaxis"),
         ("78F, UTI, new confusion, BP 84/40, RR 28, T 39.1", "sepsis"),
+        ("78F, UTI, new confusion, BP 84/40, RR 28, temp 102.9 F", "sepsis"),
         ("I'm vomiting blood and feel faint", "bleeding"),
         ("My daughter has taken a whole packet of paracetamol", "overdose"),
         ("I feel like killing myself", "suicide"),

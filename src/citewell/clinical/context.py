@@ -9,7 +9,7 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from functools import cache, cached_property, lru_cache
+from functools import cache, lru_cache
 from pathlib import Path
 from typing import Literal, cast
 
@@ -25,9 +25,12 @@ from citewell.types.consult import Polarity
 Kind = Literal["symptom", "condition", "medicine", "allergen", "test", "procedure", "lifestyle"]
 
 ADAPTER = Path(__file__).parent / "reader.npz"
-SHA256 = "ef1012615616ae8df9714e80749208dff0b7ec11f7bdbeca787b0c5fb66f00f4"
+SHA256 = "96c9ac13a899d874950032eecda46d7d342cd075fa5ac1a72e163960167a51f4"
 REMEMBERED = 2_000
 LONGEST_REMEMBERED = 2_000
+STATUSES = tuple(map(Polarity, ("present", "absent", "unclear", "past", "family", "other", "hypothetical", "intended")))
+LIKELY = 0.02
+"""The share from which something is named among what words may mean."""
 SURE, RIVAL = 0.6, 0.25
 """Below the first share a status is unclear where “present” or “absent” has at least the second: a wrong “no” is worse
 than a question."""
@@ -41,6 +44,22 @@ _OF_OTHERS = re.compile(
     re.IGNORECASE,
 )
 """A sentence whose subject is somebody else: “My father had chest pain”."""
+LOOK_BACK = 40
+_NO = re.compile(
+    r"\b(?:no|nil|denie[sd]|denying|without) +(?:(?:any|signs? of|evidence of|(?:history|hx|h/o) of) +)*$",
+    re.IGNORECASE,
+)
+_UNSETTLED = re.compile(
+    r"[\s:-]*(?:(?:which|that|it|is|are|has|have|does|do|did|was|will|still|just|really)\s+)*"
+    r"(?:not|never|(?:is|has|have|wo|does|did|are)n['’]?t)\s+"
+    r"(?:(?:yet|really|fully|been|be|at all|got|getting|go|gone|any)\s+)*"
+    r"(?:settl|improv|resolv|stop|better|away|gone|clear|reliev|respond|eas(?:e|ing)|explain|help|shift|heal|lift|going)",
+    re.IGNORECASE,
+)
+"""What says “not” of the course and not of the thing."""
+_QUERIED = re.compile(r"(?:^|[\s(/,:;.-])\?+ ?$")
+_TAKES_BACK = re.compile(r"\bnot\b|n['’]t\b|\?", re.IGNORECASE)
+"""“He is not without pain”, “Pain? No. Cough?”."""
 _NEGATIVE_NAME = re.compile(r"(?:no|not|can(?:no|')?t|cannot|unable|never|loss of|lost)\b\s*\w", re.IGNORECASE)
 _OF_PATIENT = re.compile(
     r"[,;]|\b(?:but|and (?:i|he|she|now)|i|i've|i'm|noticed|says?|said|thinks?|found|reports?|worried|told|patient)\b",
@@ -65,6 +84,8 @@ class Span:
     end: int
     kind: Kind
     share: float
+    meanings: tuple[tuple[str, float], ...]
+    """The names of the lexicon that the words may stand for, and the share of each; an empty name stands for none."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -74,12 +95,10 @@ class Context:
     text: str
     starts: Array
     ends: Array
-    kinds: Array
-    """For each token the shares of no mention and of each kind."""
-    begins: Array
     statuses: Array
     """For each token the logarithms of the shares of the statuses."""
-    labels: tuple[tuple[str, ...], tuple[Polarity, ...]]
+    spans: tuple[Span, ...]
+    """The mentions that the reader sees, known to the lexicon or not."""
 
     def assertion(self, start: int, end: int) -> Assertion:
         """How the words from `start` to `end` hold.
@@ -92,16 +111,30 @@ class Context:
         if not inside.any():
             return Assertion(Polarity.PRESENT, 0.0)
         shares = np.exp(self.statuses[inside]).mean(axis=0)
-        known = dict(zip(self.labels[1], map(float, shares), strict=True))
+        known = dict(zip(STATUSES, map(float, shares), strict=True))
         best = status = max(known, key=known.__getitem__)
         rival = Polarity.ABSENT if status is Polarity.PRESENT else Polarity.PRESENT
         is_sure = known[status] >= SURE or known[rival] < RIVAL
         status = status if is_sure else Polarity.UNCLEAR
-        if status is Polarity.ABSENT and _NEGATIVE_NAME.match(self.text, start, end):
-            status = Polarity.PRESENT  # “no appetite” is a complaint: its own “no” does not deny it
+        if status is Polarity.PRESENT and self._stands_behind_a_no(start):
+            status = Polarity.UNCLEAR
+        elif status is Polarity.ABSENT and _NEGATIVE_NAME.match(self.text, start, end):
+            is_denied = self._stands_behind_a_no(start)
+            status = status if is_denied else Polarity.PRESENT  # the “no” of “no appetite” does not deny it
+        elif status in (Polarity.ABSENT, Polarity.UNCLEAR) and _UNSETTLED.match(self.text, end):
+            is_denied = self._stands_behind_a_no(start)
+            status = status if is_denied else Polarity.PRESENT  # “cough not settling”
+        if status in (Polarity.PRESENT, Polarity.PAST) and _QUERIED.search(self.text, max(0, start - 4), start):
+            status = Polarity.UNCLEAR  # “?BCC”
         if status in (Polarity.PRESENT, Polarity.PAST) and (others := self._of_whom(start)) is not None:
             status = others
         return Assertion(status, known[best])
+
+    def _stands_behind_a_no(self, at: int) -> bool:
+        """Whether words stand right behind a “no” that nothing takes back: hardly any of them are present."""
+        before = self.text[max(0, at - LOOK_BACK) : at]
+        match = _NO.search(before)
+        return match is not None and _TAKES_BACK.search(before, 0, match.start()) is None
 
     def _of_whom(self, at: int) -> Polarity | None:
         """The relative or other person whom a sentence is about from its first word on; None for the patient."""
@@ -111,30 +144,36 @@ class Context:
             return None
         return Polarity.FAMILY if match["family"] else Polarity.OTHER
 
-    @cached_property
-    def spans(self) -> tuple[Span, ...]:
-        """The mentions that the reader sees, known to the lexicon or not."""
-        return tuple(self._spans())
 
-    def _spans(self) -> Iterator[Span]:
-        """Neighbouring words of one kind; a word is of the kind that its tokens are together."""
+@dataclass(frozen=True, eq=False, slots=True)
+class _Tokens:
+    """What the reader says of each token of a text: first the kinds of mentions, whether one begins, the statuses."""
+
+    text: str
+    starts: Array
+    ends: Array
+    kinds: Array
+    begins: Array
+    states: Array
+
+    def spans(self) -> Iterator[tuple[int, int, int, float]]:
+        """First token, token behind the last, kind and share of each mention: neighbouring words of one kind."""
         words = list(self._words())
         at = 0
         while at < len(words):
-            first, last, kind, share = words[at]
+            first, behind, kind, share = words[at]
             at += 1
             if not kind:
                 continue
             shares = [share]
             while at < len(words) and words[at][2] == kind and self.begins[words[at][0]] < 0.5:
-                last = words[at][1]
+                behind = words[at][1]
                 shares.append(words[at][3])
                 at += 1
-            name = cast(Kind, self.labels[0][kind])
-            yield Span(int(self.starts[first]), int(self.ends[last]), name, sum(shares) / len(shares))
+            yield first, behind, kind, sum(shares) / len(shares)
 
     def _words(self) -> Iterator[tuple[int, int, int, float]]:
-        """First and last token of each word, its kind and the share of that."""
+        """First token, token behind the last, kind and share of each word; its tokens have one kind together."""
         count, at = len(self.starts), 0
         while at < count:
             stop = at + 1
@@ -142,7 +181,7 @@ class Context:
                 stop += 1
             shares = self.kinds[at:stop].mean(axis=0)
             best = int(shares.argmax())
-            yield at, stop - 1, best, float(shares[best])
+            yield at, stop, best, float(shares[best])
             at = stop
 
     def _is_letter(self, at: int) -> bool:
@@ -154,7 +193,7 @@ class ClinicalReader:
 
     def __init__(self, tensors: Tensors, layers: int, labels: Mapping[str, Sequence[str]]) -> None:
         self._tensors, self._layers = tensors, layers
-        self._labels = tuple(labels["types"]), tuple(map(Polarity, labels["statuses"]))
+        self._types, self._names = tuple(labels["types"]), tuple(labels["names"])
         self._dangers = tuple(labels["dangers"])
         self._remembered: dict[str, Context] = {}
         self.dangers = lru_cache(maxsize=REMEMBERED)(self._danger)
@@ -163,7 +202,8 @@ class ClinicalReader:
     @cache
     def load(cls) -> ClinicalReader:
         """The reader that ships with Citewell; read once."""
-        adapter = Adapter.load(ADAPTER, SHA256, ("types", "statuses", "dangers"))
+        adapter = Adapter.load(ADAPTER, SHA256, ("types", "statuses", "dangers", "names"))
+        assert tuple(adapter.labels["statuses"]) == tuple(STATUSES)  # the file is the one expected
         return cls(adapter.tensors, adapter.layers, adapter.labels)
 
     def context(self, text: str) -> Context:
@@ -191,31 +231,43 @@ class ClinicalReader:
                     parts.append((number, part))
                     read.append((ids[low : low + MOST_AT_ONCE], places[low : low + MOST_AT_ONCE]))
         rows: list[list[tuple[int, int, Array]]] = [[] for _ in texts]
+        """For each text its tokens: start, end and state."""
         for group in _groups([len(ids) for ids, _ in read]):
             hidden = hidden_states(
                 self._tensors, [[CLASSIFIER, *read[at][0], SEPARATOR] for at in group], layers=self._layers
             )
             for at, states in zip(group, hidden, strict=True):
                 number, part = parts[at]
-                rows[number] += _own(part, read[at][1], self._scores(states[1:-1]))
+                rows[number] += _own(part, read[at][1], states[1:-1])
         return [self._context(text, tokens) for text, tokens in zip(texts, rows, strict=True)]
 
     def _context(self, text: str, rows: Sequence[tuple[int, int, Array]]) -> Context:
-        types, statuses = self._labels
-        scores = np.array([row for _, _, row in rows], np.float32).reshape(len(rows), len(types) + 1 + len(statuses))
-        return Context(
-            text,
-            np.array([start for start, _, _ in rows], np.float32),
-            np.array([end for _, end, _ in rows], np.float32),
-            np.exp(_log_shares(scores[:, : len(types)])),
-            (1 / (1 + np.exp(-scores[:, len(types)]))).astype(np.float32),
-            _log_shares(scores[:, len(types) + 1 :]),
-            self._labels,
-        )
+        states = np.array([state for _, _, state in rows], np.float32).reshape(len(rows), self._head.shape[1])
+        scores = states @ self._head.T + self._tensors["token_head.bias"]
+        starts = np.array([start for start, _, _ in rows], np.float32)
+        ends = np.array([end for _, end, _ in rows], np.float32)
+        kinds = np.exp(_log_shares(scores[:, : len(self._types)]))
+        begins = (1 / (1 + np.exp(-scores[:, len(self._types)]))).astype(np.float32)
+        spans = self._spans(_Tokens(text, starts, ends, kinds, begins, states))
+        return Context(text, starts, ends, _log_shares(scores[:, len(self._types) + 1 :]), tuple(spans))
 
-    def _scores(self, states: Array) -> Array:
-        scores: Array = states @ self._tensors["token_head.weight"].T + self._tensors["token_head.bias"]
-        return scores
+    def _spans(self, tokens: _Tokens) -> Iterator[Span]:
+        """The mentions of a text, each with what it may mean."""
+        found = list(tokens.spans())
+        if not found:
+            return
+        means = np.array([tokens.states[first:behind].mean(axis=0) for first, behind, _, _ in found])
+        means /= np.linalg.norm(means, axis=1, keepdims=True)
+        scores = means @ self._tensors["meanings"].T + self._tensors["commonness"]
+        for (first, behind, kind, share), row in zip(found, np.exp(_log_shares(scores)), strict=True):
+            likely = sorted(np.flatnonzero(row >= LIKELY), key=lambda number: -row[number])
+            meanings = tuple((self._names[number], float(row[number])) for number in likely)
+            start, end = int(tokens.starts[first]), int(tokens.ends[behind - 1])
+            yield Span(start, end, cast(Kind, self._types[kind]), share, meanings)
+
+    @property
+    def _head(self) -> Array:
+        return self._tensors["token_head.weight"]
 
     def _danger(self, text: str) -> dict[str, float]:
         """The share of each kind of danger that a text tells of, “none” among them."""
@@ -263,9 +315,9 @@ def _groups(lengths: Sequence[int]) -> Iterator[list[int]]:
         yield group
 
 
-def _own(part: Piece, places: Sequence[tuple[int, int]], scores: Array) -> Iterator[tuple[int, int, Array]]:
+def _own(part: Piece, places: Sequence[tuple[int, int]], states: Array) -> Iterator[tuple[int, int, Array]]:
     """The tokens of a piece that are not context."""
-    for (low, high), row in zip(places, scores, strict=True):
+    for (low, high), row in zip(places, states, strict=True):
         if part.own_start <= part.start + low < part.own_end:
             yield part.start + low, part.start + high, row
 

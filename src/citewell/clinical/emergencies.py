@@ -44,7 +44,7 @@ FEW_WORDS, MESSAGE = 12, 60
 PAGES, OPENING = 4_000, 200
 """From how many characters on a text is of several pages, and how many of them at both ends are read as messages: there
 danger would be told."""
-A_LITTLE = 0.01
+A_LITTLE, A_TRACE = 0.01, 0.001
 """What the reader must say at least where the words tell of an emergency, and of each kind that they tell of."""
 LONGEST_DENIAL = 1_500
 """Characters of a message in which the clinical reader looks for denials; of a longer text it decides by itself."""
@@ -86,13 +86,15 @@ def find_emergencies(
                 return found_there
     reading = Reading.of(text)
     danger = _sensed(reading.original, sensed) if text.strip() else {}
+    if sum(danger.values()) <= LIKELY < reading.chance:
+        danger = _sensed(reading.original, sensed, at_once=False)  # “Chest pain. My father had a stroke.”
     found = reading.emergencies()
     is_despair = _is_despair(found, reading)
     if not _is_likely(reading, sum(danger.values())) and not is_despair:
         return None
     likeliest = max(danger, key=danger.__getitem__) if sum(danger.values()) > LIKELY else None
     if likeliest is not None:  # where the words alone decide, they say of what kind it is
-        sure = {kind for kind in found if danger.get(kind, 0.0) >= A_LITTLE or (kind == "suicide" and is_despair)}
+        sure = {kind for kind in found if danger.get(kind, 0.0) >= A_TRACE or (kind == "suicide" and is_despair)}
         found = {kind: words for kind, words in found.items() if kind in sure}
     found = found or reading.nearest(likeliest)
     kinds = tuple(kind for kind in kinds_in_order() if kind in found)
@@ -125,9 +127,12 @@ def _is_taken_back(reading: Reading) -> bool:
     return bool(held) and all(status in _NOT_NOW for status in held)
 
 
-def _sensed(text: str, sensed: Sense) -> dict[str, float]:
+def _sensed(text: str, sensed: Sense, *, at_once: bool = True) -> dict[str, float]:
     """How probable each kind is by the trained reader: in a long text, in those of its sentences that tell most."""
-    parts = list(_messages(text)) if len(text.split()) > MESSAGE else [text]
+    if not at_once:
+        parts = [text[start:end] for start, end in segments(text)]
+    else:
+        parts = list(_messages(text)) if len(text.split()) > MESSAGE else [text]
     worst = min(map(sensed, parts), key=lambda shares: shares[NO_DANGER])
     return {kind: share for kind, share in worst.items() if kind != NO_DANGER}
 
@@ -319,10 +324,10 @@ def _words() -> tuple[tuple[str, str, re.Pattern[str]], ...]:
 _COMPARISONS = {"<": operator.lt, "<=": operator.le, ">": operator.gt, ">=": operator.ge}
 _NUMBER = (
     r"(?:[^\w\n<>≥≤.;]|\b(?:of|is|are|was|at|now|only|reads?|says?|around|about|to|down|came|back|as|dropped)\b){0,6}"
-    r"[<>~≥≤]? ?(?![12]?\d ?/(?:7|52|12|24)\b)(?P<value>\d{1,3}(?:[.,]\d{1,2})?)(?![\d.,]*\d)(?P<unit> ?(?:g/l|mg/dl))?"
+    r"[<>~≥≤]? ?(?![12]?\d ?/(?:7|52|12|24)\b)(?P<value>\d{1,3}(?:[.,]\d{1,2})?)(?![\d.,]*\d)"
+    r"(?: ?°? ?(?P<unit>g/l|mg/dl|f(?:ahrenheit)?\b))?"
 )
-_FACTORS = {"g/l": 5.55, "mg/dl": 1 / 18}
-"""What a sugar in another unit is in mmol/L."""
+_UNIT = re.compile(r"(?P<name>[^=|]+)=(?P<factor>[\d.]+)(?P<added>[+-][\d.]+)?")
 
 
 @dataclass(frozen=True, slots=True)
@@ -335,6 +340,14 @@ class Value:
     limit: float
     lowest: float
     highest: float
+    units: tuple[tuple[str, float, float], ...]
+    """Other units: name, factor, and what is added."""
+
+    def is_met(self, value: float, unit: str | None) -> bool:
+        """Whether a number, with its unit or without one, is such a value on this side of the limit."""
+        others = [value * factor + added for name, factor, added in self.units if unit is None or unit.startswith(name)]
+        able = [one for one in ([value, *others] if unit is None else others) if self.lowest <= one <= self.highest]
+        return bool(able) and self.compare(able[0], self.limit)
 
 
 @cache
@@ -344,9 +357,14 @@ def _values() -> tuple[Value, ...]:
             meaning,
             re.compile(rf"(?<![\w/])(?:{names}){_NUMBER}"),
             _COMPARISONS[sign],
-            *(float(number) for number in (limit, lowest, highest)),
+            float(limit),
+            float(lowest),
+            float(highest),
+            tuple(
+                (one["name"], float(one["factor"]), float(one["added"] or 0)) for one in _UNIT.finditer("".join(units))
+            ),
         )
-        for meaning, names, sign, limit, lowest, highest in rows("emergency_values.tsv")
+        for meaning, names, sign, limit, lowest, highest, *units in rows("emergency_values.tsv")
     )
 
 
@@ -391,8 +409,7 @@ def _meanings(text: str) -> Iterator[Span]:
         yield from (Span(meaning, *match.span(), language) for match in islice(pattern.finditer(text), MOST))
     for one in _values():
         for match in islice(one.pattern.finditer(text), MOST):
-            value = float(match["value"].replace(",", ".")) * _FACTORS.get((match["unit"] or "").strip(), 1)
-            if one.lowest <= value <= one.highest and one.compare(value, one.limit):
+            if one.is_met(float(match["value"].replace(",", ".")), match["unit"]):
                 yield Span(one.meaning, *match.span())
     yield from _young(text)
     if len(text.split()) <= SHORT:

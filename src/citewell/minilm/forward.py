@@ -49,14 +49,17 @@ def _hidden_states(
     def linear(name: str, value: Array) -> Array:
         if watch is not None:
             watch(name, value)
-        result: Array = value @ tensors[f"{name}.weight"].T + tensors[f"{name}.bias"]
+        result: Array = value @ tensors[f"{name}.weight"].T
+        result += tensors[f"{name}.bias"]
         return result
 
     def norm(name: str, value: Array) -> Array:
-        centred = value - value.mean(axis=1, keepdims=True)
-        scaled = centred / np.sqrt(np.square(centred).mean(axis=1, keepdims=True) + EPSILON)
-        result: Array = scaled * tensors[f"{name}.weight"] + tensors[f"{name}.bias"]
-        return result
+        value -= value.mean(axis=1, keepdims=True)
+        squares = np.einsum("ij,ij->i", value, value)[:, None] / value.shape[1]
+        value /= np.sqrt(squares + EPSILON)
+        value *= tensors[f"{name}.weight"]
+        value += tensors[f"{name}.bias"]
+        return value
 
     words, positions, kinds = (
         tensors[f"embeddings.{part}_embeddings.weight"] for part in ("word", "position", "token_type")
@@ -100,6 +103,12 @@ def _attended(query: Array, key: Array, value: Array) -> Array:
 
 def _gelu(value: Array) -> Array:
     """The tanh form, which differs from the exact one by less than 0.001."""
-    inner = np.float32(0.7978845608) * value * (1 + np.float32(0.044715) * value * value)
-    result: Array = value * np.float32(0.5) * (1 + np.tanh(inner))
-    return result
+    inner = value * value
+    inner *= np.float32(0.044715 * 0.7978845608)
+    inner += np.float32(0.7978845608)
+    inner *= value
+    np.tanh(inner, out=inner)
+    inner += 1
+    inner *= value
+    inner *= np.float32(0.5)
+    return inner

@@ -66,12 +66,12 @@ class Held:
         return [one for one in self._present(Category.MEDICATION) if one.name != "any"]
 
     def has(self, name: str) -> list[Finding]:
-        """What says that the patient has an illness, now or earlier."""
+        """What says that the patient has an illness, now, earlier or perhaps."""
         wanted = concept_of(name)
         return [
             one
             for one in self.findings
-            if one.polarity in (Polarity.PRESENT, Polarity.PAST)
+            if one.polarity in (Polarity.PRESENT, Polarity.PAST, Polarity.UNCLEAR)
             and (one.name.casefold() == name.casefold() or (one.concept is not None and one.concept == wanted[1]))
         ]
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
+from functools import lru_cache
 
 from citewell.assistants.consult.details import Detail, find_details
 from citewell.assistants.consult.measures import Measure, find_measures
@@ -32,11 +33,13 @@ _REACTION = re.compile(
 _OWN_CHILD = re.compile(r"\b(?:my|our) (?:\w+ )?(?:son|daughter|boy|girl|baby|child|toddler|kid|one)\b", re.IGNORECASE)
 """Whom a parent speaks of: the patient."""
 _NAME_OF = re.compile(r"^(?:an?|the|my|his|her|some)\s+", re.IGNORECASE)
+OPPOSITE = {Polarity.PRESENT: Polarity.ABSENT, Polarity.ABSENT: Polarity.PRESENT}
 OUTWEIGHS = 1.9
 """How many times as much must speak for the opposite before a yes or no of one message is left out."""
 LONGEST = 800
 """Characters of one statement that are read together."""
 UNCLEAR = "Is there {name}? It is not clear from what was said: say it again in a sentence of its own."
+BOTH = "Is there {name}? The message says both yes and no; it was read as {status}. Check that this is right."
 TIMES = (Category.ONSET, Category.DURATION)
 """What is denied has none: “no pain since Monday” tells how long there was none."""
 
@@ -69,6 +72,7 @@ class Extracted:
     troubles: tuple[str, ...] = ()
 
 
+@lru_cache(maxsize=16)
 def extract(heard: Heard) -> Extracted:
     """Every finding of a message, in the order of its words; their ids are given when they are kept."""
     found: list[Finding] = []
@@ -88,9 +92,14 @@ def extract(heard: Heard) -> Extracted:
         found += named
         troubles += [one.trouble for one in find_measures(sentence) if one.trouble]
         troubles += [one.problem for one in ages(sentence) if one.problem]
-    findings = _once(found, context)
-    asked = dict.fromkeys(UNCLEAR.format(name=one.name.lower()) for one in findings if one.polarity is Polarity.UNCLEAR)
-    return Extracted(tuple(findings), (*troubles, *asked))
+    findings, left_out = _once(found, context)
+    asked = [UNCLEAR.format(name=one.name.lower()) for one in findings if one.polarity is Polarity.UNCLEAR]
+    asked += [
+        BOTH.format(name=one.name.lower(), status=OPPOSITE[one.polarity].value)
+        for one in left_out
+        if one.polarity in OPPOSITE
+    ]
+    return Extracted(tuple(findings), (*troubles, *dict.fromkeys(asked)))
 
 
 def _is_felt(one: Finding) -> bool:
@@ -134,8 +143,8 @@ def _lines(text: str) -> Iterator[tuple[int, int]]:
         at += len(line)
 
 
-def _once(found: Sequence[Finding], context: Context) -> list[Finding]:
-    """Each finding once; of two that say the same, the one with more to it, and of two that do not, the likelier."""
+def _once(found: Sequence[Finding], context: Context) -> tuple[list[Finding], list[Finding]]:
+    """Each finding once, and those that were left out because far more speaks for the opposite."""
     kept: dict[tuple[str, Polarity], Finding] = {}
     weights: dict[tuple[str, Polarity], float] = {}
     for one in found:
@@ -146,7 +155,8 @@ def _once(found: Sequence[Finding], context: Context) -> list[Finding]:
             kept[key] = one
         elif before.duration_days is None and one.duration_days is not None:
             kept[key] = replace(before, duration_days=one.duration_days, onset=before.onset or one.onset)
-    return [one for key, one in kept.items() if not _is_outweighed(key, weights)]
+    left_out = [one for key, one in kept.items() if _is_outweighed(key, weights)]
+    return [one for one in kept.values() if one not in left_out], left_out
 
 
 def _weight(one: Finding, context: Context) -> float:
@@ -156,11 +166,9 @@ def _weight(one: Finding, context: Context) -> float:
 def _is_outweighed(key: tuple[str, Polarity], weights: Mapping[tuple[str, Polarity], float]) -> bool:
     """Whether a doubt is settled by another mention, or a yes or no by far more mentions of the opposite."""
     thing, polarity = key
-    settled = [weights.get((thing, other), 0.0) for other in (Polarity.PRESENT, Polarity.ABSENT)]
     if polarity is Polarity.UNCLEAR:
-        return any(settled)
-    opposite = {Polarity.PRESENT: settled[1], Polarity.ABSENT: settled[0]}.get(polarity, 0.0)
-    return opposite >= OUTWEIGHS * weights[key]
+        return any((thing, other) in weights for other in OPPOSITE)
+    return polarity in OPPOSITE and weights.get((thing, OPPOSITE[polarity]), 0.0) >= OUTWEIGHS * weights[key]
 
 
 @dataclass(frozen=True, slots=True)

@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Mapping
+from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from functools import lru_cache
 
 from citewell import clinical
-from citewell.clinical.context import Context
-from citewell.clinical.meanings import meant
+from citewell.clinical.context import Context, Span
+from citewell.clinical.meanings import is_misread, meant
+from citewell.clinical.quantities import person_words
 from citewell.types.consult import Category, Polarity
 
 
@@ -37,12 +38,20 @@ CATEGORIES = {
     "lifestyle": Category.MEDICAL_HISTORY,
 }
 """What the reader's kinds are in a consult; the name of a test is no finding."""
-SURE = 0.8
-"""The share from which the reader's word is taken for a mention that the lexicon does not know."""
+SURE, SURE_OF_ALLERGEN = 0.7, 0.5
+"""The share from which the reader's word is taken for a mention that the lexicon does not know: less for an allergy,
+since one that is missed is worse than one too many."""
 ANY = "any"
 """The name of “no allergies” and “no medicines”."""
 _LETTERS = re.compile(r"[^\W\d_]{3}|[A-Z]{2}")
 """What a name has at least."""
+_LEAD = re.compile(
+    r"^(?:(?:he|she|i|we|they|patient|pt)(?:['’](?:s|ve|m|re)| is| has| have| had| was)?\s+)"
+    r"(?:(?:come (?:in )?about|here (?:about|for|with)|got|having|been having|been|complain\w+ of|noticed)\s+)?",
+    re.IGNORECASE,
+)
+_TAIL = re.compile(r"(?:\s+(?:at|in|on|with|of|and|or|to|for|the|an?|my|his|her))+$", re.IGNORECASE)
+"""What stands before and behind a complaint: “He's come about funny turns at”."""
 _ALLERGY = re.compile(r"allerg|\bnkd?a\b", re.IGNORECASE)
 _MEDICINES = re.compile(
     r"(?:regular |current |any |other )*(?:medic\w+|meds|drugs?|tablets?|pills?|anything)", re.IGNORECASE
@@ -66,15 +75,16 @@ def find_mentions(sentence: str) -> list[Mention]:
 def all_mentions(context: Context, start: int, end: int) -> list[Mention]:
     """Everything that a sentence of a message names: by the lexicon, and what the reader sees beside it."""
     sentence = context.text[start:end]
-    spans = [span for span in context.spans if start <= span.start and span.end <= end and span.share >= SURE]
+    spans = [span for span in context.spans if start <= span.start and span.end <= end and _is_sure(span)]
     kinds = {(span.start - start, span.end - start): span.kind for span in spans}
-    found = [_as_read(one, kinds) for one in find_mentions(sentence)]
+    sure = [(span.start - start, span.end - start) for span in spans if span.kind == "allergen" and span.share >= SURE]
+    found = [_as_read(one, sure) for one in find_mentions(sentence) if not _is_misread(one, context, start)]
     learned = {(one.start - start, one.end - start): one for one in meant(context)}
     for (low, high), kind in kinds.items():
         is_free = not any(one.start < high and low < one.end for one in found)
         if is_free and (one := learned.get((low, high))) is not None:
             found.append(Mention(low, high, clinical.kept_name(one), one.id or None, CATEGORIES[one.kind]))
-        elif is_free and kind in CATEGORIES and _LETTERS.search(sentence, low, high):
+        elif is_free and kind in CATEGORIES and _is_name(sentence[low:high]):
             found.append(Mention(low, high, *_unlisted(sentence[low:high], CATEGORIES[kind])))
     for match in _MEDICINES.finditer(sentence):
         is_free = not any(one.start < match.end() and match.start() < one.end for one in found)
@@ -83,9 +93,24 @@ def all_mentions(context: Context, start: int, end: int) -> list[Mention]:
     return sorted((one for one in found if one.name), key=lambda one: one.start)
 
 
-def _as_read(one: Mention, kinds: Mapping[tuple[int, int], str]) -> Mention:
+def _is_sure(span: Span) -> bool:
+    return span.share >= (SURE_OF_ALLERGEN if span.kind == "allergen" else SURE)
+
+
+def _is_name(words: str) -> bool:
+    """Whether words that no table has may name a finding; a person alone is none."""
+    is_person = any(re.fullmatch(pattern, words, re.IGNORECASE) for pattern in person_words().values())
+    return _LETTERS.search(words) is not None and not is_person
+
+
+def _is_misread(one: Mention, context: Context, offset: int) -> bool:
+    ids = frozenset({one.concept}) if one.concept else frozenset()
+    return bool(ids) and is_misread(context, [(offset + one.start, offset + one.end)], ids)
+
+
+def _as_read(one: Mention, allergens: Sequence[tuple[int, int]]) -> Mention:
     """A mention of the lexicon, an allergen where the reader says that somebody is allergic to it."""
-    is_allergen = any(kind == "allergen" and low < one.end and one.start < high for (low, high), kind in kinds.items())
+    is_allergen = any(low < one.end and one.start < high for low, high in allergens)
     return replace(one, category=Category.ALLERGY) if is_allergen else one
 
 
@@ -95,7 +120,7 @@ def _unlisted(words: str, category: Category) -> tuple[str, str | None, Category
         return ANY, None, category
     if category is Category.MEDICATION and _MEDICINES.fullmatch(words):
         return ANY, None, category
-    return " ".join(words.split()).lower(), None, category
+    return _TAIL.sub("", _LEAD.sub("", " ".join(words.split()))).lower(), None, category
 
 
 @lru_cache(maxsize=10_000)

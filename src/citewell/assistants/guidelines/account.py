@@ -29,10 +29,10 @@ from citewell.assistants.guidelines.said import cue, duration_days, qualities
 from citewell.assistants.guidelines.state import Judged, State
 from citewell.clinical import broader, fold
 from citewell.clinical.context import Context, read_context
-from citewell.clinical.meanings import meant
+from citewell.clinical.meanings import is_misread, meant
 from citewell.clinical.phrases import TIME, content_words, numbers, phrases
 from citewell.clinical.populations import is_there, organ_named
-from citewell.clinical.quantities import named_test
+from citewell.clinical.quantities import ages, named_test
 from citewell.types.consult import Polarity
 
 ReadAs = Literal["present", "absent", "unclear", "given"]
@@ -158,14 +158,15 @@ class _Reader:
             for (_, condition), (guideline, named) in labels.items()
         )
         guidelines = dict.fromkeys(guideline.name for guideline, _ in labels.values())
+        facts = frozenset(_facts(verdicts))
         return cls(
             record,
             verdicts,
             " or ".join(guidelines) or "the guideline",
             frozenset(chain.from_iterable(_spoken_of(one.condition) for one in verdicts)),
             frozenset(chain.from_iterable(_decided(one) for one in verdicts)),
-            frozenset(_facts(verdicts)),
-            frozenset(_facts(one for one in verdicts if _is_of_test(one.condition))),
+            facts,
+            frozenset(fact for fact in facts if any(one.told in fact for one in record.results)),
         )
 
     @property
@@ -275,13 +276,18 @@ class _Reader:
             yield self._placed(item, complaint.field, index)
 
     def _durations(self) -> Iterator[Item]:
-        """How long symptoms have lasted, where no rule asks and their own words do not say it."""
-        silent = [one for one in self.record.patient.complaints if duration_days(one.text) is None]
+        """How long symptoms are said to have lasted, where no rule asks or their own words say something else."""
+        told = {one: duration_days(one.text) for one in self.record.patient.complaints}
+        silent = [one for one in told if told[one] is None]
+        for days in dict.fromkeys(one.duration_days for one in told if one.duration_days not in (None, told[one])):
+            if not silent:
+                why = "the words of the symptoms say how long"
+                yield Unused(_in_days(days), "symptom_duration_days", None, "not used", why)
         given = dict.fromkeys(one.duration_days for one in silent if one.duration_days is not None)
         for days in given:
             if f"for {days:g} days" not in self.facts and all(one.field in COMPLAINTS for one in silent):
                 why = f"no rule in {self.guidelines} that these symptoms could meet asks how long"
-                yield Unused(f"{days:g} day{'' if days == 1 else 's'}", "symptom_duration_days", None, "not used", why)
+                yield Unused(_in_days(days), "symptom_duration_days", None, "not used", why)
 
     @staticmethod
     def _placed(item: Item, field: str, index: int) -> Item:
@@ -291,8 +297,8 @@ class _Reader:
 
     def _test(self, test: TestResult, index: int) -> Item:
         about = self._about(test)
-        if decided := [one for one in about if _is_decided(one.judged)]:
-            return Taken(test.told, "tests", index, "given", _assumed_unit(test, decided))
+        if any(_is_decided(one.judged) for one in about):
+            return Taken(test.told, "tests", index, "given")
         if not about:
             return self._unused_test(test, index)
         why = next((one.ask for verdict in about for one in verdict.judged if one.ask), "no rule could compare it")
@@ -328,7 +334,8 @@ class _Reader:
             return
         held = {one: _held(one, context) for one in things}
         used = {one: READ_AS[held[one]] for one in things if held[one] in READ_AS and self._is_used(one.ids)}
-        value = next((one for one in numbers(words) if not _is_among(one, self.compared)), None)
+        known = (*self.compared, *(one.words for one in used))
+        value = next((one for one in numbers(_without_age(words)) if not _is_among(one, known)), None)
         whole = [one for one in used if not _is_part(one, used)]
         for one in whole:
             note = f"read as {one.meaning}" if one.meaning else None
@@ -354,13 +361,20 @@ class _Reader:
 
     def _strange(self, words: str) -> Iterator[Item]:
         """Words that name nothing known: told, unless they only say how, how long or nothing at all."""
-        content = {fold(word) for word in content_words(_without_qualities(words))}
+        bare = _without_age(words)
+        content = {fold(word) for word in content_words(_without_qualities(bare))}
         if content & self.used:
             yield Taken(words, "", None, "present")
+        elif bare != words and not content and not numbers(bare):
+            yield Taken(words, "", None, "given")
         elif content and cue("family").search(words):
             yield Unused(words, "", None, "left out", LEFT_OUT[Polarity.FAMILY])
-        elif content or numbers(words):
+        elif content or numbers(bare):
             yield Unused(words, "", None, "not understood", NOT_UNDERSTOOD)
+
+
+def _in_days(days: float) -> str:
+    return f"{days:g} day{'' if days == 1 else 's'}"
 
 
 def _facts(verdicts: Iterable[_Verdict]) -> Iterator[str]:
@@ -379,14 +393,6 @@ def _is_smoking(condition: Condition) -> bool:
 
 def _is_decided(judged: Iterable[Judged]) -> bool:
     return any(one.fact and one.state is not State.UNKNOWN for one in judged)
-
-
-def _assumed_unit(test: TestResult, decided: Iterable[_Verdict]) -> str | None:
-    """What is assumed of a value that has no unit."""
-    if test.unit or test.value is None:
-        return None
-    wanted = (one.condition.unit for one in decided if isinstance(one.condition, Threshold) and one.condition.unit)
-    return next((f"no unit given: read as {unit}" for unit in wanted), None)
 
 
 # ------------------------------------------------------------------------------------------------- what conditions use
@@ -439,7 +445,7 @@ def _named(context: Context) -> list[_Thing]:
     named = [
         _Thing(text[places[0][0] : max(end for _, end in places)], places, unit)
         for places, unit in placed(text)
-        if is_clinical(unit)
+        if is_clinical(unit) and not is_misread(context, places, unit)
     ]
     return [*named, *(_Thing(text[one.start : one.end], one.places, one.ids, one.name) for one in meant(context))]
 
@@ -449,6 +455,13 @@ def _is_among(number: str, results: Iterable[str]) -> bool:
     bare = re.sub(r"[^\d.,/]", "", number)
     pattern = re.compile(rf"(?<![\d.]){re.escape(bare)}(?![\d.]*\d)")
     return any(pattern.search(one) for one in results)
+
+
+def _without_age(words: str) -> str:
+    """The words without the patient's age and sex, which are read for themselves."""
+    for age in reversed([age for age in ages(words) if age.of == "patient" and not age.problem]):
+        words = f"{words[: age.start]} {words[age.end :]}"
+    return words
 
 
 def _without_qualities(words: str) -> str:

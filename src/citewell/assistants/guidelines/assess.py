@@ -9,12 +9,12 @@ from typing import Any
 
 from citewell.answer.view import emergency_json
 from citewell.assistants.guidelines.account import Account, account
-from citewell.assistants.guidelines.evaluate import Outcome, State, evaluate
+from citewell.assistants.guidelines.evaluate import evaluate
 from citewell.assistants.guidelines.evaluate_finding import Record
 from citewell.assistants.guidelines.evaluate_tests import notes_on_results
 from citewell.assistants.guidelines.guideline import Action, Guideline, Rule
-from citewell.assistants.guidelines.patient import Patient, notes_on_age
-from citewell.assistants.guidelines.state import Judged
+from citewell.assistants.guidelines.patient import Patient, notes_on_age_and_sex
+from citewell.assistants.guidelines.state import Judged, Outcome, State
 from citewell.assistants.guidelines.tables import rows
 from citewell.clinical.misspellings import corrections
 from citewell.types import Emergency
@@ -241,7 +241,7 @@ def _notes(found: Assessment) -> Iterator[str]:
         listed = f"{', '.join(strange[:MAX_STRANGE])}{more}"
         yield f"Not understood, and held against no rule: {listed}. Say it in other words."
     yield from (f"Read “{word}” as {right}." for word, right in _corrected(found).items())
-    yield from dict.fromkeys((*notes_on_age(found.patient), *notes_on_results(found.patient)))
+    yield from dict.fromkeys((*notes_on_age_and_sex(found.patient), *notes_on_results(found.patient)))
     for one in found.guidelines:
         silent = sum(rule.criteria is None or not level_of(rule.action) for rule in one.rules)
         if silent == len(one.rules):

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass
 from functools import cache, lru_cache
 from itertools import chain, islice, product
 from typing import assert_never
@@ -27,33 +26,14 @@ from citewell.assistants.guidelines.criteria import (
 from citewell.assistants.guidelines.evaluate_finding import Record, judge_absence, judge_finding, judge_silence
 from citewell.assistants.guidelines.evaluate_tests import judge_threshold
 from citewell.assistants.guidelines.guideline import Guideline
-from citewell.assistants.guidelines.state import Judged, State
+from citewell.assistants.guidelines.state import Judged, Outcome, State
 from citewell.assistants.guidelines.tables import rows
 from citewell.clinical.context import SURE, read_context
 from citewell.clinical.populations import has_organ, with_article
 from citewell.types.consult import Polarity
 
-__all__ = ["Judged", "Outcome", "State", "evaluate", "exposure_words", "is_of_patient"]
-
 MAX_WAYS = 8
 """More ways to meet a rule than these are not told."""
-
-
-@dataclass(frozen=True, slots=True)
-class Outcome:
-    """What became of a tree: its state, its conditions, and the ways in which it would be met."""
-
-    state: State
-    judged: tuple[Judged, ...]
-    ways: tuple[tuple[Judged, ...], ...] = ((),)
-    """What would have to change: the fewest conditions first, then others that may be so already."""
-    is_relevant: bool = False
-    """Something that the patient has speaks for it."""
-
-    @property
-    def missing(self) -> tuple[Judged, ...]:
-        """The fewest conditions that would have to change."""
-        return self.ways[0]
 
 
 def evaluate(tree: Criteria, record: Record, guideline: Guideline, *, seen: frozenset[str] = frozenset()) -> Outcome:
@@ -65,10 +45,16 @@ def evaluate(tree: Criteria, record: Record, guideline: Guideline, *, seen: froz
             return _any([evaluate(part, record, guideline, seen=seen) for part in parts], count)
         case Meets(rules=rules):
             return _meets(tree, rules, record, guideline, seen)
-        case Finding() if record.is_silent_on(tree):
-            return _silence(tree.phrase, tree.detail)
         case _:
-            return _leaf(_judge(tree, record))
+            if tree not in record.outcomes:
+                record.outcomes[tree] = _condition(tree, record)
+            return record.outcomes[tree]
+
+
+def _condition(condition: Condition, record: Record) -> Outcome:
+    if isinstance(condition, Finding) and record.is_silent_on(condition):
+        return _silence(condition.phrase, condition.detail)
+    return _leaf(_judge(condition, record))
 
 
 @lru_cache(maxsize=5_000)
@@ -195,9 +181,9 @@ def _judge_age(condition: Age, record: Record) -> Judged:
 def _judge_sex(condition: Sex, record: Record) -> Judged:
     """By the organs on record where they tell, else by sex; an organ left out beside its like is asked about."""
     patient, organ = record.patient, condition.organ
-    by_sex = None if patient.sex is None else patient.sex == condition.sex
-    has = by_sex if organ is None else has_organ(organ, patient.organs, patient.sex)
-    fact = f"organs on record: {', '.join(patient.organs)}" if organ and patient.organs else patient.sex
+    by_sex = None if record.sex is None else record.sex == condition.sex
+    has = by_sex if organ is None else has_organ(organ, patient.organs, record.sex)
+    fact = f"organs on record: {', '.join(patient.organs)}" if organ and patient.organs else record.sex
     if has is None:
         left_out = " It is not among the organs on record." if patient.organs else ""
         ask = f"Does the patient have {with_article(organ)}?{left_out}" if organ else "What is the patient's sex?"

@@ -2,22 +2,24 @@
 
 from __future__ import annotations
 
+import math
 import re
 from collections.abc import Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from functools import cached_property, lru_cache
 
-from citewell.assistants.guidelines.criteria import Absence, Finding, Quality
+from citewell.assistants.guidelines.criteria import Absence, Condition, Finding, Quality
 from citewell.assistants.guidelines.evaluate_tests import Measured, is_test, judge_by_test, measured
 from citewell.assistants.guidelines.match import Unit, holds, units
-from citewell.assistants.guidelines.patient import Patient, age_in_words
+from citewell.assistants.guidelines.patient import Patient, Sex, age_in_words, sex_in_words
 from citewell.assistants.guidelines.said import Said, as_read, cue, qualities, said
-from citewell.assistants.guidelines.state import Judged, State
+from citewell.assistants.guidelines.state import Judged, Outcome, State
 from citewell.clinical import broader
 from citewell.clinical.context import read_contexts
 
-PERSISTENT, PERSISTENT_DAYS = "persistent", 21
-"""What has lasted three weeks by its own words is assumed to be persistent, to be confirmed."""
+LASTING = {"persistent": (21.0, math.inf), "sub-acute": (3.0, 92.0)}
+"""For how many days something has lasted, by its own words, that is assumed to be persistent or sub-acute, to be
+confirmed."""
 
 
 @dataclass(frozen=True)
@@ -25,6 +27,8 @@ class Record:
     """A patient, and what the record says clause by clause."""
 
     patient: Patient
+    outcomes: dict[Condition, Outcome] = field(default_factory=dict, init=False, compare=False, repr=False)
+    """What became of each condition that was held against it: many rules ask for the same."""
 
     @cached_property
     def said(self) -> tuple[Said, ...]:
@@ -43,6 +47,11 @@ class Record:
     def age(self) -> int | None:
         """The age that is given, else the one that the words of a complaint tell."""
         return self.patient.age if self.patient.age is not None else age_in_words(self.patient)
+
+    @cached_property
+    def sex(self) -> Sex | None:
+        """The sex that is given, else the one that the words of a complaint tell."""
+        return self.patient.sex or sex_in_words(self.patient)
 
     @cached_property
     def names(self) -> frozenset[str]:
@@ -136,7 +145,7 @@ def _suspected(finding: Finding, record: Record) -> Said | None:
             for one in record.said
             if any(unit & one.doubted for unit in wanted)
             and holds(wanted, one.names | one.doubted)
-            and holds(phrase, one.names | one.doubted)
+            and (not is_test(finding.phrase) or holds(phrase, one.names | one.doubted))
         ),
         None,
     )
@@ -181,7 +190,8 @@ def _judge_quality(quality: Quality, finding: Finding, given: Sequence[Said]) ->
     fact = None if lasted is None else f"for {lasted:g} days"
     ask = f"Is the {finding.phrase} {quality.text}?"
     told = next((one.told_days for one in given if one.told_days is not None), None)
-    if PERSISTENT in quality.names and told is not None and told >= PERSISTENT_DAYS:
+    spans = [LASTING[name] for name in quality.names if name in LASTING]
+    if told is not None and any(low <= told <= high for low, high in spans):
         return Judged(text, State.ASSUMED, f"for {told:g} days", ask=ask)
     if any(qualities().get(name, ("stated",))[0] == "assumed" for name in quality.names):
         return Judged(text, State.ASSUMED, None, ask=ask)
@@ -200,6 +210,7 @@ def _judge_duration(quality: Quality, text: str, given: Sequence[Said]) -> Judge
 
 _SUSPICION = re.compile(r"\b(?:suggest|suspici|suspect|consistent with|compatible with|possib)")
 """A rule that asks for a suspicion is met by one: “X-ray: ?mesothelioma”."""
+_OF_SITE = re.compile(r"\b(\w+) cancer\b")
 _EXCLUDED = re.compile(r"^when (?P<what>.+?) has been excluded")
 
 
@@ -219,7 +230,12 @@ def _judge_detail(finding: Finding, given: Sequence[Said], record: Record) -> Ju
             return Judged(text, State.MET, one.text)
         if cue("normal").search(one.text) or any(unit & one.denied for unit in wanted):
             return Judged(text, State.NOT_MET, one.text)
-    return Judged(text, State.UNKNOWN, None, ask=f"Is it so: {finding.phrase} {finding.detail}?")
+    ask = f"Is it so: {finding.phrase} {finding.detail}?"
+    site = _OF_SITE.search(finding.detail) if is_suspicion else None
+    for one in given:
+        if site and re.search(rf"\b{site[1]}s?\b", one.text, re.IGNORECASE):
+            return Judged(text, State.ASSUMED, one.text, ask=ask)  # “orange peel skin over the breast”
+    return Judged(text, State.UNKNOWN, None, ask=ask)
 
 
 def judge_absence(absence: Absence, record: Record) -> Judged:

@@ -8,7 +8,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import asdict, dataclass
 from typing import Any, Literal
 
-from citewell.clinical.quantities import ages
+from citewell.clinical.quantities import Age, ages
 from citewell.errors import InputError
 from citewell.fields import unknown_fields
 
@@ -118,13 +118,27 @@ def age_in_words(patient: Patient) -> int | None:
     >>> age_in_words(Patient("P1", complaints=(Complaint("62M with a cough, mother died aged 80"),)))
     62
     """
-    told = (age for one in patient.complaints for age in ages(one.text) if age.of == "patient" and not age.problem)
-    return next((math.floor(age.years) for age in told), None)
+    return next((math.floor(age.years) for age in _ages(patient) if not age.problem), None)
 
 
-def notes_on_age(patient: Patient) -> Iterator[str]:
-    """An age that was taken from the words of a complaint, that they contradict, or that nobody has."""
-    told = [age for one in patient.complaints for age in ages(one.text) if age.of == "patient"]
+def sex_in_words(patient: Patient) -> Sex | None:
+    """The patient's sex, where the words of a complaint tell it beside the age; None where they tell two.
+
+    >>> sex_in_words(Patient("P1", complaints=(Complaint("62M with a cough, mother died aged 80"),)))
+    'male'
+    """
+    is_given = any(one.field in ("gender", "sex") for one in patient.not_read)
+    told = {age.sex for age in _ages(patient) if age.sex}
+    return next(iter(told)) if len(told) == 1 and not is_given else None
+
+
+def _ages(patient: Patient) -> list[Age]:
+    return [age for one in patient.complaints for age in ages(one.text) if age.of == "patient"]
+
+
+def notes_on_age_and_sex(patient: Patient) -> Iterator[str]:
+    """An age or a sex that was taken from the words of a complaint, that they contradict, or that nobody has."""
+    told = _ages(patient)
     yield from (f"“{age.text}”: {age.problem}" for age in told if age.problem)
     able = [age for age in told if not age.problem]
     if patient.age is None and able:
@@ -132,6 +146,12 @@ def notes_on_age(patient: Patient) -> Iterator[str]:
     for age in able:
         if patient.age is not None and math.floor(age.years) != patient.age:
             yield f"The age given is {patient.age}, and a complaint says “{age.text}”: {patient.age} was used."
+    sexes = {age.sex: age.text for age in told if age.sex}
+    if patient.sex is None and (found := sex_in_words(patient)):
+        yield f"The sex was taken from “{sexes[found]}”."
+    for sex, words in sexes.items():
+        if patient.sex is not None and sex != patient.sex:
+            yield f"The sex given is {patient.sex}, and a complaint says “{words}”: {patient.sex} was used."
 
 
 def patient_from_object(given: Mapping[str, Any]) -> Patient:

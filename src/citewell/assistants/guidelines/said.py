@@ -8,11 +8,11 @@ from dataclasses import dataclass, replace
 from functools import cache
 from itertools import pairwise
 
-from citewell.assistants.guidelines.match import Unit, names, placed
+from citewell.assistants.guidelines.match import Unit, is_clinical, names, placed
 from citewell.assistants.guidelines.tables import rows
 from citewell.clinical import Mention, broader
 from citewell.clinical.context import Context, read_context
-from citewell.clinical.meanings import meant
+from citewell.clinical.meanings import is_misread, meant
 from citewell.clinical.medicines import medicines
 from citewell.clinical.quantities import durations
 from citewell.types.consult import Polarity
@@ -41,7 +41,7 @@ class Said:
     """Something in it is past, of somebody else, feared or wanted."""
 
 
-_CLAUSE = re.compile(r"[;,.]|\band\b|\bbut\b|\bwith\b(?!out)|\balso\b", re.IGNORECASE)
+_CLAUSE = re.compile(r";|[,.](?!\d)|\band\b|\bbut\b|\bwith\b(?!out)|\balso\b", re.IGNORECASE)
 
 
 def duration_days(text: str) -> float | None:
@@ -90,7 +90,8 @@ def _words(alternatives: str) -> re.Pattern[str] | None:
 def said(text: str, *, given_days: float | None = None) -> list[Said]:
     """What a text of a record says of the patient, clause by clause; what is past, of others or feared is left out.
 
-    >>> sorted({name for clause in said("No fever, haemoptysis for 2 days") for name in clause.denied})
+    >>> denied = {name for clause in said("No fever, haemoptysis for 2 days") for name in clause.denied}
+    >>> sorted(name for name in denied if ":" in name)
     ['CW:fever', 'HP:0001945']
     """
     text = as_read(text)
@@ -141,6 +142,23 @@ _TREATED = re.compile(
     re.IGNORECASE,
 )
 """What was given and did not help makes a symptom treatment-resistant."""
+_AGAIN = re.compile(
+    r"\b(?:[2-9]|1\d|two|three|four|five|six|several|multiple|numerous|many|repeated)\s+(?:\w+\s+){0,2}"
+    r"(?:infections|utis|episodes|bouts|courses|attacks)\b|\b(?:back|started|here|same)\s+again\b"
+    r"|\b(?:2nd|3rd|[4-9]th|second|third|fourth|fifth)\s+(?:\w+\s+)?(?:infection|uti|episode|bout|course|attack|time)\b",
+    re.IGNORECASE,
+)
+"""What is counted more than once is recurrent: “4 UTIs this year”."""
+_NEVER_BEFORE = re.compile(
+    r"\b(?:never|not|no)\b[^.;,]*\b(?:before|previously|in the past)\b|\bno (?:previous|prior)\b[^.;,]*", re.I
+)
+"""What was never there before may be there now: “new IBS symptoms, never had IBS before”."""
+_RECENT = re.compile(
+    r"\b(?:yesterday|last night|this morning|today|overnight|this week|[1-6] days? ago"
+    r"|(?:mon|tues|wednes|thurs|fri|satur|sun)day)\b",
+    re.IGNORECASE,
+)
+"""A rule asks whether something has happened: “coughed up blood yesterday”."""
 _LEFT_OUT = (Polarity.PAST, Polarity.FAMILY, Polarity.OTHER, Polarity.HYPOTHETICAL, Polarity.INTENDED)
 
 
@@ -158,13 +176,19 @@ def _clause(context: Context, learned: Sequence[Mention], start: int, end: int, 
             bare = stating.sub(lambda match: " " * len(match.group()), bare)
     if _UNHELPED.search(clause) and (_TREATED.search(clause) or medicines(clause)):
         stated.add("treatment-resistant")
+    if _AGAIN.search(clause):
+        stated.add("recurrent")
     units: dict[Polarity, set[Unit]] = {}
-    for places, unit in (*placed(bare), *placed(clause)):
-        held = [context.assertion(start + low, start + high).status for low, high in places]
-        units.setdefault(_of_all(held), set()).add(unit)
+    for within, unit in (*placed(bare), *placed(clause)):
+        places = [(start + low, start + high) for low, high in within]
+        if not is_clinical(unit) or not is_misread(context, places, unit):
+            units.setdefault(_of_all([_status(context, *place) for place in places]), set()).add(unit)
     for one in learned:
         if start <= one.start < end:
-            units.setdefault(context.assertion(one.start, one.end).status, set()).add(one.ids)
+            status = _status(context, one.start, one.end)
+            units.setdefault(status, set()).add(one.ids)
+            if status is Polarity.PRESENT and one.kind == "condition":
+                units.setdefault(Polarity.UNCLEAR, set()).add(one.ids)  # what is described raises a suspicion
     exact, doubted = units.get(Polarity.PRESENT, set()), units.get(Polarity.UNCLEAR, set())
     given = names(unit | broader(unit) for unit in exact)
     maybe = names(unit | broader(unit) for unit in doubted)
@@ -172,6 +196,24 @@ def _clause(context: Context, learned: Sequence[Mention], start: int, end: int, 
         clause.strip(" ,;."), given, names(exact), names(units.get(Polarity.ABSENT, ())), maybe,
         frozenset(stated), frozenset(refuted), days, is_of_others=any(status in units for status in _LEFT_OUT),
     )  # fmt: skip
+
+
+def _status(context: Context, start: int, end: int) -> Polarity:
+    """How words hold; what was never there before is denied of the past alone, and what was there this week counts."""
+    status = context.assertion(start, end).status
+    if status is Polarity.PAST and _RECENT.search(_sentence_of(context.text, start, end)):
+        return Polarity.PRESENT
+    if status is Polarity.ABSENT and any(
+        one.start() <= start and end <= one.end() for one in _NEVER_BEFORE.finditer(context.text)
+    ):
+        return Polarity.PAST
+    return status
+
+
+def _sentence_of(text: str, start: int, end: int) -> str:
+    """The words from the last full stop to the next."""
+    begin = max(text.rfind(mark, 0, start) for mark in ".;?!") + 1
+    return text[begin : min((at for mark in ".;?!" if (at := text.find(mark, end)) >= 0), default=len(text))]
 
 
 def _of_all(held: Sequence[Polarity]) -> Polarity:

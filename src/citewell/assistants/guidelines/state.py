@@ -1,4 +1,4 @@
-"""The states of a condition, and one condition that was held against a record."""
+"""The states of a condition, and what became of one condition or of several."""
 
 from __future__ import annotations
 
@@ -28,3 +28,20 @@ class Judged:
     """The fact is a symptom, finding or result that speaks for it."""
     is_fixed: bool = False
     """Nothing that could turn out otherwise: sex, or being a child."""
+
+
+@dataclass(frozen=True, slots=True)
+class Outcome:
+    """What became of a tree: its state, its conditions, and the ways in which it would be met."""
+
+    state: State
+    judged: tuple[Judged, ...]
+    ways: tuple[tuple[Judged, ...], ...] = ((),)
+    """What would have to change: the fewest conditions first, then others that may be so already."""
+    is_relevant: bool = False
+    """Something that the patient has speaks for it."""
+
+    @property
+    def missing(self) -> tuple[Judged, ...]:
+        """The fewest conditions that would have to change."""
+        return self.ways[0]

@@ -433,10 +433,15 @@ def _assumed(found: Result, test: Test) -> Result:
         note = f"No unit was given for {found.name} {_listed(found.written)}: {test.unit} was taken, its usual one."
         return replace(found, note=note)
     able = [
-        replace(found, values=values, arithmetic=f"{one.arithmetic(found.written, values, test.unit)} ({only})")
+        replace(
+            found,
+            values=values,
+            arithmetic=f"{one.arithmetic(found.written, values, test.unit)} (no unit was said; {only})",
+            note=f"No unit was given for {found.name} {_listed(found.written)}: {only}.",
+        )
         for one in test.others
+        for only in [f"it can only be {one.written}"]
         if test.can_be(values := tuple(_rounded(value * one.factor + one.offset, test) for value in found.written))
-        for only in [f"no unit was said; it can only be {one.written}"]
     ]
     return able[0] if len(able) == 1 else _checked(found, test)
 
