@@ -194,7 +194,7 @@ def lesson(document: Marked, piece: Piece, tokenizer: Tokenizer, numbers: Mappin
         statuses.append(STATUSES.index(mark.status) if is_known and mark is not None else IGNORED)
     meanings = []
     for mark in document.marks:
-        number = numbers.get(mark.name or document.text[mark.start : mark.end].lower())
+        number = numbers.get(mark.name or document.text[mark.start : mark.end].lower()) if mark.type != ANY else None
         inside = [
             at
             for at, (low, high) in enumerate(encoding.offsets, 1)
@@ -416,7 +416,7 @@ def train(args: argparse.Namespace) -> None:  # noqa: PLR0915 (one straight flow
     started, step = time.monotonic(), 0
     workers = ProcessPoolExecutor()
     args.seed += 1
-    pending = made_ready(workers, learned, words, args)
+    pending = made_ready(workers, learned, words, args) if epochs else []
     for epoch in range(epochs):
         model.train()
         lessons = [one for made in pending for one in made.result()]
@@ -521,7 +521,7 @@ def measured_dangers(
     there = sum(kind != "none" for kind, _ in held)
     return {
         "caught": f"{caught} of {there}", "false alarms": f"{alarms} of {len(held) - there}",
-        "kind right": round(right / len(held), 3), "missed": missed[:12], "false": false[:12],
+        "kind right": round(right / max(len(held), 1), 3), "missed": missed[:12], "false": false[:12],
     }  # fmt: skip
 
 
@@ -531,9 +531,10 @@ def measured_meanings(
 ) -> dict[str, object]:
     """How often words are read as what they mean, by how sure the reader is."""
     found = []
-    for document in held:
-        whole = Piece(0, len(document.text), 0, len(document.text))
-        one = lesson(document, whole, tokenizer, {name: number for number, name in enumerate(names)})
+    numbers = {name: number for number, name in enumerate(names)}
+    for one in (lesson(document, piece, tokenizer, numbers) for document in held for piece in pieces(document.text)):
+        if not one.meanings:
+            continue
         ids = torch.tensor([one.ids], device=where)
         places = torch.tensor([(0, first, behind) for first, behind, _ in one.meanings], device=where)
         shares = model.meant(model.hidden(ids, torch.ones_like(ids)), places).softmax(-1).max(-1)
@@ -561,6 +562,7 @@ def go_on_from(model: Reader, path: Path) -> None:
         for name, parameter in model.named_parameters():
             if parameter.requires_grad and kept_name(name) in file.files:
                 parameter.copy_(torch.from_numpy(file[kept_name(name)].astype(np.float32)))
+        model.meanings.copy_(torch.nn.functional.normalize(model.meanings))
 
 
 def keep(model: Reader, kinds: Sequence[str], meanings: Sequence[str], out: Path) -> None:

@@ -85,6 +85,17 @@ def test_a_message_that_says_yes_and_no_is_told_with_what_it_was_read_as() -> No
     )
 
 
+@pytest.mark.parametrize(
+    ("text", "name"),
+    [
+        ("mum says he's just not right", "parental concern"),
+        ("sore on my back passage that won't heal", "anal ulceration"),
+    ],
+)
+def test_what_words_mean_where_they_stand_is_found(text: str, name: str) -> None:
+    assert [one.name for one in extract(Heard(text, 1)).findings] == [name]
+
+
 def test_every_finding_is_exactly_the_words_of_its_message() -> None:
     for line in SENTENCES.read_text("utf-8").splitlines()[2:150]:
         text = line.split("\t")[0]

@@ -213,6 +213,11 @@ def test_a_number_with_a_decimal_point_is_one_number(ng12: Guideline) -> None:
     [
         ("sore on my back passage that won't heal, 2/12", "1.10.4"),
         ("trousers fine, wt steady", "1.13.2"),
+        ("haemoptysis, PR bleeding, weight loss: all denied", "1.13.2"),
+        ("PR bleeding, wt loss, abdo pain - no to all", "1.3.1"),
+        ("No fever, loss of appetite or night sweats", "1.13.3"),
+        ("Had haematuria in 2010, seen today with a cold", "1.6.4"),
+        ("no previous surgery and no visible haematuria", "1.6.4"),
     ],
 )
 def test_a_part_of_the_words_does_not_count_for_something_else(symptom: str, not_rule: str, ng12: Guideline) -> None:
@@ -230,6 +235,14 @@ def test_a_part_of_the_words_does_not_count_for_something_else(symptom: str, not
 )
 def test_what_the_words_come_to_counts(symptom: str, rule: str, ng12: Guideline) -> None:
     assert rule in states(ng12, symptoms=[symptom])
+
+
+def test_a_report_that_names_no_cancer_is_asked_about_and_one_that_does_counts(ng12: Guideline) -> None:
+    suspicious = assessed(ng12, tests=[{"name": "CXR", "text": "suspicious for malignancy"}])
+    assert {one["rule"] for one in suspicious["matched"]} == {"1.1.1"}
+    odd = assessed(ng12, tests=[{"name": "CXR", "text": "abnormal"}])
+    assert "Is it so: chest X-ray findings that suggest lung cancer?" in {one["ask"] for one in odd["unknowns"]}
+    assert unused(odd)["CXR abnormal"][0] == "not used"
 
 
 # -------------------------------------------------------------------------------------------------------- bad input

@@ -46,7 +46,7 @@ _OF_OTHERS = re.compile(
 """A sentence whose subject is somebody else: “My father had chest pain”."""
 LOOK_BACK = 40
 _NO = re.compile(
-    r"\b(?:no|nil|denie[sd]|denying|without) +(?:(?:any|signs? of|evidence of|(?:history|hx|h/o) of) +)*$",
+    r"\b(?:no|nil|not|denie[sd]|denying|without) +(?:(?:an?|any|very|signs? of|evidence of|(?:history|hx|h/o) of) +)*$",
     re.IGNORECASE,
 )
 _UNSETTLED = re.compile(
@@ -56,11 +56,19 @@ _UNSETTLED = re.compile(
     r"(?:settl|improv|resolv|stop|better|away|gone|clear|reliev|respond|eas(?:e|ing)|explain|help|shift|heal|lift|going)",
     re.IGNORECASE,
 )
-"""What says “not” of the course and not of the thing."""
+"""Negates the course, not the finding."""
+_ALL_DENIED = re.compile(
+    r"[^.;\n?]*?[:–-]\s*(?:(?:all|both)\s+)?(?:denied|none|nil|absent|negative|no to (?:all|both|any))"
+    r"(?=\s*(?:[.;\n]|$))",
+    re.IGNORECASE,
+)
+"""Denies the list before it: “haemoptysis, weight loss: none”."""
+FAR = 160
+"""How many characters of a list may stand before its denial."""
 _QUERIED = re.compile(r"(?:^|[\s(/,:;.-])\?+ ?$")
 _TAKES_BACK = re.compile(r"\bnot\b|n['’]t\b|\?", re.IGNORECASE)
 """“He is not without pain”, “Pain? No. Cough?”."""
-_NEGATIVE_NAME = re.compile(r"(?:no|not|can(?:no|')?t|cannot|unable|never|loss of|lost)\b\s*\w", re.IGNORECASE)
+_NEGATIVE_NAME = re.compile(r"(?:no|not|can(?:no|')?t|cannot|never)\b\s*\w", re.IGNORECASE)
 _OF_PATIENT = re.compile(
     r"[,;]|\b(?:but|and (?:i|he|she|now)|i|i've|i'm|noticed|says?|said|thinks?|found|reports?|worried|told|patient)\b",
     re.IGNORECASE,
@@ -85,7 +93,7 @@ class Span:
     kind: Kind
     share: float
     meanings: tuple[tuple[str, float], ...]
-    """The names of the lexicon that the words may stand for, and the share of each; an empty name stands for none."""
+    """The names of the lexicon that the words may stand for, with the share of each; “none” stands for nothing."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -116,7 +124,10 @@ class Context:
         rival = Polarity.ABSENT if status is Polarity.PRESENT else Polarity.PRESENT
         is_sure = known[status] >= SURE or known[rival] < RIVAL
         status = status if is_sure else Polarity.UNCLEAR
-        if status is Polarity.PRESENT and self._stands_behind_a_no(start):
+        is_told = status in (Polarity.PRESENT, Polarity.UNCLEAR)
+        if is_told and _ALL_DENIED.match(self.text, end, end + FAR):
+            status = Polarity.ABSENT
+        elif status is Polarity.PRESENT and self._stands_behind_a_no(start):
             status = Polarity.UNCLEAR
         elif status is Polarity.ABSENT and _NEGATIVE_NAME.match(self.text, start, end):
             is_denied = self._stands_behind_a_no(start)
@@ -132,7 +143,8 @@ class Context:
 
     def _stands_behind_a_no(self, at: int) -> bool:
         """Whether words stand right behind a “no” that nothing takes back: hardly any of them are present."""
-        before = self.text[max(0, at - LOOK_BACK) : at]
+        begin = max(self.text.rfind(mark, 0, at) for mark in ".;!\n") + 1
+        before = self.text[max(begin, at - LOOK_BACK) : at]
         match = _NO.search(before)
         return match is not None and _TAKES_BACK.search(before, 0, match.start()) is None
 

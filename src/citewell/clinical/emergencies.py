@@ -345,8 +345,11 @@ class Value:
 
     def is_met(self, value: float, unit: str | None) -> bool:
         """Whether a number, with its unit or without one, is such a value on this side of the limit."""
-        others = [value * factor + added for name, factor, added in self.units if unit is None or unit.startswith(name)]
-        able = [one for one in ([value, *others] if unit is None else others) if self.lowest <= one <= self.highest]
+        others = {name: value * factor + added for name, factor, added in self.units}
+        named = next((one for name, one in others.items() if unit and unit.startswith(name)), None)
+        able = [
+            one for one in (named, value, *others.values()) if one is not None and self.lowest <= one <= self.highest
+        ]
         return bool(able) and self.compare(able[0], self.limit)
 
 

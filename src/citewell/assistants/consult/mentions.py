@@ -25,6 +25,8 @@ class Mention:
     category: Category
     corrected: str | None = None
     """The word that a misspelt one is read as."""
+    ids: frozenset[str] = frozenset()
+    """All ids of the concept."""
 
 
 FINDINGS = frozenset({"symptom", "condition", "lifestyle", "medicine"})
@@ -66,7 +68,9 @@ def find_mentions(sentence: str) -> list[Mention]:
     [('Stiff neck', 'neck stiffness'), ('tummy ache', 'Abdominal pain'), ('metformin', 'metformin')]
     """
     return [
-        Mention(one.start, one.end, clinical.kept_name(one), one.id or None, CATEGORIES[one.kind], one.corrected)
+        Mention(
+            one.start, one.end, clinical.kept_name(one), one.id or None, CATEGORIES[one.kind], one.corrected, one.ids
+        )
         for one in clinical.mentions(sentence)
         if one.kind in FINDINGS
     ]
@@ -78,12 +82,16 @@ def all_mentions(context: Context, start: int, end: int) -> list[Mention]:
     spans = [span for span in context.spans if start <= span.start and span.end <= end and _is_sure(span)]
     kinds = {(span.start - start, span.end - start): span.kind for span in spans}
     sure = [(span.start - start, span.end - start) for span in spans if span.kind == "allergen" and span.share >= SURE]
-    found = [_as_read(one, sure) for one in find_mentions(sentence) if not _is_misread(one, context, start)]
+    found = [
+        _as_read(one, sure)
+        for one in find_mentions(sentence)
+        if not is_misread(context, [(start + one.start, start + one.end)], one.ids)
+    ]
     learned = {(one.start - start, one.end - start): one for one in meant(context)}
     for (low, high), kind in kinds.items():
         is_free = not any(one.start < high and low < one.end for one in found)
         if is_free and (one := learned.get((low, high))) is not None:
-            found.append(Mention(low, high, clinical.kept_name(one), one.id or None, CATEGORIES[one.kind]))
+            found.append(Mention(low, high, clinical.kept_name(one), one.id or None, CATEGORIES[kind], ids=one.ids))
         elif is_free and kind in CATEGORIES and _is_name(sentence[low:high]):
             found.append(Mention(low, high, *_unlisted(sentence[low:high], CATEGORIES[kind])))
     for match in _MEDICINES.finditer(sentence):
@@ -101,11 +109,6 @@ def _is_name(words: str) -> bool:
     """Whether words that no table has may name a finding; a person alone is none."""
     is_person = any(re.fullmatch(pattern, words, re.IGNORECASE) for pattern in person_words().values())
     return _LETTERS.search(words) is not None and not is_person
-
-
-def _is_misread(one: Mention, context: Context, offset: int) -> bool:
-    ids = frozenset({one.concept}) if one.concept else frozenset()
-    return bool(ids) and is_misread(context, [(offset + one.start, offset + one.end)], ids)
 
 
 def _as_read(one: Mention, allergens: Sequence[tuple[int, int]]) -> Mention:

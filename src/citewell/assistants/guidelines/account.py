@@ -25,7 +25,7 @@ from citewell.assistants.guidelines.evaluate_tests import is_test
 from citewell.assistants.guidelines.guideline import Guideline, Rule
 from citewell.assistants.guidelines.match import Unit, is_clinical, names, placed, units
 from citewell.assistants.guidelines.patient import COMPLAINTS, Complaint, Patient, TestResult
-from citewell.assistants.guidelines.said import cue, duration_days, qualities
+from citewell.assistants.guidelines.said import cue, duration_days, held_by_all, qualities, status_of
 from citewell.assistants.guidelines.state import Judged, State
 from citewell.clinical import broader, fold
 from citewell.clinical.context import Context, read_context
@@ -496,5 +496,4 @@ LEFT_OUT = {
 
 def _held(thing: _Thing, context: Context) -> Polarity:
     """How a thing holds: as the least sure of its words."""
-    found = [context.assertion(*place).status for place in thing.places]
-    return next((one for one in (*LEFT_OUT, Polarity.ABSENT, Polarity.UNCLEAR) if one in found), Polarity.PRESENT)
+    return held_by_all([status_of(context, *place) for place in thing.places])

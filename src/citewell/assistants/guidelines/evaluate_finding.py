@@ -16,6 +16,7 @@ from citewell.assistants.guidelines.said import Said, as_read, cue, qualities, s
 from citewell.assistants.guidelines.state import Judged, Outcome, State
 from citewell.clinical import broader
 from citewell.clinical.context import read_contexts
+from citewell.clinical.lexicon import Lexicon, ids_of, named_concept
 
 LASTING = {"persistent": (21.0, math.inf), "sub-acute": (3.0, 92.0)}
 """For how many days something has lasted, by its own words, that is assumed to be persistent or sub-acute, to be
@@ -120,6 +121,8 @@ def judge_finding(finding: Finding, record: Record) -> list[Judged]:
         text = f"{finding.phrase}: {finding.detail}"
         return [Judged(one, State.MET, suspected.text, is_clinical=True) for one in (finding.phrase, text)]
     given, denied = record.stating(wanted), record.denying(wanted)
+    if given and _are_organs(wanted):
+        given = [one for one in given if not cue("normal").search(one.text)]
     if given and denied:
         ask = f"The record both states and denies {finding.phrase}: which is right?"
         return [Judged(finding.phrase, State.UNKNOWN, f"{given[0].text}; {denied[0].text}", ask=ask)]
@@ -129,9 +132,19 @@ def judge_finding(finding: Finding, record: Record) -> list[Judged]:
     judged += [_judge_quality(one, finding, given) for one in finding.qualities]
     if finding.detail:
         judged.append(_judge_detail(finding, given, record))
-        if judged[-1].state is not State.MET and is_test(finding.phrase):
+        if judged[-1].state is State.UNKNOWN and is_test(finding.phrase):
+            return judged[-1:]  # a report that nobody could read is asked about
+        if judged[-1].state is State.NOT_MET and is_test(finding.phrase):
             judged[0] = replace(judged[0], is_clinical=False)  # that a test was done speaks for nothing
     return judged
+
+
+@lru_cache(maxsize=5_000)
+def _are_organs(wanted: frozenset[Unit]) -> bool:
+    """Whether only a part of the body is asked for, as in “testicular symptoms”: one that is normal has none."""
+    concepts = Lexicon.load().concepts
+    kinds = {concepts[name].kind for unit in wanted for name in unit if name in concepts}
+    return kinds == {"other"}
 
 
 def _suspected(finding: Finding, record: Record) -> Said | None:
@@ -210,6 +223,7 @@ def _judge_duration(quality: Quality, text: str, given: Sequence[Said]) -> Judge
 
 _SUSPICION = re.compile(r"\b(?:suggest|suspici|suspect|consistent with|compatible with|possib)")
 """A rule that asks for a suspicion is met by one: “X-ray: ?mesothelioma”."""
+MALIGNANT = ids_of(named_concept("malignancy"))
 _OF_SITE = re.compile(r"\b(\w+) cancer\b")
 _EXCLUDED = re.compile(r"^when (?P<what>.+?) has been excluded")
 
@@ -225,17 +239,19 @@ def _judge_detail(finding: Finding, given: Sequence[Said], record: Record) -> Ju
                 return Judged(text, State.MET, one.text)
     wanted = units(finding.detail)
     is_suspicion = _SUSPICION.search(finding.detail) is not None
+    site = _OF_SITE.search(finding.detail) if is_suspicion else None
     for one in given:
         if holds(wanted, one.names | one.doubted if is_suspicion else one.names):
             return Judged(text, State.MET, one.text)
         if cue("normal").search(one.text) or any(unit & one.denied for unit in wanted):
             return Judged(text, State.NOT_MET, one.text)
+        if site and is_test(finding.phrase) and not MALIGNANT.isdisjoint(one.names | one.doubted):
+            return Judged(text, State.MET, one.text)  # “CXR: suspicious for malignancy”
     ask = f"Is it so: {finding.phrase} {finding.detail}?"
-    site = _OF_SITE.search(finding.detail) if is_suspicion else None
     for one in given:
         if site and re.search(rf"\b{site[1]}s?\b", one.text, re.IGNORECASE):
             return Judged(text, State.ASSUMED, one.text, ask=ask)  # “orange peel skin over the breast”
-    return Judged(text, State.UNKNOWN, None, ask=ask)
+    return Judged(text, State.UNKNOWN, given[0].text if is_test(finding.phrase) else None, ask=ask)
 
 
 def judge_absence(absence: Absence, record: Record) -> Judged:

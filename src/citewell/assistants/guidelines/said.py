@@ -150,15 +150,21 @@ _AGAIN = re.compile(
 )
 """What is counted more than once is recurrent: “4 UTIs this year”."""
 _NEVER_BEFORE = re.compile(
-    r"\b(?:never|not|no)\b[^.;,]*\b(?:before|previously|in the past)\b|\bno (?:previous|prior)\b[^.;,]*", re.I
+    r"\b(?:never|not|no)(?:\s+\w+){0,4}?\s+(?:before(?!\s+(?:or|and|meals|food|bed|eating))|previously|in the past)\b"
+    r"|\bno (?:previous|prior)(?:\s+(?!and\b|or\b|but\b)\w+){1,3}",
+    re.IGNORECASE,
 )
 """What was never there before may be there now: “new IBS symptoms, never had IBS before”."""
+_DENIED_COUNT = re.compile(r"\b(?:no|not|never|nil|without)\b", re.IGNORECASE)
 _RECENT = re.compile(
     r"\b(?:yesterday|last night|this morning|today|overnight|this week|[1-6] days? ago"
     r"|(?:mon|tues|wednes|thurs|fri|satur|sun)day)\b",
     re.IGNORECASE,
 )
 """A rule asks whether something has happened: “coughed up blood yesterday”."""
+_LONG_AGO = re.compile(r"\b(?:19|20)\d\d\b|\bPMH\b|\byears? ago\b", re.IGNORECASE)
+LOOK_ROUND = 40
+"""Characters on either side of words that may say when it was."""
 _LEFT_OUT = (Polarity.PAST, Polarity.FAMILY, Polarity.OTHER, Polarity.HYPOTHETICAL, Polarity.INTENDED)
 
 
@@ -176,16 +182,16 @@ def _clause(context: Context, learned: Sequence[Mention], start: int, end: int, 
             bare = stating.sub(lambda match: " " * len(match.group()), bare)
     if _UNHELPED.search(clause) and (_TREATED.search(clause) or medicines(clause)):
         stated.add("treatment-resistant")
-    if _AGAIN.search(clause):
+    if (again := _AGAIN.search(clause)) and not _DENIED_COUNT.search(clause, 0, again.start()):
         stated.add("recurrent")
     units: dict[Polarity, set[Unit]] = {}
     for within, unit in (*placed(bare), *placed(clause)):
         places = [(start + low, start + high) for low, high in within]
         if not is_clinical(unit) or not is_misread(context, places, unit):
-            units.setdefault(_of_all([_status(context, *place) for place in places]), set()).add(unit)
+            units.setdefault(held_by_all([status_of(context, *place) for place in places]), set()).add(unit)
     for one in learned:
         if start <= one.start < end:
-            status = _status(context, one.start, one.end)
+            status = status_of(context, one.start, one.end)
             units.setdefault(status, set()).add(one.ids)
             if status is Polarity.PRESENT and one.kind == "condition":
                 units.setdefault(Polarity.UNCLEAR, set()).add(one.ids)  # what is described raises a suspicion
@@ -198,25 +204,22 @@ def _clause(context: Context, learned: Sequence[Mention], start: int, end: int, 
     )  # fmt: skip
 
 
-def _status(context: Context, start: int, end: int) -> Polarity:
+def status_of(context: Context, start: int, end: int) -> Polarity:
     """How words hold; what was never there before is denied of the past alone, and what was there this week counts."""
     status = context.assertion(start, end).status
-    if status is Polarity.PAST and _RECENT.search(_sentence_of(context.text, start, end)):
+    text = context.text
+    near = text[max(0, start - LOOK_ROUND) : end + LOOK_ROUND]
+    if status is Polarity.PAST and _RECENT.search(near) and not _LONG_AGO.search(near):
         return Polarity.PRESENT
+    around = (max(0, start - LOOK_ROUND), min(len(text), end + LOOK_ROUND))
     if status is Polarity.ABSENT and any(
-        one.start() <= start and end <= one.end() for one in _NEVER_BEFORE.finditer(context.text)
+        one.start() <= start and end <= one.end() for one in _NEVER_BEFORE.finditer(text, *around)
     ):
         return Polarity.PAST
     return status
 
 
-def _sentence_of(text: str, start: int, end: int) -> str:
-    """The words from the last full stop to the next."""
-    begin = max(text.rfind(mark, 0, start) for mark in ".;?!") + 1
-    return text[begin : min((at for mark in ".;?!" if (at := text.find(mark, end)) >= 0), default=len(text))]
-
-
-def _of_all(held: Sequence[Polarity]) -> Polarity:
+def held_by_all(held: Sequence[Polarity]) -> Polarity:
     """How a finding holds that several words make together: it is there only where each of them is."""
     order = (*_LEFT_OUT, Polarity.ABSENT, Polarity.UNCLEAR)
     return next((status for status in order if status in held), Polarity.PRESENT)
