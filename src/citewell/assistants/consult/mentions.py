@@ -10,7 +10,7 @@ from functools import lru_cache
 from citewell import clinical
 from citewell.clinical.context import Context, Span
 from citewell.clinical.meanings import is_misread, meant
-from citewell.clinical.quantities import person_words
+from citewell.clinical.quantities import person_words, results
 from citewell.types.consult import Category, Polarity
 
 
@@ -40,7 +40,7 @@ CATEGORIES = {
     "lifestyle": Category.MEDICAL_HISTORY,
 }
 """What the reader's kinds are in a consult; the name of a test is no finding."""
-SURE, SURE_OF_ALLERGEN = 0.7, 0.5
+SURE, SURE_OF_ALLERGEN = 0.8, 0.5
 """The share from which the reader's word is taken for a mention that the lexicon does not know: less for an allergy,
 since one that is missed is worse than one too many."""
 ANY = "any"
@@ -89,7 +89,7 @@ def all_mentions(context: Context, start: int, end: int) -> list[Mention]:
     ]
     learned = {(one.start - start, one.end - start): one for one in meant(context)}
     for (low, high), kind in kinds.items():
-        is_free = not any(one.start < high and low < one.end for one in found)
+        is_free = not any(one.start < high and low < one.end for one in found) and not results(sentence[low:high])
         if is_free and (one := learned.get((low, high))) is not None:
             found.append(Mention(low, high, clinical.kept_name(one), one.id or None, CATEGORIES[kind], ids=one.ids))
         elif is_free and kind in CATEGORIES and _is_name(sentence[low:high]):
@@ -106,9 +106,9 @@ def _is_sure(span: Span) -> bool:
 
 
 def _is_name(words: str) -> bool:
-    """Whether words that no table has may name a finding; a person alone is none."""
+    """Whether words that no table has may name a finding; a person alone is none, nor is the result of a test."""
     is_person = any(re.fullmatch(pattern, words, re.IGNORECASE) for pattern in person_words().values())
-    return _LETTERS.search(words) is not None and not is_person
+    return _LETTERS.search(words) is not None and not is_person and not results(words)
 
 
 def _as_read(one: Mention, allergens: Sequence[tuple[int, int]]) -> Mention:
