@@ -88,8 +88,10 @@ def all_mentions(context: Context, start: int, end: int) -> list[Mention]:
         if not is_misread(context, [(start + one.start, start + one.end)], one.ids)
     ]
     learned = {(one.start - start, one.end - start): one for one in meant(context)}
+    measured = results(sentence)
     for (low, high), kind in kinds.items():
-        is_free = not any(one.start < high and low < one.end for one in found) and not results(sentence[low:high])
+        is_free = not any(one.start < high and low < one.end for one in found)
+        is_free = is_free and not any(one.start < high and low < one.end for one in measured)
         if is_free and (one := learned.get((low, high))) is not None:
             found.append(Mention(low, high, clinical.kept_name(one), one.id or None, CATEGORIES[kind], ids=one.ids))
         elif is_free and kind in CATEGORIES and _is_name(sentence[low:high]):
