@@ -113,12 +113,15 @@ class Reader(torch.nn.Module):
 # ------------------------------------------------------------------------------------------------------------ lessons
 
 
-def varied(document: Marked, pool: dict[str, list[str]], draw: random.Random) -> Marked:
-    """The text with some of its marked words replaced by others of their type; words that deny stay as they are."""
+def varied(document: Marked, pool: dict[str, list[str]], stated: frozenset[str], draw: random.Random) -> Marked:
+    """The text with some of its marked words replaced by others of their type; words that deny stay as they are.
+
+    Words that are only ever denied stay too: “weight steady” says by itself that nothing is wrong."""
     out, marks, at, length = [], [], 0, 0
     for mark in document.marks:
         words, name = document.text[mark.start : mark.end], mark.name
-        if mark.type in pool and draw.random() < SWAPPED and not denies(words):
+        is_free = not denies(words) and (mark.status != "absent" or words.lower() in stated)
+        if mark.type in pool and draw.random() < SWAPPED and is_free:
             words, name = draw.choice(pool[mark.type]), ""
         before = document.text[at : mark.start]
         out += [before, words]
@@ -166,7 +169,8 @@ def pool_of(documents: Sequence[Marked], names: dict[str, list[str]]) -> dict[st
     for document in documents:
         for mark in document.marks:
             words = document.text[mark.start : mark.end]
-            if mark.type in found and not denies(words) and len(words) < 40 and "|" not in words:
+            is_free = mark.status != "absent" and not denies(words)  # “afebrile” is denied by itself
+            if mark.type in found and is_free and len(words) < 40 and "|" not in words:
                 found[mark.type] += [words]
     for kind, listed in names.items():
         some = random.Random(1).sample(listed, min(len(listed), len(found[kind])))
@@ -227,6 +231,8 @@ class Words:
 
     pool: dict[str, list[str]]
     """Words that may stand for each other, by type."""
+    stated: frozenset[str]
+    """All of them, as one set."""
     numbers: dict[str, int]
     """Names of the lexicon, and the numbers of their meanings."""
     lines: list[str]
@@ -252,7 +258,7 @@ def lessons_of(documents: Sequence[Marked], words: Words, work: Path, seed: int)
         is_wording = document.style in SHORT
         for turn in range(1 if is_wording else min(12, 2 + len(document.text) // 150)):
             is_varied = not is_wording and (turn % 2 or draw.random() < 0.5)
-            shown = varied(document, words.pool, draw) if is_varied else document
+            shown = varied(document, words.pool, words.stated, draw) if is_varied else document
             shown = in_a_line(document, draw) if document.style == "name" else shown
             shown = disturbed(shown, words.lines, draw) if draw.random() < DISTURBED else shown
             lessons.append(lesson(shown, drawn(shown, draw), tokenizer, words.numbers))
@@ -396,11 +402,12 @@ def train(args: argparse.Namespace) -> None:  # noqa: PLR0915 (one straight flow
     numbers = {words.lower(): meanings.index(name) for name, one in known.items() for words in one["names"]}
     numbers |= {name: number for number, name in enumerate(meanings)}
     learned += wordings[:40] if args.tiny else wordings
-    words = Words(pool, numbers, (args.material / "distractors.lines").read_text("utf-8").splitlines())
+    stated = frozenset(one.lower() for of_type in pool.values() for one in of_type)
+    words = Words(pool, stated, numbers, (args.material / "distractors.lines").read_text("utf-8").splitlines())
     model = Reader(args.work, len(kinds), len(meanings), args.layers)
     model.adapt()
     if args.start:
-        go_on_from(model, args.start)
+        go_on_from(model, args.start, meanings)
     model.to(where)
     rows = [(tokenizer.encode(text.replace("\n", "|")).ids[:160], kinds.index(kind)) for kind, text in learned_dangers]
     epochs = 1 if args.tiny else args.epochs
@@ -556,12 +563,18 @@ def kept_name(name: str) -> str:
     return name.removeprefix("bert.").replace(".base.", ".")
 
 
-def go_on_from(model: Reader, path: Path) -> None:
-    """Take what an earlier training learned."""
+def go_on_from(model: Reader, path: Path, meanings: Sequence[str]) -> None:
+    """Take what an earlier training learned; meanings that it did not know begin anew."""
     with np.load(path) as file, torch.no_grad():
         for name, parameter in model.named_parameters():
             if parameter.requires_grad and kept_name(name) in file.files:
-                parameter.copy_(torch.from_numpy(file[kept_name(name)].astype(np.float32)))
+                learned = torch.from_numpy(file[kept_name(name)].astype(np.float32))
+                if name in ("meanings", "commonness"):
+                    known = {one: at for at, one in enumerate(file["names"].tolist())}
+                    rows = [(at, known[one]) for at, one in enumerate(meanings) if one in known]
+                    parameter[[at for at, _ in rows]] = learned[[at for _, at in rows]]
+                else:
+                    parameter.copy_(learned)
         model.meanings.copy_(torch.nn.functional.normalize(model.meanings))
 
 

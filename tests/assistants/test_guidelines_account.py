@@ -215,6 +215,8 @@ def test_a_number_with_a_decimal_point_is_one_number(ng12: Guideline) -> None:
         ("trousers fine, wt steady", "1.13.2"),
         ("haemoptysis, PR bleeding, weight loss: all denied", "1.13.2"),
         ("PR bleeding, wt loss, abdo pain - no to all", "1.3.1"),
+        ("PR bleeding, wt loss, abdo pain - nil", "1.3.1"),
+        ("PR bleeding / wt loss / abdo pain: none of these", "1.3.1"),
         ("No fever, loss of appetite or night sweats", "1.13.3"),
         ("Had haematuria in 2010, seen today with a cold", "1.6.4"),
         ("no previous surgery and no visible haematuria", "1.6.4"),

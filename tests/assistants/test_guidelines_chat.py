@@ -369,10 +369,7 @@ def test_a_follow_up_goes_on_with_the_topic_and_an_own_entity_does_not(room: App
     "message",
     [
         "Do I have cancer? I am coughing up blood",
-        pytest.param(
-            "Do I have cancer? I am coughing blood",
-            marks=pytest.mark.xfail(strict=True, reason="missed since the reader of November 2026, which is 97 % sure"),
-        ),
+        "Do I have cancer? I am coughing blood",
     ],
 )
 def test_a_red_flag_gets_the_way_to_care_first_and_then_the_criteria(message: str, room: App) -> None:

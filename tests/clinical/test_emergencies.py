@@ -57,7 +57,7 @@ def test_nearly_all_of_the_list_are_found_and_few_alarms_are_false() -> None:
         ("Mon père a une douleur dans la poitrine et il transpire", "cardiac"),
         ("Meine Mutter kann plötzlich nicht mehr sprechen und ihr Mund hängt", "stroke"),
         ("Je veux mourir", "suicide"),
-        ("Er atmet nicht mehr", "breathing"),
+        ("Er atmet nicht mehr", "collapse"),
     ],
 )
 def test_each_kind_is_found_by_what_its_words_mean_together(text: str, kind: str) -> None:

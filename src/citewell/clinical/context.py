@@ -25,15 +25,15 @@ from citewell.types.consult import Polarity
 Kind = Literal["symptom", "condition", "medicine", "allergen", "test", "procedure", "lifestyle"]
 
 ADAPTER = Path(__file__).parent / "reader.npz"
-SHA256 = "96c9ac13a899d874950032eecda46d7d342cd075fa5ac1a72e163960167a51f4"
+SHA256 = "6eb941439ca581b9008dcc5e219c85086326b56efd5fb1cbdafedc09d758a965"
 REMEMBERED = 2_000
 LONGEST_REMEMBERED = 2_000
 STATUSES = tuple(map(Polarity, ("present", "absent", "unclear", "past", "family", "other", "hypothetical", "intended")))
 LIKELY = 0.02
 """The share from which something is named among what words may mean."""
-SURE, RIVAL = 0.6, 0.25
-"""Below the first share a status is unclear where “present” or “absent” has at least the second: a wrong “no” is worse
-than a question."""
+SURE, HALF, RIVAL = 0.6, 0.5, 0.25
+"""Below the first share a status is unclear where “present” or “absent” has at least the third, and where any but
+“present” has less than the second: a wrong “no” is worse than a question."""
 
 
 _OF_OTHERS = re.compile(
@@ -44,19 +44,6 @@ _OF_OTHERS = re.compile(
     re.IGNORECASE,
 )
 """A sentence whose subject is somebody else: “My father had chest pain”."""
-LOOK_BACK = 40
-_NO = re.compile(
-    r"\b(?:no|nil|not|denie[sd]|denying|without) +(?:(?:an?|any|very|signs? of|evidence of|(?:history|hx|h/o) of) +)*$",
-    re.IGNORECASE,
-)
-_UNSETTLED = re.compile(
-    r"[\s:-]*(?:(?:which|that|it|is|are|has|have|does|do|did|was|will|still|just|really)\s+)*"
-    r"(?:not|never|(?:is|has|have|wo|does|did|are)n['’]?t)\s+"
-    r"(?:(?:yet|really|fully|been|be|at all|got|getting|go|gone|any)\s+)*"
-    r"(?:settl|improv|resolv|stop|better|away|gone|clear|reliev|respond|eas(?:e|ing)|explain|help|shift|heal|lift|going)",
-    re.IGNORECASE,
-)
-"""Negates the course, not the finding."""
 _ALL_DENIED = re.compile(
     r"[^.;\n?]*?[:–-]\s*(?:(?:all|both)\s+)?(?:denied|none|nil|absent|negative|no to (?:all|both|any))"
     r"(?=\s*(?:[.;\n]|$))",
@@ -65,10 +52,6 @@ _ALL_DENIED = re.compile(
 """Denies the list before it: “haemoptysis, weight loss: none”."""
 FAR = 160
 """How many characters of a list may stand before its denial."""
-_QUERIED = re.compile(r"(?:^|[\s(/,:;.-])\?+ ?$")
-_TAKES_BACK = re.compile(r"\bnot\b|n['’]t\b|\?", re.IGNORECASE)
-"""“He is not without pain”, “Pain? No. Cough?”."""
-_NEGATIVE_NAME = re.compile(r"(?:no|not|can(?:no|')?t|cannot|never)\b\s*\w", re.IGNORECASE)
 _OF_PATIENT = re.compile(
     r"[,;]|\b(?:but|and (?:i|he|she|now)|i|i've|i'm|noticed|says?|said|thinks?|found|reports?|worried|told|patient)\b",
     re.IGNORECASE,
@@ -120,33 +103,17 @@ class Context:
             return Assertion(Polarity.PRESENT, 0.0)
         shares = np.exp(self.statuses[inside]).mean(axis=0)
         known = dict(zip(STATUSES, map(float, shares), strict=True))
-        best = status = max(known, key=known.__getitem__)
+        status = max(known, key=known.__getitem__)
         rival = Polarity.ABSENT if status is Polarity.PRESENT else Polarity.PRESENT
-        is_sure = known[status] >= SURE or known[rival] < RIVAL
-        status = status if is_sure else Polarity.UNCLEAR
-        is_told = status in (Polarity.PRESENT, Polarity.UNCLEAR)
-        if is_told and _ALL_DENIED.match(self.text, end, end + FAR):
-            status = Polarity.ABSENT
-        elif status is Polarity.PRESENT and self._stands_behind_a_no(start):
-            status = Polarity.UNCLEAR
-        elif status is Polarity.ABSENT and _NEGATIVE_NAME.match(self.text, start, end):
-            is_denied = self._stands_behind_a_no(start)
-            status = status if is_denied else Polarity.PRESENT  # the “no” of “no appetite” does not deny it
-        elif status in (Polarity.ABSENT, Polarity.UNCLEAR) and _UNSETTLED.match(self.text, end):
-            is_denied = self._stands_behind_a_no(start)
-            status = status if is_denied else Polarity.PRESENT  # “cough not settling”
-        if status in (Polarity.PRESENT, Polarity.PAST) and _QUERIED.search(self.text, max(0, start - 4), start):
-            status = Polarity.UNCLEAR  # “?BCC”
+        is_sure = known[status] >= SURE or (
+            known[rival] < RIVAL and (status is Polarity.PRESENT or known[status] >= HALF)
+        )
+        share, status = known[status], status if is_sure else Polarity.UNCLEAR
+        if status in (Polarity.PRESENT, Polarity.UNCLEAR) and _ALL_DENIED.match(self.text, end, end + FAR):
+            return Assertion(Polarity.ABSENT, share)
         if status in (Polarity.PRESENT, Polarity.PAST) and (others := self._of_whom(start)) is not None:
             status = others
-        return Assertion(status, known[best])
-
-    def _stands_behind_a_no(self, at: int) -> bool:
-        """Whether words stand right behind a “no” that nothing takes back: hardly any of them are present."""
-        begin = max(self.text.rfind(mark, 0, at) for mark in ".;!\n") + 1
-        before = self.text[max(begin, at - LOOK_BACK) : at]
-        match = _NO.search(before)
-        return match is not None and _TAKES_BACK.search(before, 0, match.start()) is None
+        return Assertion(status, share)
 
     def _of_whom(self, at: int) -> Polarity | None:
         """The relative or other person whom a sentence is about from its first word on; None for the patient."""

@@ -20,6 +20,7 @@ from typing import cast
 
 from citewell.clinical.context import read_context, read_danger
 from citewell.clinical.languages import Language, language_of, spelled_with_places
+from citewell.clinical.quantities import ages
 from citewell.clinical.tables import rows
 from citewell.clinical.windows import segments
 from citewell.types.consult import Polarity
@@ -32,7 +33,7 @@ READ = 8_000
 """How many characters are read, half from the start and half from the end: nobody in danger writes more."""
 NEAR = 160
 """How many characters apart the words of one emergency may stand."""
-LIKELY, LIKELY_OF_MESSAGE, SURE = 0.5, 0.95, 0.98
+LIKELY, LIKELY_OF_MESSAGE, SURE = 0.5, 0.95, 0.99
 """From which probability on a text tells of an emergency: by its words; by the reader alone, of a message; and of a few
 words or a whole note, where it is wrong more often."""
 SURE_BY_WORDS = 0.95
@@ -57,6 +58,8 @@ REACH = 160
 """How many characters a denial may stand before words."""
 MOST = 40
 """How often one row of words is looked for in a text: a text that has more of them tells no more."""
+NO_INFANT_YEARS = 5
+"""From which age on a fever is not read as an infant's."""
 YOUNG_DAYS = 92
 """Up to which age a fever is an emergency by itself."""
 SHORT = 5
@@ -88,6 +91,8 @@ def find_emergencies(
     danger = _sensed(reading.original, sensed) if text.strip() else {}
     if sum(danger.values()) <= LIKELY < reading.chance:
         danger = _sensed(reading.original, sensed, at_once=False)  # “Chest pain. My father had a stroke.”
+    if min((one.years for one in ages(text)), default=0.0) >= NO_INFANT_YEARS:
+        danger.pop("infant_fever", None)
     found = reading.emergencies()
     is_despair = _is_despair(found, reading)
     if not _is_likely(reading, sum(danger.values())) and not is_despair:

@@ -8,20 +8,21 @@ from collections.abc import Iterable, Sequence
 from functools import cache, lru_cache
 from operator import itemgetter
 
-from citewell.clinical.context import Context
+from citewell.clinical.context import Context, Span
 from citewell.clinical.lexicon import Lexicon, Mention, broader, id_of, ids_of, mentions, named_concept
-from citewell.clinical.quantities import habits
+from citewell.clinical.quantities import habits, results
 
 SURE_OF_SPAN, SURE_OF_MEANING = 0.7, 0.7
 """From which share on words are taken for a mention, and their meaning for the likeliest one."""
 KINDS = frozenset({"symptom", "condition", "lifestyle"})
 MOSTLY = 0.5
 """The share of a mention that the lexicon must name for its name to be the one that counts."""
-_FINE = r"\b(?:fine|normal|ok|okay|clear|nad|unremarkable|stable|steady|unchanged|good|well)\b"
-_NORMAL = re.compile(_FINE, re.IGNORECASE)
-"""Words of a finding that is none: “voice is fine”."""
-_IS_NORMAL = re.compile(rf"[\s:=-]*(?:(?:is|are|remains?|has been|all|very|still)\s+)*{_FINE}", re.IGNORECASE)
-"""The same, behind the words: “wt steady”."""
+_IS_NORMAL = re.compile(
+    r"[\s:=-]*(?:(?:is|are|remains?|has been|all|very|still)\s+)*"
+    r"\b(?:fine|normal|ok|okay|clear|nad|unremarkable|stable|steady|unchanged|good|well)\b",
+    re.IGNORECASE,
+)
+"""What says behind the words that nothing is wrong: “wt steady”."""
 CERTAIN = 0.9
 """From which share on the reader's meaning of words counts against a name that the lexicon sees in a part of them."""
 WEIGHT = frozenset({"weight loss", "weight gain"})
@@ -32,14 +33,16 @@ NOTHING = "none"
 
 @lru_cache(maxsize=64)
 def meant(context: Context) -> tuple[Mention, ...]:
-    """The mentions that the reader sees where the lexicon knows no name, with what they mean.
+    """The mentions that the reader sees where the lexicon knows no name or another one, with what they mean.
 
     >>> from citewell.clinical.context import read_context
     >>> [one.name for one in meant(read_context("trousers are falling off him"))]
     ['weight loss']
     """
-    places = [place for one in mentions(context.text) for place in one.places]
+    named = mentions(context.text)
+    places = [place for one in named for place in one.places]
     known = _Places(places)
+    measured = _Places((one.start, one.end) for one in results(context.text) if one.values)
     changes = [
         _learned(one.start, one.end, one.what)
         for one in habits(context.text)
@@ -51,12 +54,21 @@ def meant(context: Context) -> tuple[Mention, ...]:
         for span in context.spans
         if span.kind in KINDS
         and span.share >= SURE_OF_SPAN
-        and not _NORMAL.search(context.text, span.start, span.end)
         and not _IS_NORMAL.match(context.text, span.end)
-        and known.covered(span.start, span.end) < MOSTLY * (span.end - span.start)
+        and (known.covered(span.start, span.end) < MOSTLY * (span.end - span.start) or _is_another(span, named))
+        and not measured.covered(span.start, span.end)
     ]
-    named = ((span, likeliest(span.meanings)) for span in spans)
-    return (*changes, *(_learned(span.start, span.end, name) for span, name in named if name))
+    meanings = ((span, likeliest(span.meanings)) for span in spans)
+    return (*changes, *(_learned(span.start, span.end, name) for span, name in meanings if name))
+
+
+def _is_another(span: Span, named: Sequence[Mention]) -> bool:
+    """Whether words certainly mean something that the lexicon does not find in them."""
+    name, share = max(span.meanings, key=itemgetter(1), default=(NOTHING, 0.0))
+    if share < CERTAIN or name == NOTHING:
+        return False
+    inside = [one.ids for one in named if one.start < span.end and span.start < one.end]
+    return ids_of(named_concept(name)).isdisjoint(frozenset().union(*inside))
 
 
 def is_misread(context: Context, places: Sequence[tuple[int, int]], ids: frozenset[str]) -> bool:
@@ -75,8 +87,9 @@ def is_misread(context: Context, places: Sequence[tuple[int, int]], ids: frozens
         if span.start <= low and high <= span.end and span.share >= SURE_OF_SPAN and span.kind in KINDS:
             name, share = max(span.meanings, key=itemgetter(1), default=("", 0.0))
             covered = sum(end - start for start, end in places)
-            if share >= CERTAIN and covered < MOSTLY * (span.end - span.start) and not _is_related(name, ids):
-                return True
+            is_small = covered < MOSTLY * (span.end - span.start)
+            if share >= CERTAIN and is_small and not _is_related(name, ids):
+                return _is_another(span, mentions(context.text))  # “upper abdominal pain with weight loss” is both
     return False
 
 

@@ -40,9 +40,9 @@ CATEGORIES = {
     "lifestyle": Category.MEDICAL_HISTORY,
 }
 """What the reader's kinds are in a consult; the name of a test is no finding."""
-SURE, SURE_OF_ALLERGEN = 0.8, 0.5
+SURE, SURE_OF_ALLERGEN, SURE_OF_UNKNOWN = 0.8, 0.5, 0.9
 """The share from which the reader's word is taken for a mention that the lexicon does not know: less for an allergy,
-since one that is missed is worse than one too many."""
+since one that is missed is worse than one too many, and more for a symptom that means nothing known."""
 ANY = "any"
 """The name of “no allergies” and “no medicines”."""
 _LETTERS = re.compile(r"[^\W\d_]{3}|[A-Z]{2}")
@@ -80,8 +80,12 @@ def all_mentions(context: Context, start: int, end: int) -> list[Mention]:
     """Everything that a sentence of a message names: by the lexicon, and what the reader sees beside it."""
     sentence = context.text[start:end]
     spans = [span for span in context.spans if start <= span.start and span.end <= end and _is_sure(span)]
-    kinds = {(span.start - start, span.end - start): span.kind for span in spans}
-    sure = [(span.start - start, span.end - start) for span in spans if span.kind == "allergen" and span.share >= SURE]
+    kinds = {(span.start - start, span.end - start): span for span in spans}
+    sure = [
+        (span.start - start, span.end - start)
+        for span in spans
+        if span.kind == "allergen" and span.share >= SURE_OF_UNKNOWN
+    ]
     found = [
         _as_read(one, sure)
         for one in find_mentions(sentence)
@@ -89,13 +93,15 @@ def all_mentions(context: Context, start: int, end: int) -> list[Mention]:
     ]
     learned = {(one.start - start, one.end - start): one for one in meant(context)}
     measured = results(sentence)
-    for (low, high), kind in kinds.items():
+    for (low, high), span in kinds.items():
         is_free = not any(one.start < high and low < one.end for one in found)
         is_free = is_free and not any(one.start < high and low < one.end for one in measured)
         if is_free and (one := learned.get((low, high))) is not None:
-            found.append(Mention(low, high, clinical.kept_name(one), one.id or None, CATEGORIES[kind], ids=one.ids))
-        elif is_free and kind in CATEGORIES and _is_name(sentence[low:high]):
-            found.append(Mention(low, high, *_unlisted(sentence[low:high], CATEGORIES[kind])))
+            found.append(
+                Mention(low, high, clinical.kept_name(one), one.id or None, CATEGORIES[span.kind], ids=one.ids)
+            )
+        elif is_free and span.kind in CATEGORIES and _is_name(span, sentence[low:high]):
+            found.append(Mention(low, high, *_unlisted(sentence[low:high], CATEGORIES[span.kind])))
     for match in _MEDICINES.finditer(sentence):
         is_free = not any(one.start < match.end() and match.start() < one.end for one in found)
         if is_free and context.assertion(start + match.start(), start + match.end()).status is Polarity.ABSENT:
@@ -107,8 +113,10 @@ def _is_sure(span: Span) -> bool:
     return span.share >= (SURE_OF_ALLERGEN if span.kind == "allergen" else SURE)
 
 
-def _is_name(words: str) -> bool:
-    """Whether words that no table has may name a finding; a person alone is none, nor is the result of a test."""
+def _is_name(span: Span, words: str) -> bool:
+    """Whether words that nobody knows may name a finding; a person alone is none, nor is the result of a test."""
+    if span.kind == "symptom" and span.share < SURE_OF_UNKNOWN:
+        return False
     is_person = any(re.fullmatch(pattern, words, re.IGNORECASE) for pattern in person_words().values())
     return _LETTERS.search(words) is not None and not is_person and not results(words)
 

@@ -334,6 +334,7 @@ class _Reader:
             return
         held = {one: _held(one, context) for one in things}
         used = {one: READ_AS[held[one]] for one in things if held[one] in READ_AS and self._is_used(one.ids)}
+        used |= {one: "given" for one in things if one not in used and self._is_compared(one)}
         known = (*self.compared, *(one.words for one in used))
         value = next((one for one in numbers(_without_age(words)) if not _is_among(one, known)), None)
         whole = [one for one in used if not _is_part(one, used)]
@@ -349,6 +350,10 @@ class _Reader:
             is_result = any(named_test(one.words) for one in things)
             advice = ": give the result under “tests”, with its unit" if is_result else ""
             yield Unused(words, "", None, "not used", f"no rule uses the value {value} as it is written{advice}")
+
+    def _is_compared(self, thing: _Thing) -> bool:
+        """Whether something is a test whose result was compared."""
+        return named_test(thing.words) is not None and any(thing.words in fact for fact in self.compared)
 
     def _is_used(self, ids: Unit) -> bool:
         return bool((ids | broader(ids)) & self.used)

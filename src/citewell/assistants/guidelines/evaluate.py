@@ -23,7 +23,14 @@ from citewell.assistants.guidelines.criteria import (
     Threshold,
     described,
 )
-from citewell.assistants.guidelines.evaluate_finding import Record, judge_absence, judge_finding, judge_silence
+from citewell.assistants.guidelines.evaluate_finding import (
+    READ_IT,
+    Record,
+    judge_absence,
+    judge_finding,
+    judge_silence,
+    judge_unparsed,
+)
 from citewell.assistants.guidelines.evaluate_tests import judge_threshold
 from citewell.assistants.guidelines.guideline import Guideline
 from citewell.assistants.guidelines.state import Judged, Outcome, State
@@ -158,9 +165,10 @@ def _judge_one(condition: Condition, record: Record) -> Judged:
             judged = judge_absence(condition, record)
         case Threshold():
             judged = judge_threshold(condition, record.results)
-        case Finding() | NeedsReading() | Meets():
-            ask = "Read this condition in the guideline: it is not evaluated."
-            judged = Judged(described(condition), State.UNKNOWN, None, ask=ask)
+        case NeedsReading():
+            judged = judge_unparsed(condition, record)
+        case Finding() | Meets():
+            judged = Judged(described(condition), State.UNKNOWN, None, ask=READ_IT)
         case _:
             assert_never(condition)
     return judged
@@ -230,6 +238,8 @@ def is_of_patient(stating: re.Pattern[str], words: str) -> bool:
     """Whether an exposure is told of the patient: not “?ex-smoker”, nor “father was a smoker”."""
     if (found := stating.search(words)) is None:
         return True
+    if words[: found.start()].rstrip().endswith("?"):
+        return False
     held = read_context(words).assertion(*found.span())
     return held.status not in _NOT_OF_PATIENT or held.share < SURE
 

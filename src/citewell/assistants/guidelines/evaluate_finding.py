@@ -7,19 +7,22 @@ import re
 from collections.abc import Sequence
 from dataclasses import dataclass, field, replace
 from functools import cached_property, lru_cache
+from itertools import chain
 
-from citewell.assistants.guidelines.criteria import Absence, Condition, Finding, Quality
+from citewell.assistants.guidelines.criteria import Absence, Condition, Finding, NeedsReading, Quality, described
 from citewell.assistants.guidelines.evaluate_tests import Measured, is_test, judge_by_test, measured
-from citewell.assistants.guidelines.match import Unit, holds, units
+from citewell.assistants.guidelines.match import Unit, holds, is_clinical, names, units
 from citewell.assistants.guidelines.patient import Patient, Sex, age_in_words, sex_in_words
 from citewell.assistants.guidelines.said import Said, as_read, cue, qualities, said
 from citewell.assistants.guidelines.state import Judged, Outcome, State
+from citewell.assistants.guidelines.tables import rows
 from citewell.clinical import broader
-from citewell.clinical.context import read_contexts
+from citewell.clinical.context import read_context, read_contexts
 from citewell.clinical.lexicon import Lexicon, ids_of, named_concept
+from citewell.clinical.meanings import meant
 
-LASTING = {"persistent": (21.0, math.inf), "sub-acute": (3.0, 92.0)}
-"""For how many days something has lasted, by its own words, that is assumed to be persistent or sub-acute, to be
+LASTING = {"persistent": (21.0, math.inf), "sub-acute": (3.0, 92.0), "newly abnormal": (0.0, 92.0)}
+"""For how many days something has lasted, by its own words, that is assumed to be persistent, sub-acute or new, to be
 confirmed."""
 
 
@@ -32,12 +35,16 @@ class Record:
     """What became of each condition that was held against it: many rules ask for the same."""
 
     @cached_property
-    def said(self) -> tuple[Said, ...]:
+    def texts(self) -> tuple[list[Said], ...]:
+        """The clauses of each complaint and each report."""
         complaints = self.patient.complaints
         reports = [test.told for test in self.patient.tests if test.text]
         read_contexts([as_read(text) for text in (*(one.text for one in complaints), *reports)])  # all at once
-        clauses = [clause for one in complaints for clause in said(one.text, given_days=one.duration_days)]
-        return (*clauses, *(clause for report in reports for clause in said(report)))
+        return (*(said(one.text, given_days=one.duration_days) for one in complaints), *map(said, reports))
+
+    @cached_property
+    def said(self) -> tuple[Said, ...]:
+        return tuple(chain.from_iterable(self.texts))
 
     @cached_property
     def results(self) -> tuple[Measured, ...]:
@@ -79,8 +86,10 @@ class Record:
         wanted = units(finding.phrase)
         if holds(wanted, self.spoken_of) or (self.results and is_test(finding.phrase)):
             return False
+        if any(unit & self.spoken_of for unit in _suspicion(finding)):
+            return False
         wider = _wider(finding.phrase)
-        return not wider or not holds(wider, self.names)
+        return self.names.isdisjoint(_lasting(finding.phrase)) and (not wider or not holds(wider, self.names))
 
     def stating(self, wanted: frozenset[Unit]) -> list[Said]:
         """The clauses that speak of all this."""
@@ -140,28 +149,45 @@ def judge_finding(finding: Finding, record: Record) -> list[Judged]:
 
 
 @lru_cache(maxsize=5_000)
+def _kinds(wanted: frozenset[Unit]) -> frozenset[str]:
+    """The kinds of the things that are asked for."""
+    concepts = Lexicon.load().concepts
+    return frozenset(concepts[name].kind for unit in wanted for name in unit if name in concepts)
+
+
 def _are_organs(wanted: frozenset[Unit]) -> bool:
     """Whether only a part of the body is asked for, as in “testicular symptoms”: one that is normal has none."""
-    concepts = Lexicon.load().concepts
-    kinds = {concepts[name].kind for unit in wanted for name in unit if name in concepts}
-    return kinds == {"other"}
+    return _kinds(wanted) == {"other"}
 
 
 def _suspected(finding: Finding, record: Record) -> Said | None:
-    """The clause that suspects what a rule wants suspected: “?BCC” is a skin lesion that raises that suspicion."""
+    """The clause that suspects what a rule wants suspected: “?BCC” is a skin lesion that raises that suspicion.
+
+    A report is taken whole, “USS: solid mass. Cannot exclude sarcoma”, and says of what kind a sarcoma is."""
+    wanted = _suspicion(finding)
+    for clauses in record.texts if wanted else ():
+        told = names(one.names for one in clauses)
+        is_report = "test" in _kinds(frozenset({told}))
+        if (is_report or is_test(finding.phrase)) and not holds(units(finding.phrase), told):
+            continue  # what one test suggests, no other test and no sign does
+        counts_stated = is_report or "condition" not in _kinds(wanted)
+        found = (one for one in clauses if holds(wanted, one.names | one.doubted if counts_stated else one.doubted))
+        if (suspecting := next(found, None)) is not None:
+            return suspecting
+    return None
+
+
+@lru_cache(maxsize=5_000)
+def _suspicion(finding: Finding) -> frozenset[Unit]:
+    """What a rule wants suspected: the things that its detail names, and the words alone where it names none."""
     if not finding.detail or not _SUSPICION.search(finding.detail):
-        return None
-    wanted, phrase = units(finding.detail), units(finding.phrase)
-    return next(
-        (
-            one
-            for one in record.said
-            if any(unit & one.doubted for unit in wanted)
-            and holds(wanted, one.names | one.doubted)
-            and (not is_test(finding.phrase) or holds(phrase, one.names | one.doubted))
-        ),
-        None,
-    )
+        return frozenset()
+    wanted = units(finding.detail)
+    wanted = frozenset(filter(is_clinical, wanted)) or wanted
+    if not is_test(finding.phrase):
+        return wanted
+    is_cancer = _OF_SITE.search(finding.detail) is not None  # “CXR: suspicious for malignancy”
+    return frozenset(unit | broader(unit) | (MALIGNANT if is_cancer else frozenset()) for unit in wanted)
 
 
 def _not_given(finding: Finding, denied: Sequence[Said], record: Record) -> Judged:
@@ -172,12 +198,28 @@ def _not_given(finding: Finding, denied: Sequence[Said], record: Record) -> Judg
         return Judged(finding.phrase, State.NOT_MET, denied[0].text)
     if (tested := judge_by_test(finding.phrase, record.results, record.age)) is not None:
         return tested
+    for one in record.said if record.names & _lasting(finding.phrase) else ():
+        if one.told_days is not None and WEEKS <= one.told_days <= YEAR and one.names & _lasting(finding.phrase):
+            ask = f"The record says “{one.text}”: is it {finding.phrase}?"
+            return Judged(finding.phrase, State.ASSUMED, f"{one.text}, for {one.told_days:g} days", ask=ask)
     if (wider := _wider(finding.phrase)) and holds(wider, record.names):
         for one in record.said:
             if holds(wider, one.exact):
                 ask = f"The record says “{one.text}”: is it {finding.phrase}?"
                 return Judged(finding.phrase, State.UNKNOWN, one.text, ask=ask, is_clinical=True)
     return judge_silence(finding.phrase, finding.detail)
+
+
+WEEKS, YEAR = 21.0, 365.0
+
+
+@lru_cache(maxsize=5_000)
+def _lasting(phrase: str) -> frozenset[str]:
+    """What is assumed to be this where it has lasted for weeks: new constipation is a change in bowel habit."""
+    wanted = units(phrase)
+    return frozenset(
+        name for what, is_then in rows("lasting.tsv") if units(is_then) == wanted for name in names(units(what))
+    )
 
 
 @lru_cache(maxsize=5_000)
@@ -235,7 +277,8 @@ def _judge_detail(finding: Finding, given: Sequence[Said], record: Record) -> Ju
     if excluded := _EXCLUDED.search(finding.detail):
         ruled_out = units(excluded.group("what"))
         for one in record.said:
-            if holds(ruled_out, one.denied) or ("excluded" in one.text and holds(ruled_out, one.names)):
+            is_negative = cue("normal").search(one.text) or "excluded" in one.text
+            if holds(ruled_out, one.denied) or (is_negative and holds(ruled_out, one.names)):
                 return Judged(text, State.MET, one.text)
     wanted = units(finding.detail)
     is_suspicion = _SUSPICION.search(finding.detail) is not None
@@ -245,13 +288,34 @@ def _judge_detail(finding: Finding, given: Sequence[Said], record: Record) -> Ju
             return Judged(text, State.MET, one.text)
         if cue("normal").search(one.text) or any(unit & one.denied for unit in wanted):
             return Judged(text, State.NOT_MET, one.text)
-        if site and is_test(finding.phrase) and not MALIGNANT.isdisjoint(one.names | one.doubted):
-            return Judged(text, State.MET, one.text)  # “CXR: suspicious for malignancy”
     ask = f"Is it so: {finding.phrase} {finding.detail}?"
     for one in given:
         if site and re.search(rf"\b{site[1]}s?\b", one.text, re.IGNORECASE):
             return Judged(text, State.ASSUMED, one.text, ask=ask)  # “orange peel skin over the breast”
     return Judged(text, State.UNKNOWN, given[0].text if is_test(finding.phrase) else None, ask=ask)
+
+
+READ_IT = "Read this condition in the guideline: it is not evaluated."
+_FIRST_TIME = re.compile(r"\bfor the first time$")
+
+
+def judge_unparsed(condition: NeedsReading, record: Record) -> Judged:
+    """A condition in words that no grammar parses: assumed, to be confirmed, where the record says what it means."""
+    if _FIRST_TIME.search(condition.text):
+        again = next((one for one in record.said if "recurrent" in one.stated), None)
+        state = State.ASSUMED if again is None else State.UNKNOWN
+        return Judged(condition.text, state, again.text if again else None, ask=f"Are {condition.text}?")
+    means = frozenset() if "test" in _kinds(units(condition.text)) else _meant(condition.text)
+    for one in record.said:
+        if means & one.exact:
+            return Judged(condition.text, State.ASSUMED, one.text, ask=f"Is it so: {condition.text}?")
+    return Judged(described(condition), State.UNKNOWN, None, ask=READ_IT)
+
+
+@lru_cache(maxsize=1_000)
+def _meant(text: str) -> frozenset[str]:
+    """What the clinical reader takes the words of a guideline for."""
+    return frozenset(name for one in meant(read_context(text)) for name in one.ids)
 
 
 def judge_absence(absence: Absence, record: Record) -> Judged:

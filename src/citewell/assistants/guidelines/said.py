@@ -6,12 +6,13 @@ import re
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from functools import cache
-from itertools import pairwise
+from itertools import chain, pairwise
 
 from citewell.assistants.guidelines.match import Unit, is_clinical, names, placed
 from citewell.assistants.guidelines.tables import rows
 from citewell.clinical import Mention, broader
 from citewell.clinical.context import Context, read_context
+from citewell.clinical.lexicon import Lexicon, ids_of
 from citewell.clinical.meanings import is_misread, meant
 from citewell.clinical.medicines import medicines
 from citewell.clinical.quantities import durations
@@ -97,6 +98,8 @@ def said(text: str, *, given_days: float | None = None) -> list[Said]:
     text = as_read(text)
     lengths = _lengths(text)
     told = lengths[0][1] if len(lengths) == 1 else None
+    if not lengths and any(one.is_of_complaint for one in durations(text)):
+        told = given_days  # “since June” is what was given as a number
     everywhere = given_days if told is None else told
     context = read_context(text)
     learned = meant(context)
@@ -107,10 +110,32 @@ def said(text: str, *, given_days: float | None = None) -> list[Said]:
         if text[start:end].strip():
             clause = _clause(context, learned, start, end, own[0] if own else everywhere)
             clauses.append(replace(clause, told_days=own[0] if own else told))
+    clauses = _joined(clauses)
     if len(clauses) > 1 and not any(clause.is_of_others for clause in clauses):
         whole = _clause(context, learned, 0, len(text), everywhere)
         clauses.append(replace(whole, told_days=told))  # “pain in the chest and the arm”
     return clauses
+
+
+@cache
+def pains() -> frozenset[str]:
+    """Pain, wherever it is."""
+    concepts = Lexicon.load().concepts.values()
+    return frozenset(name for one in concepts if one.name.split()[-1] == "pain" for name in ids_of(one))
+
+
+def _joined(clauses: Sequence[Said]) -> list[Said]:
+    """The clauses, each with the qualities of those behind it that name nothing themselves: “a lump, does not hurt”."""
+    joined: list[Said] = []
+    last = None
+    for at, one in enumerate(clauses):
+        joined.append(one)
+        if any(":" in name for name in (one.exact | one.denied | one.doubted) - pains()):
+            last = at if any(":" in name for name in one.exact) else None
+        elif last is not None:
+            whole = joined[last]
+            joined[last] = replace(whole, stated=whole.stated | one.stated, refuted=whole.refuted | one.refuted)
+    return joined
 
 
 def as_read(text: str) -> str:
@@ -145,7 +170,7 @@ _TREATED = re.compile(
 _AGAIN = re.compile(
     r"\b(?:[2-9]|1\d|two|three|four|five|six|several|multiple|numerous|many|repeated)\s+(?:\w+\s+){0,2}"
     r"(?:infections|utis|episodes|bouts|courses|attacks)\b|\b(?:back|started|here|same)\s+again\b"
-    r"|\b(?:2nd|3rd|[4-9]th|second|third|fourth|fifth)\s+(?:\w+\s+)?(?:infection|uti|episode|bout|course|attack|time)\b",
+    r"|\b(?:2nd|3rd|[4-9]th|second|third|fourth|fifth)\s+(?:[\w-]+\s+)?(?:infection|uti|episode|bout|course|attack|time)\b",
     re.IGNORECASE,
 )
 """What is counted more than once is recurrent: “4 UTIs this year”."""
@@ -156,20 +181,14 @@ _NEVER_BEFORE = re.compile(
 )
 """What was never there before may be there now: “new IBS symptoms, never had IBS before”."""
 _DENIED_COUNT = re.compile(r"\b(?:no|not|never|nil|without)\b", re.IGNORECASE)
-_RECENT = re.compile(
-    r"\b(?:yesterday|last night|this morning|today|overnight|this week|[1-6] days? ago"
-    r"|(?:mon|tues|wednes|thurs|fri|satur|sun)day)\b",
-    re.IGNORECASE,
-)
-"""A rule asks whether something has happened: “coughed up blood yesterday”."""
-_LONG_AGO = re.compile(r"\b(?:19|20)\d\d\b|\bPMH\b|\byears? ago\b", re.IGNORECASE)
 LOOK_ROUND = 40
 """Characters on either side of words that may say when it was."""
 _LEFT_OUT = (Polarity.PAST, Polarity.FAMILY, Polarity.OTHER, Polarity.HYPOTHETICAL, Polarity.INTENDED)
 
 
 def _clause(context: Context, learned: Sequence[Mention], start: int, end: int, days: float | None) -> Said:
-    clause = _BRACKET.sub(" ", context.text[start:end])
+    whole = context.text[start:end]
+    clause = _BRACKET.sub(" ", whole)
     stated: set[str] = set()
     refuted: set[str] = set()
     bare = clause
@@ -185,7 +204,7 @@ def _clause(context: Context, learned: Sequence[Mention], start: int, end: int, 
     if (again := _AGAIN.search(clause)) and not _DENIED_COUNT.search(clause, 0, again.start()):
         stated.add("recurrent")
     units: dict[Polarity, set[Unit]] = {}
-    for within, unit in (*placed(bare), *placed(clause)):
+    for within, unit in dict.fromkeys(chain(*map(placed, dict.fromkeys((bare, clause, whole))))):
         places = [(start + low, start + high) for low, high in within]
         if not is_clinical(unit) or not is_misread(context, places, unit):
             units.setdefault(held_by_all([status_of(context, *place) for place in places]), set()).add(unit)
@@ -195,22 +214,22 @@ def _clause(context: Context, learned: Sequence[Mention], start: int, end: int, 
             units.setdefault(status, set()).add(one.ids)
             if status is Polarity.PRESENT and one.kind == "condition":
                 units.setdefault(Polarity.UNCLEAR, set()).add(one.ids)  # what is described raises a suspicion
+    absent = units.get(Polarity.ABSENT, set())
+    if any(unit & pains() for unit in absent):
+        stated.add("non-painful")
     exact, doubted = units.get(Polarity.PRESENT, set()), units.get(Polarity.UNCLEAR, set())
     given = names(unit | broader(unit) for unit in exact)
     maybe = names(unit | broader(unit) for unit in doubted)
     return Said(
-        clause.strip(" ,;."), given, names(exact), names(units.get(Polarity.ABSENT, ())), maybe,
+        clause.strip(" ,;."), given, names(exact), names(absent), maybe,
         frozenset(stated), frozenset(refuted), days, is_of_others=any(status in units for status in _LEFT_OUT),
     )  # fmt: skip
 
 
 def status_of(context: Context, start: int, end: int) -> Polarity:
-    """How words hold; what was never there before is denied of the past alone, and what was there this week counts."""
+    """How words hold; what was never there before is denied of the past alone."""
     status = context.assertion(start, end).status
     text = context.text
-    near = text[max(0, start - LOOK_ROUND) : end + LOOK_ROUND]
-    if status is Polarity.PAST and _RECENT.search(near) and not _LONG_AGO.search(near):
-        return Polarity.PRESENT
     around = (max(0, start - LOOK_ROUND), min(len(text), end + LOOK_ROUND))
     if status is Polarity.ABSENT and any(
         one.start() <= start and end <= one.end() for one in _NEVER_BEFORE.finditer(text, *around)

@@ -109,7 +109,7 @@ _LEAD = re.compile(
 _AGO = re.compile(r"\s?(?:ago|back|earlier|previously|prior)\b", re.IGNORECASE)
 _OLD = re.compile(r"[\s-]{0,2}(?:olds?|of age|y/?o)\b", re.IGNORECASE)
 _RATE = re.compile(
-    r"(?:\b(?:once|twice|thrice|times|units|cigarettes|cigs|pints|drinks|doses|tablets|puffs)|\d|\bx)\s?$",
+    r"(?:\b(?:once|twice|thrice|times|units|cigarettes|cigs|pints|drinks|doses|tablets|puffs|days|nights)|\d|\bx)\s?$",
     re.IGNORECASE,
 )
 """Before “a day” or “a week” these make it how often."""
