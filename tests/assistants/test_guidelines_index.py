@@ -24,7 +24,7 @@ EXPLAINED = {
     (56, "1.8.4"),
     (57, "1.7.1"),  # a score is a result, not a symptom
     (58, "1.7.6"),  # worry about a delay needs reading
-    (59, "1.6.4"),  # “either without infection or after treatment of one”: no record is worded so, and it is asked about
+    (59, "1.6.4"),  # “either without infection or after treatment”: no record is worded so; it is asked about
     (59, "1.6.6"),
     (63, "1.5.2"),  # the guideline's own slip: fatigue is in 1.5.3, which is met
     (69, "1.10.6"),  # the rule asks for results that suggest myeloma, the row names single results
