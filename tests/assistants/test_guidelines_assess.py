@@ -144,6 +144,49 @@ def test_what_must_be_absent_is_ruled_out_in_doubt_or_there(text: str, state: st
     assert state in {one.state.value for one in judged if "without urinary tract infection" in one.text}
 
 
+def test_a_relative_who_smokes_does_not_hide_that_the_patient_does(ng12: Guideline) -> None:
+    told = {"age": 45, "symptoms": ["unexplained cough"]}
+    both = assess(patient_from({**told, "smoking_history": "Father was a smoker. Patient is a smoker"}), [ng12])
+    assert "1.1.2" in {one.rule.id for one in both.matched}
+    family = assess(patient_from({**told, "smoking_history": "Father was a smoker"}), [ng12])
+    assert "1.1.2" not in {one.rule.id for one in family.matched}
+
+
+@pytest.mark.parametrize(
+    ("rule", "text", "age"),
+    [
+        ("1.11.1", "X-ray of the shin: moth-eaten lesion, possible Ewing sarcoma", 30),
+        ("1.11.5", "USS of the lump in the forearm. Radiologist cannot exclude sarcoma", 50),
+        ("1.7.2", "dermoscopy in clinic suggests a melanoma", 50),
+        ("1.7.5", "lesion on temple, probably a BCC", 70),
+        ("1.2.11", "enlarged liver on examination, four fingers", 55),
+        ("1.3.1", "constipated for 6 weeks now", 70),
+        ("1.8.1", "cervical lymphadenopathy on the left for 6 weeks", 60),
+    ],
+)
+def test_what_a_report_or_an_examination_suggests_meets_the_rule_that_asks_for_it(
+    rule: str, text: str, age: int, ng12: Guideline
+) -> None:
+    found = assess(patient_from({"age": age, "symptoms": [text]}), [ng12])
+    assert rule in {one.rule.id for one in found.matched}
+
+
+@pytest.mark.parametrize(
+    ("rule", "text", "age"),
+    [
+        ("1.11.5", "USS of the lump in the forearm: benign lipoma, no sarcoma", 50),
+        ("1.1.3", "CXR: opacity, ?lung cancer", 60),  # what an X-ray shows is no sign in the chest
+        ("1.1.3", "plts 301", 60),  # a normal number is no thrombocytosis
+        ("1.3.1", "constipated for 3 days", 70),
+        ("1.13.2", "weight the same as last year", 60),
+        ("1.13.3", "eating normally", 60),
+    ],
+)
+def test_what_is_ruled_out_normal_or_brief_does_not(rule: str, text: str, age: int, ng12: Guideline) -> None:
+    found = assess(patient_from({"age": age, "symptoms": [text]}), [ng12])
+    assert rule not in {one.rule.id for one in found.matched}
+
+
 def test_a_doubtful_exposure_is_unknown(ng12: Guideline) -> None:
     told = {"age": 45, "symptoms": ["unexplained cough"]}
     smoked, doubtful = (

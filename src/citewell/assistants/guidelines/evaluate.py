@@ -235,12 +235,15 @@ _NOT_OF_PATIENT = (Polarity.UNCLEAR, Polarity.FAMILY, Polarity.OTHER, Polarity.H
 
 
 def is_of_patient(stating: re.Pattern[str], words: str) -> bool:
-    """Whether an exposure is told of the patient: not “?ex-smoker”, nor “father was a smoker”."""
-    if (found := stating.search(words)) is None:
-        return True
-    if words[: found.start()].rstrip().endswith("?"):
+    """Whether an exposure is told of the patient anywhere: not “?ex-smoker”, nor “father was a smoker”."""
+    found = list(stating.finditer(words))
+    return not found or any(_is_told_of_patient(words, one) for one in found)
+
+
+def _is_told_of_patient(words: str, exposure: re.Match[str]) -> bool:
+    if words[: exposure.start()].rstrip().endswith("?"):
         return False
-    held = read_context(words).assertion(*found.span())
+    held = read_context(words).assertion(*exposure.span())
     return held.status not in _NOT_OF_PATIENT or held.share < SURE
 
 
