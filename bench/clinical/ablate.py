@@ -27,7 +27,7 @@ MEANINGS = "citewell.clinical.meanings"
 SAID, FINDING = "citewell.assistants.guidelines.said", "citewell.assistants.guidelines.evaluate_finding"
 RULES: dict[str, tuple[tuple[str, str, Any], ...]] = {
     "all of them": (),
-    "a normal state behind the words": ((MEANINGS, "_IS_NORMAL", NEVER),),
+    "a normal state behind the words": ((SAID, "is_normal", lambda *_: False),),
     "a name inside other words": ((SAID, "is_misread", lambda *_: False),),
     "the reader's meaning beside a name": ((MEANINGS, "CERTAIN", 2.0),),
     "a result is no finding": ((MEANINGS, "results", lambda _: ()),),

@@ -4,10 +4,10 @@
     python -m bench.quality.findings --set bench/clinical/sets/dev/real_notes.json --data ../shared/data
     python -m bench.quality.findings --set bench/clinical/sets/dev/real_dialogues.json --data ../shared/data
 
-A marked finding is found where a finding of the consult stands on its words and holds in the same way; a finding of
-the consult is right where it stands on marked words and holds in the same way. Tests and details of a complaint are
-left out on both sides. What is told of somebody else counts as told of the family. In a whole dialogue a finding is
-looked up by its name or one of the words that were used for it.
+A marked finding is found where a finding of the consult stands on its words, or on other words for the same thing, and
+holds in the same way; a finding of the consult is right where it stands on marked words and holds in the same way.
+Tests and details of a complaint are left out on both sides. What is told of somebody else counts as told of the family.
+In a whole dialogue a finding is looked up by its name or one of the words that were used for it.
 """
 
 from __future__ import annotations
@@ -17,11 +17,13 @@ import json
 import re
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
+from functools import cached_property
 from pathlib import Path
 
 from bench.clinical.material import read_marked
 
 from citewell.assistants.consult.extract import Heard, extract
+from citewell.clinical import mentions
 from citewell.types.consult import Category, Finding, Polarity
 
 TAKEN = (
@@ -46,9 +48,16 @@ class Gold:
         assert finding.words is not None
         if self.start >= 0:
             is_there = finding.words.start < self.end and self.start < finding.words.end
-            return is_there or _plain(finding.words.text) == _plain(self.words)
+            is_same = finding.concept is not None and finding.concept in self._concepts
+            return is_there or is_same or _plain(finding.words.text) == _plain(self.words)
         said = {_plain(finding.name), _plain(finding.words.text)}
         return any(name and (name in words or words in name) for name in self.names for words in said if words)
+
+    @cached_property
+    def _concepts(self) -> frozenset[str]:
+        """What the marked words name as a whole: the consult tells a thing once, in the words that come first."""
+        named = (one for one in mentions(self.words) if one.end - one.start >= len(self.words.strip()))
+        return frozenset(name for one in named for name in one.ids)
 
 
 def _plain(words: str) -> str:

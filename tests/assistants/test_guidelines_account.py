@@ -29,7 +29,13 @@ def test_what_counted_and_what_did_not_is_told_with_words_place_and_why(ng12: Gu
     assert taken(found) == {"aged 60": "given", "female": "given", "jaundice": "present"}
     assert found["unused"] == [
         {"words": "XQZ ++", "field": "symptoms", "index": 0, "kind": "not understood", "why": "not understood"},
-        {"words": "runny nose", "field": "symptoms", "index": 1, "kind": "not used", "why": "no rule in NG12 uses it"},
+        {
+            "words": "runny nose",
+            "field": "symptoms",
+            "index": 1,
+            "kind": "not used",
+            "why": "not matched to any rule in NG12",
+        },
         {
             "words": "mother had a breast lump",
             "field": "findings",
@@ -66,7 +72,7 @@ def test_a_phrase_is_read_as_present_absent_or_unclear(ng12: Guideline) -> None:
         (
             {"name": "blood pressure", "value": 140, "unit": "mmHg"},
             "blood pressure 140 mmHg",
-            "no rule in NG12 uses it",
+            "not matched to any rule in NG12",
         ),
         ({"name": "frobnicase", "value": 3, "unit": "U/L"}, "frobnicase 3 U/L", "not understood"),
     ],

@@ -23,6 +23,7 @@ _IS_NORMAL = re.compile(
     re.IGNORECASE,
 )
 """What says behind the words that nothing is wrong: “wt steady”."""
+_LETTER = re.compile(r"[^\W\d_]")
 CERTAIN = 0.9
 """From which share on the reader's meaning of words counts against a name that the lexicon sees in a part of them."""
 WEIGHT = frozenset({"weight loss", "weight gain"})
@@ -54,12 +55,22 @@ def meant(context: Context) -> tuple[Mention, ...]:
         for span in context.spans
         if span.kind in KINDS
         and span.share >= SURE_OF_SPAN
-        and not _IS_NORMAL.match(context.text, span.end)
+        and _LETTER.search(context.text, span.start, span.end)
         and (known.covered(span.start, span.end) < MOSTLY * (span.end - span.start) or _is_another(span, named))
         and not measured.covered(span.start, span.end)
     ]
     meanings = ((span, likeliest(span.meanings)) for span in spans)
     return (*changes, *(_learned(span.start, span.end, name) for span, name in meanings if name))
+
+
+def is_normal(context: Context, end: int) -> bool:
+    """Whether what follows words says that nothing is wrong with what they name.
+
+    >>> from citewell.clinical.context import read_context
+    >>> is_normal(read_context("wt steady"), 2), is_normal(read_context("wt down"), 2)
+    (True, False)
+    """
+    return _IS_NORMAL.match(context.text, end) is not None
 
 
 def _is_another(span: Span, named: Sequence[Mention]) -> bool:

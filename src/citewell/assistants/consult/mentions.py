@@ -9,7 +9,7 @@ from functools import lru_cache
 
 from citewell import clinical
 from citewell.clinical.context import Context, Span
-from citewell.clinical.meanings import is_misread, meant
+from citewell.clinical.meanings import is_misread, is_normal, meant
 from citewell.clinical.quantities import person_words, results
 from citewell.types.consult import Category, Polarity
 
@@ -91,7 +91,7 @@ def all_mentions(context: Context, start: int, end: int) -> list[Mention]:
         for one in find_mentions(sentence)
         if not is_misread(context, [(start + one.start, start + one.end)], one.ids)
     ]
-    learned = {(one.start - start, one.end - start): one for one in meant(context)}
+    learned = {(one.start - start, one.end - start): one for one in meant(context) if not is_normal(context, one.end)}
     measured = results(sentence)
     for (low, high), span in kinds.items():
         is_free = not any(one.start < high and low < one.end for one in found)

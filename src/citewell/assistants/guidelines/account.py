@@ -29,10 +29,10 @@ from citewell.assistants.guidelines.said import cue, duration_days, held_by_all,
 from citewell.assistants.guidelines.state import Judged, State
 from citewell.clinical import broader, fold
 from citewell.clinical.context import Context, read_context
-from citewell.clinical.meanings import is_misread, meant
+from citewell.clinical.meanings import is_misread, is_normal, meant
 from citewell.clinical.phrases import TIME, content_words, numbers, phrases
 from citewell.clinical.populations import is_there, organ_named
-from citewell.clinical.quantities import ages, named_test
+from citewell.clinical.quantities import ages, named_test, results
 from citewell.types.consult import Polarity
 
 ReadAs = Literal["present", "absent", "unclear", "given"]
@@ -171,7 +171,7 @@ class _Reader:
 
     @property
     def no_rule(self) -> str:
-        return f"no rule in {self.guidelines} uses it"
+        return f"not matched to any rule in {self.guidelines}"
 
     def items(self) -> Iterator[Item]:
         patient = self.record.patient
@@ -328,6 +328,9 @@ class _Reader:
     def _phrase(self, words: str, things: Sequence[_Thing], context: Context) -> Iterator[Item]:
         if (exposed := self._exposed(words)) is not None:
             yield Taken(words, "", None, exposed)
+            return
+        if not things and any(one.text in fact for one in results(words) for fact in self.compared):
+            yield Taken(words, "", None, "given")
             return
         if not things:
             yield from self._strange(words)
@@ -501,4 +504,6 @@ LEFT_OUT = {
 
 def _held(thing: _Thing, context: Context) -> Polarity:
     """How a thing holds: as the least sure of its words."""
+    if thing.meaning is not None and is_normal(context, thing.places[-1][1]):
+        return Polarity.ABSENT
     return held_by_all([status_of(context, *place) for place in thing.places])

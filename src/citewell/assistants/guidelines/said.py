@@ -13,7 +13,7 @@ from citewell.assistants.guidelines.tables import rows
 from citewell.clinical import Mention, broader
 from citewell.clinical.context import Context, read_context
 from citewell.clinical.lexicon import Lexicon, ids_of
-from citewell.clinical.meanings import is_misread, meant
+from citewell.clinical.meanings import is_misread, is_normal, meant
 from citewell.clinical.medicines import medicines
 from citewell.clinical.quantities import durations
 from citewell.types.consult import Polarity
@@ -168,7 +168,7 @@ _TREATED = re.compile(
 )
 """What was given and did not help makes a symptom treatment-resistant."""
 _AGAIN = re.compile(
-    r"\b(?:[2-9]|1\d|two|three|four|five|six|several|multiple|numerous|many|repeated)\s+(?:\w+\s+){0,2}"
+    r"\bx ?[2-9]\b|\b(?:[2-9]|1\d|two|three|four|five|six|several|multiple|numerous|many|repeated)\s+(?:\w+\s+){0,2}"
     r"(?:infections|utis|episodes|bouts|courses|attacks)\b|\b(?:back|started|here|same)\s+again\b"
     r"|\b(?:2nd|3rd|[4-9]th|second|third|fourth|fifth)\s+(?:[\w-]+\s+)?(?:infection|uti|episode|bout|course|attack|time)\b",
     re.IGNORECASE,
@@ -209,7 +209,7 @@ def _clause(context: Context, learned: Sequence[Mention], start: int, end: int, 
         if not is_clinical(unit) or not is_misread(context, places, unit):
             units.setdefault(held_by_all([status_of(context, *place) for place in places]), set()).add(unit)
     for one in learned:
-        if start <= one.start < end:
+        if start <= one.start < end and not is_normal(context, one.end):  # soup goes down fine, and bread does not
             status = status_of(context, one.start, one.end)
             units.setdefault(status, set()).add(one.ids)
             if status is Polarity.PRESENT and one.kind == "condition":
