@@ -16,7 +16,7 @@ import json
 import random
 import re
 import tempfile
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
@@ -40,9 +40,14 @@ class Document:
     title: str
     sentences: tuple[str, ...]
 
-    def source(self, number: int) -> Source:
-        """The document as a file."""
-        return Source(f"# {self.title}\n\n{' '.join(self.sentences)}\n".encode(), f"d{number}.md")
+
+@dataclass(frozen=True)
+class Shelved:
+    """A document in the library: the tag that it alone has, and its id there."""
+
+    document: Document
+    tag: str
+    entry_id: str
 
 
 @dataclass(frozen=True)
@@ -104,11 +109,9 @@ def drawn(
 def measure(documents: Sequence[Document], questions: Sequence[Question], home: Path) -> dict[str, object]:
     """Ask every question with and without its documents."""
     with citewell.open(home) as app:
-        for number, one in enumerate(documents):
-            app.add_source(one.source(number), filing=Filing(tags=frozenset({f"d{number}"})))
-        numbers = {one.id: number for number, one in enumerate(documents)}
-        answered = [_asked(app, one, documents, numbers, is_there=True) for one in questions]
-        without = [_asked(app, one, documents, numbers, is_there=False) for one in questions]
+        shelf = {one.id: Shelved(one, f"d{number}", _added(app, one, number)) for number, one in enumerate(documents)}
+        answered = [_asked(app, one, shelf, is_there=True) for one in questions]
+        without = [_asked(app, one, shelf, is_there=False) for one in questions]
     shown = [one for one in answered if not one.is_held]
     count = max(1, len(questions))
     return {
@@ -127,17 +130,19 @@ def measure(documents: Sequence[Document], questions: Sequence[Question], home: 
     }
 
 
-def _asked(
-    app: App, question: Question, documents: Sequence[Document], numbers: dict[str, int], *, is_there: bool
-) -> Shown:
+def _added(app: App, document: Document, number: int) -> str:
+    source = Source(f"# {document.title}\n\n{' '.join(document.sentences)}\n".encode(), f"d{number}.md")
+    return app.add_source(source, filing=Filing(tags=frozenset({f"d{number}"}))).entry.id
+
+
+def _asked(app: App, question: Question, shelf: Mapping[str, Shelved], *, is_there: bool) -> Shown:
     asker = app.owner()
     if not is_there:
-        own = {f"d{numbers[name]}" for name, _ in question.answers}
-        others = frozenset(f"d{number}" for number in range(len(documents))) - own
+        own = {name for name, _ in question.answers}
+        others = frozenset(one.tag for name, one in shelf.items() if name not in own)
         asker = replace(asker, scope=replace(asker.scope, tags=others))
     marked = {
-        f"d{numbers[name]}.md": [documents[numbers[name]].sentences[at] for at in places]
-        for name, places in question.answers
+        shelf[name].entry_id: [shelf[name].document.sentences[at] for at in places] for name, places in question.answers
     }
     return judged(app.ask(question.text, asker=asker), marked)
 
@@ -151,7 +156,7 @@ def judged(answer: Answer, marked: dict[str, list[str]]) -> Shown:
             _is_same(cited[n].quote, sentence)
             for n in claim.citations
             if n in cited
-            for sentence in marked.get(cited[n].document, ())
+            for sentence in marked.get(cited[n].document_id, ())
         )
         for claim in shown
     ]
