@@ -168,7 +168,7 @@ _TREATED = re.compile(
 )
 """What was given and did not help makes a symptom treatment-resistant."""
 _AGAIN = re.compile(
-    r"\bx ?[2-9]\b|\b(?:[2-9]|1\d|two|three|four|five|six|several|multiple|numerous|many|repeated)\s+(?:\w+\s+){0,2}"
+    r"\b(?:[2-9]|1\d|two|three|four|five|six|several|multiple|numerous|many|repeated)\s+(?:\w+\s+){0,2}"
     r"(?:infections|utis|episodes|bouts|courses|attacks)\b|\b(?:back|started|here|same)\s+again\b"
     r"|\b(?:2nd|3rd|[4-9]th|second|third|fourth|fifth)\s+(?:[\w-]+\s+)?(?:infection|uti|episode|bout|course|attack|time)\b",
     re.IGNORECASE,
