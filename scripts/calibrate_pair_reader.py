@@ -1,8 +1,8 @@
 """Measure the ranges of the pair reader's inner values on pairs of texts, and write the file that the package brings.
 
-    python scripts/calibrate_pair_reader.py PAIRS_FILE
+    python scripts/calibrate_pair_reader.py {pair,answers} PAIRS_FILE
 
-The file holds one pair per line, a sentence and its evidence with a tab between: a few hundred of the kinds that are
+The file holds one pair per line, two texts with a tab between: a few hundred of the kinds that are
 checked. All inner values are held in memory at once, about 25 kB per token.
 """
 
@@ -12,16 +12,20 @@ import argparse
 from pathlib import Path
 
 from citewell.adapters.embedding.calibration import measure_tokens, save
-from citewell.adapters.entailment.pair import RANGES, adapted, tokens
+from citewell.adapters.entailment.pair import ANSWERS, ENTAILMENT
 
 
 def main() -> None:
     """Measure and write."""
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("reader", choices=(ENTAILMENT.name, ANSWERS.name))
     parser.add_argument("pairs", type=Path)
-    lines = [line for line in parser.parse_args().pairs.read_text("utf-8").splitlines() if line.strip()]
-    cut = [tokens(*line.split("\t")) for line in lines]
-    save(measure_tokens(adapted(), [ids for ids, _ in cut], [types for _, types in cut]), path=RANGES)
+    options = parser.parse_args()
+    trained = ANSWERS if options.reader == ANSWERS.name else ENTAILMENT
+    lines = [line for line in options.pairs.read_text("utf-8").splitlines() if line.strip()]
+    cut = [trained.tokens(*line.split("\t")) for line in lines]
+    measured = measure_tokens(trained.tensors(), [ids for ids, _ in cut], [types for _, types in cut])
+    save(measured, path=trained.ranges)
     print(f"The ranges over {len(lines)} pairs are written.")
 
 

@@ -1,6 +1,7 @@
 """Questions with marked answers, asked through the product's own flow: right, first, wrong, held back.
 
     python bench/quality/questions.py --data ../shared/data/questions [--json [FILE]] [--sets NAME ...] [--count 100]
+        [--reader]
 
 A folder holds `documents.jsonl.gz` (`{"id", "set", "title", "sentences"}`) and `questions.jsonl.gz` (`{"set",
 "question", "answers": [[document id, [sentence numbers]], ...]}`). Of each set some questions are drawn, with their
@@ -21,8 +22,9 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
-import citewell
+from citewell.bootstrap import build
 from citewell.bootstrap.app import App
+from citewell.config import Settings
 from citewell.types import Filing, Source
 from citewell.types.answers import Answer
 
@@ -106,9 +108,9 @@ def drawn(
     return [by_id[name] for name in sorted(kept)], chosen
 
 
-def measure(documents: Sequence[Document], questions: Sequence[Question], home: Path) -> dict[str, object]:
+def measure(documents: Sequence[Document], questions: Sequence[Question], settings: Settings) -> dict[str, object]:
     """Ask every question with and without its documents."""
-    with citewell.open(home) as app:
+    with build(settings) as app:
         shelf = {one.id: Shelved(one, f"d{number}", _added(app, one, number)) for number, one in enumerate(documents)}
         answered = [_asked(app, one, shelf, is_there=True) for one in questions]
         without = [_asked(app, one, shelf, is_there=False) for one in questions]
@@ -153,17 +155,17 @@ def judged(answer: Answer, marked: dict[str, list[str]]) -> Shown:
     shown = [one for one in answer.claims if one.is_shown]
     right = [
         any(
-            _is_same(cited[n].quote, sentence)
+            is_same(cited[n].quote, sentence)
             for n in claim.citations
             if n in cited
             for sentence in marked.get(cited[n].document_id, ())
         )
         for claim in shown
     ]
-    return Shown(any(right), bool(right) and right[0], not shown, answer.confidence.overall, len(answer.text))
+    return Shown(any(right), bool(right) and right[0], not shown, answer.confidence.calibrated, len(answer.text))
 
 
-def _is_same(quote: str, sentence: str) -> bool:
+def is_same(quote: str, sentence: str) -> bool:
     one, other = _plain(quote), _plain(sentence)
     return min(len(one), len(other)) >= min(SHORTEST, len(other)) and (one in other or other in one)
 
@@ -185,6 +187,7 @@ def main(wishes: Iterable[str] | None = None) -> None:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--data", type=Path, required=True)
     parser.add_argument("--sets", nargs="*")
+    parser.add_argument("--reader", action="store_true", help="with the trained reader of answers")
     parser.add_argument("--count", type=int, default=100)
     parser.add_argument("--seed", type=int, default=7)
     parser.add_argument("--json", type=Path, nargs="?", const=Path("bench/results/questions.json"))
@@ -194,7 +197,7 @@ def main(wishes: Iterable[str] | None = None) -> None:
     for name in chosen.sets or sorted(questions):
         of_set, asked = drawn(documents[name], questions[name], chosen.count, chosen.seed)
         with tempfile.TemporaryDirectory() as home:
-            figures[name] = measure(of_set, asked, Path(home))
+            figures[name] = measure(of_set, asked, Settings(home=Path(home), answer_reader=chosen.reader))
         print(name, json.dumps(figures[name]), flush=True)
     if chosen.json:
         chosen.json.write_text(json.dumps(figures, indent=2) + "\n", "utf-8")

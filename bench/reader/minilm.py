@@ -4,8 +4,10 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from pathlib import Path
+from typing import Any
 
 import numpy as np
+from bench.reader.adapted import Adapted
 from bench.reader.batches import padded, processor
 from bench.reader.needs import Tokenizer, torch, transformers
 from numpy.typing import NDArray
@@ -13,14 +15,15 @@ from numpy.typing import NDArray
 BEGIN, END, PAD = 101, 102, 0
 EMBED_PIECES = 254
 DIMENSIONS = 384
+NOT_LEARNED = ("word_embeddings", "position", ".base.weight")
 
 Vectors = NDArray[np.float32]
 
 
 class Reader(torch.nn.Module):
-    """MiniLM, and a head on its first place and the mean of all: support, contradict, neither."""
+    """MiniLM, and a head on its first place and the mean of all: support, contradict, neither; or one score."""
 
-    def __init__(self, work: Path) -> None:
+    def __init__(self, work: Path, scores: int = 3) -> None:
         super().__init__()
         shape = transformers.BertConfig(
             vocab_size=30522,
@@ -32,7 +35,7 @@ class Reader(torch.nn.Module):
             attn_implementation="sdpa",
         )
         self.bert = transformers.BertModel(shape, add_pooling_layer=False)
-        self.head = torch.nn.Linear(2 * DIMENSIONS, 3)
+        self.head = torch.nn.Linear(2 * DIMENSIONS, scores)
         with np.load(work / "minilm.npz") as kept:
             weights = {name: torch.from_numpy(kept[name]).float() for name in kept.files}
         found = self.bert.load_state_dict(weights, strict=False)
@@ -45,6 +48,29 @@ class Reader(torch.nn.Module):
         share = mask[:, :, None].to(hidden.dtype)
         mean = (hidden * share).sum(1) / share.sum(1)
         return self.head(torch.cat([hidden[:, 0], mean], 1)).float()
+
+
+def untrained(work: Path, scores: int = 3) -> Reader:
+    """MiniLM with adapters; only they, biases, norms, token types and the head learn."""
+    model = Reader(work, scores)
+    for name, values in model.named_parameters():
+        values.requires_grad_(values.ndim == 1 or "head" in name or "token_type" in name)
+    for layer in model.bert.encoder.layer:
+        attention = layer.attention
+        for name in ("query", "key", "value"):
+            setattr(attention.self, name, Adapted(getattr(attention.self, name)))
+        for owner in (attention.output, layer.intermediate, layer.output):
+            owner.dense = Adapted(owner.dense)
+    return model.to(processor())
+
+
+def adapter(model: Reader) -> dict[str, Any]:
+    """What was learned, in half precision under the names of MiniLM; weight = base + 2 * b @ a."""
+    return {
+        name.removeprefix("bert.").replace(".base.bias", ".bias"): values.detach().cpu().to(torch.float16).numpy()
+        for name, values in model.state_dict().items()
+        if not any(part in name for part in NOT_LEARNED)
+    }
 
 
 class Pieces:
@@ -69,7 +95,7 @@ def embed(model: Reader, pieces: Pieces, texts: Sequence[str], *, size: int = 51
     for start in range(0, len(order), size):
         chosen = order[start : start + size]
         filled, mask = padded([rows[number] for number in chosen], PAD)
-        with torch.autocast(processor(), torch.bfloat16):
+        with torch.autocast(processor(), torch.bfloat16, enabled=processor() == "cuda"):
             hidden = model.bert(input_ids=filled, attention_mask=mask).last_hidden_state.float()
         share = mask[:, :, None].float()
         mean = (hidden * share).sum(1) / share.sum(1)

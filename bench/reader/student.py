@@ -17,15 +17,13 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from hashlib import sha256
 from pathlib import Path
-from typing import Any
 
 import numpy as np
-from bench.reader.adapted import Adapted
 from bench.reader.batches import pace, processor, step_with
 from bench.reader.figures import Scores, tell
 from bench.reader.lessons import LESSONS, SENTENCE, TRAIN_CLAIM, Lessons, read_lessons
 from bench.reader.material import FOLDS, Claim, train_claims
-from bench.reader.minilm import Reader
+from bench.reader.minilm import Reader, adapter, untrained
 from bench.reader.needs import torch
 from bench.reader.pairs import Numbers, judge
 
@@ -39,7 +37,6 @@ WARM_SHARE = 0.06
 CLAIMS_SHARE, LEAST_CLAIM_WEIGHT = 0.05, 3.0
 """The train claims weigh together as much as this share of the other lessons, and each at least so much."""
 FINAL_SEED = 9
-NOT_LEARNED = ("word_embeddings", "position", ".base.weight")
 
 
 @dataclass(frozen=True, slots=True)
@@ -55,20 +52,6 @@ class School:
     def train_claims(self) -> Numbers:
         """The numbers of the lessons that are train claims, in their order."""
         return np.flatnonzero(self.lessons.origin == TRAIN_CLAIM)
-
-
-def untrained(work: Path) -> Reader:
-    """MiniLM with adapters; only they, biases, norms, token types and the head learn."""
-    model = Reader(work)
-    for name, values in model.named_parameters():
-        values.requires_grad_(values.ndim == 1 or "head" in name or "token_type" in name)
-    for layer in model.bert.encoder.layer:
-        attention = layer.attention
-        for name in ("query", "key", "value"):
-            setattr(attention.self, name, Adapted(getattr(attention.self, name)))
-        for owner in (attention.output, layer.intermediate, layer.output):
-            owner.dense = Adapted(owner.dense)
-    return model.to(processor())
 
 
 def learn(school: School, chosen: Numbers, *, epochs: int, seed: int) -> Reader:
@@ -147,15 +130,6 @@ def _tell_agreement(student: Reader, lessons: Lessons, fold: int) -> None:
     if len(held):
         same = judge(student, lessons.pairs, held).argmax(1) == lessons.chances[held].argmax(1)
         print(f"student of fold {fold} agrees with its teacher on {same.mean():.4f} of {len(held)} pairs", flush=True)
-
-
-def adapter(model: Reader) -> dict[str, Any]:
-    """What was learned, in half precision under the names of MiniLM; weight = base + 2 * b @ a."""
-    return {
-        name.removeprefix("bert.").replace(".base.bias", ".bias"): values.detach().cpu().to(torch.float16).numpy()
-        for name, values in model.state_dict().items()
-        if not any(part in name for part in NOT_LEARNED)
-    }
 
 
 def table(claims: Sequence[Claim], found: Scores) -> dict[str, list[float]]:

@@ -89,6 +89,11 @@ class Settings(BaseSettings):
         description="A small model reads a sentence and the words it cites together; its word counts towards support, "
         "and never lifts a veto. Off: words and cosines alone.",
     )
+    answer_reader: bool = Field(
+        default=False,
+        description="On trial: a small trained model reads the question and each statement together, chooses what "
+        "answers, and says how sure that is. Off: rules, words and cosines choose.",
+    )
     entailment: Path | None = Field(
         default=None,
         description="Folder of a local entailment model that is asked last of every sentence that is checked: "

@@ -11,7 +11,7 @@ import pytest
 from citewell.adapters.embedding.cpu import features
 from citewell.adapters.embedding.engine import Compiled, choose
 from citewell.adapters.entailment import pair
-from citewell.adapters.entailment.pair import PairReader
+from citewell.adapters.entailment.pair import ENTAILMENT, PairReader
 from citewell.answer.verify import verify
 from citewell.answer.verify_score import never_from, opposed_from, weights
 from citewell.answer.verify_weigh import MOST_ODDS, Judged
@@ -50,7 +50,7 @@ def test_it_tells_carried_from_opposed_and_from_neither(reader: PairReader) -> N
 
 def test_openvino_and_onnxruntime_read_alike(cache: Path) -> None:
     pytest.importorskip("openvino", reason="the extra openvino is not installed")
-    graph = pair.cached_graph(cache, "float")
+    graph = ENTAILMENT.graph(cache, "float")
     runs = pair.on_onnxruntime(graph), Compiled(graph, threads=1).infer
     for text in (CARRIED, OPPOSED, NEITHER):
         one, other = (pair.judged(run, text, EVIDENCE) for run in runs)
@@ -61,8 +61,8 @@ def test_eight_bits_read_as_fp32_does(cache: Path) -> None:
     flavour = choose("onnxruntime", features()).flavour
     if flavour == "float":
         pytest.skip("this CPU does not multiply eight bits natively")
-    rounded, exact = (pair.on_onnxruntime(pair.cached_graph(cache, one)) for one in (flavour, "float"))
-    texts = [(text, EVIDENCE) for text in (CARRIED, OPPOSED, NEITHER)] + [pair.REFERENCE, ("tea", "")]
+    rounded, exact = (pair.on_onnxruntime(ENTAILMENT.graph(cache, one)) for one in (flavour, "float"))
+    texts = [(text, EVIDENCE) for text in (CARRIED, OPPOSED, NEITHER)] + [ENTAILMENT.reference, ("tea", "")]
     read = [[pair.judged(run, *text) for text in texts] for run in (rounded, exact)]
     assert np.array(read[0]) == pytest.approx(np.array(read[1]), abs=2 * pair.ROUNDED_WITHIN)
     assert PairReader(cache).within == pair.ROUNDED_WITHIN
@@ -83,14 +83,14 @@ def test_words_that_spell_a_special_token_are_only_words(reader: PairReader) -> 
 
 def test_threads_get_what_one_gets(reader: PairReader) -> None:
     texts = [f"{CARRIED} {number}" for number in range(8)]
-    alone = [pair.judged(reader._opened(), text, EVIDENCE) for text in texts]
+    alone = [pair.judged(reader._opened.run(), text, EVIDENCE) for text in texts]
     with ThreadPoolExecutor(4) as workers:
         found = list(workers.map(lambda text: reader(text, EVIDENCE), texts))
     assert np.array(found) == pytest.approx(np.array(alone), abs=1e-3)
 
 
 def test_a_damaged_graph_is_built_anew(tmp_path: Path) -> None:
-    graph = pair.cached_graph(tmp_path, choose("auto", features()).flavour)
+    graph = ENTAILMENT.graph(tmp_path, choose("auto", features()).flavour)
     whole = graph.stat().st_size
     graph.write_bytes(graph.read_bytes()[: whole // 2])
     assert PairReader(tmp_path).is_true()

@@ -22,6 +22,8 @@ class Policy:
     shown: frozenset[Verdict] = frozenset({Verdict.SUPPORTED, Verdict.PARTLY})
     min_relevance: float = 0.1
     """Evidence whose best passage is less relevant than this carries no answer."""
+    sure_from: float | None = None
+    """From this confidence on an answer that does not name what the question is about is qualified; else passed on."""
     keeps_draft: bool = False
     """The draft is kept as the model wrote it, for those who may open it: where clinicians ask, never a patient."""
 

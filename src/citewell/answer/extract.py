@@ -32,7 +32,7 @@ def extract(
     if not any(one.hit.relevance >= measure.min_relevance for one in evidence):
         return []
     asked, holds = wanted(question, expansions), asker(question)
-    found = _admitted([one for each in evidence for one in seen(each, asked)], asked, holds)
+    found = admitted([one for each in evidence for one in seen(each, asked)], asked, holds)
     about = [asked.titled(title) for title in {one.hit.document for one in evidence}]
     asked = asked.weighed([frozenset().union(*one.parts) for one in found], frozenset.intersection(*about))
     named = holds.named if asked.is_question else ()
@@ -59,7 +59,7 @@ def _is_beside(chosen: Sequence[Scored], asked: Wanted, measure: Measure) -> boo
     return all(sum(word in names for word in words) < measure.min_words * len(words) for names in said)
 
 
-def _admitted(found: Sequence[Seen], asked: Wanted, holds: Asker) -> list[Seen]:
+def admitted(found: Sequence[Seen], asked: Wanted, holds: Asker) -> list[Seen]:
     """What may answer; of a section on other medicines than the one in the question, nothing may."""
     sections: dict[tuple[str, tuple[str, ...]], list[Statement]] = {}
     for one in found:
@@ -152,16 +152,17 @@ def _repeats(one: Scored, other: Scored, documents: Mapping[int, str], overlap: 
     mine, theirs = one.statement, other.statement
     if documents[mine.number] == documents[theirs.number] and mine.pieces[-1] == theirs.pieces[-1]:
         return True
-    return all(any(_same(line, against, overlap) for against in theirs.lines) for line in mine.lines)
+    return all(any(same_line(line, against, overlap) for against in theirs.lines) for line in mine.lines)
 
 
-def _same(line: str, other: str, overlap: float) -> bool:
+def same_line(line: str, other: str, overlap: float) -> bool:
     """Whether a line adds no word to another one.
 
     A number of its own or a negation on one side only makes another statement of it: 5 mg is not 50 mg.
 
     >>> shown = "1.2 Take one tablet of 5 mg each morning. [2024]"
-    >>> [_same(text, shown, 0.85) for text in ("Take one 5 mg tablet each morning", "Do not take one tablet of 5 mg")]
+    >>> texts = "Take one 5 mg tablet each morning", "Do not take one tablet of 5 mg"
+    >>> [same_line(text, shown, 0.85) for text in texts]
     [True, False]
     """
     mine, theirs = (frozenset(terms(REFERENCE_NUMBERS.sub(" ", text))) for text in (line, other))
@@ -179,10 +180,10 @@ def _in_reading_order(chosen: Sequence[Scored]) -> list[Statement]:
         chosen,
         key=lambda one: (not one.defines, -best[one.statement.number], one.statement.number, one.statement.order),
     )
-    return _with_previous([one.statement for one in ordered])
+    return with_previous([one.statement for one in ordered])
 
 
-def _with_previous(ordered: Sequence[Statement]) -> list[Statement]:
+def with_previous(ordered: Sequence[Statement]) -> list[Statement]:
     """Sentences that lean on the one before them get it; parts of one list share their lead-in."""
     shown: list[Statement] = []
     for statement in ordered:

@@ -12,6 +12,7 @@ from importlib.metadata import version
 from typing import Any, ClassVar
 
 from citewell.answer.assemble import Budget, assemble
+from citewell.answer.expand import expand
 from citewell.answer.finish import Asked, Judge, Policy, Verify, abstain, finish, refuse
 from citewell.answer.guard import is_suspicious
 from citewell.answer.rank import ANSWERING
@@ -19,6 +20,7 @@ from citewell.answer.record import writer_record
 from citewell.answer.rephrase import rephrase
 from citewell.answer.retrieve import Search, retrieve
 from citewell.answer.route import route
+from citewell.answer.select import Reader, rerank, weights_sha256
 from citewell.answer.stream import Done, Event, Working
 from citewell.answer.subjects import Subject, graded_subjects, subjects
 from citewell.errors import TokenBudgetExceededError
@@ -26,6 +28,8 @@ from citewell.ports import Owners, Writer
 from citewell.prompts import Template
 from citewell.types import Claim, Context, Hit, Message, Scope
 
+PASSAGES_READ = 8
+"""Passages whose statements are read before the best are kept."""
 TOO_LONG = "Passages were found, but they are too long for the model's window"
 """Why no answer can be given where not even a sentence of what was found fits."""
 
@@ -50,10 +54,13 @@ class Reading(ABC):
     search: Search
     writer: Writer
     verify: Verify
-    calibrate: Callable[[Sequence[Claim], Context], float]
+    calibrate: Callable[[str, Sequence[Claim], Context], float]
+    """The chance that claims answer a question."""
     owners: Owners
     admin_email: Callable[[str], str | None]
     """Who is named where a tenant has no administrator; never somebody of another tenant."""
+    reader: Reader | None = None
+    """Tells whether a statement answers a question; none where it is switched off."""
     policy: Policy = field(default_factory=Policy)
     limits: Limits = field(default_factory=Limits)
 
@@ -75,7 +82,7 @@ class Reading(ABC):
             return
         yield Working("searching")
         query = rephrase(question, history, lexicon=self.search.lexicon)
-        hits = retrieve(query, scope=scope, search=self.search, limit=self.limits.chunks, controls=ANSWERING).hits
+        hits = self._passages(query, scope)
         if hits:
             yield Working("reading", len(hits))
         written, context = self._fitted(question, query, hits, history)
@@ -92,9 +99,11 @@ class Reading(ABC):
 
     def setup(self) -> Mapping[str, Any]:
         """What it is set to, so that an answer can be told from another's later."""
-        policy = {**asdict(self.policy), "shown": sorted(verdict.value for verdict in self.policy.shown)}
+        known = {name: value for name, value in asdict(self.policy).items() if value is not None}
+        policy = {**known, "shown": sorted(verdict.value for verdict in self.policy.shown)}
+        chooser = {} if self.reader is None else {"answer_reader": f"{self.reader.name}, weights {weights_sha256()}"}
         told = {"writer": writer_record(self.writer), "limits": asdict(self.limits), "policy": policy}
-        return {"citewell": version("citewell"), **self.built(), **told}
+        return {"citewell": version("citewell"), **self.built(), **chooser, **told}
 
     # ------------------------------------------------------------------------------------- what an assistant says
 
@@ -115,6 +124,15 @@ class Reading(ABC):
         return context
 
     # ----------------------------------------------------------------------------------------------------- inside
+
+    def _passages(self, query: str, scope: Scope) -> tuple[Hit, ...]:
+        """The passages that an answer is written from; with a reader, those with the best statements of more."""
+        limit = self.limits.chunks if self.reader is None else max(self.limits.chunks, PASSAGES_READ)
+        found = retrieve(query, scope=scope, search=self.search, limit=limit, controls=ANSWERING).hits
+        if self.reader is None:
+            return found
+        added = expand(query, lexicon=self.search.lexicon, to_answer=True)
+        return rerank(query, found, reader=self.reader, expansions=added, limit=self.limits.chunks)
 
     def _subjects(self, query: str) -> tuple[Subject, ...]:
         """What an answer must speak of."""
@@ -146,7 +164,7 @@ class Reading(ABC):
     ) -> Judge:
         return Judge(
             rate=lambda answer: self.writer.rate(asked.question, asked.context, answer, begun_at=begun_at),
-            calibrate=self.calibrate,
+            calibrate=lambda claims, context: self.calibrate(asked.question, claims, context),
             route=lambda reason: route(
                 reason, hits, scope=scope, owners=self.owners, admin_email=self.admin_email(scope.tenant)
             ),

@@ -127,6 +127,12 @@ def statements(evidence: Evidence) -> list[Statement]:
     return found
 
 
+def titled(document: str, statement: Statement) -> str:
+    """The title of the document and the last heading above a statement, as the reader of answers is given them."""
+    heading = statement.titles[-1] if statement.titles else ""
+    return f"{document}: {heading}" if heading and _folded(heading) != _folded(document) else document
+
+
 def _moved(piece: Piece, by: int) -> Piece:
     return piece[0] + by, piece[1] + by
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Collection, Mapping, Sequence
 from contextlib import suppress
+from dataclasses import replace
 from functools import cached_property
 from types import TracebackType
 from typing import TYPE_CHECKING, Self
@@ -13,12 +14,12 @@ from citewell.bootstrap.parts import make_built_in, make_embedder, make_library,
 from citewell.bootstrap.workers import make_blobs, make_queue
 from citewell.config import Settings
 from citewell.errors import InputError
-from citewell.types import Check, Emergency, Scope, Span
+from citewell.types import Check, Claim, Context, Emergency, Scope, Span
 
 if TYPE_CHECKING:
     from citewell.adapters.embedding.remembered import Likeness, Passage
     from citewell.adapters.entailment.onnx import OnnxEntailment
-    from citewell.adapters.entailment.pair import PairReader
+    from citewell.adapters.entailment.pair import AnswerReader, PairReader
     from citewell.adapters.index.exact import ExactIndex
     from citewell.adapters.index.postgres import PostgresIndex
     from citewell.adapters.index.qdrant import QdrantIndex
@@ -28,6 +29,7 @@ if TYPE_CHECKING:
     from citewell.adapters.store.people import SqlPeople
     from citewell.answer.calibration import Calibration
     from citewell.answer.desk import Desk
+    from citewell.answer.finish import Policy
     from citewell.answer.retrieve import Search
     from citewell.assistants.knowledge import Knowledge
     from citewell.bootstrap.choosing import Choosing
@@ -38,6 +40,9 @@ if TYPE_CHECKING:
     from citewell.ingest.worker import Worker
     from citewell.ports import Embedder, Vector, Writer
     from citewell.ports.queue import Queue
+
+SURE_FROM = 0.5
+"""From this confidence of the reader on, an answer that does not name the subject of a question is only qualified."""
 
 
 class Assembly:
@@ -186,7 +191,7 @@ class Assembly:
     @cached_property
     def writer(self) -> Writer:
         """Who writes answers: verbatim sentences, or the model in the settings."""
-        return make_writer(self.settings, self.lexicon)
+        return make_writer(self.settings, self.lexicon, self.answer_reader)
 
     @cached_property
     def pair_reader(self) -> PairReader | None:
@@ -194,6 +199,13 @@ class Assembly:
         from citewell.bootstrap.parts import make_pair_reader
 
         return make_pair_reader(self.settings)
+
+    @cached_property
+    def answer_reader(self) -> AnswerReader | None:
+        """What reads a question and a statement together, where the settings switch it on."""
+        from citewell.bootstrap.parts import make_answer_reader
+
+        return make_answer_reader(self.settings)
 
     @cached_property
     def entailment(self) -> OnnxEntailment | None:
@@ -211,9 +223,7 @@ class Assembly:
     @cached_property
     def knowledge(self) -> Knowledge:
         """The assistant for a tenant's documents."""
-        from citewell.answer.finish import Policy
         from citewell.answer.reading import Limits
-        from citewell.answer.verify_score import calibrated
         from citewell.assistants.knowledge import Knowledge
 
         chosen = self.settings
@@ -221,10 +231,11 @@ class Assembly:
             search=self._search,
             writer=self.writer,
             verify=self.verify_sentence,
-            calibrate=lambda claims, _context: calibrated([claim.check for claim in claims]),
+            calibrate=self.answer_chance,
+            reader=self.answer_reader,
             owners=self.people,
             admin_email=self.admin_email,
-            policy=Policy(threshold=chosen.confidence_threshold, keeps_draft=True),
+            policy=self.policy,
             limits=Limits(chosen.context_chunks, chosen.max_context_tokens, chosen.max_history_tokens),
             checkers={
                 part: model.name
@@ -270,6 +281,26 @@ class Assembly:
         from citewell.clinical.emergencies import find_emergencies
 
         return find_emergencies(text, country=self.settings.country, language=language, is_vignette=is_vignette)
+
+    @property
+    def policy(self) -> Policy:
+        """What is shown, and when a question is handed over; where the reader chooses, by what it says."""
+        from citewell.answer.finish import Policy
+
+        policy = Policy(threshold=self.settings.confidence_threshold, keeps_draft=True)
+        is_chosen = self.answer_reader is not None and self.settings.model == "extractive"
+        return replace(policy, min_relevance=0.0, sure_from=SURE_FROM) if is_chosen else policy
+
+    def answer_chance(self, question: str, claims: Sequence[Claim], context: Context) -> float:
+        """The chance that claims answer a question; without the reader, that they are carried by what they cite."""
+        from citewell.answer.expand import expand
+        from citewell.answer.select import answer_chance
+        from citewell.answer.verify_score import calibrated
+
+        if self.answer_reader is None:
+            return calibrated([claim.check for claim in claims])
+        added = expand(question, lexicon=self.lexicon, to_answer=True)
+        return answer_chance(question, claims, context, reader=self.answer_reader, expansions=added)
 
     def verify_sentence(self, sentence: str, spans: Sequence[Span]) -> Check:
         """Hold one sentence against the words that it cites."""

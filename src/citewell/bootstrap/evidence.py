@@ -8,11 +8,9 @@ from functools import cached_property
 from typing import TYPE_CHECKING, Any, assert_never
 
 from citewell.adapters.index.exact import ExactIndex
-from citewell.answer.finish import Policy
 from citewell.answer.reading import Limits
 from citewell.answer.replay import Replay, Then, replay
 from citewell.answer.stream import Done, Event
-from citewell.answer.verify_score import calibrated
 from citewell.assistants.evidence import NAME, Literature
 from citewell.assistants.evidence.standing import Standing
 from citewell.bootstrap.desk import desk_of
@@ -124,10 +122,11 @@ class EvidenceRoom:
             search=self.app.knowledge.search,
             writer=self.app.writer,
             verify=self.app.verify_sentence,
-            calibrate=lambda claims, _context: calibrated([claim.check for claim in claims]),
+            calibrate=self.app.answer_chance,
+            reader=self.app.answer_reader,
             owners=self.app.people,
             admin_email=self.app.admin_email,
-            policy=Policy(threshold=chosen.confidence_threshold, keeps_draft=True),
+            policy=self.app.policy,
             limits=Limits(chosen.context_chunks, chosen.max_context_tokens, chosen.max_history_tokens),
         )
 

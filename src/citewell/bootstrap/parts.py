@@ -8,7 +8,7 @@ from citewell.errors import InputError
 
 if TYPE_CHECKING:
     from citewell.adapters.entailment.onnx import OnnxEntailment
-    from citewell.adapters.entailment.pair import PairReader
+    from citewell.adapters.entailment.pair import AnswerReader, PairReader
     from citewell.adapters.llm.remote import RemoteModel
     from citewell.adapters.store.library import SqlLibrary
     from citewell.clinical import Lexicon
@@ -59,12 +59,12 @@ def make_built_in(settings: Settings) -> Embedder:
     return MiniLM(settings.home / "cache", backend=settings.embedder_backend, threads=settings.embedder_threads)
 
 
-def make_writer(settings: Settings, lexicon: Lexicon) -> Writer:
+def make_writer(settings: Settings, lexicon: Lexicon, reader: AnswerReader | None) -> Writer:
     """The extractive writer, or a model behind a server."""
     if settings.model == "extractive":
         from citewell.adapters.llm.extractive import Extractive
 
-        return Extractive(lexicon)
+        return Extractive(lexicon, reader=reader)
     return make_model_writer(settings)
 
 
@@ -99,6 +99,15 @@ def make_pair_reader(settings: Settings) -> PairReader | None:
     from citewell.adapters.entailment.pair import PairReader
 
     return PairReader(settings.home / "cache", backend=settings.embedder_backend, threads=settings.embedder_threads)
+
+
+def make_answer_reader(settings: Settings) -> AnswerReader | None:
+    """The model that reads a question and a statement together, where it is switched on."""
+    if not settings.answer_reader:
+        return None
+    from citewell.adapters.entailment.pair import AnswerReader
+
+    return AnswerReader(settings.home / "cache", backend=settings.embedder_backend, threads=settings.embedder_threads)
 
 
 def make_entailment(settings: Settings) -> OnnxEntailment | None:

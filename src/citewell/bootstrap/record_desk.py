@@ -35,7 +35,7 @@ def make_records(app: App, facts: Facts) -> Records:
     return Records(
         search=Search(app.library, app.index, app.embedder, app.lexicon, app.calibration_of),
         writer=app.writer,
-        quoter=Extractive(app.lexicon),
+        quoter=Extractive(app.lexicon, reader=app.answer_reader),
         verify=app.verify_sentence,
         known=facts.remembered,
         places=Places(app.library),

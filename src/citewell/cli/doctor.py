@@ -95,6 +95,7 @@ def _library(chosen: Settings) -> Iterator[Check]:
             ("originals", _look_at_originals),
             ("audit log", _look_at_records),
             ("pair reader", _look_at_pair_reader),
+            ("answer reader", _look_at_answer_reader),
             ("entailment", _look_at_entailment),
         ):
             yield _tried(part, app, look)
@@ -150,6 +151,15 @@ def _look_at_pair_reader(app: App) -> Check | str:
         return "switched off: sentences are checked by rules, words and cosines"
     if not reader.is_true():
         return Check("pair reader", "failed", "it does not give its reference: install Citewell again")
+    return f"{reader.name}, the reference is right"
+
+
+def _look_at_answer_reader(app: App) -> Check | str:
+    reader = app.answer_reader
+    if reader is None:
+        return "switched off: rules, words and cosines choose what answers"
+    if not reader.is_true():
+        return Check("answer reader", "failed", "it does not give its reference: install Citewell again")
     return f"{reader.name}, the reference is right"
 
 

@@ -1,7 +1,8 @@
-"""The pair reader: the embedding model, with an adapter, reads a sentence and the words it cites as one text.
+"""Readers of two texts: the embedding model with an adapter that was trained here reads both as one.
 
-The adapter (`adapter.npz`, 2.7 MB) holds low-rank changes of the weights of all-MiniLM-L6-v2, which is installed
-anyway, and three outputs: carried, opposed, neither. `bench/reader` trained it; docs, verification-notes.md.
+`bench/reader` trained them. ENTAILMENT reads a sentence with the words it cites: supported, contradicted, neither.
+ANSWERS reads a question with a statement: does the statement answer it? Each adapter (2.7 MB) holds low-rank changes of
+the weights of all-MiniLM-L6-v2, which is installed anyway.
 """
 
 from __future__ import annotations
@@ -10,6 +11,7 @@ import hashlib
 import logging
 import os
 from collections.abc import Callable, Sequence
+from dataclasses import dataclass
 from functools import cached_property, lru_cache
 from pathlib import Path
 from threading import Lock
@@ -26,24 +28,12 @@ from citewell.minilm.forward import adapted as with_changes
 from citewell.minilm.tokenizer import SEPARATOR, WordPiece
 from citewell.minilm.weights import SHA256, Tensors, model_file, read_tensors
 
-ADAPTER = Path(__file__).parent / "adapter.npz"
-RANGES = Path(__file__).parent / "ranges.npz"
-"""What values flow through the reader, for eight bits; `scripts/calibrate_pair_reader.py` measures them."""
-
 GRAPH_VERSION = 2
 """Grows with every change of the graph, so that a cached one is built again."""
-
-SENTENCE_TOKENS, EVIDENCE_TOKENS = 72, 224
-"""Tokens of each that are read, as in training."""
 
 REMEMBERED = 1_000
 STRENGTH = 2.0
 """How strongly the low-rank changes count, as in training."""
-
-REFERENCE = ("Aspirin lowers the risk of stroke.", "In this trial aspirin reduced the risk of stroke by a fifth.")
-REFERENCE_CARRIED = 4.26
-"""The log-odds that the reference pair gets in fp32; short floats are a little off."""
-REFERENCE_WITHIN = 0.5
 
 ROUNDED_WITHIN = 0.15
 """How far the log-odds in eight bits may be from fp32: of 541 pairs 99 in 100 are nearer, the farthest 0.22."""
@@ -53,73 +43,194 @@ Run = Callable[[NDArray[np.int64], NDArray[np.int64]], NDArray[np.float32]]
 Way = tuple[Flavour, Callable[[Path], Run]]
 """A graph, and what opens it."""
 
+_FOLDER = Path(__file__).parent
 _log = logging.getLogger(__name__)
+
+
+@dataclass(frozen=True, slots=True)
+class Trained:
+    """An adapter, and a pair of texts that tells whether it computes what it should."""
+
+    name: str
+    adapter: Path
+    sha256: str
+    ranges: Path
+    """What values flow through it, for eight bits; `scripts/calibrate_pair_reader.py` measures them."""
+    first_tokens: int
+    second_tokens: int
+    """Tokens of each text that are read, as in training."""
+    reference: tuple[str, str]
+    scores_expected: tuple[float, ...]
+    """The scores of the reference pair in fp32; short floats are a little off."""
+    setting: str
+    """The variable that switches it off."""
+    within: float = 0.5
+
+    def tokens(self, first: str, second: str) -> tuple[list[int], list[int]]:
+        """The token ids of both texts as one, and of which of them each is."""
+        words = WordPiece.load()
+        before = words.ids([first], max_tokens=self.first_tokens + 2)[0]
+        behind = [*words.ids([second], max_tokens=self.second_tokens + 2)[0][1:-1], SEPARATOR]
+        return [*before, *behind], [0] * len(before) + [1] * len(behind)
+
+    def scores(self, run: Run, first: str, second: str) -> NDArray[np.float32]:
+        """The scores of one pair."""
+        ids, types = self.tokens(first, second)
+        found: NDArray[np.float32] = run(np.array([ids], np.int64), np.array([types], np.int64))[0]
+        return found
+
+    def is_true(self, run: Run) -> bool:
+        """Whether the reference pair gets what it should."""
+        found = self.scores(run, *self.reference)
+        return bool(np.abs(found - np.array(self.scores_expected)).max() < self.within)
+
+    def tensors(self) -> Tensors:
+        """The weights of the embedding model with the changes of the adapter, and its outputs."""
+        read = self.adapter.read_bytes() if self.adapter.is_file() else b""
+        if hashlib.sha256(read).hexdigest() != self.sha256:
+            raise ModelFilesMissing(f"{self.adapter.name} is missing or damaged. Reinstall Citewell.")
+        with np.load(self.adapter, allow_pickle=False) as file:
+            changes = {name: file[name].astype(np.float32) for name in file.files}
+        return with_changes(read_tensors(model_file("model.safetensors")), changes, strength=STRENGTH)
+
+    def graph(self, cache_dir: Path, flavour: Flavour, *, anew: bool = False) -> Path:
+        """The built graph, made where it is not there; its name tells weights, adapter and layout."""
+        graph = cache_dir / f"{self.name}-{SHA256[:8]}-{self.sha256[:8]}-{GRAPH_VERSION}-{flavour}.onnx"
+        if anew or not graph.is_file():
+            keep(graph, self._built(flavour))
+        return graph
+
+    def _built(self, flavour: Flavour) -> bytes:
+        # Imported here, as they bring the onnx package, which nothing needs once the graph is built.
+        from citewell.adapters.entailment.pair_graph import pair_graph, quantised_pair_graph
+
+        if flavour == "float":
+            return pair_graph(self.tensors())
+        return quantised_pair_graph(self.tensors(), load(self.ranges), half=flavour == "quantised-half")
+
+
+ENTAILMENT = Trained(
+    "pair",
+    _FOLDER / "adapter.npz",
+    "4fc85736f3c2fcdb46ba2f4924475aa43b8e486f4e45ab21821a3cff7c6eb1d8",
+    _FOLDER / "ranges.npz",
+    72,
+    224,
+    ("Aspirin lowers the risk of stroke.", "In this trial aspirin reduced the risk of stroke by a fifth."),
+    (3.46, -0.95, -2.74),
+    "CITEWELL_PAIR_READER",
+)
+ANSWERS = Trained(
+    "answers",
+    _FOLDER / "answers.npz",
+    "d3a246dfd3a8a763942f50b2e46dfe9ed38c6cbffed4dc86d2323a4b8f76d96d",
+    _FOLDER / "answers_ranges.npz",
+    64,
+    160,
+    ("How often is warfarin taken?", "Warfarin : Take warfarin once a day, at the same time each day."),
+    (2.73,),
+    "CITEWELL_ANSWER_READER",
+)
+
+
+class Opened:
+    """A trained reader, opened by the first pair; safe to call from several threads."""
+
+    def __init__(self, trained: Trained, cache_dir: Path, backend: Backend, threads: int | None) -> None:
+        self._trained, self._cache_dir, self._backend = trained, cache_dir, backend
+        self._threads = threads or os.cpu_count() or 1
+        self._run: Run | None = None
+        self._exact: Run | None = None
+        self._lock = Lock()
+
+    def run(self) -> Run:
+        """What computes it: in eight bits where the CPU is made for them."""
+        with self._lock:
+            if self._run is None:
+                self._run = self._first(_ways(self._backend, threads=self._threads))
+            return self._run
+
+    def exact(self) -> Run:
+        """The same in fp32, which takes 75 MB."""
+        with self._lock:
+            if self._exact is None:
+                self._exact = self._first([("float", on_onnxruntime)])
+            return self._exact
+
+    def _first(self, ways: Sequence[Way]) -> Run:
+        """The first graph that gives the reference here; as cached, or built anew."""
+        trained = self._trained
+        for flavour, way in ways:
+            for anew in (False, True):
+                try:
+                    run = way(trained.graph(self._cache_dir, flavour, anew=anew))
+                    if trained.is_true(run):
+                        return run
+                    _log.info("reader %s does not give its reference", trained.name)
+                except ModelFilesMissing:
+                    raise
+                except Exception as error:  # the errors of neither library have a base of their own
+                    _log.info("reader %s does not load: %s", trained.name, type(error).__name__)
+        raise ModelFilesMissing(
+            f"The trained reader ({trained.name}) does not give what it should on this machine. Reinstall onnxruntime "
+            f"with: pip install --force-reinstall onnxruntime, or set {trained.setting}=false."
+        )
 
 
 class PairReader:
     """Tells how likely cited words carry a sentence, or speak against it; safe to call from several threads."""
 
     def __init__(self, cache_dir: Path, backend: Backend = "auto", threads: int | None = None) -> None:
-        self._cache_dir, self._backend = cache_dir, backend
-        self._threads = threads or os.cpu_count() or 1
-        self._run: Run | None = None
-        self._exact: Run | None = None
-        self._lock = Lock()
-        self._remembered = lru_cache(maxsize=REMEMBERED)(self._judged)
-        self._remembered_exactly = lru_cache(maxsize=REMEMBERED)(self._judged_exactly)
-        is_rounded = choose(backend, features()).flavour != "float"
-        self.within = ROUNDED_WITHIN if is_rounded else 0.0
+        self._opened = Opened(ENTAILMENT, cache_dir, backend, threads)
+        self._remembered = lru_cache(maxsize=REMEMBERED)(lambda *pair: judged(self._opened.run(), *pair))
+        self._remembered_exactly = lru_cache(maxsize=REMEMBERED)(lambda *pair: judged(self._opened.exact(), *pair))
+        self.within = ROUNDED_WITHIN if choose(backend, features()).flavour != "float" else 0.0
 
     @cached_property
     def name(self) -> str:
         """Which model it is, as every record tells."""
-        return f"pair reader, sha256 {_digest()}"
+        return f"pair reader, sha256 {ENTAILMENT.sha256}"
 
     def __call__(self, sentence: str, evidence: str) -> Judged:
         """The log-odds that the evidence carries the sentence, and that it says otherwise."""
         return self._remembered(sentence, evidence)
 
     def exactly(self, sentence: str, evidence: str) -> Judged:
-        """The same in fp32, which takes 75 MB and is opened by the first pair that needs it."""
+        """The same in fp32, opened by the first pair that needs it."""
         return self._remembered_exactly(sentence, evidence)
 
     def is_true(self) -> bool:
         """Whether it computes what it should on this machine."""
-        return is_true(self._opened())
-
-    def _judged(self, sentence: str, evidence: str) -> Judged:
-        return judged(self._opened(), sentence, evidence)
-
-    def _judged_exactly(self, sentence: str, evidence: str) -> Judged:
-        with self._lock:
-            if self._exact is None:
-                self._exact = _opened(self._cache_dir, [("float", on_onnxruntime)])
-        return judged(self._exact, sentence, evidence)
-
-    def _opened(self) -> Run:
-        with self._lock:
-            if self._run is None:
-                self._run = _opened(self._cache_dir, _ways(self._backend, threads=self._threads))
-            return self._run
+        return ENTAILMENT.is_true(self._opened.run())
 
 
-def tokens(sentence: str, evidence: str) -> tuple[list[int], list[int]]:
-    """The token ids of both texts as one, and of which of them each is."""
-    words = WordPiece.load()
-    first = words.ids([sentence], max_tokens=SENTENCE_TOKENS + 2)[0]
-    second = [*words.ids([evidence], max_tokens=EVIDENCE_TOKENS + 2)[0][1:-1], SEPARATOR]
-    return [*first, *second], [0] * len(first) + [1] * len(second)
+class AnswerReader:
+    """Tells how likely a statement answers a question; safe to call from several threads."""
+
+    def __init__(self, cache_dir: Path, backend: Backend = "auto", threads: int | None = None) -> None:
+        self._opened = Opened(ANSWERS, cache_dir, backend, threads)
+        self._remembered = lru_cache(maxsize=REMEMBERED)(self._score)
+
+    @property
+    def name(self) -> str:
+        """Which model it is, as every record tells."""
+        return f"answer reader, sha256 {ANSWERS.sha256}"
+
+    def __call__(self, question: str, statement: str) -> float:
+        """The log-odds that the statement, with its titles before it, answers the question."""
+        return self._remembered(question, statement)
+
+    def is_true(self) -> bool:
+        """Whether it computes what it should on this machine."""
+        return ANSWERS.is_true(self._opened.run())
+
+    def _score(self, question: str, statement: str) -> float:
+        return float(ANSWERS.scores(self._opened.run(), question, statement)[0])
 
 
 def judged(run: Run, sentence: str, evidence: str) -> Judged:
-    """The log-odds of one pair."""
-    ids, types = tokens(sentence, evidence)
-    return Judged.of(*map(float, run(np.array([ids], np.int64), np.array([types], np.int64))[0]))
-
-
-def is_true(run: Run) -> bool:
-    """Whether the reference pair gets what it should."""
-    return abs(judged(run, *REFERENCE).carried - REFERENCE_CARRIED) < REFERENCE_WITHIN
+    """The log-odds of a sentence and its evidence."""
+    return Judged.of(*map(float, ENTAILMENT.scores(run, sentence, evidence)))
 
 
 def _ways(backend: Backend, *, threads: int) -> list[Way]:
@@ -129,24 +240,6 @@ def _ways(backend: Backend, *, threads: int) -> list[Way]:
     if choice.library == "openvino":
         return [(choice.flavour, lambda graph: Compiled(graph, threads=threads).infer), plain]
     return [plain] if choice.flavour == "float" else [(choice.flavour, on_onnxruntime), plain]
-
-
-def _opened(cache_dir: Path, ways: Sequence[Way]) -> Run:
-    """The first graph that gives the reference here; as cached, or built anew."""
-    for flavour, way in ways:
-        for anew in (False, True):
-            graph = cached_graph(cache_dir, flavour, anew=anew)
-            try:
-                run = way(graph)
-                if is_true(run):
-                    return run
-                _log.info("the pair reader does not give its reference")
-            except Exception as error:  # the errors of neither library have a base of their own
-                _log.info("the pair reader does not load: %s", type(error).__name__)
-    raise ModelFilesMissing(
-        "The model that reads a sentence with the words it cites does not give what it should on this machine. "
-        "Reinstall onnxruntime with: pip install --force-reinstall onnxruntime, or set CITEWELL_PAIR_READER=false."
-    )
 
 
 def on_onnxruntime(graph: Path) -> Run:
@@ -163,33 +256,3 @@ def on_onnxruntime(graph: Path) -> Run:
         return scores
 
     return run
-
-
-def cached_graph(cache_dir: Path, flavour: Flavour, *, anew: bool = False) -> Path:
-    """The built graph, made where it is not there; its name tells weights, adapter and layout."""
-    graph = cache_dir / f"pair-{SHA256[:8]}-{_digest()[:8]}-{GRAPH_VERSION}-{flavour}.onnx"
-    if anew or not graph.is_file():
-        keep(graph, _built(flavour))
-    return graph
-
-
-def _built(flavour: Flavour) -> bytes:
-    # Imported here, as they bring the onnx package, which nothing needs once the graph is built.
-    from citewell.adapters.entailment.pair_graph import pair_graph, quantised_pair_graph
-
-    if flavour == "float":
-        return pair_graph(adapted())
-    return quantised_pair_graph(adapted(), load(RANGES), half=flavour == "quantised-half")
-
-
-def adapted() -> Tensors:
-    """The weights of the embedding model with the changes of the adapter, and its outputs."""
-    tensors = read_tensors(model_file("model.safetensors"))
-    with np.load(ADAPTER, allow_pickle=False) as file:
-        changes = {name: file[name].astype(np.float32) for name in file.files}
-    return with_changes(tensors, changes, strength=STRENGTH)
-
-
-@lru_cache(maxsize=1)
-def _digest() -> str:
-    return hashlib.sha256(ADAPTER.read_bytes()).hexdigest()

@@ -1,4 +1,4 @@
-"""The pair reader as an ONNX graph: ids and types of two texts in, three scores out."""
+"""A reader of two texts as an ONNX graph: ids and types of the texts in, the scores of its head out."""
 
 from __future__ import annotations
 
@@ -6,8 +6,6 @@ from citewell.adapters.embedding.calibration import Ranges
 from citewell.adapters.embedding.graph import FloatGraph, Graph
 from citewell.adapters.embedding.quantised import QuantisedGraph
 from citewell.minilm.weights import DIMENSIONS, Tensors
-
-SCORES = 3
 
 
 def pair_graph(tensors: Tensors) -> bytes:
@@ -24,14 +22,14 @@ class OfTwoTexts(Graph):
     """What knows which of two texts a token is of, and scores both together."""
 
     def scored(self, hidden: str) -> bytes:
-        """Three scores from the first token and the mean of all, and with them the whole graph."""
+        """The scores of the head from the first token and the mean of all, and with them the whole graph."""
         texts = self.node("Reshape", [hidden, self.shaped(DIMENSIONS)])
         mean = self.node("ReduceMean", [texts, self.integers(1)], keepdims=0)
         first = self.node("Gather", [texts, self.integers(0)], axis=1)
         both = self.node("Concat", [self.node("Squeeze", [first, self.integers(1)]), mean], axis=-1)
         weight, bias = (self.floats(self._tensors[f"head.{part}"]) for part in ("weight", "bias"))
         self.node("Gemm", [both, weight, bias], output="scores", transB=1)
-        return self.serialised(["ids", "types"], {"scores": SCORES})
+        return self.serialised(["ids", "types"], {"scores": len(self._tensors["head.bias"])})
 
     def places(self) -> str:
         """The position and type embeddings of every token, each text of a type of its own."""

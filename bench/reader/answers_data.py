@@ -1,0 +1,129 @@
+"""Answers, step 1, in the project's own environment: questions and the statements that answer them, for training.
+
+    python -m bench.reader.answers_data --data FOLDER --work FOLDER
+
+FOLDER is the data folder: its `questions` set by set, and its `guidelines`, cut into statements by the product, with
+the questions of `bench/reader/questions` about them. Every document belongs to one part of ten (`fold`), by title; the
+documents of part 0 are held out.
+"""
+
+from __future__ import annotations
+
+import argparse
+import gzip
+import json
+import lzma
+from collections.abc import Iterator, Sequence
+from hashlib import md5
+from pathlib import Path
+from typing import Any
+
+from bench.reader.data import write_minilm
+
+import citewell
+from citewell.adapters.parsers import all_parsers
+from citewell.answer.statements import Statement, statements, titled
+from citewell.ingest.chunk import chunk, default_chunking
+from citewell.ingest.parse import parse
+from citewell.minilm.tokenizer import WordPiece
+from citewell.types import Document, Evidence, Hit, Limits, Source, Why
+
+QUESTIONS = Path(__file__).parent / "questions"
+HELD_GUIDELINES = ("nice-ng226-osteoarthritis", "fda-metformin")
+SAMPLES = Path(citewell.__file__).parent / "samples"
+FOLDS = 10
+MATERIAL = "answers.json.xz"
+
+
+def fold_of(name: str) -> int:
+    """The part of ten that a document belongs to."""
+    return int(md5(f"answers {name.casefold().strip()}".encode()).hexdigest(), 16) % FOLDS
+
+
+def of_sets(folder: Path) -> tuple[list[dict[str, Any]], list[dict[str, Any]]]:
+    """Documents and questions of the public sets."""
+    documents = []
+    for row in _rows(folder / "documents.jsonl.gz"):
+        name = row["title"] if row["set"] == "medquad" else row["id"]
+        passages = [(row["title"], text) for text in row["sentences"]]
+        documents.append({"id": row["id"], "set": row["set"], "fold": fold_of(name), "passages": passages})
+    questions = [
+        {"set": row["set"], "text": row["question"], "answers": row["answers"], "not": row.get("not", [])}
+        for row in _rows(folder / "questions.jsonl.gz")
+    ]
+    return documents, questions
+
+
+def _rows(path: Path) -> Iterator[Any]:
+    with gzip.open(path, "rt", encoding="utf-8") as lines:
+        yield from map(json.loads, lines)
+
+
+def of_guideline(path: Path, asked: Path) -> tuple[dict[str, Any], list[dict[str, Any]]]:
+    """One guideline or label cut into statements, and the questions about it by the numbers of statements."""
+    document = parse(Source(path.read_bytes(), path.name), parsers=all_parsers(), limits=Limits())
+    cut = list(_statements(document))
+    passages = [(titled(document.title, one), one.text) for one in cut]
+    questions = []
+    for line in asked.read_text("utf-8").splitlines():
+        places, kind, text = line.split("\t")
+        right, _, wrong = places.partition("!")
+        answers, misses = (_numbers(several, cut) for several in (right, wrong))
+        if answers or (kind == "x" and misses):
+            no = [[path.stem, misses]] if misses else []
+            questions.append(
+                {"set": "guidelines", "text": text, "answers": [[path.stem, answers]] if answers else [], "not": no}
+            )
+    fold = 0 if path.stem in HELD_GUIDELINES else 1
+    return {"id": path.stem, "set": "guidelines", "fold": fold, "passages": passages}, questions
+
+
+def _statements(document: Document) -> Iterator[Statement]:
+    """The statements of a document, each once."""
+    seen: set[tuple[tuple[int, int], ...]] = set()
+    for passage in chunk(document, chunking=default_chunking(document.media_type), tokenizer=WordPiece.load()):
+        text = document.text[passage.start : passage.end]
+        hit = Hit(
+            "d", document.title, 1, passage.index, passage.start, passage.end, text, None, passage.section, (),
+            0.0, 0.0, 0.0, Why(None, None, (), None),
+        )  # fmt: skip
+        for one in statements(Evidence(1, hit, passage.start, passage.end)):
+            if one.pieces not in seen:
+                seen.add(one.pieces)
+                yield one
+
+
+def _numbers(places: str, cut: Sequence[Statement]) -> list[int]:
+    """The statements that hold most of a place."""
+    spans = [tuple(map(int, place.split("-"))) for place in places.split(",") if place]
+    found = []
+    for number, one in enumerate(cut):
+        for start, end in spans:
+            shared = sum(max(0, min(end, high) - max(start, low)) for low, high in one.pieces)
+            if shared > 0.6 * (end - start) or (shared and shared > 0.6 * sum(high - low for low, high in one.pieces)):
+                found.append(number)
+                break
+    return found
+
+
+def main() -> None:
+    """Write answers.json.xz, minilm.npz and wordpiece.json into the work folder."""
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("--data", type=Path, required=True)
+    parser.add_argument("--work", type=Path, required=True)
+    options = parser.parse_args()
+    options.work.mkdir(parents=True, exist_ok=True)
+    documents, questions = of_sets(options.data / "questions")
+    files = [*(options.data / "guidelines").iterdir(), *SAMPLES.iterdir()]
+    for asked in sorted(QUESTIONS.glob("*.tsv")):
+        document, about = of_guideline(next(path for path in files if path.stem == asked.stem), asked)
+        print(asked.stem, len(document["passages"]), "statements", len(about), "questions")
+        documents.append(document)
+        questions += about
+    with lzma.open(options.work / MATERIAL, "wt", encoding="utf-8") as file:
+        json.dump({"documents": documents, "questions": questions}, file)
+    write_minilm(options.work)
+
+
+if __name__ == "__main__":
+    main()

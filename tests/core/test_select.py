@@ -1,0 +1,162 @@
+"""What answers a question is chosen by the trained reader and a few plain features: few statements, best first."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable
+from dataclasses import replace
+from pathlib import Path
+
+import pytest
+
+from citewell.adapters.entailment.pair import ANSWERS, AnswerReader, Opened
+from citewell.adapters.llm.extractive import Extractive
+from citewell.answer import select as selecting
+from citewell.answer.expand import expand
+from citewell.answer.select import NAMES, answer_chance, rerank, select
+from citewell.bootstrap import build
+from citewell.clinical import Lexicon
+from citewell.config import Settings
+from citewell.errors import ModelFilesMissing
+from citewell.samples import sample_files
+from citewell.types import Check, Claim, Context, Evidence, Span, Verdict
+from tests.core.test_extract import passage
+
+Answer = Callable[..., list[str]]
+
+
+@pytest.fixture(scope="module")
+def reader(tmp_path_factory: pytest.TempPathFactory) -> AnswerReader:
+    return AnswerReader(tmp_path_factory.mktemp("reader"))
+
+
+@pytest.fixture
+def answer(reader: AnswerReader) -> Answer:
+    def answered(question: str, *evidence: Evidence) -> list[str]:
+        expansions = expand(question, lexicon=Lexicon.load(), to_answer=True)
+        return [one.text for one in select(question, evidence, reader=reader, expansions=expansions)]
+
+    return answered
+
+
+MISSED = passage(
+    "Take warfarin at the same time each day. If you miss a dose, take it as soon as you remember on the same day. "
+    "Warfarin tablets are brown, blue or pink.",
+    document="Taking warfarin",
+)
+EGGS = passage("Boil the eggs for four minutes. Serve them with toast.", number=2, document="Breakfast", relevance=0.05)
+
+
+def test_the_statement_that_answers_comes_first(answer: Answer) -> None:
+    assert answer("What should I do if I miss a dose of warfarin?", MISSED)[0].startswith("If you miss a dose")
+    assert answer("What colour are warfarin tablets?", MISSED)[0] == "Warfarin tablets are brown, blue or pink."
+
+
+def test_nothing_is_shown_where_nothing_answers(answer: Answer) -> None:
+    assert answer("What should I do if I miss a dose of warfarin?", EGGS) == []
+    assert answer("anything", passage("")) == []
+    assert answer("What should I do if I miss a dose of warfarin?") == []
+
+
+def test_a_sentence_that_leans_on_another_brings_it_along(answer: Answer) -> None:
+    text = "The test is called INR. It shows how long your blood takes to clot."
+    assert answer("What does the INR test show?", passage(text, document="Warfarin"))[:2] == [
+        "The test is called INR.",
+        "It shows how long your blood takes to clot.",
+    ]
+
+
+def test_a_dose_stands_behind_the_medicine_it_is_of_whichever_answers_better(answer: Answer) -> None:
+    text = "Ondansetron helps a child who vomits. It is given once: 2 mg by mouth."
+    shown = answer("How much ondansetron is given?", passage(text, document="Vomiting"))
+    assert shown == ["Ondansetron helps a child who vomits.", "It is given once: 2 mg by mouth."]
+
+
+def test_a_sentence_of_another_medicine_s_section_is_not_shown(answer: Answer) -> None:
+    text = "Dabigatran is stopped early. Give the last dose 24 hours before the operation."
+    theirs = passage(text, section=("Anticoagulants", "Dabigatran"))
+    assert answer("When is the last dose of warfarin before an operation?", theirs) == []
+
+
+def test_the_same_words_in_two_documents_are_shown_once(answer: Answer) -> None:
+    text = "Stop antibiotics for pneumonia after five days."
+    copies = [passage(text, number=1), passage(f"{text} [2024, amended 2025]", number=2)]
+    assert len(answer("When are antibiotics for pneumonia stopped?", *copies)) == 1
+
+
+def test_no_more_than_three_statements_are_shown(answer: Answer) -> None:
+    doses = [f"Give warfarin {number} mg on day {number} of treatment." for number in range(1, 9)]
+    assert 0 < len(answer("How much warfarin is given on each day?", passage(" ".join(doses)))) <= 3
+
+
+def test_what_is_asked_of_one_medicine_is_not_answered_from_the_label_of_another(answer: Answer) -> None:
+    mine = passage("Overdose of warfarin is treated with vitamin K.", section=("Warfarin tablets", "Overdose"))
+    theirs = passage(
+        "Overdose of metformin is treated by dialysis.", number=2, section=("Metformin tablets", "Overdose")
+    )
+    assert answer("How is a warfarin overdose treated?", mine, theirs) == [mine.text]
+
+
+def test_passages_whose_statements_answer_come_first(reader: AnswerReader) -> None:
+    hits = [EGGS.hit, MISSED.hit]
+    found = rerank("What should I do if I miss a dose of warfarin?", hits, reader=reader, expansions=(), limit=1)
+    assert found == (MISSED.hit,)
+
+
+def test_an_answer_to_something_else_has_little_confidence(reader: AnswerReader) -> None:
+    def confidence(question: str, quote: str) -> float:
+        start = MISSED.text.index(quote)
+        span = Span(MISSED.hit.source_id, start, start + len(quote), quote)
+        claim = Claim(quote, Check(Verdict.SUPPORTED, (), span, 1.0), (1,), is_shown=True)
+        return answer_chance(question, [claim], Context((MISSED,)), reader=reader, expansions=())
+
+    quote = "Warfarin tablets are brown, blue or pink."
+    assert confidence("What colour are warfarin tablets?", quote) > 0.5
+    assert confidence("What should I do if I miss a dose of warfarin?", quote) < 0.5
+    assert answer_chance("Any?", [], Context((MISSED,)), reader=reader, expansions=()) == 0.0
+
+
+def test_the_writer_marks_every_sentence_and_says_nothing_without_evidence(reader: AnswerReader) -> None:
+    writer = Extractive(Lexicon.load(), reader=reader)
+    question = "What should I do if I miss a dose of warfarin?"
+    assert "".join(writer.write(question, Context((MISSED,)), rules="")).startswith("If you miss a dose, take it")
+    assert list(writer.write(question, Context(()), rules="")) == []
+    assert (writer.name, writer.reply, writer.count("Take 5 mg."), writer.rate("", Context(()), "")) == (
+        "extractive",
+        0,
+        4,
+        None,
+    )
+
+
+def test_the_table_of_weights_has_at_most_twelve_features_and_no_other() -> None:
+    table = json.loads(Path(selecting.WEIGHTS).read_text("utf-8"))
+    assert set(table["features"]) == set(NAMES)
+    assert len(NAMES) <= 12
+
+
+@pytest.mark.slow
+def test_questions_are_answered_with_the_reader_and_it_is_on_record(tmp_path: Path) -> None:
+    with build(Settings(home=tmp_path, answer_reader=True)) as app:
+        assert [outcome.error for outcome in app.add_all(sample_files())] == [None] * 4
+        asker = app.owner()
+        done = app.desk.answer("What should I do if I forget to take my warfarin?", asker=asker)
+        assert "If you remember before midnight, take it." in done.answer.text
+        assert 0 < done.answer.confidence.calibrated < 1
+        setup = app.desk.audit.read(done.answer.id, asker).words["setup"]
+        assert setup["answer_reader"].startswith("answer reader, sha256 ")
+        assert app.desk.replay(done.answer.id, asker).is_same
+        beside = app.desk.answer("Who won the football match on Saturday?", asker=asker).answer
+        assert not [claim for claim in beside.claims if claim.is_shown]
+
+
+def test_a_damaged_file_of_the_reader_is_told(tmp_path: Path) -> None:
+    (tmp_path / "answers.npz").write_bytes(b"no adapter")
+    broken = replace(ANSWERS, adapter=tmp_path / "answers.npz")
+    with pytest.raises(ModelFilesMissing, match="missing or damaged"):
+        broken.tensors()
+
+
+def test_without_its_ranges_the_reader_computes_in_full_precision(tmp_path: Path) -> None:
+    opened = Opened(replace(ANSWERS, ranges=tmp_path / "none.npz"), tmp_path, "auto", 1)
+    assert ANSWERS.is_true(opened.run())
