@@ -18,6 +18,7 @@ from citewell.cli.frame import Home, Json, print_json, settings
 from citewell.errors import CitewellError
 
 if TYPE_CHECKING:
+    from citewell.adapters.entailment.pair import AnswerReader, PairReader
     from citewell.bootstrap import App
     from citewell.config import Settings
 
@@ -146,20 +147,19 @@ def _look_at_records(app: App) -> Check | str:
 
 
 def _look_at_pair_reader(app: App) -> Check | str:
-    reader = app.pair_reader
-    if reader is None:
-        return "switched off: sentences are checked by rules, words and cosines"
-    if not reader.is_true():
-        return Check("pair reader", "failed", "it does not give its reference: install Citewell again")
-    return f"{reader.name}, the reference is right"
+    return _proved("pair reader", app.pair_reader, "switched off: sentences are checked by rules, words and cosines")
 
 
 def _look_at_answer_reader(app: App) -> Check | str:
-    reader = app.answer_reader
+    return _proved("answer reader", app.answer_reader, "switched off: rules, words and cosines choose what answers")
+
+
+def _proved(part: str, reader: PairReader | AnswerReader | None, off: str) -> Check | str:
+    """Whether a trained reader gives its reference."""
     if reader is None:
-        return "switched off: rules, words and cosines choose what answers"
+        return off
     if not reader.is_true():
-        return Check("answer reader", "failed", "it does not give its reference: install Citewell again")
+        return Check(part, "failed", "it does not give its reference: install Citewell again")
     return f"{reader.name}, the reference is right"
 
 

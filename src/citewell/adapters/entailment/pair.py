@@ -93,10 +93,10 @@ class Trained:
             changes = {name: file[name].astype(np.float32) for name in file.files}
         return with_changes(read_tensors(model_file("model.safetensors")), changes, strength=STRENGTH)
 
-    def graph(self, cache_dir: Path, flavour: Flavour, *, anew: bool = False) -> Path:
+    def graph(self, cache_dir: Path, flavour: Flavour, *, rebuild: bool = False) -> Path:
         """The built graph, made where it is not there; its name tells weights, adapter and layout."""
         graph = cache_dir / f"{self.name}-{SHA256[:8]}-{self.sha256[:8]}-{GRAPH_VERSION}-{flavour}.onnx"
-        if anew or not graph.is_file():
+        if rebuild or not graph.is_file():
             keep(graph, self._built(flavour))
         return graph
 
@@ -158,12 +158,12 @@ class Opened:
             return self._exact
 
     def _first(self, ways: Sequence[Way]) -> Run:
-        """The first graph that gives the reference here; as cached, or built anew."""
+        """The first graph that gives the reference here; as cached, or rebuilt."""
         trained = self._trained
         for flavour, way in ways:
-            for anew in (False, True):
+            for rebuild in (False, True):
                 try:
-                    run = way(trained.graph(self._cache_dir, flavour, anew=anew))
+                    run = way(trained.graph(self._cache_dir, flavour, rebuild=rebuild))
                     if trained.is_true(run):
                         return run
                     _log.info("reader %s does not give its reference", trained.name)
