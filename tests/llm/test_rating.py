@@ -13,28 +13,29 @@ from citewell.answer.score import overall
 from citewell.answer.stream import Done
 from citewell.bootstrap import App
 from citewell.config import Settings
-from citewell.types import Answer, Filing, Source
+from citewell.types import Confidence, Filing, Source
 from tests.llm.servers import OpenAI, Script, Server
 
 NOTE = "# Iron\n\nGive ferrous sulfate 200 mg once daily for iron deficiency anaemia in adults."
 QUESTION = "How much ferrous sulfate for iron deficiency anaemia in adults?"
 ANSWER = "Give ferrous sulfate 200 mg once daily. [S1]"
-TIMEOUT_S = 3.0
+TIMEOUT_S = 9.0
+PAUSE_S = 5.0
+"""A pause that fits the time of a model once, but not twice."""
 
 
 class Rated(OpenAI):
     """Drafts as scripted, and rates what it is given to rate by a script of its own."""
 
     rating: Script
-    draft_takes_s = 0.0
+    pauses: tuple[float, float] = (0.0, 0.0)
+    """Before the second line of a draft, and of a rating."""
 
     def chat(self, script: Script) -> Iterator[str]:
-        if len(self.server.chats) % 2 == 0:
-            yield from super().chat(self.rating)
-            return
-        for number, line in enumerate(super().chat(script)):
+        is_rating = len(self.server.chats) % 2 == 0
+        for number, line in enumerate(super().chat(self.rating if is_rating else script)):
             if number == 1:
-                time.sleep(self.draft_takes_s)
+                time.sleep(self.pauses[is_rating])
             yield line
 
 
@@ -60,21 +61,18 @@ def app(tmp_path: Path, protocol: type[Rated]) -> Iterator[App]:
     server.stop()
 
 
-def timed(app: App) -> tuple[Answer, float]:
-    """An answer, and how long it took from when it began to be written."""
-    events = iter(app.knowledge.ask(QUESTION, scope=app.scope()))
-    assert [next(events) for _ in range(2)]
-    begun_at = time.monotonic()
-    *_, last = events
+def asked(app: App) -> Confidence:
+    """How sure the app is of its answer."""
+    *_, last = app.knowledge.ask(QUESTION, scope=app.scope())
     assert isinstance(last, Done)
-    return last.answer, time.monotonic() - begun_at
+    return last.answer.confidence
 
 
 def test_what_the_model_says_of_its_answer_counts_in_the_score(app: App, protocol: type[Rated]) -> None:
     found = {}
     for rating in (85, 5):
         protocol.rating = replace(protocol.rating, pieces=(f"{rating}",))
-        confidence = timed(app)[0].confidence
+        confidence = asked(app)
         similarities = [confidence.retrieval]
         assert (confidence.llm, confidence.overall) == (
             rating / 100,
@@ -90,15 +88,20 @@ def test_a_rating_that_broke_off_is_none(
     app: App, protocol: type[Rated], pieces: tuple[str, ...], end: str | None, is_torn: bool
 ) -> None:
     protocol.rating = replace(protocol.rating, pieces=pieces, end=end, is_torn=is_torn)
-    confidence = timed(app)[0].confidence
+    confidence = asked(app)
     similarities = [confidence.retrieval]
     assert (confidence.llm, confidence.overall) == (None, overall(similarities, confidence.coverage, None))
 
 
-def test_draft_and_rating_share_one_time(app: App, protocol: type[Rated]) -> None:
-    assert timed(app)[0].confidence.llm is not None, "all that is loaded once is loaded now"
-    protocol.draft_takes_s = 2.0
-    protocol.rating = replace(protocol.rating, pieces=("", "85"), stalls_at=1)
-    answer, took_s = timed(app)
-    assert answer.confidence.llm is None
-    assert 2.0 <= took_s < TIMEOUT_S + 1.5
+@pytest.mark.parametrize(
+    ("pauses", "rating"),
+    [((0.0, PAUSE_S), 0.85), ((PAUSE_S, PAUSE_S), None)],
+    ids=["slow rating", "both slow"],
+)
+def test_draft_and_rating_share_one_time(
+    app: App, protocol: type[Rated], pauses: tuple[float, float], rating: float | None
+) -> None:
+    protocol.rating = replace(protocol.rating, pieces=("8", "5"))
+    assert asked(app).llm == 0.85, "all that is loaded once is loaded now"
+    protocol.pauses = pauses
+    assert asked(app).llm == rating
