@@ -15,10 +15,9 @@ from pathlib import Path
 import numpy as np
 
 from citewell.adapters.embedding.calibration import REFERENCE_TEXT, measure, save
-from citewell.adapters.embedding.engine import OnnxRuntime, cached_graph
+from citewell.adapters.embedding.engine import OnnxRuntime, cached_graph, trained_tensors
 from citewell.adapters.embedding.minilm import MAX_TOKENS
 from citewell.minilm.tokenizer import WordPiece
-from citewell.minilm.weights import model_file, read_tensors
 
 
 def main() -> None:
@@ -29,7 +28,7 @@ def main() -> None:
     with tempfile.TemporaryDirectory() as folder:
         engine = OnnxRuntime(cached_graph(Path(folder), "float"), flavour="float")
         (vector,) = engine.run(np.array(WordPiece.load().ids([REFERENCE_TEXT], max_tokens=MAX_TOKENS)))
-    save(measure(read_tensors(model_file("model.safetensors")), lines), vector)
+    save(measure(trained_tensors(), lines), vector)
     print(f"The ranges over {len(lines)} texts are written.")
 
 

@@ -1,12 +1,13 @@
 """Questions with marked answers, asked through the product's own flow: right, first, wrong, held back.
 
     python bench/quality/questions.py --data ../shared/data/questions [--json [FILE]] [--sets NAME ...] [--count 100]
-        [--reader]
+        [--without-reader]
 
 A folder holds `documents.jsonl.gz` (`{"id", "set", "title", "sentences"}`) and `questions.jsonl.gz` (`{"set",
 "question", "answers": [[document id, [sentence numbers]], ...]}`). Of each set some questions are drawn, with their
 documents and others up to `DOCUMENTS`, or with `ARTICLES` long ones. An answer is right where something shown is a
-marked sentence. Each question is asked again with its documents taken out: what is shown then answers nothing.
+marked sentence. Each question is asked again with its documents taken out: what is shown then answers nothing. The
+baseline shows the three statements of the same passages with the most of cosine and of the question's words.
 """
 
 from __future__ import annotations
@@ -22,10 +23,13 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
+from citewell.answer.candidates import candidates
+from citewell.answer.rank import ANSWERING
+from citewell.answer.retrieve import retrieve
 from citewell.bootstrap import build
 from citewell.bootstrap.app import App
 from citewell.config import Settings
-from citewell.types import Filing, Source
+from citewell.types import Evidence, Filing, Scope, Source
 from citewell.types.answers import Answer
 
 DOCUMENTS, ARTICLES, LONG = 400, 12, 100
@@ -69,6 +73,7 @@ class Shown:
     is_held: bool
     confidence: float
     characters: int
+    is_right_by_baseline: bool = False
 
 
 def read(folder: Path) -> tuple[dict[str, list[Document]], dict[str, list[Question]]]:
@@ -120,6 +125,7 @@ def measure(documents: Sequence[Document], questions: Sequence[Question], settin
         "questions": len(questions),
         "documents": len(documents),
         "right": round(sum(one.is_right for one in answered) / count, 3),
+        "baseline": round(sum(one.is_right_by_baseline for one in answered) / count, 3),
         "first": round(sum(one.is_first for one in answered) / count, 3),
         "wrong": round(sum(not one.is_right for one in shown) / count, 3),
         "held_back": round(sum(one.is_held for one in answered) / count, 3),
@@ -146,7 +152,17 @@ def _asked(app: App, question: Question, shelf: Mapping[str, Shelved], *, is_the
     marked = {
         shelf[name].entry_id: [shelf[name].document.sentences[at] for at in places] for name, places in question.answers
     }
-    return judged(app.ask(question.text, asker=asker), marked)
+    shown = judged(app.ask(question.text, asker=asker), marked)
+    return replace(shown, is_right_by_baseline=is_there and _is_nearest(app, question.text, asker.scope, marked))
+
+
+def _is_nearest(app: App, question: str, scope: Scope, marked: dict[str, list[str]]) -> bool:
+    """Whether a marked sentence is among the three statements with the most of cosine and of the question's words."""
+    hits = retrieve(question, scope=scope, search=app.knowledge.search, limit=5, controls=ANSWERING).hits
+    evidence = [Evidence(number, hit, hit.start, hit.end) for number, hit in enumerate(hits, 1)]
+    found = candidates(question, evidence, reader=None, expansions=())
+    best = sorted(found, key=lambda one: -(one.features.nearness + one.features.coverage))[:3]
+    return any(is_same(one.statement.text, text) for one in best for text in marked.get(one.hit.document_id, ()))
 
 
 def judged(answer: Answer, marked: dict[str, list[str]]) -> Shown:
@@ -187,7 +203,7 @@ def main(wishes: Iterable[str] | None = None) -> None:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--data", type=Path, required=True)
     parser.add_argument("--sets", nargs="*")
-    parser.add_argument("--reader", action="store_true", help="with the trained reader of answers")
+    parser.add_argument("--without-reader", action="store_true", help="words and cosines alone choose")
     parser.add_argument("--count", type=int, default=100)
     parser.add_argument("--seed", type=int, default=7)
     parser.add_argument("--json", type=Path, nargs="?", const=Path("bench/results/questions.json"))
@@ -197,7 +213,7 @@ def main(wishes: Iterable[str] | None = None) -> None:
     for name in chosen.sets or sorted(questions):
         of_set, asked = drawn(documents[name], questions[name], chosen.count, chosen.seed)
         with tempfile.TemporaryDirectory() as home:
-            figures[name] = measure(of_set, asked, Settings(home=Path(home), answer_reader=chosen.reader))
+            figures[name] = measure(of_set, asked, Settings(home=Path(home), answer_reader=not chosen.without_reader))
         print(name, json.dumps(figures[name]), flush=True)
     if chosen.json:
         chosen.json.write_text(json.dumps(figures, indent=2) + "\n", "utf-8")

@@ -74,38 +74,64 @@ INSIDE = ("covidqa", "evinf", "pubmedqa", "selqa", "guidelines")
 """Sets that ask inside one document."""
 
 
-def load(work: Path, *, tiny: bool) -> Material:
-    """Read, cut into pieces and embed everything."""
+@dataclass(frozen=True)
+class Texts:
+    """Statements with their titles, by document and by set, and the questions."""
+
+    titles: list[str]
+    statements: list[str]
+    documents: list[range]
+    sets: dict[str, list[int]]
+    questions: list[Question]
+
+    def with_titles(self) -> list[str]:
+        return [_titled(*one) for one in zip(self.titles, self.statements, strict=True)]
+
+
+def _titled(title: str, text: str) -> str:
+    return f"{title} : {text}" if title else text
+
+
+def read(work: Path, *, tiny: bool, held: Sequence[str] = ()) -> Texts:
+    """What `answers_data` wrote; for a trial a few questions with their documents."""
     with lzma.open(work / MATERIAL, "rt", encoding="utf-8") as file:
-        read: dict[str, Any] = json.load(file)
-    documents, asked = read["documents"], read["questions"]
+        kept: dict[str, Any] = json.load(file)
+    documents, asked = kept["documents"], kept["questions"]
     if tiny:
         asked = [one for one in asked if one["set"] == "pubmedqa"][::40]
         wanted = {name for one in asked for name, _ in one["answers"] + one["not"]}
         documents = [one for one in documents if one["id"] in wanted]
+    found = Texts([], [], [], {}, [])
     places: dict[str, range] = {}
-    titles: dict[str, list[range]] = {}
-    fold: dict[str, int] = {}
-    texts: list[str] = []
-    plain: list[str] = []
-    sets: dict[str, list[int]] = {}
     for document in documents:
-        own = range(len(texts), len(texts) + len(document["passages"]))
-        places[document["id"]], fold[document["id"]] = own, document["fold"]
-        if document["set"] == "medquad" and document["passages"]:
-            titles.setdefault(document["passages"][0][0].casefold(), []).append(own)
-        texts += [f"{title} : {text}" if title else text for title, text in document["passages"]]
-        plain += [text for _, text in document["passages"]]
-        sets.setdefault(document["set"], []).extend(own)
-    questions = [found for row in asked if (found := _question(row, places, fold)) is not None]
-    pieces = Pieces(work)
-    model = Reader(work).to(processor()).eval()
-    vectors = torch.from_numpy(embed(model, pieces, plain)).to(processor())
-    sought = torch.from_numpy(embed(model, pieces, [one.text for one in questions])).to(processor())
-    pools = {name: torch.tensor(several, device=processor()) for name, several in sets.items()}
+        own = range(len(found.statements), len(found.statements) + len(document["passages"]))
+        places[document["id"]] = own
+        found.titles.extend(title for title, _ in document["passages"])
+        found.statements.extend(text for _, text in document["passages"])
+        found.documents.append(own)
+        found.sets.setdefault(document["set"], []).extend(own)
+    fold = {one["id"]: 0 if one["id"] in held else one["fold"] for one in documents}
+    found.questions.extend(one for row in asked if (one := _question(row, places, fold)) is not None)
+    return found
+
+
+def load(work: Path, *, tiny: bool) -> Material:
+    """Read, cut into pieces and embed everything."""
+    texts, pieces = read(work, tiny=tiny), Pieces(work)
+    texts.questions[:] = [one for one in texts.questions if one.set != "scifact"]
+    cut = [[BEGIN, *row[:QUESTION_PIECES], END] for row in pieces.read([one.text for one in texts.questions])]
+    rows = [[*row[:STATEMENT_PIECES], END] for row in pieces.read(texts.with_titles())]
+    return Material(rows, cut, texts.questions, nearest(texts, Reader(work).to(processor()).eval(), pieces))
+
+
+def nearest(texts: Texts, model: Reader, pieces: Pieces) -> list[Numbers]:
+    """For each question the statements nearest to it by cosine, best first; those of its document before others."""
+    vectors = torch.from_numpy(embed(model, pieces, texts.statements)).to(processor())
+    sought = torch.from_numpy(embed(model, pieces, [one.text for one in texts.questions])).to(processor())
+    pools = {name: torch.tensor(several, device=processor()) for name, several in texts.sets.items()}
     of_set = {name: vectors[pool] for name, pool in pools.items()}
     near: list[Numbers] = []
-    for number, one in enumerate(questions):
+    for number, one in enumerate(texts.questions):
         pool = pools[one.set]
         score = of_set[one.set] @ sought[number]
         best = pool[score.topk(min(NEAREST, len(pool))).indices].cpu().numpy()
@@ -114,9 +140,7 @@ def load(work: Path, *, tiny: bool) -> Material:
             order = (vectors[own] @ sought[number]).argsort(descending=True).cpu().numpy() + one.inside.start
             best = np.concatenate([order, best[~np.isin(best, order)]])
         near.append(best)
-    cut = [[BEGIN, *row[:QUESTION_PIECES], END] for row in pieces.read([one.text for one in questions])]
-    rows = [[*row[:STATEMENT_PIECES], END] for row in pieces.read(texts)]
-    return Material(rows, cut, questions, near)
+    return near
 
 
 def _question(row: dict[str, Any], places: dict[str, range], fold: dict[str, int]) -> Question | None:

@@ -10,9 +10,11 @@ documents of part 0 are held out.
 from __future__ import annotations
 
 import argparse
+import csv
 import gzip
 import json
 import lzma
+import re
 from collections.abc import Iterator, Sequence
 from hashlib import md5
 from pathlib import Path
@@ -57,6 +59,22 @@ def of_sets(folder: Path) -> tuple[list[dict[str, Any]], list[dict[str, Any]]]:
 def _rows(path: Path) -> Iterator[Any]:
     with gzip.open(path, "rt", encoding="utf-8") as lines:
         yield from map(json.loads, lines)
+
+
+def of_claims(folder: Path) -> tuple[list[dict[str, Any]], list[dict[str, Any]]]:
+    """Abstracts whole, and claims for training with the abstracts that they cite: for the embedder alone."""
+    documents = []
+    with (folder / "corpus.jsonl").open(encoding="utf-8") as lines:
+        for row in map(json.loads, lines):
+            name, passages = f"scifact {row['_id']}", [(row["title"], row["text"])]
+            documents.append({"id": name, "set": "scifact", "fold": fold_of(name), "passages": passages})
+    with (folder / "claims_train.csv").open(encoding="utf-8", newline="") as lines:
+        cited = {row["claim"]: re.findall(r"\d+", row["cited_doc_ids"]) for row in csv.DictReader(lines)}
+    questions = [
+        {"set": "scifact", "text": claim, "answers": [[f"scifact {one}", [0]] for one in several], "not": []}
+        for claim, several in cited.items()
+    ]
+    return documents, questions
 
 
 def of_guideline(path: Path, asked: Path) -> tuple[dict[str, Any], list[dict[str, Any]]]:
@@ -114,6 +132,8 @@ def main() -> None:
     options = parser.parse_args()
     options.work.mkdir(parents=True, exist_ok=True)
     documents, questions = of_sets(options.data / "questions")
+    abstracts, claims = of_claims(options.data / "scifact")
+    documents, questions = documents + abstracts, questions + claims
     files = [*(options.data / "guidelines").iterdir(), *SAMPLES.iterdir()]
     for asked in sorted(QUESTIONS.glob("*.tsv")):
         document, about = of_guideline(next(path for path in files if path.stem == asked.stem), asked)

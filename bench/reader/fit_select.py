@@ -25,10 +25,11 @@ from bench.quality.questions import Document, Question, is_same, read
 from bench.reader.answers_data import HELD_GUIDELINES, QUESTIONS, SAMPLES, fold_of
 
 from citewell.answer.assemble import Budget, assemble
+from citewell.answer.candidates import NAMES, candidates
 from citewell.answer.expand import expand
 from citewell.answer.rank import ANSWERING
 from citewell.answer.retrieve import retrieve
-from citewell.answer.select import NAMES, WEIGHTS, candidates
+from citewell.answer.select import WEIGHTS
 from citewell.bootstrap import build
 from citewell.bootstrap.app import App
 from citewell.config import Settings
@@ -36,8 +37,10 @@ from citewell.types import Filing, Source
 
 COUNT, DOCUMENTS, PASSAGES = 120, 300, 8
 NEARNESS = NAMES.index("nearness")
-WRONG, CLUTTER = 0.15, 0.05
+WRONG, CLUTTER = 0.1, 0.05
 """What a wrong answer and a further statement that does not answer cost beside a right answer."""
+OWN = 3
+"""What guidelines, labels and samples count beside another set: they are what the product is used for."""
 BUDGET = Budget(1_000_000, 0, 100_000, 0)
 
 
@@ -146,10 +149,26 @@ def _of_guideline(
 # ------------------------------------------------------------------------------------------------------------- fitting
 
 
+READ = ("reader", "share")
+"""Features that there are only with the reader."""
+
+
 def fit(path: Path, *, write: bool) -> None:
-    """Fit the weights, by questions of five parts, and say what they give."""
+    """Fit the weights with the reader and without, by questions of five parts, and say what they give."""
     with gzip.open(path, "rt", encoding="utf-8") as file:
         asked = [json.loads(line) for line in file]
+    made = {"reader": _fit(asked), "words": _fit([_unread(one) for one in asked])}
+    if write:
+        WEIGHTS.write_text(json.dumps(made, indent=2) + "\n", "utf-8")
+
+
+def _unread(one: dict[str, Any]) -> dict[str, Any]:
+    """A question as it is without the reader."""
+    rows = [[0.0 if name in READ else value for name, value in zip((*NAMES, ""), row, strict=True)] for row in one["rows"]]  # fmt: skip  # noqa: E501
+    return {**one, "rows": rows}
+
+
+def _fit(asked: Sequence[dict[str, Any]]) -> dict[str, Any]:
     weights, bias, chances = _fitted(asked)
     least, further = _limits(asked, chances)
     slope, shift = _of_answers(asked, chances, least, further)
@@ -163,8 +182,7 @@ def fit(path: Path, *, write: bool) -> None:
     }
     print(json.dumps(made))
     _tell(asked, chances, least, further)
-    if write:
-        WEIGHTS.write_text(json.dumps(made, indent=2) + "\n", "utf-8")
+    return made
 
 
 def _fitted(asked: Sequence[dict[str, Any]]) -> tuple[Any, float, list[Any]]:
@@ -182,7 +200,8 @@ def _fitted(asked: Sequence[dict[str, Any]]) -> tuple[Any, float, list[Any]]:
 
 def _logistic(asked: Sequence[dict[str, Any]]) -> tuple[Any, float]:
     sets = {one["set"] for one in asked}
-    share = {name: 1 / sum(len(one["rows"]) for one in asked if one["set"] == name) for name in sets}
+    rows_of = {name: sum(len(one["rows"]) for one in asked if one["set"] == name) for name in sets}
+    share = {name: (OWN if name in ("guidelines", "samples") else 1) / rows_of[name] for name in sets}
     rows = np.array([row for one in asked for row in one["rows"]], dtype=float)
     weight = np.array([share[one["set"]] for one in asked for _ in one["rows"]])
     weight *= len(weight) / weight.sum()

@@ -90,9 +90,9 @@ class Settings(BaseSettings):
         "and never lifts a veto. Off: words and cosines alone.",
     )
     answer_reader: bool = Field(
-        default=False,
-        description="On trial: a small trained model reads the question and each statement together, chooses what "
-        "answers, and says how sure that is. Off: rules, words and cosines choose.",
+        default=True,
+        description="A small trained model reads the question and each statement together, chooses what answers, and "
+        "says how sure that is. Off: words and cosines alone choose, and the answer says so.",
     )
     entailment: Path | None = Field(
         default=None,

@@ -12,15 +12,16 @@ import pytest
 from citewell.adapters.entailment.pair import ANSWERS, AnswerReader, Opened
 from citewell.adapters.llm.extractive import Extractive
 from citewell.answer import select as selecting
+from citewell.answer.candidates import NAMES
 from citewell.answer.expand import expand
-from citewell.answer.select import NAMES, answer_chance, rerank, select
+from citewell.answer.select import answer_chance, rerank, select
 from citewell.bootstrap import build
 from citewell.clinical import Lexicon
 from citewell.config import Settings
 from citewell.errors import ModelFilesMissing
 from citewell.samples import sample_files
 from citewell.types import Check, Claim, Context, Evidence, Span, Verdict
-from tests.core.test_extract import passage
+from tests.core.test_statements import passage
 
 Answer = Callable[..., list[str]]
 
@@ -97,6 +98,84 @@ def test_what_is_asked_of_one_medicine_is_not_answered_from_the_label_of_another
     assert answer("How is a warfarin overdose treated?", mine, theirs) == [mine.text]
 
 
+NOT_SHOWN = {
+    "another member of the class": (
+        "Can ibuprofen be given in dengue?",
+        passage("Do not give NSAIDs such as naproxen in dengue."),
+    ),
+    "the class under another medicine": (
+        "Can ibuprofen be given in dengue?",
+        passage("Do not give NSAIDs in dengue.", document="Naproxen"),
+    ),
+    "another step": (
+        "Which medicine is added at step 2?",
+        passage("Add spironolactone.", section=("Hypertension", "Step 4 treatment")),
+    ),
+    "another weight": (
+        "How much ORS for a child of 16 kg?",
+        passage("Give ORS by mouth. A child of 12 kg needs 900 ml of ORS."),
+    ),
+    "another row of results": (
+        "What is done at an INR of 6?",
+        passage("INR: Above 8.0; What is done: Vitamin K is given\nINR: 2.0 to 3.0; What is done: Nothing"),
+    ),
+    "a term with the dose of another medicine": (
+        "How much ORS does a child of 12 kg need?",
+        passage("Ondansetron. Give one dose to a child who cannot keep ORS down: 2 mg for 8 to 15 kg."),
+    ),
+    "adults": (
+        "How much paracetamol for my 5 year old?",
+        passage("Adults take paracetamol 1 g every 6 hours.", section=("Paracetamol", "Adults")),
+    ),
+}
+
+
+@pytest.mark.parametrize(("question", "other"), NOT_SHOWN.values(), ids=NOT_SHOWN)
+def test_what_is_said_of_something_else_is_not_shown(answer: Answer, question: str, other: Evidence) -> None:
+    assert not [one for one in answer(question, other) if one != "Give ORS by mouth."]
+
+
+FROM_SIXTEEN = "People aged 16 and over take 400 mg of ibuprofen three times a day for pain."
+
+
+@pytest.mark.parametrize(
+    ("question", "is_shown"),
+    [
+        ("What is the dose of ibuprofen for pain in a child?", False),
+        ("How much ibuprofen for pain for my 5 year old?", False),
+        ("How much ibuprofen for pain for my 16 year old?", True),
+        ("What is the dose of ibuprofen for pain in an adult?", True),
+    ],
+)
+def test_a_dose_from_an_age_on_is_quoted_for_whoever_has_that_age(
+    answer: Answer, question: str, is_shown: bool
+) -> None:
+    assert answer(question, passage(FROM_SIXTEEN)) == ([FROM_SIXTEEN] if is_shown else [])
+
+
+def test_stitches_that_are_ten_days_old_are_no_child(answer: Answer) -> None:
+    said = "In adults, stitches come out after 10 days."
+    assert answer("My stitches are 10 days old, can they come out?", passage(said)) == [said]
+
+
+def test_what_is_said_of_a_class_is_said_of_its_members(answer: Answer) -> None:
+    advice = "Do not give NSAIDs in dengue."
+    assert answer("Can ibuprofen be given in dengue?", passage(advice)) == [advice]
+
+
+def test_what_speaks_of_this_dose_comes_with_the_one_that_gives_it(answer: Answer) -> None:
+    text = "Give ibuprofen 200 mg.\n\nIf the pain comes back, ibuprofen can be given in this dose every 6 hours."
+    shown = answer("How often can ibuprofen be given in this dose if the pain comes back?", passage(text))
+    assert shown[0] == "Give ibuprofen 200 mg."
+
+
+def test_without_the_reader_words_and_cosines_choose() -> None:
+    question = "What should I do if I miss a dose of warfarin?"
+    shown = [one.text for one in select(question, [MISSED, EGGS], reader=None)]
+    assert shown[0].startswith("If you miss a dose")
+    assert not any("eggs" in one for one in shown)
+
+
 def test_passages_whose_statements_answer_come_first(reader: AnswerReader) -> None:
     hits = [EGGS.hit, MISSED.hit]
     found = rerank("What should I do if I miss a dose of warfarin?", hits, reader=reader, expansions=(), limit=1)
@@ -131,7 +210,7 @@ def test_the_writer_marks_every_sentence_and_says_nothing_without_evidence(reade
 
 def test_the_table_of_weights_has_at_most_twelve_features_and_no_other() -> None:
     table = json.loads(Path(selecting.WEIGHTS).read_text("utf-8"))
-    assert set(table["features"]) == set(NAMES)
+    assert [set(weights["features"]) for weights in table.values()] == [set(NAMES)] * 2
     assert len(NAMES) <= 12
 
 

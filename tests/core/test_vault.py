@@ -627,3 +627,18 @@ def test_a_key_shows_itself_nowhere() -> None:
     key = Key(b"k" * 32)
     assert repr(key) == "Key(***)"
     assert "6b6b" not in repr(Wrapped.of(key, PASSPHRASE, derivation=Derivation(3, 65536), about="x"))
+
+
+def test_vectors_of_an_older_built_in_model_are_made_again_when_a_vault_is_opened(
+    vaults: Vaults, made: tuple[Header, str], embedder: MiniLM, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    older = "minilm-l6-v2:53aa5117:mean:256:384"
+    with monkeypatch.context() as before:
+        before.setattr(MiniLM, "fingerprint", older)
+        app = opened(vaults, made[0], embedder).app
+        app.add_source(LETTER)
+        assert app.library.embedder() == older
+        vaults.lock(made[0].id)
+    again = opened(vaults, made[0], embedder).app
+    assert again.library.embedder() == embedder.fingerprint
+    assert again.search("letter").hits

@@ -3,22 +3,11 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterator
 
-from citewell.answer.cues import GENRE
 from citewell.words import terms
 
-Same = tuple[str, str]
-"""Words of a question, and what a document calls the same."""
-
-MAX_SAME = 8
 MAX_LONG_WORDS = 8
-MIN_COMPOUND = 8
-"""Letters below which a word with a hyphen and one without may have nothing to do with each other."""
-MAX_TITLE_CHARACTERS = 400
-"""What comes after is no title, and could take long to look through."""
-_WORD = re.compile(r"[^\W\d_]+(?:-[^\W\d_]+)*")
-_COMPOUND = re.compile(r"\b[^\W\d_]++(?:-[^\W\d_]++)+")
 _SHORT = r"[^\W\d_a-z][\w-]{1,9}"
 _IN_BRACKETS = re.compile(rf"\((?P<short>{_SHORT})(?=[);,])")
 """“… sickle-cell disease (SCD)”."""
@@ -29,52 +18,9 @@ _IN_LIST = re.compile(
 )
 """“CRT capillary refill time”, on a line of its own; “BP: blood pressure; …”, below a table."""
 MAX_LONG_CHARACTERS = 90
-_MEMBER = r"[^\W\d_][\w’'-]*(?: [\w’'-]+){0,2}"
-_GROUP = re.compile(
-    rf"(?P<group>[^\W\d_][\w-]+ [^\W\d_][\w-]+)(?:: | \()"
-    rf"(?P<members>{_MEMBER}(?:, {_MEMBER})+,? (?:and|or) {_MEMBER})(?=$|[)\n.])"
-)
-"""“arboviral diseases: dengue, chikungunya, Zika and yellow fever”, in a title."""
-_BETWEEN = re.compile(r",? (?:and|or) |, ")
 
 
-def groups(title: str) -> Iterator[Same]:
-    """Each member of a group that a title lists, with the name of the group; words for a kind of document are none.
-
-    >>> list(groups("Care for enteric infections: cholera, typhoid and shigellosis"))[:2]
-    [('cholera', 'enteric infections'), ('typhoid', 'enteric infections')]
-    >>> list(groups("Tension headaches: diagnosis, management and referral"))
-    []
-    """
-    for match in _GROUP.finditer(title[:MAX_TITLE_CHARACTERS]):
-        members = _BETWEEN.split(match["members"])
-        if not any(GENRE.issuperset(terms(member)) for member in members):
-            yield from ((member, match["group"]) for member in members)
-
-
-def said_otherwise(question: str, texts: Sequence[str], titles: Iterable[str] = ()) -> tuple[Same, ...]:
-    """The words of a question for which the texts of one document have a shorter or a longer name.
-
-    >>> said_otherwise("Iron in sickle cell disease?", ["Women with sickle-cell disease (SCD) need care."])
-    (('sickle-cell disease', 'SCD'),)
-    >>> said_otherwise("Is CRT of use?", ["CRT capillary refill time"])
-    (('CRT', 'capillary refill time'),)
-    """
-    asked = terms(question)
-    found: dict[Same, None] = {}
-    for short, long in dict.fromkeys(pair for text in texts for pair in definitions(text)):
-        if re.search(rf"\b{re.escape(short)}s?\b", question):
-            found[short, long] = None
-        elif _stands_in(terms(long), asked):
-            found[long, short] = None
-    found |= dict.fromkeys(_joined_otherwise(question, texts))
-    for member, group in dict.fromkeys(pair for title in titles for pair in groups(title)):
-        if _stands_in(terms(member), asked):
-            found[member, group] = None
-    return tuple(found)[:MAX_SAME]
-
-
-def definitions(text: str) -> Iterator[Same]:
+def definitions(text: str) -> Iterator[tuple[str, str]]:
     """Each abbreviation that a text explains, with what it stands for."""
     for match in _IN_BRACKETS.finditer(text):
         short = _singular(match["short"])
@@ -113,27 +59,3 @@ def _long_form(short: str, before: str) -> str | None:
     long = before[before.rfind(" ", 0, at) + 1 :].strip()
     is_name = len(terms(long)) > 1 and len(long.split()) <= min(MAX_LONG_WORDS, 2 * len(letters))
     return long if is_name else None
-
-
-def _joined_otherwise(question: str, texts: Sequence[str]) -> Iterator[Same]:
-    """Words of the question that the texts write only with a hyphen, or only without.
-
-    >>> list(_joined_otherwise("Is postmenopausal bleeding urgent?", ["Refer for post-menopausal bleeding."]))
-    [('postmenopausal', 'post-menopausal')]
-    >>> list(_joined_otherwise("Is post-menopausal bleeding urgent?", ["Refer for postmenopausal bleeding."]))
-    [('post-menopausal', 'postmenopausal')]
-    """
-    whole = "\n".join(texts).casefold()
-    absent = {word for word in _WORD.findall(question.casefold()) if len(word) >= MIN_COMPOUND and word not in whole}
-    for word in sorted(absent):
-        if "-" in word and word.replace("-", "") in whole:
-            yield word, word.replace("-", "")
-    if absent:
-        yield from (
-            (word.replace("-", ""), word) for word in _COMPOUND.findall(whole) if word.replace("-", "") in absent
-        )
-
-
-def _stands_in(phrase: list[str], said: list[str]) -> bool:
-    """Whether the words of a phrase stand one after another."""
-    return any(said[at : at + len(phrase)] == phrase for at in range(len(said) - len(phrase) + 1))

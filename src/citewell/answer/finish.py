@@ -36,6 +36,7 @@ from citewell.words import sentences
 __all__ = ["Asked", "Frame", "Judge", "Policy", "Verify", "abstain", "finish", "passed_on", "refuse", "with_help"]
 
 UNANSWERED = "The documents do not answer this well enough ({reason})."
+UNSURE = "this may not answer the question"
 BULLETS = ("•", "-", "*", "▪", "◦", "–", "‣")
 """What an item of a list opens with; it stands on a line of its own."""
 
@@ -239,14 +240,15 @@ def _decide(gate: Gate, shown: Sequence[Claim], confidence: Confidence, judge: J
         return judge.route(unfit)
     evidence = gate.asked.context.evidence
     found = sections(shown, gate.citations, evidence)
-    miss = missed(gate.asked.subjects, found, evidence, question=gate.asked.query)
+    miss = missed(gate.asked.subjects, found, evidence)
     sure_from = gate.asked.policy.sure_from
-    if miss is not None and miss.is_whole and (sure_from is None or confidence.calibrated < sure_from):
+    is_unsure = sure_from is not None and confidence.calibrated < sure_from
+    if miss is not None and miss.is_whole and (sure_from is None or is_unsure):
         return judge.route(miss.reason[0].upper() + miss.reason[1:])
     withheld = [claim.check.verdict.value for claim in gate.claims if not claim.is_shown]
     partly = sum(claim.check.verdict == Verdict.PARTLY for claim in shown)
-    if withheld or partly or gate.abstained or miss is not None:
-        return Qualify(_reservation(withheld, partly, abstained=gate.abstained, miss=miss))
+    if withheld or partly or gate.abstained or miss is not None or is_unsure:
+        return Qualify(_reservation(withheld, partly, abstained=gate.abstained, miss=miss, is_unsure=is_unsure))
     reservation = gate.asked.frame.reservation
     return Qualify(reservation) if reservation else Cite()
 
@@ -265,7 +267,9 @@ def _unfit(gate: Gate, confidence: Confidence) -> str | None:
     return None
 
 
-def _reservation(withheld: Sequence[str], partly: int, *, abstained: bool, miss: Miss | None = None) -> str:
+def _reservation(
+    withheld: Sequence[str], partly: int, *, abstained: bool, miss: Miss | None = None, is_unsure: bool = False
+) -> str:
     """Why an answer is shown with a reservation; what was withheld is told by its verdicts.
 
     >>> _reservation(["not_found"], 2, abstained=False)
@@ -280,6 +284,8 @@ def _reservation(withheld: Sequence[str], partly: int, *, abstained: bool, miss:
         parts.append("the documents answer only a part")
     if miss is not None:
         parts.append(miss.reason)
+    if is_unsure:
+        parts.append(UNSURE)
     return "; ".join(parts)
 
 

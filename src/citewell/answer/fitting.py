@@ -3,19 +3,11 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 
 from citewell.answer.amounts import Amount, admits, amounts, bounds, states
-from citewell.answer.cues_fitting import (
-    ASKS_DOSE,
-    DOSE_RULES,
-    GIVEN_DOSE,
-    INTRODUCES,
-    INTRODUCES_MORE,
-    RESULT,
-    WEIGHS,
-)
+from citewell.answer.doses import dosed, gives_dose, is_of_another_weight
 from citewell.answer.grades import Graded, graded, is_of_another_grade
 from citewell.answer.illnesses import is_of_another_illness, named_illnesses
 from citewell.answer.of_medicines import is_of_another
@@ -23,16 +15,32 @@ from citewell.answer.opposed import is_opposed
 from citewell.answer.statements import Statement
 from citewell.clinical.medicines import Medicine, medicines
 from citewell.clinical.populations import Group, ages_in, asked_for, is_for_others
+from citewell.clinical.quantities import Mark, labels
 from citewell.clinical.questions import question_cues
 
 AMOUNTS = frozenset({"dose", "number", "target"})
 """Kinds of questions that ask for an amount."""
-MAX_WORDS_TO_DOSED = 1
-"""How many words may stand between “how much” or “dose of” and the medicine whose dose is asked for."""
 MAX_UNIT_CHARACTERS = 12
 """How much after a number is read for its unit."""
-_WORD = re.compile(r"\w+")
-_OF = re.compile(r"\s+(?:of|for)\b")
+NUMBERED = frozenset(f"label {what}" for what in "step stage type grade phase class category group tier plan".split())
+"""Things that are told apart by a number; the number after “level” or “day” is an amount."""
+INTRODUCES = re.compile(
+    r"""\b(?:this|the\ present)\ (?:chapter|guideline|guidance|policy|document|section|leaflet|review|handbook|manual)
+        \ (?:explains|covers|says|describes|helps|aims|sets\ out|gives|provides|outlines|summari[sz]es|contains|presents
+        |is\ (?:about|for))\b
+    | ^(?:table|figure|box|chapter|section|annex|appendix)\ [\w.]{1,6}
+        \ (?:gives|shows|lists|summari[sz]es|describes|sets\ out)\b
+    | ^(?:existing|additional|further|more|other|related)\ [^.;:\n]{0,60}
+        \b(?:guidelines?|guidance|information|tools?|modules?|resources?|documents?|details?)\b[^.;:\n]{0,60}(?:\b(?:found|available|listed)\b|:?\n)
+    | (?:\(\d{4}\)\ \(\d+\)[^\n]{0,200}){2}
+    | ^(?:two|three|four|five|several)\ [\w ]{3,40}\ (?:is|are)\ (?:given|listed|shown|described)\W*$""",
+    re.IGNORECASE | re.VERBOSE,
+)
+"""A sentence that says what a text is for or where more is found, and a list of references: nothing of its matter."""
+INTRODUCES_MORE = re.compile(r"It (?:also )?(?:says|covers|aims|describes|explains|gives|sets out|is for)\b")
+"""A sentence that goes on with one that does."""
+RESULT = r"\b(?:\s+(?:is|was|of|at|now|came back(?: as| at)?|result))*\s*[:=]?\s+(?P<given>\d[\d.,]*)"
+"""How a question gives a result after the name of what was measured."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -55,6 +63,8 @@ class Asker:
     is_question: bool
     is_of_document: bool
     """It asks what a document is for."""
+    numbered: tuple[Mark, ...]
+    """Its numbered things, such as “step 2”."""
 
     def admits(self, statement: Statement, document: str) -> bool:
         """Whether a statement may answer it."""
@@ -64,7 +74,8 @@ class Asker:
             return True
         titles, aged = (document, *statement.titles), ages_in(self.question)
         return not (
-            is_opposed(self.question, statement.text)
+            is_of_another_number(self.numbered, statement.titles)
+            or is_opposed(self.question, statement.text)
             or is_for_others(self.people, statement.text, titles, is_amount=self.asks_amount, aged=aged)
             or is_of_another_illness(self.illnesses, statement.text, titles)
             or is_of_another_grade(self.grades, statement.text, titles)
@@ -82,7 +93,7 @@ def asker(question: str) -> Asker:
     return Asker(
         question,
         named,
-        _dosed(question, named),
+        dosed(question, named),
         asked_for(question),
         named_illnesses(question),
         graded(question),
@@ -90,19 +101,19 @@ def asker(question: str) -> Asker:
         not AMOUNTS.isdisjoint(sounds),
         "question" in sounds,
         "document" in sounds,
+        tuple(mark for mark in labels(question) if mark.dimension in NUMBERED),
     )
 
 
-def is_of_another_weight(asked: Sequence[Amount], text: str) -> bool:
-    """Whether a text works an amount out for one who weighs something else than whom it is asked for.
+def is_of_another_number(asked: Sequence[Mark], titles: Sequence[str]) -> bool:
+    """Whether the heading above a statement names another numbered thing of the same kind.
 
-    >>> sixteen = amounts("How much for a child of 16 kg?")
-    >>> [is_of_another_weight(sixteen, text) for text in ("A child of 12 kg needs 900 ml.", "4 mg for 15 to 30 kg.")]
-    [True, False]
+    >>> [is_of_another_number(labels("What is step 2?"), [title]) for title in ("Step 3 treatment", "Step 2", "Fluids")]
+    [True, False, False]
     """
-    if not asked or not WEIGHS.search(text):
-        return False
-    return not any(states(text, one) or admits(text, one) for one in asked)
+    headed = labels(titles[-1]) if asked and titles else ()
+    kinds, named = {mark.dimension for mark in headed}, {(mark.dimension, mark.values) for mark in headed}
+    return any(mark.dimension in kinds and (mark.dimension, mark.values) not in named for mark in asked)
 
 
 def is_of_another_result(question: str, statement: Statement) -> bool:
@@ -137,37 +148,3 @@ def introduces(statement: Statement) -> bool:
         return True
     before = statement.previous
     return before is not None and INTRODUCES_MORE.match(statement.text) is not None and introduces(before)
-
-
-def _dosed(question: str, named: Sequence[Medicine]) -> Medicine | None:
-    """The medicine whose dose is asked for.
-
-    >>> questions = "The dose of codeine on warfarin?", "How much iron on warfarin?", "How much beer?"
-    >>> [found.name if (found := _dosed(one, medicines(one))) else None for one in questions]
-    ['codeine', None, None]
-    """
-    asks = ASKS_DOSE.search(question)
-    if asks is None or not named or "about doses" in question_cues(question):
-        return None
-    inside = [one for one in named if one.start < asks.end()]
-    after = [one for one in named if one.start >= asks.end()]
-    opens = _OF.match(question, asks.end())
-    if asks["much"] or opens:
-        begin = opens.end() if opens else asks.end()
-        after = [one for one in after if len(_WORD.findall(question, begin, one.start)) <= MAX_WORDS_TO_DOSED]
-    return next(iter((*inside, *after)), None)
-
-
-def gives_dose(statement: Statement, dosed: Medicine, titles: Iterable[str]) -> bool:
-    """Whether a statement gives an amount of the medicine, or says that it is not to be given or its dose changed."""
-    if not (GIVEN_DOSE.search(statement.text) or DOSE_RULES.search(statement.text)):
-        return False
-    leant: Statement | None = statement
-    said = list(titles)
-    while leant is not None:
-        said.append(leant.text)
-        leant = leant.previous
-    told = medicines("\n".join(said))
-    if not told and statement.kind == "row":  # of a table whose caption stands in the passage before
-        return True
-    return any(one.name == dosed.name or (dosed.is_class and one.family == dosed.family) for one in told)

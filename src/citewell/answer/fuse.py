@@ -24,8 +24,8 @@ class Weights:
     over the candidates at hand, so that ten passages are ordered as they would be among ten thousand.
     """
 
-    passage: float = 0.25
-    sentence: float = 0.20
+    passage: float = 0.35
+    sentence: float = 0.30
     words: float = 0.30
     coverage: float = 0.25
     """The part of `words` that is the passage's own coverage; the rest is BM25 against the best candidate's."""

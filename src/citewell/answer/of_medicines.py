@@ -4,11 +4,9 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from citewell.answer.cues import ASKS_ONE_OF, NOT_TAKEN
 from citewell.answer.statements import Statement, is_dose
 from citewell.answer.subclasses import subclasses
 from citewell.clinical.medicines import Medicine, medicines, members
-from citewell.words import terms
 
 
 def is_of_another(statement: Statement, document: str, named: Sequence[Medicine]) -> bool:
@@ -47,22 +45,19 @@ def _told(statement: Statement) -> tuple[tuple[Medicine, ...], tuple[frozenset[s
 
 
 def _in_cells(statement: Statement) -> tuple[Medicine, ...]:
-    """The medicines of a statement; a class at the head of a column says nothing of what stands in it."""
+    """The medicines that a statement is about.
+
+    A class at the head of a column says nothing of what stands in it. A term that names a medicine is what its
+    sentence is about: “Ondansetron. For a child who cannot keep ORS down …”.
+    """
     text = statement.text
     found = medicines(text)
+    if statement.kind == "term":
+        head = text.partition(". ")[0]
+        return tuple(one for one in found if one.start < len(head)) or found
     if statement.kind != "row":
         return found
     return tuple(one for one in found if not (one.is_class and text[one.end :].startswith(":")))
-
-
-def names_one(statement: Statement, document: str, named: Sequence[Medicine]) -> bool:
-    """Whether it or a title above it names one of these medicines, or its class; true where there are none."""
-    if not named:
-        return True
-    told = medicines("\n".join((document, *statement.titles, statement.text)))
-    if any(_is_member(one, named) for one in told):
-        return True
-    return not {one.name for one in told}.isdisjoint({name for one in named for name in (one.name, one.family)})
 
 
 def is_in_company_of_others(
@@ -90,42 +85,6 @@ def _is_kind_of(one: Medicine, named: Sequence[Medicine]) -> bool:
     """Whether a medicine is the class of one of those named, or a kind that it belongs to."""
     kinds = {one.name, *members(one.name)}
     return any(not kinds.isdisjoint((each.name, each.family)) for each in named)
-
-
-def says_one(held: frozenset[str], named: Sequence[Medicine]) -> bool:
-    """Whether it says one of these medicines by other words, as “infection prophylaxis” says antibiotics."""
-    return any(held.issuperset(terms(one.name)) for one in named)
-
-
-def names_any(text: str) -> bool:
-    """Whether a text names a medicine, or a class that is no mere kind: “antihypertensive drugs” tells none.
-
-    >>> [names_any(text) for text in ("Offer an ACE inhibitor.", "Offer an antihypertensive drug.")]
-    [True, False]
-    """
-    return any(not members(one.name) for one in medicines(text))
-
-
-def asked_kinds(question: str) -> tuple[Medicine, ...]:
-    """The classes of medicines of which a question asks for one.
-
-    >>> [one.name for one in asked_kinds("Which antibiotic is given, and which other NSAIDs than this antibiotic?")]
-    ['antibiotic', 'NSAID']
-    """
-    return tuple(one for one in medicines(question) if one.is_class and ASKS_ONE_OF.search(question[: one.start]))
-
-
-def names_one_of(text: str, kinds: Sequence[Medicine]) -> bool:
-    """Whether a text names a medicine of these classes, and not only as one that somebody cannot have.
-
-    >>> antibiotic = asked_kinds("Which antibiotic?")
-    >>> texts = ("Give amoxicillin.", "Ask about penicillin allergy.", "Take iron.")
-    >>> [names_one_of(text, antibiotic) for text in texts]
-    [True, False, False]
-    """
-    told = (one for one in medicines(text) if not NOT_TAKEN.match(text[one.end :]))
-    names = {kind.name for kind in kinds}
-    return any(_is_member(one, kinds) and one.name not in names for one in told)
 
 
 def _is_member(one: Medicine, named: Sequence[Medicine]) -> bool:

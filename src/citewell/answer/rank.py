@@ -10,7 +10,6 @@ from dataclasses import dataclass, replace
 from datetime import date
 
 from citewell.answer.calibration import Calibration, Reach
-from citewell.answer.cues_telling import EXPLAINS
 from citewell.types import Hit
 
 
@@ -37,10 +36,7 @@ class Controls:
     back_matter_share: float = 0.6
     """So does one of what a document says of itself, such as its references: they hold the words of every question."""
     to_answer: bool = False
-    """A question is to be answered: passages are seen in the light of their documents (`lift`).
-
-    That costs nearly as much again as the search; a person who looks for passages need not wait for it.
-    """
+    """A question is to be answered: words that a document may use for others are looked for too."""
     candidates_per_hit: int = 3
     min_candidates: int = 50
     min_searched: int = 100
@@ -66,6 +62,15 @@ _BACK_MATTER = re.compile(
     re.IGNORECASE | re.VERBOSE,
 )
 """Titles of sections in which a document speaks of itself."""
+EXPLAINS = re.compile(
+    r"""(?:\d[\d.]*\s+)? (?: why\b | rationale\b | justification\b
+    | how\ the\ recommendations?\ (?:might|may)\ affect\b | evidence\ (?:review|behind|to\ decision)\b
+    | certainty\ of\b | update\ information\b | recommendations?\ for\ (?:further\ )?research\b
+    | (?:guideline-relevant\ |areas\ for\ |further\ )*research
+      (?:\ (?:recommendations?|needs|gaps|implications|priorities)\b | $) )""",
+    re.IGNORECASE | re.VERBOSE,
+)
+"""Titles of sections that say why or on what grounds, not what to do."""
 _WORD = re.compile(r"[^\W_]+(?:[.,]\d+)*")
 _NEGATIONS = frozenset("no not nor never none without cannot neither avoid stop contraindicated".split())
 

@@ -12,15 +12,16 @@ from importlib.metadata import version
 from typing import Any, ClassVar
 
 from citewell.answer.assemble import Budget, assemble
+from citewell.answer.candidates import Reader
 from citewell.answer.expand import expand
-from citewell.answer.finish import Asked, Judge, Policy, Verify, abstain, finish, refuse
+from citewell.answer.finish import Asked, Frame, Judge, Policy, Verify, abstain, finish, refuse
 from citewell.answer.guard import is_suspicious
 from citewell.answer.rank import ANSWERING
 from citewell.answer.record import writer_record
 from citewell.answer.rephrase import rephrase
 from citewell.answer.retrieve import Search, retrieve
 from citewell.answer.route import route
-from citewell.answer.select import Reader, rerank, weights_sha256
+from citewell.answer.select import rerank, weights_sha256
 from citewell.answer.stream import Done, Event, Working
 from citewell.answer.subjects import Subject, graded_subjects, subjects
 from citewell.errors import TokenBudgetExceededError
@@ -30,6 +31,8 @@ from citewell.types import Claim, Context, Hit, Message, Scope
 
 PASSAGES_READ = 8
 """Passages whose statements are read before the best are kept."""
+UNREAD = "chosen by words and cosines alone: the answer reader is off"
+"""The reservation of every answer without the reader."""
 TOO_LONG = "Passages were found, but they are too long for the model's window"
 """Why no answer can be given where not even a sentence of what was found fits."""
 
@@ -75,6 +78,7 @@ class Reading(ABC):
             prompt_hash=self.rules.hash,
             policy=self.policy,
             rules=self.rules.text,
+            frame=Frame(reservation=UNREAD if self.reader is None else None),
             notes=self.notes(scope),
         )
         if is_suspicious(question):

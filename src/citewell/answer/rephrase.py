@@ -5,8 +5,7 @@ from __future__ import annotations
 import re
 from collections.abc import Sequence
 
-from citewell.answer.cues import ASKING, DOING, EMPTY, TALK
-from citewell.answer.retrieve import MAX_QUESTION_CHARACTERS
+from citewell.answer.retrieve import MAX_QUESTION_CHARACTERS, TALK
 from citewell.answer.subjects import subjects
 from citewell.answer.substitute import substitute
 from citewell.clinical import Lexicon
@@ -52,6 +51,29 @@ MAX_OWN_TERMS = 3
 """A question with no more words of its own than this, and no clinical word, leans on the last one."""
 
 
+ASKING = re.compile(
+    r"(?:^|—)\s*(?:and\s+)?(?:for\s+)?(?:(?:what|how)\s+about\b|(?:what|who|whom|when|where|which|why|how)(?:['’]s)?"
+    r"(?:\s+(?:much|many|long|often|soon|quickly|happens))?"
+    r"|define|explain|(?:the )?(?:definition|meaning) of|tell me|please)\b|\bwith or without\b"
+    r"|\byou define\b|\b(?:counts?|qualifies) as\b|\b(?:meant|mean) by\b|\b(?:definition|meaning) of\b"
+    r"|\b(?:all right|alright|ok|okay|fine) to\b"
+    r"|\b(?:mean|happens?)\s*\??\s*$|\b[a-z]+n['’]t\b|['’](?:s|m|re|ve|ll|d)\b",
+    re.IGNORECASE,
+)
+"""Words by which a question asks, and not what it asks for."""
+EMPTY = frozenset(
+    terms(
+        "do does did should can could may must will would shall am i me my we us he she him they them there please any "
+        "most need needs get done old someone somebody anyone anybody person people patient"
+    )
+)
+"""Words of a question that no answer needs."""
+DOING = frozenset(
+    terms(
+        "take taken give given use used receive offer offered recommend recommended allow allowed permit avoid avoided"
+    )
+)
+"""Words that no answer needs where it is asked what to do: what is taken counts, and not that it is."""
 JOINED = " — "
 NO_MATTER = EMPTY | TALK | DOING
 _WORD = re.compile(r"[^\W\d_]{3,}")

@@ -9,7 +9,6 @@ from dataclasses import dataclass, replace
 import numpy as np
 
 from citewell.answer.calibration import Calibration, Calibrations, known
-from citewell.answer.cues import TALK
 from citewell.answer.expand import Expansion, expand
 from citewell.answer.near import Fused, Laid, fused
 from citewell.answer.rank import CONTROLS, Controls, rank
@@ -24,6 +23,13 @@ from citewell.words import terms, word_spans, word_terms
 MAX_QUESTION_CHARACTERS = 4_000
 EXPANSION_WEIGHT = 0.25
 """How much a phrase that was added to the question counts beside one word that the person typed."""
+TALK = frozenset(
+    terms(
+        "today tonight yesterday tomorrow now still next go going come place role best good right okay wonder want "
+        "work affect influence"
+    )
+)
+"""Words of a person's tale that no answer needs, where it is a question and not a claim."""
 ASKING = frozenset(
     """how much many do does did should can could would may might must shall where why whom whose my me am any please
     tell""".split()
@@ -118,9 +124,8 @@ def retrieve_all(
     found = []
     for one, plain in zip(asked, _read(ranked, scope, search), strict=True):
         read = plain if calibration.is_fitted else [replace(hit, is_calibrated=False) for hit in plain]
-        hits = _lifted(read, one, calibration) if controls.to_answer else read
         weighing = replace(controls, explaining_share=1.0) if one.is_why else controls
-        shown = rank(hits, limit=limit, calibration=calibration, controls=weighing)
+        shown = rank(read, limit=limit, calibration=calibration, controls=weighing)
         told = (_with_terms(hit, one.weights) for hit in shown) if with_terms else shown
         found.append(Found(tuple(told), one.expansions))
     return found
@@ -158,13 +163,6 @@ def _asked(questions: Sequence[str | tuple[str, ...]], search: Search, *, to_ans
         added = tuple(one for part in several for one in expansions[part])
         asked.append(_Asked(vector, weights, added, several[0], expansions[several[0]]))
     return asked
-
-
-def _lifted(hits: list[Hit], one: _Asked, calibration: Calibration) -> list[Hit]:
-    """The hits in the light of their documents."""
-    from citewell.answer.lift import lift  # a plain search does without, and starts sooner
-
-    return lift(hits, one.text, one.text_expansions, calibration=calibration)
 
 
 def _middle(vectors: Sequence[Vector]) -> Vector:

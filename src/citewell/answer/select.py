@@ -4,76 +4,26 @@ from __future__ import annotations
 
 import hashlib
 import json
-from collections.abc import Iterable, Iterator, Sequence
-from dataclasses import astuple, dataclass, fields, replace
+import re
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass, replace
 from functools import cache
 from pathlib import Path
-from typing import Protocol
 
-from citewell.answer.amounts import Amount, amounts, states
+from citewell.answer.candidates import NAMES, Candidate, Features, Reader, candidates
 from citewell.answer.expand import Expansion
-from citewell.answer.extract import admitted, same_line, with_previous
-from citewell.answer.fitting import asker
-from citewell.answer.seen import seen
-from citewell.answer.statements import Statement, titled
+from citewell.answer.statements import Statement
 from citewell.answer.verify_score import calibrated, log_odds, sigmoid
-from citewell.answer.wanted import wanted
-from citewell.types import Claim, Context, Evidence, Hit, Span
+from citewell.types import Claim, Context, Evidence, Hit
 from citewell.words import terms
 
-
-class Reader(Protocol):
-    """Gives the log-odds that a statement answers a question."""
-
-    @property
-    def name(self) -> str: ...
-
-    def __call__(self, question: str, statement: str) -> float: ...
-
-
-EXPLAINED = frozenset({"lay word", "abbreviation", "misspelling"})
-"""Words of a question that the reader is given with their clinical names."""
-MOST_ODDS = 12.0
-MOST_READ = 16
-"""Statements that the reader reads for one answer: the best by words and cosine."""
 WEIGHTS = Path(__file__).with_name("select.json")
 """What each feature counts; `bench/reader/fit_select.py` fits it."""
 
-ASKING = frozenset(
-    terms(
-        """what which who whom whose when where why how much many long often is are was were be do does did done can
-        could should would may might must shall will has have had i me my we our you your he she they it its the a an of
-        in on for to with at by from and or if there any some this that these those please tell about need get give
-        mean means way best"""
-    )
-)
-"""Words that make a question of what it is about."""
-
-
-@dataclass(frozen=True, slots=True)
-class Features:
-    """What is seen of a statement beside a question; every number grows with how well it fits."""
-
-    reader: float
-    """Log-odds of the reader, within ±12."""
-    best: float
-    """1 where the reader scores nothing higher."""
-    coverage: float
-    """Share of the question's words that the statement holds, or says by another name."""
-    nearness: float
-    """Cosine of question and nearest sentence of the statement."""
-    relevance: float
-    """Chance that its passage is about the question."""
-    rank: float
-    """1 for the passage at hand that the search ranked first, 1/2 for the second, and so on."""
-    amount: float
-    """1 where it states an amount of the question, such as the weight of a child."""
-
-    def values(self) -> tuple[float, ...]:
-        return astuple(self)
-
-
-NAMES = tuple(one.name for one in fields(Features))
+NEGATIONS = frozenset(terms("no not nor never none without cannot neither avoid stop unless contraindicated"))
+"""Words that turn a statement round."""
+REFERENCE_NUMBERS = re.compile(r"^\s*(?:\d+(?:\.\d+)+|\d{1,3}[a-h]?[.)])\s|\[[^\]]*\]")
+"""Numbers that name a recommendation, an item or a year of review."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -101,16 +51,6 @@ class Weights:
 
 
 @dataclass(frozen=True, slots=True)
-class Candidate:
-    """A statement, where it was found, what is seen of it, and the chance that it answers."""
-
-    statement: Statement
-    hit: Hit
-    features: Features
-    chance: float = 0.0
-
-
-@dataclass(frozen=True, slots=True)
 class Room:
     """How much is shown."""
 
@@ -127,12 +67,12 @@ def select(
     question: str,
     evidence: Sequence[Evidence],
     *,
-    reader: Reader,
+    reader: Reader | None,
     expansions: Iterable[Expansion] = (),
     room: Room = ROOM,
 ) -> list[Statement]:
     """The statements that answer a question, best first; none where nothing does."""
-    weights = loaded()
+    weights = loaded(is_read=reader is not None)
     judged = [
         replace(one, chance=weights.chance(one.features))
         for one in candidates(question, evidence, reader=reader, expansions=tuple(expansions))
@@ -155,7 +95,7 @@ def rerank(
     question: str, hits: Sequence[Hit], *, reader: Reader, expansions: Sequence[Expansion], limit: int
 ) -> tuple[Hit, ...]:
     """The passages whose statements answer best, first."""
-    weights = loaded()
+    weights = loaded(is_read=reader is not None)
     evidence = [Evidence(number, hit, hit.start, hit.end) for number, hit in enumerate(hits, 1)]
     best: dict[str, float] = {}
     for one in candidates(question, evidence, reader=reader, expansions=expansions):
@@ -168,121 +108,23 @@ def answer_chance(
     claims: Sequence[Claim],
     context: Context,
     *,
-    reader: Reader,
+    reader: Reader | None,
     expansions: Sequence[Expansion],
 ) -> float:
     """The chance that claims answer a question and hold: of the best statement that they cite, times their support."""
     if not claims:
         return 0.0
-    weights = loaded()
+    weights = loaded(is_read=reader is not None)
     cited = [span for claim in claims for span in claim.check.spans]
     read = candidates(question, context.evidence, reader=reader, expansions=expansions, cited=cited)
-    best = max((weights.chance(one.features) for one in read if _is_cited(one, cited)), default=0.0)
+    best = max((weights.chance(one.features) for one in read if one.is_cited(cited)), default=0.0)
     return weights.answered(best) * calibrated([claim.check for claim in claims])
 
 
-def candidates(
-    question: str,
-    evidence: Sequence[Evidence],
-    *,
-    reader: Reader,
-    expansions: Sequence[Expansion],
-    cited: Sequence[Span] = (),
-) -> list[Candidate]:
-    """The statements that may answer, with what is seen of them; what speaks of another patient or medicine may not.
-
-    The best by words and cosine are read, and those that are cited.
-    """
-    found = sorted(_seen(question, evidence, expansions), key=lambda one: -_prior(one.features))
-    chosen = found[:MOST_READ] + [one for one in found[MOST_READ:] if _is_cited(one, cited)]
-    return _read(reader, explained(question, expansions), chosen)
-
-
-def _is_cited(one: Candidate, cited: Sequence[Span]) -> bool:
-    return any(
-        span.source_id == one.hit.source_id and span.start < end and start < span.end
-        for span in cited
-        for start, end in one.statement.pieces
-    )
-
-
-def explained(question: str, expansions: Sequence[Expansion]) -> str:
-    """A question with the clinical names of its lay words and abbreviations behind them, and misspelt words mended.
-
-    >>> explained("Does he need a drip?", [Expansion("intravenous fluid", "lay word", (15, 19))])
-    'Does he need a drip (intravenous fluid)?'
-    """
-    names: dict[tuple[int, int], str] = {}
-    for one in expansions:
-        if one.reason in EXPLAINED:
-            names.setdefault(one.from_words, one.phrase if one.reason == "misspelling" else f"({one.phrase})")
-    behind = len(question)
-    for (start, end), name in sorted(names.items(), reverse=True):
-        if end <= behind:
-            kept = start if not name.startswith("(") else end
-            question, behind = f"{question[:kept]}{' ' if kept == end else ''}{name}{question[end:]}", start
-    return question
-
-
-def _prior(seen: Features) -> float:
-    """By what statements are chosen to be read."""
-    return 2 * seen.coverage + 3 * seen.nearness + seen.amount
-
-
-def _read(reader: Reader, question: str, found: Sequence[Candidate]) -> list[Candidate]:
-    """The statements with what the reader says of them."""
-    texts = (f"{titled(one.hit.document, one.statement)} : {one.statement.text}" for one in found)
-    scores = [max(-MOST_ODDS, min(MOST_ODDS, reader(question, text))) for text in texts]
-    best = max(scores, default=0.0)
-    return [
-        replace(one, features=replace(one.features, reader=score, best=float(score == best)))
-        for one, score in zip(found, scores, strict=True)
-    ]
-
-
-def _seen(question: str, evidence: Sequence[Evidence], expansions: Sequence[Expansion]) -> Iterator[Candidate]:
-    """The statements that may answer, before the reader has read them."""
-    asked, words = wanted(question, expansions), QuestionWords.of(question, expansions)
-    ordered = sorted(evidence, key=lambda each: -each.hit.rank_score)
-    rank = {each.number: place for place, each in enumerate(ordered, 1)}
-    for one in admitted([one for each in evidence for one in seen(each, asked)], asked, asker(question)):
-        text = one.statement.text
-        stated = any(states(text, amount) for amount in words.amounts)
-        place = rank[one.statement.number]
-        features = Features(0.0, 0.0, words.covered(text), one.nearness, one.hit.relevance, 1 / place, float(stated))
-        yield Candidate(one.statement, one.hit, features)
-
-
-@dataclass(frozen=True, slots=True)
-class QuestionWords:
-    """The words of a question, and other names for them."""
-
-    words: frozenset[str]
-    names: tuple[tuple[frozenset[str], frozenset[str]], ...]
-    """Words of the question, and words that say the same."""
-    amounts: tuple[Amount, ...]
-
-    @classmethod
-    def of(cls, question: str, expansions: Sequence[Expansion]) -> QuestionWords:
-        """What a question is about."""
-        words = frozenset(terms(question)) - ASKING or frozenset(terms(question))
-        names = tuple(
-            (frozenset(terms(question[slice(*one.from_words)])) & words, frozenset(terms(one.phrase)))
-            for one in expansions
-        )
-        return cls(words, names, tuple(amounts(question)))
-
-    def covered(self, text: str) -> float:
-        """The share of the words that a text holds, or says by another name."""
-        said = frozenset(terms(text))
-        named = (words for words, phrase in self.names if phrase and phrase <= said)
-        return len((self.words & said).union(*named)) / len(self.words) if self.words else 0.0
-
-
 @cache
-def loaded() -> Weights:
-    """The weights that were fitted."""
-    read = json.loads(WEIGHTS.read_text("utf-8"))
+def loaded(*, is_read: bool) -> Weights:
+    """The weights that were fitted: with the reader, or for words and cosines alone."""
+    read = json.loads(WEIGHTS.read_text("utf-8"))["reader" if is_read else "words"]
     features = tuple(read["features"][name] for name in NAMES)
     return Weights(read["bias"], features, read["least"], read["further"], read["slope"], read["shift"])
 
@@ -306,3 +148,40 @@ def _repeats(one: Candidate, other: Candidate, overlap: float) -> bool:
     if one.hit.document_id == other.hit.document_id and mine.pieces[-1] == theirs.pieces[-1]:
         return True
     return all(any(same_line(line, against, overlap) for against in theirs.lines) for line in mine.lines)
+
+
+def same_line(line: str, other: str, overlap: float) -> bool:
+    """Whether a line adds no word to another one.
+
+    A number of its own or a negation on one side only makes another statement of it: 5 mg is not 50 mg.
+
+    >>> shown = "1.2 Take one tablet of 5 mg each morning. [2024]"
+    >>> texts = "Take one 5 mg tablet each morning", "Do not take one tablet of 5 mg"
+    >>> [same_line(text, shown, 0.85) for text in texts]
+    [True, False]
+    """
+    mine, theirs = (frozenset(terms(REFERENCE_NUMBERS.sub(" ", text))) for text in (line, other))
+    if (mine ^ theirs) & NEGATIONS or any(term[0].isdigit() for term in mine - theirs):
+        return False
+    return len(mine & theirs) >= overlap * len(mine)
+
+
+def with_previous(ordered: Sequence[Statement]) -> list[Statement]:
+    """Sentences that lean on the one before them get it; parts of one list share their lead-in."""
+    shown: list[Statement] = []
+    for statement in ordered:
+        before, last = statement.previous, shown[-1] if shown else None
+        if (
+            last
+            and len(statement.pieces) > 1
+            and (last.number, last.pieces[0]) == (statement.number, statement.pieces[0])
+        ):
+            pieces, lines = last.pieces + statement.pieces[1:], last.lines + statement.lines[1:]
+            shown[-1] = replace(last, pieces=pieces, lines=lines)
+            continue
+        leading: list[Statement] = []
+        while before is not None and before not in shown and before not in ordered:
+            leading.insert(0, before)
+            before = before.previous
+        shown += [*leading, statement]
+    return shown

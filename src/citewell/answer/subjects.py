@@ -6,7 +6,6 @@ import re
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-from citewell.answer.aspects import unsaid
 from citewell.answer.grades import Graded, asked_grades, says_grade
 from citewell.answer.illnesses import illnesses, speaks_of
 from citewell.answer.statements import statements
@@ -180,22 +179,11 @@ class Miss:
     """Nothing of what the question is about is spoken of, or another medicine than the one it names."""
 
 
-def missed(
-    asked: Sequence[Subject], shown: Sequence[Section], evidence: Sequence[Evidence], *, question: str = ""
-) -> Miss | None:
+def missed(asked: Sequence[Subject], shown: Sequence[Section], evidence: Sequence[Evidence]) -> Miss | None:
     """What the rarest subjects of a question lack in an answer; None where one section speaks of all of them."""
     grades = [subject for subject in asked if subject.grade is not None]
     asked = [subject for subject in asked if subject.grade is None]
-    return (
-        _missed_matter(asked, shown, evidence) or _missed_grade(grades, shown) or _missed_aspect(question, asked, shown)
-    )
-
-
-def _missed_aspect(question: str, asked: Sequence[Subject], shown: Sequence[Section]) -> Miss | None:
-    """What is asked of a thing and no sentence shown says; the title of a document says what all of it is about."""
-    said = [[text for text in section.sentences if text != section.sentences[0]] for section in shown]
-    reason = unsaid(question, said, names=lambda text: any(subject.is_named_in(text) for subject in asked))
-    return Miss(reason, is_whole=True) if reason else None
+    return _missed_matter(asked, shown, evidence) or _missed_grade(grades, shown)
 
 
 def _missed_grade(grades: Sequence[Subject], shown: Sequence[Section]) -> Miss | None:

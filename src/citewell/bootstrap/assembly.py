@@ -202,7 +202,7 @@ class Assembly:
 
     @cached_property
     def answer_reader(self) -> AnswerReader | None:
-        """What reads a question and a statement together, where the settings switch it on."""
+        """What reads a question and a statement together, unless the settings switch it off."""
         from citewell.bootstrap.parts import make_answer_reader
 
         return make_answer_reader(self.settings)
@@ -284,21 +284,18 @@ class Assembly:
 
     @property
     def policy(self) -> Policy:
-        """What is shown, and when a question is handed over; where the reader chooses, by what it says."""
+        """What is shown, and when a question is handed over; what is quoted has been chosen by its chance already."""
         from citewell.answer.finish import Policy
 
         policy = Policy(threshold=self.settings.confidence_threshold, keeps_draft=True)
-        is_chosen = self.answer_reader is not None and self.settings.model == "extractive"
-        return replace(policy, min_relevance=0.0, sure_from=SURE_FROM) if is_chosen else policy
+        is_quoted = self.settings.model == "extractive"
+        return replace(policy, min_relevance=0.0, sure_from=SURE_FROM) if is_quoted else policy
 
     def answer_chance(self, question: str, claims: Sequence[Claim], context: Context) -> float:
-        """The chance that claims answer a question; without the reader, that they are carried by what they cite."""
+        """The chance that claims answer a question and hold."""
         from citewell.answer.expand import expand
         from citewell.answer.select import answer_chance
-        from citewell.answer.verify_score import calibrated
 
-        if self.answer_reader is None:
-            return calibrated([claim.check for claim in claims])
         added = expand(question, lexicon=self.lexicon, to_answer=True)
         return answer_chance(question, claims, context, reader=self.answer_reader, expansions=added)
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import logging
 from collections.abc import Callable
 from functools import cached_property
 from typing import TYPE_CHECKING
@@ -9,12 +10,15 @@ from typing import TYPE_CHECKING
 from citewell.bootstrap.app import App
 from citewell.bootstrap.parts import make_embedder
 from citewell.clinical import Lexicon
+from citewell.errors import CitewellError
 
 if TYPE_CHECKING:
     from citewell.adapters.index.exact import ExactIndex
     from citewell.adapters.store.library import SqlLibrary
     from citewell.config import Settings
     from citewell.ports import Embedder
+
+_log = logging.getLogger(__name__)
 
 
 class VaultApp(App):
@@ -32,6 +36,21 @@ class VaultApp(App):
         super().close()
         for name in self.__dict__.keys() - self._always:
             self.__dict__.pop(name, None)
+
+    def renew_vectors(self) -> None:
+        """Embed everything again where an older version's built-in model has: a patient runs no `reindex`.
+
+        What cannot be written is left for the next time; until then a search says what is wrong.
+        """
+        from citewell.adapters.embedding.minilm import MODEL
+
+        known, wanted = self.library.embedder(), self.embedder.fingerprint
+        if known is None or known == wanted or not (known.startswith(MODEL) and wanted.startswith(MODEL)):
+            return
+        try:
+            self.reindex()
+        except (CitewellError, OSError) as error:
+            _log.warning("the vectors of a vault could not be made again: %s", type(error).__name__)
 
     @cached_property
     def index(self) -> ExactIndex:

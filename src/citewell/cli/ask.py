@@ -130,7 +130,7 @@ def _print_end(done: Done, marks: Marks) -> None:
     if isinstance(answer.action, Qualify):
         typer.echo(f"Note: {answer.action.reason}.")
     _print_left_out(answer)
-    typer.echo(f"Confidence {answer.confidence.overall:.2f} · {answer.model} · {answer.took_ms:.0f} ms")
+    typer.echo(f"Confidence {min(answer.confidence.calibrated, 0.99):.2f} · {answer.model} · {answer.took_ms:.0f} ms")
 
 
 def _print_flagged(evidence: Sequence[Evidence]) -> None:

@@ -151,7 +151,7 @@ def _look_at_pair_reader(app: App) -> Check | str:
 
 
 def _look_at_answer_reader(app: App) -> Check | str:
-    return _proved("answer reader", app.answer_reader, "switched off: rules, words and cosines choose what answers")
+    return _proved("answer reader", app.answer_reader, "switched off: words and cosines alone choose what answers")
 
 
 def _proved(part: str, reader: PairReader | AnswerReader | None, off: str) -> Check | str:

@@ -26,7 +26,7 @@ class Adapter:
     labels: dict[str, tuple[str, ...]]
 
     @classmethod
-    def load(cls, path: Path, sha256: str, labels: Sequence[str]) -> Adapter:
+    def load(cls, path: Path, sha256: str, labels: Sequence[str] = ()) -> Adapter:
         """Read an adapter whose file must be the one expected."""
         digest = hashlib.sha256(path.read_bytes()).hexdigest()
         if digest != sha256:

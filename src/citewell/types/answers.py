@@ -28,8 +28,6 @@ class Why:
     """Offsets of the sentence nearest to the question."""
     near: tuple[Near, ...] = ()
     """All of its sentences, as they are written."""
-    same: tuple[tuple[str, str], ...] = ()
-    """Words of the question, and what the document itself calls the same, such as an abbreviation that it explains."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -35,6 +35,7 @@ def templates() -> Environment:
     )
     environment.filters.update(
         advice=phrases.advice,
+        confidence_level=phrases.confidence_level,
         counted=phrases.counted,
         day=phrases.day,
         duration=phrases.duration,
@@ -48,7 +49,7 @@ def templates() -> Environment:
         state_word=phrases.state_word,
         why_withheld=why_withheld,
     )
-    environment.globals.update(verdicts=phrases.VERDICTS, confidence_words=phrases.CONFIDENCE, turn_words=phrases.TURN)
+    environment.globals.update(verdicts=phrases.VERDICTS, turn_words=phrases.TURN)
     return environment
 
 

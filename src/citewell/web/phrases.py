@@ -16,13 +16,8 @@ from citewell.types import EVERY, State
 RELEVANCE = ((0.5, "strong"), (0.25, "good"), (0.1, "fair"), (0.0, "weak"))
 """From which relevance a match is called what."""
 
-CONFIDENCE = {
-    "CITE": "well supported",
-    "QUALIFY": "partly supported",
-    "ROUTE": "limited support",
-    "REFUSE": "no support",
-}
-"""What an answer is called by what became of it: the word must agree with the marks on its sentences."""
+LEVELS = ((0.75, "high confidence"), (0.5, "medium confidence"), (0.0, "low confidence"))
+"""What an answer is called by how often one with its score is right."""
 
 VERDICTS = {
     "supported": ("✓", "supported by the source", "good"),
@@ -34,12 +29,9 @@ VERDICTS = {
 
 TURN = {
     "verdicts": VERDICTS,
-    "confidence": CONFIDENCE,
+    "levels": LEVELS,
     "withheld": list(WHY.items()),
-    "calibrated": (
-        "how likely a shown sentence is truly supported, on average; measured on reworded claims up to 0.93, "
-        "not on word-for-word quotes"
-    ),
+    "calibrated": "how often an answer with this score is right, measured on questions with marked answers",
     "instruction": "reads like an instruction; it was taken as plain words",
 }
 """What an answer is drawn with, by the server and by the script."""
@@ -96,6 +88,15 @@ def looked_in(scope: Mapping[str, Any]) -> str:
     if scope["subject"] is not None:
         told += f"; of the papers of “{scope['subject']}” too"
     return f"{told}."
+
+
+def confidence_level(calibrated: float) -> str:
+    """The word for how often an answer with a score is right.
+
+    >>> confidence_level(0.75), confidence_level(0.74), confidence_level(0.1)
+    ('high confidence', 'medium confidence', 'low confidence')
+    """
+    return next(word for least, word in LEVELS if calibrated >= least)
 
 
 def relevance_word(relevance: float) -> str:

@@ -1,4 +1,4 @@
-"""The default embedder: all-MiniLM-L6-v2 on the CPU, offline."""
+"""The default embedder: all-MiniLM-L6-v2, trained on clinical questions, on the CPU and offline."""
 
 from __future__ import annotations
 
@@ -10,12 +10,13 @@ from threading import Lock
 
 import numpy as np
 
-from citewell.adapters.embedding.engine import Backend, Engine, open_engine
+from citewell.adapters.embedding.engine import ADAPTER_SHA256, Backend, Engine, open_engine
 from citewell.errors import ModelFilesMissing
 from citewell.minilm.tokenizer import WordPiece
 from citewell.minilm.weights import DIMENSIONS, SHA256
 from citewell.ports import Progress, Vectors
 
+MODEL = "minilm-l6-v2"
 MAX_TOKENS = 256
 """Longer texts are cut: the model was trained on no more."""
 
@@ -39,7 +40,7 @@ class MiniLM:
     @property
     def fingerprint(self) -> str:
         """The same for every backend, as their vectors are comparable: cosine 0.999 or more between them."""
-        return f"minilm-l6-v2:{SHA256[:8]}:mean:{MAX_TOKENS}:{DIMENSIONS}"
+        return f"{MODEL}:{SHA256[:8]}+{ADAPTER_SHA256[:8]}:mean:{MAX_TOKENS}:{DIMENSIONS}"
 
     @property
     def dimensions(self) -> int:

@@ -5,12 +5,11 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator
 
+from citewell.answer.candidates import Reader
 from citewell.answer.expand import expand
-from citewell.answer.extract import extract
-from citewell.answer.select import Reader, select
+from citewell.answer.select import select
 from citewell.answer.statements import Statement
 from citewell.answer.stream import MAX_HEAD_WORDS
-from citewell.answer.weights import MEASURE, Measure
 from citewell.clinical import Lexicon
 from citewell.minilm.tokenizer import WordPiece
 from citewell.types import Context
@@ -25,9 +24,8 @@ _LIST_NUMBER = re.compile(r"\(?\w{1,3}[.)]")
 class Extractive:
     """Quotes the evidence; says nothing where nothing answers."""
 
-    def __init__(self, lexicon: Lexicon, *, measure: Measure = MEASURE, reader: Reader | None = None) -> None:
+    def __init__(self, lexicon: Lexicon, *, reader: Reader | None = None) -> None:
         self._lexicon = lexicon
-        self._measure = measure
         self._reader = reader
 
     @property
@@ -53,10 +51,7 @@ class Extractive:
     def write(self, question: str, context: Context, *, rules: str, begun_at: float | None = None) -> Iterator[str]:  # noqa: ARG002
         """Statement by statement, a blank line between two; every sentence ends in its mark."""
         expansions = expand(question, lexicon=self._lexicon, to_answer=True)
-        if self._reader is None:
-            found = extract(question, context.evidence, expansions=expansions, measure=self._measure)
-        else:
-            found = select(question, context.evidence, reader=self._reader, expansions=expansions)
+        found = select(question, context.evidence, reader=self._reader, expansions=expansions)
         for position, statement in enumerate(found):
             yield ("\n\n" if position else "") + marked(statement)
 

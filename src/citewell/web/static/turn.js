@@ -175,7 +175,6 @@ export class Turn {
 
   #routed(answer) {
     const { route } = answer;
-    const support = this.words.confidence[answer.action];
     const words = make("p", {}, "The documents do not answer this well enough. ");
     if (route.owner_email) {
       words.append("Handed to ", make("b", { text: route.owner_email }));
@@ -185,7 +184,7 @@ export class Turn {
     }
     words.append(" The reply will stand in ", make("a", { href: "/asked", text: "Asked" }), ".");
     const fallback = route.fallback ? ", so it goes to an administrator" : "";
-    const why = details("why", "Why this was routed", make("p", { text: `${route.reason}${fallback}. ${raised(support)}: ${number(answer.confidence.overall)}.` }));
+    const why = details("why", "Why this was routed", make("p", { text: `${route.reason}${fallback}.` }));
     return make("div", { class: "notice wait routed" }, words, why);
   }
 
@@ -205,7 +204,7 @@ export class Turn {
 
   #about(answer) {
     const { overall, retrieval, coverage, llm, calibrated } = answer.confidence;
-    const word = this.words.confidence[answer.action];
+    const [, word] = this.words.levels.find(([least]) => calibrated >= least);
     const none = answer.model === "extractive" ? "none: the writer quotes and does not judge"
       : "none: the model gave none that can be read, so that the whole is at most 0.90";
     const own = llm === null ? none : `${number(llm)}: what the model thinks of its answer`;
@@ -213,14 +212,15 @@ export class Turn {
       ["Passages", `${number(retrieval)}: how near they are to the question`],
       ["Words", `${number(coverage)}: the share of the answer's words that stand in them`],
       ["Own estimate", own],
-      ["Calibrated", `${number(Math.min(calibrated, 0.99))}: ${this.words.calibrated}`],
+      ["Together", `${number(overall)}: these three by a fixed formula`],
+      ["Confidence", `${number(Math.min(calibrated, 0.99))}: ${this.words.calibrated}`],
     ].flatMap(([name, value]) => [make("dt", { text: name }), make("dd", { text: value })]);
     const why = details("why", "Why", make("dl", {}, ...rows));
     why.firstChild.append(make("span", { class: "unseen", text: " this confidence" }));
     const copy = make("button", { type: "button", class: "link copy", text: "Copy with references" });
     copy.addEventListener("click", () => Turn.copy(this.element, copy));
     return make("div", { class: "about" },
-      make("span", { class: "confidence" }, make("b", { text: word }), ` ${number(overall)}`),
+      make("span", { class: "confidence" }, make("b", { text: word }), ` ${number(Math.min(calibrated, 0.99))}`),
       make("span", { text: sources(answer.citations) }),
       make("span", { text: `${(answer.took_ms / 1000).toFixed(1)} s` }),
       why, make("a", { href: `/audit/${answer.id}`, text: "On record" }), copy);

@@ -1,0 +1,115 @@
+"""Doses: whether a question asks for one, whether a statement gives it, and of what."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import replace
+
+from citewell.answer.amounts import Amount, admits, states
+from citewell.answer.statements import Statement
+from citewell.clinical.medicines import Medicine, medicines
+from citewell.clinical.questions import question_cues
+
+MAX_WORDS_TO_DOSED = 1
+"""How many words may stand between “how much” or “dose of” and the medicine whose dose is asked for."""
+ASKS_DOSE = re.compile(
+    r"\b(?:what|which)(?:['’]s| is| are| was)?(?: [\w-]+){0,4}? (?:dose|doses|dosage|dosing)\b"
+    r"|^\s*(?:[\w-]+ ){0,3}(?:dose|dosage|dosing) (?:of|for)\b"
+    r"|(?P<much>\bhow (?:much|many (?:mg|tablets|capsules|sachets|drops|puffs|units|ml)(?: of)?)\b)",
+    re.IGNORECASE,
+)
+"""A question for the dose of a medicine."""
+GIVEN_DOSE = re.compile(
+    r"\d\s?(?:mg|g|kg|micrograms?|mcg|µg|nanograms?|ml|units?|iu|mmol|tablets?|capsules?|puffs?|drops?|sachets?)"
+    r"(?![a-z]|\s?/\s?(?:min|d?l|ml)\b)"
+    r"|\((?:mg|g|micrograms?|ml|units?)\): \d",
+    re.IGNORECASE,
+)
+"""An amount that can be given; “30 mL/min” and “500 ng/mL” are none."""
+DOSE_RULES = re.compile(
+    r"\b(?:do not (?:use|give|offer|take|start|exceed)|not (?:be )?(?:recommended|given|used)|contraindicated"
+    r"|(?:reduc|halv|doubl|adjust|lower|increas)\w*\b.{0,40}\bdos|half (?:the|of the) (?:usual )?dose"
+    r"|no (?:dose|dosage) (?:adjustment|change))",
+    re.IGNORECASE,
+)
+"""What a sentence says of a dose without an amount."""
+REFERS_TO_DOSE = re.compile(
+    r"\b(?:this|that|the (?:same|above)) (?:dose|dosage|amount|volume)\b|\b(?:start|begin|try) again\b",
+    re.IGNORECASE,
+)
+"""What a sentence says that speaks of a dose, or of a treatment to go on with, and leaves it to another to give it."""
+WEIGHS = re.compile(
+    r"\b(?:child|infant|baby|toddler|adult|patient|person|(?:wo)?man) (?:of|who weighs|weighing) \d[\d.]* ?kg\b"
+    r"|\(kg\): \d",
+    re.IGNORECASE,
+)
+"""What a text works out for one weight."""
+_WORD = re.compile(r"\w+")
+_OF = re.compile(r"\s+(?:of|for)\b")
+
+
+def dosed(question: str, named: Sequence[Medicine]) -> Medicine | None:
+    """The medicine whose dose is asked for.
+
+    >>> questions = "The dose of codeine on warfarin?", "How much iron on warfarin?", "How much beer?"
+    >>> [found.name if (found := dosed(one, medicines(one))) else None for one in questions]
+    ['codeine', None, None]
+    """
+    asks = ASKS_DOSE.search(question)
+    if asks is None or not named or "about doses" in question_cues(question):
+        return None
+    inside = [one for one in named if one.start < asks.end()]
+    after = [one for one in named if one.start >= asks.end()]
+    opens = _OF.match(question, asks.end())
+    if asks["much"] or opens:
+        begin = opens.end() if opens else asks.end()
+        after = [one for one in after if len(_WORD.findall(question, begin, one.start)) <= MAX_WORDS_TO_DOSED]
+    return next(iter((*inside, *after)), None)
+
+
+def gives_dose(statement: Statement, medicine: Medicine, titles: Iterable[str]) -> bool:
+    """Whether a statement gives an amount of the medicine, or says that it is not to be given or its dose changed."""
+    if not (GIVEN_DOSE.search(statement.text) or DOSE_RULES.search(statement.text)):
+        return False
+    leant: Statement | None = statement
+    said = list(titles)
+    while leant is not None:
+        said.append(leant.text)
+        leant = leant.previous
+    told = medicines("\n".join(said))
+    if not told and statement.kind == "row":  # of a table whose caption stands in the passage before
+        return True
+    return any(one.name == medicine.name or (medicine.is_class and one.family == medicine.family) for one in told)
+
+
+def is_of_another_weight(asked: Sequence[Amount], text: str) -> bool:
+    """Whether a text works an amount out for one who weighs something else than whom it is asked for.
+
+    >>> from citewell.answer.amounts import amounts
+    >>> sixteen = amounts("How much for a child of 16 kg?")
+    >>> [is_of_another_weight(sixteen, text) for text in ("A child of 12 kg needs 900 ml.", "4 mg for 15 to 30 kg.")]
+    [True, False]
+    """
+    if not asked or not WEIGHS.search(text):
+        return False
+    return not any(states(text, one) or admits(text, one) for one in asked)
+
+
+def with_doses(found: Sequence[Statement]) -> Iterator[Statement]:
+    """Statements; those that only speak of “this dose” or “start again” with the one of their section that gives it."""
+    giving: list[Statement] = []
+    for one in found:
+        given = [other for other in giving if other.titles == one.titles]
+        # what was worked out for one person is no one else's
+        plain = [other for other in given if not WEIGHS.search(other.text)]
+        yield replace(one, previous=(plain or given)[-1]) if given and _leaves_dose_open(one) else one
+        giving += [one] if GIVEN_DOSE.search(one.text) else []
+
+
+def _leaves_dose_open(one: Statement) -> bool:
+    """Whether it speaks of a dose that neither it nor the sentence that it leans on gives."""
+    refers = REFERS_TO_DOSE.search(one.text)
+    if refers is None or GIVEN_DOSE.search(one.text, 0, refers.start()):
+        return False
+    return one.previous is None or GIVEN_DOSE.search(one.previous.text) is None
