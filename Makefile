@@ -59,7 +59,7 @@ bench: .venv/dev ## All benches; results in bench/results
 	$(BIN)/python bench/quality/retrieval.py --data $(SHARED)/scifact --json bench/results/retrieval.json
 	$(BIN)/python bench/quality/verify.py --data $(SHARED)/scifact --json bench/results/verify.json
 	$(BIN)/python bench/quality/alterations.py --data $(SHARED) --json bench/results/alterations.json
-	$(BIN)/python bench/quality/questions.py --data $(SHARED)/questions --json bench/results/questions.json
+	$(BIN)/python bench/quality/questions.py --data $(SHARED)/questions --held-out --count 50 --json bench/results/questions.json
 	$(BIN)/python bench/quality/adversary.py --json bench/results/adversary.json
 	$(BIN)/python bench/quality/tables.py --json bench/results/tables.json
 	$(BIN)/python bench/quality/injection.py --data $(SHARED)/injection --json bench/results/injection.json

@@ -45,12 +45,6 @@ def sizing(search: Mapping[str, Any], ingest: Mapping[str, Any]) -> str:
     return "\n".join(lines)
 
 
-def extractive(result: Mapping[str, Any]) -> str:
-    """What the extractive writer shows beside the first sentences of the passages, on the claims of one set."""
-    (rows,) = result.values()
-    return table(rows)
-
-
 def alterations(result: Mapping[str, Any]) -> str:
     """How many altered sentences, originals and paraphrases the check flags, beside what was asked for."""
     kinds = {f"of these: {kind}": (None, found) for kind, found in result["altered_flagged_by_kind"].items()}

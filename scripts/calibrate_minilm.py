@@ -1,6 +1,6 @@
 """Measure the ranges of the embedding model's inner values on texts, and write the file that the package brings.
 
-    python scripts/calibrate_minilm.py TEXT_FILE
+    python scripts/calibrate_minilm.py TEXT_FILE [--published]
 
 The file holds one text per line: a few hundred of the kinds that libraries hold, passages, sentences and questions.
 All inner values are held in memory at once, about 25 kB per token.
@@ -15,7 +15,7 @@ from pathlib import Path
 import numpy as np
 
 from citewell.adapters.embedding.calibration import REFERENCE_TEXT, measure, save
-from citewell.adapters.embedding.engine import OnnxRuntime, cached_graph, trained_tensors
+from citewell.adapters.embedding.engine import PUBLISHED, TRAINED, OnnxRuntime, cached_graph
 from citewell.adapters.embedding.minilm import MAX_TOKENS
 from citewell.minilm.tokenizer import WordPiece
 
@@ -24,11 +24,14 @@ def main() -> None:
     """Measure and write."""
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("texts", type=Path)
-    lines = [line for line in parser.parse_args().texts.read_text().splitlines() if line.strip()]
+    parser.add_argument("--published", action="store_true", help="of the model without what training changed")
+    options = parser.parse_args()
+    model = PUBLISHED if options.published else TRAINED
+    lines = [line for line in options.texts.read_text().splitlines() if line.strip()]
     with tempfile.TemporaryDirectory() as folder:
-        engine = OnnxRuntime(cached_graph(Path(folder), "float"), flavour="float")
+        engine = OnnxRuntime(cached_graph(Path(folder), "float", model), flavour="float")
         (vector,) = engine.run(np.array(WordPiece.load().ids([REFERENCE_TEXT], max_tokens=MAX_TOKENS)))
-    save(measure(trained_tensors(), lines), vector)
+    save(measure(model.tensors(), lines), model.ranges, vector)
     print(f"The ranges over {len(lines)} texts are written.")
 
 

@@ -12,7 +12,7 @@ from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any
 
-from bench_tables import alterations, calibration, extractive, gain, reliability, sizing, table
+from bench_tables import alterations, calibration, gain, reliability, sizing, table
 
 ROOT = Path(__file__).resolve().parents[1]
 PAGES = [ROOT / "README.md", *sorted((ROOT / "docs").glob("*.md"))]
@@ -129,7 +129,7 @@ BLOCKS: dict[str, Callable[[], str]] = {
     "errors": errors,
     "sizing": lambda: sizing(_result("search"), _result("ingest")),
     **{f"bench-{name}": bench(name) for name in RESULTS},
-    "bench-extractive": lambda: extractive(_result("extractive")),
+    "bench-questions": lambda: table(_result("questions")),
     "bench-alterations": lambda: alterations(_result("alterations")),
     "bench-gain": lambda: gain(_result("verify")),
     "bench-calibration": lambda: calibration(_result("verify")),

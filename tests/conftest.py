@@ -10,7 +10,7 @@ from pathlib import Path
 import pytest
 from argon2 import PasswordHasher
 
-from citewell.adapters.embedding.engine import Backend
+from citewell.adapters.embedding.engine import PUBLISHED, TRAINED, Backend, Model
 from citewell.adapters.embedding.minilm import MiniLM
 from citewell.adapters.parsers import all_parsers
 from citewell.adapters.vault.keys import LOWEST_MEMORY_KIB, LOWEST_TIME_COST, Derivation
@@ -61,15 +61,21 @@ def model_cache(tmp_path_factory: pytest.TempPathFactory) -> Path:
 def one_model(tmp_path_factory: pytest.TempPathFactory) -> Iterator[MiniLM]:
     """The built-in model, given to every library of this process whose settings do not choose how to run it."""
     folder = run_folder(tmp_path_factory)
-    made = OneMiniLM(folder / "model", folder / "vectors.sqlite")
+    made = {
+        model: OneMiniLM(folder / "model", folder / f"vectors-{model.weights}.sqlite", model)
+        for model in (TRAINED, PUBLISHED)
+    }
 
-    def chosen(cache_dir: Path, backend: Backend = "auto", threads: int | None = None) -> MiniLM:
-        return made if backend == "auto" and threads is None else MiniLM(cache_dir, backend, threads)
+    def chosen(
+        cache_dir: Path, backend: Backend = "auto", threads: int | None = None, model: Model = TRAINED
+    ) -> MiniLM:
+        return made[model] if backend == "auto" and threads is None else MiniLM(cache_dir, backend, threads, model)
 
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr("citewell.adapters.embedding.minilm.MiniLM", chosen)
-        yield made
-    made.close()
+        yield made[TRAINED]
+    for one in made.values():
+        one.close()
 
 
 @pytest.fixture(scope="session")

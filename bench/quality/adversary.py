@@ -17,6 +17,7 @@ from collections import Counter
 from collections.abc import Iterator, Sequence
 from pathlib import Path
 
+from citewell.adapters.embedding.engine import PUBLISHED
 from citewell.adapters.embedding.minilm import MiniLM
 from citewell.adapters.entailment.pair import PairReader
 from citewell.answer.verify import verify
@@ -51,7 +52,7 @@ def cases(of_set: str) -> list[tuple[str, str, Span]]:
 
 def cosines(cache: Path) -> Similarity:
     """Cosines by the embedder of the product."""
-    embedder = MiniLM(cache)
+    embedder = MiniLM(cache, model=PUBLISHED)
 
     def similarity(sentence: str, parts: Sequence[Span]) -> Sequence[float]:
         first, *rows = embedder.embed([sentence, *(part.text for part in parts)])

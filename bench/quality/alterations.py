@@ -23,6 +23,7 @@ from pathlib import Path
 
 import numpy as np
 
+from citewell.adapters.embedding.engine import PUBLISHED
 from citewell.adapters.embedding.minilm import MiniLM
 from citewell.adapters.entailment.pair import PairReader
 from citewell.adapters.parsers import all_parsers
@@ -260,7 +261,7 @@ def cosines(every: Sequence[Case]) -> Similarity:
     """Cosines from vectors made once for all texts."""
     texts = sorted({case.sentence for case in every} | {part.text for part in parts_of(case.passage for case in every)})
     with tempfile.TemporaryDirectory() as cache:
-        vectors = dict(zip(texts, MiniLM(Path(cache)).embed(texts), strict=True))
+        vectors = dict(zip(texts, MiniLM(Path(cache), model=PUBLISHED).embed(texts), strict=True))
 
     def similarity(sentence: str, parts: Sequence[Span]) -> Sequence[float]:
         rows = np.stack([vectors[part.text] for part in parts])

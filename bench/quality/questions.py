@@ -1,7 +1,7 @@
 """Questions with marked answers, asked through the product's own flow: right, first, wrong, held back.
 
     python bench/quality/questions.py --data ../shared/data/questions [--json [FILE]] [--sets NAME ...] [--count 100]
-        [--without-reader]
+        [--held-out] [--without-reader]
 
 A folder holds `documents.jsonl.gz` (`{"id", "set", "title", "sentences"}`) and `questions.jsonl.gz` (`{"set",
 "question", "answers": [[document id, [sentence numbers]], ...]}`). Of each set some questions are drawn, with their
@@ -20,6 +20,7 @@ import re
 import tempfile
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
+from hashlib import md5
 from pathlib import Path
 from typing import Any
 
@@ -91,6 +92,27 @@ def read(folder: Path) -> tuple[dict[str, list[Document]], dict[str, list[Questi
 def _rows(path: Path) -> Iterator[Any]:
     with gzip.open(path, "rt", encoding="utf-8") as lines:
         yield from map(json.loads, lines)
+
+
+FOLDS = 10
+
+
+def fold_of(name: str) -> int:
+    """The part of ten that a document belongs to."""
+    return int(md5(f"answers {name.casefold().strip()}".encode()).hexdigest(), 16) % FOLDS
+
+
+def group_of(set_: str, document_id: str, title: str) -> str:
+    """What is held out together: a topic of MedQuAD, else a document."""
+    return title if set_ == "medquad" else document_id
+
+
+def held_out(
+    name: str, documents: Sequence[Document], questions: Sequence[Question]
+) -> tuple[list[Document], list[Question]]:
+    """The documents of a set that reader and embedder have not learned, and the questions about them alone."""
+    kept = {one.id: one for one in documents if fold_of(group_of(name, one.id, one.title)) == 0}
+    return list(kept.values()), [one for one in questions if all(document in kept for document, _ in one.answers)]
 
 
 def drawn(
@@ -203,6 +225,7 @@ def main(wishes: Iterable[str] | None = None) -> None:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--data", type=Path, required=True)
     parser.add_argument("--sets", nargs="*")
+    parser.add_argument("--held-out", action="store_true", help="only the tenth of documents that was not learned")
     parser.add_argument("--without-reader", action="store_true", help="words and cosines alone choose")
     parser.add_argument("--count", type=int, default=100)
     parser.add_argument("--seed", type=int, default=7)
@@ -211,7 +234,10 @@ def main(wishes: Iterable[str] | None = None) -> None:
     documents, questions = read(chosen.data)
     figures: dict[str, object] = {}
     for name in chosen.sets or sorted(questions):
-        of_set, asked = drawn(documents[name], questions[name], chosen.count, chosen.seed)
+        some, about = documents[name], questions[name]
+        if chosen.held_out:
+            some, about = held_out(name, some, about)
+        of_set, asked = drawn(some, about, chosen.count, chosen.seed)
         with tempfile.TemporaryDirectory() as home:
             figures[name] = measure(of_set, asked, Settings(home=Path(home), answer_reader=not chosen.without_reader))
         print(name, json.dumps(figures[name]), flush=True)

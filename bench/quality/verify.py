@@ -24,6 +24,7 @@ from pathlib import Path
 import numpy as np
 from numpy.typing import NDArray
 
+from citewell.adapters.embedding.engine import PUBLISHED
 from citewell.adapters.embedding.minilm import MiniLM
 from citewell.adapters.entailment.pair import PairReader
 from citewell.answer.verify import verify
@@ -92,7 +93,7 @@ def cosines(every: Sequence[Claim], vectors_file: Path | None) -> Similarity:
     missing = [text for text in texts if text not in known]
     if missing:
         with tempfile.TemporaryDirectory() as cache:
-            known |= dict(zip(missing, MiniLM(Path(cache)).embed(missing), strict=True))
+            known |= dict(zip(missing, MiniLM(Path(cache), model=PUBLISHED).embed(missing), strict=True))
         if vectors_file:
             np.savez(vectors_file, texts=json.dumps(list(known)), vectors=np.stack(list(known.values())))
 

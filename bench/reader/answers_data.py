@@ -16,10 +16,10 @@ import json
 import lzma
 import re
 from collections.abc import Iterator, Sequence
-from hashlib import md5
 from pathlib import Path
 from typing import Any
 
+from bench.quality.questions import fold_of, group_of
 from bench.reader.data import write_minilm
 
 import citewell
@@ -33,20 +33,14 @@ from citewell.types import Document, Evidence, Hit, Limits, Source, Why
 QUESTIONS = Path(__file__).parent / "questions"
 HELD_GUIDELINES = ("nice-ng226-osteoarthritis", "fda-metformin")
 SAMPLES = Path(citewell.__file__).parent / "samples"
-FOLDS = 10
 MATERIAL = "answers.json.xz"
-
-
-def fold_of(name: str) -> int:
-    """The part of ten that a document belongs to."""
-    return int(md5(f"answers {name.casefold().strip()}".encode()).hexdigest(), 16) % FOLDS
 
 
 def of_sets(folder: Path) -> tuple[list[dict[str, Any]], list[dict[str, Any]]]:
     """Documents and questions of the public sets."""
     documents = []
     for row in _rows(folder / "documents.jsonl.gz"):
-        name = row["title"] if row["set"] == "medquad" else row["id"]
+        name = group_of(row["set"], row["id"], row["title"])
         passages = [(row["title"], text) for text in row["sentences"]]
         documents.append({"id": row["id"], "set": row["set"], "fold": fold_of(name), "passages": passages})
     questions = [

@@ -21,8 +21,8 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
-from bench.quality.questions import Document, Question, is_same, read
-from bench.reader.answers_data import HELD_GUIDELINES, QUESTIONS, SAMPLES, fold_of
+from bench.quality.questions import Document, Question, held_out, is_same, read
+from bench.reader.answers_data import HELD_GUIDELINES, QUESTIONS, SAMPLES
 
 from citewell.answer.assemble import Budget, assemble
 from citewell.answer.candidates import NAMES, candidates
@@ -57,8 +57,8 @@ def dump(data: Path, homes: Path, out: Path, *, count: int) -> None:
 def _of_sets(folder: Path, homes: Path, count: int) -> Iterator[tuple[str, list[dict[str, Any]]]]:
     documents, questions = read(folder)
     for name in ("medquad", "bioasq", "covidqa", "evinf", "pubmedqa"):
-        held = {one.id: one for one in documents[name] if fold_of(one.title if name == "medquad" else one.id) == 0}
-        asked = [one for one in questions[name] if all(document in held for document, _ in one.answers)]
+        several, asked = held_out(name, documents[name], questions[name])
+        held = {one.id: one for one in several}
         chosen = random.Random(3).sample(asked, min(COUNT, len(asked)))
         needed = {document for one in chosen for document, _ in one.answers}
         is_long = name in ("covidqa", "evinf")

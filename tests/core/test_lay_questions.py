@@ -10,14 +10,8 @@ from citewell.bootstrap import App
 from citewell.samples import sample_files
 
 QUESTIONS = Path(__file__).parents[1] / "data" / "lay_questions.tsv"
-UNANSWERED = {
-    "What helps a toddler with the runs?",  # the one sentence that has the word toddler wins
-    "blood in urine at 62, refer?",  # passed on: the samples say nothing of it but in the leaflet on warfarin
-}
-FRESH_ANSWERED = 11
-"""Of the fifteen questions that were written when the rules stood."""
-LAST_ANSWERED = 12
-"""Of twenty more that were written later still."""
+LEAST = {"first": 6, "fresh": 11, "last": 15}
+"""Answered of 17, 15 and 20; “first” was written while rules chose, the others when they stood."""
 
 
 @pytest.mark.slow
@@ -30,11 +24,8 @@ def test_a_person_is_answered_in_their_own_words(app: App) -> None:
         return words in " ".join(text.replace("\xa0", " ").split())
 
     rows = [line.split("\t") for line in QUESTIONS.read_text("utf-8").splitlines() if not line.startswith("#")]
-    sets = {when for when, *_ in rows}
-    missed = {when: {one for of, one, words in rows if of == when and not answered(one, words)} for when in sets}
-    assert missed["first"] == UNANSWERED
-    assert len(missed["fresh"]) <= 15 - FRESH_ANSWERED
-    assert len(missed["last"]) <= 20 - LAST_ANSWERED
+    right = {when: sum(answered(one, words) for of, one, words in rows if of == when) for when in LEAST}
+    assert {when: count for when, count in right.items() if count < LEAST[when]} == {}
 
 
 @pytest.mark.slow

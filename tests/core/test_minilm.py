@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import subprocess
 import sys
+from dataclasses import replace
 from pathlib import Path
 
 import numpy as np
@@ -13,17 +14,26 @@ from numpy.typing import NDArray
 
 from citewell.adapters.embedding.careful import FEW_TOKENS, LEAST_LENGTH, Careful
 from citewell.adapters.embedding.cpu import features
-from citewell.adapters.embedding.engine import ADAPTER, Choice, Flavour, OnnxRuntime, cached_graph, choose, open_engine
-from citewell.adapters.embedding.graph import float_graph
+from citewell.adapters.embedding.engine import (
+    PUBLISHED,
+    TRAINED,
+    Choice,
+    Flavour,
+    Model,
+    OnnxRuntime,
+    cached_graph,
+    choose,
+    open_engine,
+)
 from citewell.adapters.embedding.minilm import MAX_TOKENS, MiniLM
 from citewell.errors import ModelFilesMissing
 from citewell.minilm import weights
 from citewell.minilm.tokenizer import WordPiece
 from citewell.ports import Vectors
 
-PUBLISHED = [0.067657, 0.063496, 0.048713, 0.079305]
+AS_PUBLISHED = [0.067657, 0.063496, 0.048713, 0.079305]
 """The first numbers of the published vector of “This is an example sentence”."""
-TRAINED = [0.08498, 0.071777, 0.057827, 0.056493]
+AS_TRAINED = [0.08498, 0.071777, 0.057827, 0.056493]
 """The same with what training changed."""
 
 TEXTS = [
@@ -43,28 +53,28 @@ def vectors_of(graph: Path, flavour: Flavour) -> np.ndarray[tuple[int, ...], np.
     return np.concatenate([engine.run(np.array([ids])) for ids in WordPiece.load().ids(TEXTS, max_tokens=MAX_TOKENS)])
 
 
-def test_the_weights_give_the_published_vector_and_the_trained_graph_its_own(model_cache: Path, tmp_path: Path) -> None:
-    published = tmp_path / "published.onnx"
-    published.write_bytes(float_graph(weights.read_tensors(weights.model_file("model.safetensors"))))
+@pytest.mark.parametrize(("model", "expected"), [(PUBLISHED, AS_PUBLISHED), (TRAINED, AS_TRAINED)])
+def test_the_fp32_graph_gives_the_known_vector(model_cache: Path, model: Model, expected: list[float]) -> None:
     ids = np.array(WordPiece.load().ids(["This is an example sentence"], max_tokens=MAX_TOKENS))
-    for graph, expected in ((published, PUBLISHED), (cached_graph(model_cache, "float"), TRAINED)):
-        assert np.allclose(OnnxRuntime(graph, flavour="float").run(ids)[0, :4], expected, atol=2e-5)
+    engine = OnnxRuntime(cached_graph(model_cache, "float", model), flavour="float")
+    assert np.allclose(engine.run(ids)[0, :4], expected, atol=2e-5)
 
 
-def test_a_damaged_adapter_is_refused(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+def test_a_damaged_adapter_is_refused(tmp_path: Path) -> None:
+    assert TRAINED.adapter is not None
     damaged = tmp_path / "embedder.npz"
-    damaged.write_bytes(ADAPTER.read_bytes()[:-1])
-    monkeypatch.setattr("citewell.adapters.embedding.engine.ADAPTER", damaged)
+    damaged.write_bytes(TRAINED.adapter.read_bytes()[:-1])
     with pytest.raises(ModelFilesMissing, match=r"embedder\.npz is not the file expected.*Reinstall"):
-        cached_graph(tmp_path, "float")
+        cached_graph(tmp_path, "float", replace(TRAINED, adapter=damaged))
 
 
+@pytest.mark.parametrize("model", [PUBLISHED, TRAINED], ids=["published", "trained"])
 @pytest.mark.parametrize("flavour", ["quantised", "quantised-half"])
-def test_the_eight_bit_graphs_give_the_vectors_of_fp32(model_cache: Path, flavour: Flavour) -> None:
+def test_the_eight_bit_graphs_give_the_vectors_of_fp32(model_cache: Path, flavour: Flavour, model: Model) -> None:
     if flavour == "quantised-half" and "asimdhp" not in features():
         pytest.skip("this CPU does not compute in half precision")
-    exact = vectors_of(cached_graph(model_cache, "float"), "float")
-    found = vectors_of(cached_graph(model_cache, flavour), flavour)
+    exact = vectors_of(cached_graph(model_cache, "float", model), "float")
+    found = vectors_of(cached_graph(model_cache, flavour, model), flavour)
     cosines = (exact * found).sum(axis=1)
     assert cosines.min() > 0.999, cosines
 

@@ -12,15 +12,8 @@ from citewell.samples import sample_files
 from citewell.types import Cite, Verdict
 
 QUESTIONS = Path(__file__).parents[1] / "data" / "sample_questions.tsv"
-MISSED: dict[str, set[str]] = {
-    "worked": set(),
-    "mended": set(),
-    "kept": {
-        "What is Plan C?",  # passed on: a short question is found with little confidence
-        "When is a stool sample needed?",  # the sentence that says when leans on the one shown
-        "When is dabigatran stopped before surgery in a child?",  # given, with a reservation
-    },
-}
+LEAST = {"worked": 31, "mended": 5, "kept": 16}
+"""Right answers of each set; “worked” and “mended” were written while rules chose, “kept” when they stood."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -63,13 +56,13 @@ def test_there_are_forty_to_work_on_and_twenty_kept() -> None:
 @pytest.mark.slow
 def test_the_samples_are_answered_from_and_not_beside_the_point(app: App) -> None:
     assert [outcome.error for outcome in app.add_all(sample_files())] == [None] * 4
-    wrong = {of: {one.question for one in _questions() if one.of == of and not one.is_right(app)} for of in MISSED}
-    assert wrong == MISSED
+    right = {of: sum(one.is_right(app) for one in _questions() if one.of == of) for of in LEAST}
+    assert {of: count for of, count in right.items() if count < LEAST[of]} == {}
 
 
 FRESH = QUESTIONS.with_name("fresh_questions.tsv")
-LEAST_RIGHT = 26
-"""Of the forty-eight that the samples answer; most of the others are passed on, above all tales and lay words."""
+LEAST_RIGHT = 31
+"""Of the forty-eight that the samples answer; most of the others are passed on."""
 
 
 @pytest.mark.slow

@@ -102,11 +102,11 @@ def test_the_volumes_in_the_chapter_follow_from_the_weights() -> None:
 
 
 @pytest.mark.slow
-def test_the_first_hit_of_each_example_question_holds_the_words_that_answer_it(tmp_path: Path) -> None:
+def test_the_passages_that_an_example_question_is_answered_from_hold_the_words_that_answer_it(tmp_path: Path) -> None:
     with citewell.open(tmp_path) as library:
         for path in sample_files():
             library.add(path)
-        found = {question.text: library.search(question.text).hits[:1] for question in EXAMPLE_QUESTIONS}
+        found = {question.text: library.search(question.text).hits[:5] for question in EXAMPLE_QUESTIONS}
     assert [
         question.text
         for question in EXAMPLE_QUESTIONS

@@ -172,7 +172,7 @@ def test_what_speaks_of_this_dose_comes_with_the_one_that_gives_it(answer: Answe
 def test_without_the_reader_words_and_cosines_choose() -> None:
     question = "What should I do if I miss a dose of warfarin?"
     shown = [one.text for one in select(question, [MISSED, EGGS], reader=None)]
-    assert shown[0].startswith("If you miss a dose")
+    assert any(one.startswith("If you miss a dose") for one in shown)
     assert not any("eggs" in one for one in shown)
 
 

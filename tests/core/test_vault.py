@@ -641,4 +641,4 @@ def test_vectors_of_an_older_built_in_model_are_made_again_when_a_vault_is_opene
         vaults.lock(made[0].id)
     again = opened(vaults, made[0], embedder).app
     assert again.library.embedder() == embedder.fingerprint
-    assert again.search("letter").hits
+    assert again.search("quokkamycin").hits

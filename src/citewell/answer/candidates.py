@@ -164,7 +164,7 @@ def _admitted(evidence: Sequence[Evidence], holds: Asker, words: QuestionWords) 
         sections.setdefault((hit.document_id, one.titles), []).append(one)
     for hit, one in found:
         section = sections[hit.document_id, one.titles]
-        is_of_others = holds.is_question and is_in_company_of_others(one, section, hit.document, holds.named)
+        is_of_others = is_in_company_of_others(one, section, hit.document, holds.named)
         is_meant = is_of_others and any(words.held(one.text) >= frozenset(terms(named.name)) for named in holds.named)
         if holds.admits(one, hit.document) and (is_meant or not is_of_others):
             yield hit, one

@@ -60,7 +60,6 @@ class Asker:
     """What whom it asks for weighs."""
     asks_amount: bool
     """It asks for a dose, or for another number of something."""
-    is_question: bool
     is_of_document: bool
     """It asks what a document is for."""
     numbered: tuple[Mark, ...]
@@ -70,8 +69,6 @@ class Asker:
         """Whether a statement may answer it."""
         if is_of_another(statement, document, self.named):
             return False
-        if not self.is_question:
-            return True
         titles, aged = (document, *statement.titles), ages_in(self.question)
         return not (
             is_of_another_number(self.numbered, statement.titles)
@@ -99,7 +96,6 @@ def asker(question: str) -> Asker:
         graded(question),
         tuple(one for one in amounts(question) if one.unit == "kg"),
         not AMOUNTS.isdisjoint(sounds),
-        "question" in sounds,
         "document" in sounds,
         tuple(mark for mark in labels(question) if mark.dimension in NUMBERED),
     )

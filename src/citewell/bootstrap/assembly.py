@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Mapping, Sequence
+from collections.abc import Sequence
 from contextlib import suppress
 from dataclasses import replace
 from functools import cached_property
@@ -10,14 +10,14 @@ from types import TracebackType
 from typing import TYPE_CHECKING, Self
 
 from citewell.adapters.store.library import SqlLibrary
-from citewell.bootstrap.parts import make_built_in, make_embedder, make_library, make_writer
+from citewell.bootstrap.parts import make_embedder, make_library, make_minilm, make_writer
 from citewell.bootstrap.workers import make_blobs, make_queue
 from citewell.config import Settings
 from citewell.errors import InputError
 from citewell.types import Check, Claim, Context, Emergency, Scope, Span
 
 if TYPE_CHECKING:
-    from citewell.adapters.embedding.remembered import Likeness, Passage
+    from citewell.adapters.embedding.remembered import Likeness
     from citewell.adapters.entailment.onnx import OnnxEntailment
     from citewell.adapters.entailment.pair import AnswerReader, PairReader
     from citewell.adapters.index.exact import ExactIndex
@@ -38,7 +38,7 @@ if TYPE_CHECKING:
     from citewell.clinical.languages import Language
     from citewell.ingest.read import Reader
     from citewell.ingest.worker import Worker
-    from citewell.ports import Embedder, Vector, Writer
+    from citewell.ports import Embedder, Writer
     from citewell.ports.queue import Queue
 
 SURE_FROM = 0.5
@@ -103,11 +103,11 @@ class Assembly:
 
     @cached_property
     def built_in(self) -> Embedder:
-        """The model that the package brings, whoever embeds the library.
+        """MiniLM as it was published, whoever embeds the library.
 
         The limits of the check, of the guidelines chat and of a record's emergencies were fitted to its cosines.
         """
-        return self.embedder if self.settings.embedder == "minilm" else make_built_in(self.settings)
+        return make_minilm(self.settings, is_trained=False)
 
     @cached_property
     def lexicon(self) -> Lexicon:
@@ -148,12 +148,7 @@ class Assembly:
     def _likeness(self) -> Likeness:
         from citewell.adapters.embedding.remembered import Likeness
 
-        return Likeness(self.built_in, self._sentence_vectors)
-
-    def _sentence_vectors(self, passages: Collection[Passage]) -> Mapping[Passage, Mapping[tuple[int, int], Vector]]:
-        """The library's own vectors, where the built-in model made them."""
-        is_same = self.library.embedder() == self.built_in.fingerprint
-        return self.library.sentence_vectors(passages) if is_same else {}
+        return Likeness(self.built_in)
 
     @cached_property
     def _search(self) -> Search:

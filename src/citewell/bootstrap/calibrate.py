@@ -21,6 +21,7 @@ from citewell.answer.calibrate import Fit, Judged, Numbers, equate, fit
 from citewell.answer.calibration import is_reviewed
 from citewell.answer.near import Fused
 from citewell.answer.retrieve import Search, refuse_misfit, retrieve_all
+from citewell.bootstrap.parts import make_minilm
 from citewell.errors import InputError
 from citewell.types import Filing, Scope, Source, State
 
@@ -78,7 +79,7 @@ def on_library(app: App) -> Fit:
     """Held to the built-in model on pairs of sentences: neighbours, and such as have nothing to do with each other."""
     pairs = _pairs(list(_sentences(app)))
     texts = list(dict.fromkeys(text for pair in pairs for text in pair))
-    mine, other = (_cosines(pairs, texts, embedder) for embedder in (app.embedder, app.built_in))
+    mine, other = (_cosines(pairs, texts, embedder) for embedder in (app.embedder, make_minilm(app.settings)))
     return equate(mine, other, embedder=app.embedder.fingerprint)
 
 

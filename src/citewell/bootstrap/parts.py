@@ -39,7 +39,7 @@ def make_library(settings: Settings) -> SqlLibrary:
 def make_embedder(settings: Settings) -> Embedder:
     """The built-in model, or a server that the person has named."""
     if settings.embedder == "minilm":
-        return make_built_in(settings)
+        return make_minilm(settings)
     if settings.embedder_model is None:
         raise InputError(f"CITEWELL_EMBEDDER is {settings.embedder}: name its model in CITEWELL_EMBEDDER_MODEL too.")
     if settings.embedder == "openai":
@@ -52,11 +52,17 @@ def make_embedder(settings: Settings) -> Embedder:
     return OllamaEmbedder(settings.embedder_model, url=settings.embedder_url)
 
 
-def make_built_in(settings: Settings) -> Embedder:
-    """The model that the package brings."""
+def make_minilm(settings: Settings, *, is_trained: bool = True) -> Embedder:
+    """The model that the package brings: trained on questions, or as it was published."""
+    from citewell.adapters.embedding.engine import PUBLISHED, TRAINED
     from citewell.adapters.embedding.minilm import MiniLM
 
-    return MiniLM(settings.home / "cache", backend=settings.embedder_backend, threads=settings.embedder_threads)
+    return MiniLM(
+        settings.home / "cache",
+        backend=settings.embedder_backend,
+        threads=settings.embedder_threads,
+        model=TRAINED if is_trained else PUBLISHED,
+    )
 
 
 def make_writer(settings: Settings, lexicon: Lexicon, reader: AnswerReader | None) -> Writer:

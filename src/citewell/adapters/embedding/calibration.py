@@ -12,7 +12,6 @@ from citewell.minilm.forward import Array, hidden_states
 from citewell.minilm.tokenizer import WordPiece
 from citewell.minilm.weights import Tensors
 
-_FILE = Path(__file__).with_name("ranges.npz")
 _REFERENCE = "reference"
 
 
@@ -33,21 +32,21 @@ REFERENCE_TEXT = "This is an example sentence"
 """A text whose fp32 vector the package brings, so that any machine can check its own arithmetic."""
 
 
-def load(path: Path = _FILE) -> Ranges:
+def load(path: Path) -> Ranges:
     """The ranges that the package brings, of this model or another of its shape."""
     with np.load(path, allow_pickle=False) as file:
         stored = {name: file[name].astype(np.float32) for name in file.files if name != _REFERENCE}
     return {name: Range(*rows) for name, rows in stored.items()}
 
 
-def reference() -> Array:
+def reference(path: Path) -> Array:
     """The fp32 vector of the reference text."""
-    with np.load(_FILE) as file:
+    with np.load(path, allow_pickle=False) as file:
         vector: Array = file[_REFERENCE]
     return vector
 
 
-def save(ranges: Ranges, vector: Array | None = None, path: Path = _FILE) -> None:
+def save(ranges: Ranges, path: Path, vector: Array | None = None) -> None:
     """Write the ranges that the package brings, and the reference vector where the model gives one."""
     rows = {name: np.stack([found.low, found.high, found.mean]).astype(np.float16) for name, found in ranges.items()}
     known = {} if vector is None else {_REFERENCE: vector}

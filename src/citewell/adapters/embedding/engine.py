@@ -14,21 +14,18 @@ from typing import Any, Literal, Protocol
 import numpy as np
 from numpy.typing import NDArray
 
-from citewell.adapters.embedding.calibration import REFERENCE_TEXT, reference
+from citewell.adapters.embedding.calibration import REFERENCE_TEXT, load, reference
 from citewell.adapters.embedding.careful import Careful
 from citewell.adapters.embedding.cpu import features
 from citewell.errors import MissingExtra, ModelFilesMissing
 from citewell.minilm.adapter import Adapter
 from citewell.minilm.tokenizer import WordPiece
-from citewell.minilm.weights import SHA256, Tensors, model_file
+from citewell.minilm.weights import SHA256, Tensors, model_file, read_tensors
 from citewell.ports import Vectors
 
 Backend = Literal["auto", "openvino", "onnxruntime"]
 Flavour = Literal["float", "quantised", "quantised-half"]
 
-ADAPTER = Path(__file__).with_name("embedder.npz")
-"""What training changed in the weights; `bench/reader/embedder.py` makes it."""
-ADAPTER_SHA256 = "e6d300d9673c6d2561c1aca456b16c4e4861df579b2707f895c9fd085556af42"
 GRAPH_VERSION = 5
 """Grows with every change of a graph, so that a cached one is built again."""
 
@@ -48,6 +45,36 @@ class Engine(Protocol):
     def run(self, ids: NDArray[np.int64]) -> Vectors:
         """Unit vectors of texts of one length, given as token ids."""
         ...
+
+
+@dataclass(frozen=True, slots=True)
+class Model:
+    """MiniLM as it was published, or with what training changed, and the ranges of its inner values."""
+
+    ranges: Path
+    adapter: Path | None = None
+    adapter_sha256: str = ""
+
+    @property
+    def weights(self) -> str:
+        """Names the weights."""
+        return f"{SHA256[:8]}+{self.adapter_sha256[:8]}" if self.adapter else SHA256[:8]
+
+    def tensors(self) -> Tensors:
+        """The weights."""
+        if self.adapter is None:
+            return read_tensors(model_file("model.safetensors"))
+        return Adapter.load(self.adapter, self.adapter_sha256).tensors
+
+
+_FOLDER = Path(__file__).parent
+PUBLISHED = Model(_FOLDER / "ranges.npz")
+TRAINED = Model(
+    _FOLDER / "embedder_ranges.npz",
+    _FOLDER / "embedder.npz",
+    "e6d300d9673c6d2561c1aca456b16c4e4861df579b2707f895c9fd085556af42",
+)
+"""Questions lie near what answers them; `bench/reader/embedder.py` makes the adapter."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -76,12 +103,12 @@ def choose(backend: Backend, cpu: frozenset[str]) -> Choice:
     return Choice("onnxruntime", "quantised" if cpu & {"avx512_vnni", "avx_vnni"} else "float")
 
 
-def open_engine(cache_dir: Path, backend: Backend, *, threads: int) -> Engine:
+def open_engine(cache_dir: Path, backend: Backend, *, threads: int, model: Model = TRAINED) -> Engine:
     """The engine for this machine; onnxruntime where OpenVINO is chosen by itself and does not work."""
     choice = choose(backend, features())
     if choice.library == "openvino":
         try:
-            return _opened_by_openvino(cache_dir, choice.flavour, threads=threads)
+            return _opened_by_openvino(cache_dir, choice.flavour, model, threads=threads)
         except (ImportError, RuntimeError) as error:
             if backend == "openvino":
                 raise MissingExtra(
@@ -90,15 +117,15 @@ def open_engine(cache_dir: Path, backend: Backend, *, threads: int) -> Engine:
                 ) from error
             _log.info("openvino does not start, onnxruntime is used: %s", type(error).__name__)
             choice = choose("onnxruntime", features())
-    return _proven(cache_dir, choice.flavour)
+    return _proven(cache_dir, choice.flavour, model)
 
 
-def _opened_by_openvino(cache_dir: Path, flavour: Flavour, *, threads: int) -> OpenVino:
+def _opened_by_openvino(cache_dir: Path, flavour: Flavour, model: Model, *, threads: int) -> OpenVino:
     """A graph on OpenVINO that gives the reference vector here: as cached, or built anew where that is damaged."""
     for anew in (False, True):
         try:
-            engine = OpenVino(cached_graph(cache_dir, flavour, anew=anew), threads=threads)
-            if _is_true(engine):
+            engine = OpenVino(cached_graph(cache_dir, flavour, model, anew=anew), threads=threads)
+            if _is_true(engine, model):
                 return engine
             _log.info("the %s graph does not give the reference vector on openvino", flavour)
         except RuntimeError as error:
@@ -108,16 +135,16 @@ def _opened_by_openvino(cache_dir: Path, flavour: Flavour, *, threads: int) -> O
     raise RuntimeError("wrong vectors")
 
 
-def _proven(cache_dir: Path, flavour: Flavour) -> Engine:
+def _proven(cache_dir: Path, flavour: Flavour, model: Model) -> Engine:
     """A graph on onnxruntime that gives the reference vector here: as cached, built anew, or in fp32."""
-    unfit = cache_dir / f"{_graph_name(flavour)}.unfit"
+    unfit = cache_dir / f"{_graph_name(flavour, model)}.unfit"
     if not unfit.exists():
         for anew in (False, True):
-            engine = _opened(cache_dir, flavour, anew=anew)
+            engine = _opened(cache_dir, flavour, model, anew=anew)
             if engine is not None:
-                return engine if flavour == "float" else Careful(engine, partial(_exact, cache_dir))
+                return engine if flavour == "float" else Careful(engine, partial(_exact, cache_dir, model))
         unfit.touch()  # so that the next start does not try again
-    engine = _exact(cache_dir)
+    engine = _exact(cache_dir, model)
     if engine is None:
         raise ModelFilesMissing(
             "onnxruntime does not give the embedding model's vectors on this machine. "
@@ -126,17 +153,17 @@ def _proven(cache_dir: Path, flavour: Flavour) -> Engine:
     return engine
 
 
-def _exact(cache_dir: Path) -> OnnxRuntime | None:
+def _exact(cache_dir: Path, model: Model) -> OnnxRuntime | None:
     """The model in fp32."""
-    return _opened(cache_dir, "float", anew=False) or _opened(cache_dir, "float", anew=True)
+    return _opened(cache_dir, "float", model, anew=False) or _opened(cache_dir, "float", model, anew=True)
 
 
-def _opened(cache_dir: Path, flavour: Flavour, *, anew: bool) -> OnnxRuntime | None:
+def _opened(cache_dir: Path, flavour: Flavour, model: Model, *, anew: bool) -> OnnxRuntime | None:
     """The engine, unless its graph does not load or does not give the reference vector."""
-    graph = cached_graph(cache_dir, flavour, anew=anew)
+    graph = cached_graph(cache_dir, flavour, model, anew=anew)
     try:
         engine = OnnxRuntime(graph, flavour=flavour)
-        if _is_true(engine):
+        if _is_true(engine, model):
             return engine
         _log.info("the %s graph does not give the reference vector", flavour)
     except Exception as error:  # onnxruntime's errors have no base of their own
@@ -144,10 +171,10 @@ def _opened(cache_dir: Path, flavour: Flavour, *, anew: bool) -> OnnxRuntime | N
     return None
 
 
-def _is_true(engine: Engine) -> bool:
+def _is_true(engine: Engine, model: Model) -> bool:
     """Whether an engine computes what it should on this CPU: a wrong vector looks like any other."""
     ids = np.array(WordPiece.load().ids([REFERENCE_TEXT], max_tokens=64))
-    return bool(engine.run(ids)[0] @ reference() > _LEAST_COSINE)
+    return bool(engine.run(ids)[0] @ reference(model.ranges) > _LEAST_COSINE)
 
 
 class OnnxRuntime:
@@ -221,35 +248,30 @@ class Compiled:
         return given
 
 
-def cached_graph(cache_dir: Path, flavour: Flavour, *, anew: bool = False) -> Path:
+def cached_graph(cache_dir: Path, flavour: Flavour, model: Model = TRAINED, *, anew: bool = False) -> Path:
     """The built graph, made if it is not there or if the weights have changed since."""
-    name = _graph_name(flavour)
+    name = _graph_name(flavour, model)
     graph, stamp = cache_dir / name, cache_dir / f"{name}.json"
     weights = model_file("model.safetensors")
     if anew or not (graph.is_file() and _same(stamp, _stamp(weights, graph))):
-        data = _build(trained_tensors(), flavour)
+        data = _build(model, flavour)
         keep(graph, data)
         keep(stamp, json.dumps(_stamp(weights, graph)).encode())
     return graph
 
 
-def trained_tensors() -> Tensors:
-    """The weights of MiniLM, trained on so that questions lie near what answers them."""
-    return Adapter.load(ADAPTER, ADAPTER_SHA256).tensors
+def _graph_name(flavour: Flavour, model: Model) -> str:
+    return f"minilm-{model.weights}-{GRAPH_VERSION}-{flavour}.onnx"
 
 
-def _graph_name(flavour: Flavour) -> str:
-    return f"minilm-{SHA256[:8]}-{ADAPTER_SHA256[:8]}-{GRAPH_VERSION}-{flavour}.onnx"
-
-
-def _build(tensors: Tensors, flavour: Flavour) -> bytes:
+def _build(model: Model, flavour: Flavour) -> bytes:
     # Imported here, as they bring the onnx package, which nothing needs once the graph is built.
     from citewell.adapters.embedding.graph import float_graph
     from citewell.adapters.embedding.quantised import quantised_graph
 
     if flavour == "float":
-        return float_graph(tensors)
-    return quantised_graph(tensors, half=flavour == "quantised-half")
+        return float_graph(model.tensors())
+    return quantised_graph(model.tensors(), load(model.ranges), half=flavour == "quantised-half")
 
 
 def _stamp(weights: Path, graph: Path) -> dict[str, int]:

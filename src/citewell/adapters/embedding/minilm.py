@@ -10,10 +10,10 @@ from threading import Lock
 
 import numpy as np
 
-from citewell.adapters.embedding.engine import ADAPTER_SHA256, Backend, Engine, open_engine
+from citewell.adapters.embedding.engine import TRAINED, Backend, Engine, Model, open_engine
 from citewell.errors import ModelFilesMissing
 from citewell.minilm.tokenizer import WordPiece
-from citewell.minilm.weights import DIMENSIONS, SHA256
+from citewell.minilm.weights import DIMENSIONS
 from citewell.ports import Progress, Vectors
 
 MODEL = "minilm-l6-v2"
@@ -30,8 +30,10 @@ _BATCH_TOKENS = 512
 class MiniLM:
     """Turns texts into unit vectors; safe to call from several threads."""
 
-    def __init__(self, cache_dir: Path, backend: Backend = "auto", threads: int | None = None) -> None:
-        self._cache_dir = cache_dir
+    def __init__(
+        self, cache_dir: Path, backend: Backend = "auto", threads: int | None = None, model: Model = TRAINED
+    ) -> None:
+        self._cache_dir, self._model = cache_dir, model
         self._backend: Backend = backend
         self._threads = threads or os.cpu_count() or 1
         self._engine: Engine | None = None
@@ -40,7 +42,7 @@ class MiniLM:
     @property
     def fingerprint(self) -> str:
         """The same for every backend, as their vectors are comparable: cosine 0.999 or more between them."""
-        return f"{MODEL}:{SHA256[:8]}+{ADAPTER_SHA256[:8]}:mean:{MAX_TOKENS}:{DIMENSIONS}"
+        return f"{MODEL}:{self._model.weights}:mean:{MAX_TOKENS}:{DIMENSIONS}"
 
     @property
     def dimensions(self) -> int:
@@ -51,7 +53,7 @@ class MiniLM:
         """What runs the model on this machine, opened at first use."""
         with self._lock:
             if self._engine is None:
-                self._engine = open_engine(self._cache_dir, self._backend, threads=self._threads)
+                self._engine = open_engine(self._cache_dir, self._backend, threads=self._threads, model=self._model)
             return self._engine
 
     def embed(self, texts: Sequence[str], *, progress: Progress | None = None) -> Vectors:

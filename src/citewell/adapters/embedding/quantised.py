@@ -15,7 +15,7 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
-from citewell.adapters.embedding.calibration import Range, Ranges, load
+from citewell.adapters.embedding.calibration import Range, Ranges
 from citewell.adapters.embedding.graph import FLOAT, HALF, Graph
 from citewell.minilm.forward import Array
 from citewell.minilm.weights import DIMENSIONS, EPSILON, HEAD_SIZE, LAYERS, Tensors
@@ -36,9 +36,9 @@ _BALANCE = 0.85
 """The share of a channel's width that goes into its scale; the rest goes into the weights. Best of 0.5 to 1."""
 
 
-def quantised_graph(tensors: Tensors, *, half: bool) -> bytes:
+def quantised_graph(tensors: Tensors, ranges: Ranges, *, half: bool) -> bytes:
     """The graph, serialised; in `half`, attention and GELU are in fp16, for CPUs that compute in it."""
-    return QuantisedGraph(tensors, load(), half=half).build()
+    return QuantisedGraph(tensors, ranges, half=half).build()
 
 
 @dataclass(frozen=True, slots=True)

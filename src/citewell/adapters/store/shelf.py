@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import json
 from collections.abc import Collection, Iterator, Sequence
-from itertools import pairwise
 from pathlib import Path
 from typing import Any, TypeVar
 
@@ -29,7 +28,7 @@ from citewell.adapters.store.engine import reading
 from citewell.adapters.store.schema import chunks, document_tags, documents, generations, stamps
 from citewell.adapters.store.schema import library as facts
 from citewell.adapters.store.stamps import Stamps
-from citewell.ports import Candidate, Ranked, Sentences, Stored, Vector
+from citewell.ports import Candidate, Ranked, Sentences, Stored
 from citewell.types import Hit, Scope
 
 T = TypeVar("T")
@@ -88,20 +87,6 @@ class SqlShelf:
         with reading(self.engine, self.path) as connection:
             rows = [tuple(row) for row in _rows_of(connection, columns, candidates)]
         return codec.unpack_sentences(rows)
-
-    def sentence_vectors(self, passages: Collection[Passage]) -> dict[Passage, dict[tuple[int, int], Vector]]:
-        """The vectors of the sentences of passages by their offsets; they compare what was shown."""
-        query = select(documents.c.id, documents.c.generation).where(documents.c.id.in_({one for one, _ in passages}))
-        with reading(self.engine, self.path) as connection:
-            generation_of = {row.id: row.generation for row in connection.execute(query) if row.generation is not None}
-        keys = {one: (generation_of[one[0]], one[1]) for one in passages if one[0] in generation_of}
-        found = self.sentences([Candidate(*key, 0.0, 0.0, None, None) for key in keys.values()])
-        told = [
-            ((start, end), vector) for (start, end), vector in zip(found.spans.tolist(), found.vectors(), strict=True)
-        ]
-        runs = zip(found.keys, pairwise(found.starts.tolist()), strict=True)
-        vectors = {key: dict(told[first:end]) for key, (first, end) in runs}
-        return {one: vectors.get(key, {}) for one, key in keys.items()}
 
     def hits(self, found: Sequence[Ranked], scope: Scope) -> list[Hit]:
         """Full hits, in the order given; what vanished meanwhile is left out."""
