@@ -4,14 +4,16 @@ from __future__ import annotations
 
 import os
 from collections import Counter
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from pathlib import Path
+from typing import Any
 
 import pytest
 from argon2 import PasswordHasher
 
 from citewell.adapters.embedding.engine import PUBLISHED, TRAINED, Backend, Model
 from citewell.adapters.embedding.minilm import MiniLM
+from citewell.adapters.entailment.pair import AnswerReader, PairReader
 from citewell.adapters.parsers import all_parsers
 from citewell.adapters.vault.keys import LOWEST_MEMORY_KIB, LOWEST_TIME_COST, Derivation
 from citewell.bootstrap import App, build
@@ -76,6 +78,23 @@ def one_model(tmp_path_factory: pytest.TempPathFactory) -> Iterator[MiniLM]:
         yield made[TRAINED]
     for one in made.values():
         one.close()
+
+
+@pytest.fixture(scope="session", autouse=True)
+def one_of_each_reader(tmp_path_factory: pytest.TempPathFactory) -> Iterator[None]:
+    """The trained readers, opened once for every library of this process whose settings do not choose how."""
+    cache = run_folder(tmp_path_factory) / "model"
+    with pytest.MonkeyPatch.context() as patch:
+        for reader in (AnswerReader, PairReader):
+            patch.setattr(f"{reader.__module__}.{reader.__name__}", _opened_once(reader, reader(cache)))
+        yield
+
+
+def _opened_once(reader: type[Any], made: Any) -> Callable[..., Any]:
+    def chosen(cache_dir: Path, backend: Backend = "auto", threads: int | None = None) -> Any:
+        return made if backend == "auto" and threads is None else reader(cache_dir, backend, threads)
+
+    return chosen
 
 
 @pytest.fixture(scope="session")

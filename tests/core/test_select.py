@@ -158,6 +158,12 @@ def test_stitches_that_are_ten_days_old_are_no_child(answer: Answer) -> None:
     assert answer("My stitches are 10 days old, can they come out?", passage(said)) == [said]
 
 
+def test_what_stands_under_the_step_that_is_asked_for_is_shown(answer: Answer) -> None:
+    text = "Add a calcium-channel blocker such as amlodipine."
+    added = passage(text, section=("Hypertension in adults", "Step 2 treatment"), document="Hypertension in adults")
+    assert answer("Which medicine is added at step 2 of the treatment of hypertension?", added) == [text]
+
+
 def test_what_is_said_of_a_class_is_said_of_its_members(answer: Answer) -> None:
     advice = "Do not give NSAIDs in dengue."
     assert answer("Can ibuprofen be given in dengue?", passage(advice)) == [advice]

@@ -58,7 +58,7 @@ def equate(cosines: Numbers, of_built_in: Numbers, *, embedder: str) -> Fit:
     >>> seen = np.linspace(-0.1, 0.9, 100)
     >>> found = equate(0.7 + 0.25 * seen, seen, embedder="another").calibration
     >>> round(found.near, 3), round(found.cosine, 2)
-    (0.775, 11.36)
+    (0.775, 22.36)
     """
     if len(cosines) < LEAST_PAIRS:
         raise InputError(

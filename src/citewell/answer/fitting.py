@@ -104,10 +104,11 @@ def asker(question: str) -> Asker:
 def is_of_another_number(asked: Sequence[Mark], titles: Sequence[str]) -> bool:
     """Whether the heading above a statement names another numbered thing of the same kind.
 
-    >>> [is_of_another_number(labels("What is step 2?"), [title]) for title in ("Step 3 treatment", "Step 2", "Fluids")]
+    >>> second = tuple(labels("What is step 2?"))
+    >>> [is_of_another_number(second, [title]) for title in ("Step 3 treatment", "Step 2", "Fluids")]
     [True, False, False]
     """
-    headed = labels(titles[-1]) if asked and titles else ()
+    headed = tuple(labels(titles[-1])) if asked and titles else ()
     kinds, named = {mark.dimension for mark in headed}, {(mark.dimension, mark.values) for mark in headed}
     return any(mark.dimension in kinds and (mark.dimension, mark.values) not in named for mark in asked)
 

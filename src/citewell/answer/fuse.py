@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import math
 from dataclasses import dataclass
 
 import numpy as np
@@ -54,7 +53,7 @@ def fuse(
     without centroids no candidate supports another.
 
     >>> fuse([0.7, 0.3, 0.5], [0.8, 0.2, 0.5], [12.0, 0.0, 6.0], [0.9, 0.0, 0.5]).round(3).tolist()
-    [0.605, 0.115, 0.364]
+    [0.755, 0.165, 0.464]
     """
     scores = (
         WEIGHTS.passage * _clean(cosines)
@@ -71,24 +70,11 @@ def relevance(
 
     >>> from citewell.answer.calibration import built_in
     >>> relevance([0.7, 0.1], [0.8, 0.1], [0.9, 0.0], calibration=built_in()).round(2).tolist()
-    [0.75, 0.01]
+    [0.91, 0.0]
     """
     nearest = np.fmax(_clean(cosines), _clean(sentence_cosines))
     odds = calibration.bias + calibration.cosine * nearest + calibration.coverage * _clean(coverages)
     return np.asarray(1.0 / (1.0 + np.exp(-odds)), dtype=np.float64)
-
-
-def with_more(probability: float, coverage: float, *, calibration: Calibration) -> float:
-    """The probability of a candidate that says a further part of the question in other words.
-
-    >>> from citewell.answer.calibration import built_in
-    >>> [round(with_more(0.2, more, calibration=built_in()), 2) for more in (0.0, 0.3)]
-    [0.2, 0.52]
-    """
-    if not 0.0 < probability < 1.0:
-        return probability
-    odds = math.log(probability / (1.0 - probability)) + calibration.coverage * coverage
-    return 1.0 / (1.0 + math.exp(-odds))
 
 
 def _words(lexical_scores: Scores, coverages: ArrayLike | None) -> Scores:

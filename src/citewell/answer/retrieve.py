@@ -140,7 +140,6 @@ class _Asked:
     expansions: tuple[Expansion, ...]
     text: str
     """Its first part."""
-    text_expansions: tuple[Expansion, ...]
 
     @property
     def is_why(self) -> bool:
@@ -161,7 +160,7 @@ def _asked(questions: Sequence[str | tuple[str, ...]], search: Search, *, to_ans
                 weights[term] = max(weight, weights.get(term, 0.0))
         vector = vectors[several[0]] if len(several) == 1 else _middle([vectors[part] for part in several])
         added = tuple(one for part in several for one in expansions[part])
-        asked.append(_Asked(vector, weights, added, several[0], expansions[several[0]]))
+        asked.append(_Asked(vector, weights, added, several[0]))
     return asked
 
 

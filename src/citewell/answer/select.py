@@ -88,7 +88,7 @@ def select(
             continue
         if not any(_repeats(one, other, room.overlap) for other in chosen):
             chosen.append(one)
-    return with_previous([one.statement for one in _in_reading_order(chosen)])
+    return laid_out([one.statement for one in chosen])
 
 
 def rerank(
@@ -134,14 +134,6 @@ def weights_sha256() -> str:
     return hashlib.sha256(WEIGHTS.read_bytes()).hexdigest()
 
 
-def _in_reading_order(chosen: Sequence[Candidate]) -> list[Candidate]:
-    """Passage by passage, the one with the best statement first; inside a passage as it is written."""
-    best: dict[int, float] = {}
-    for one in chosen:
-        best[one.statement.number] = max(best.get(one.statement.number, 0.0), one.chance)
-    return sorted(chosen, key=lambda one: (-best[one.statement.number], one.statement.number, one.statement.order))
-
-
 def _repeats(one: Candidate, other: Candidate, overlap: float) -> bool:
     """Whether a statement says what another one says: the same words of a document, or nearly the same words."""
     mine, theirs = one.statement, other.statement
@@ -166,22 +158,31 @@ def same_line(line: str, other: str, overlap: float) -> bool:
     return len(mine & theirs) >= overlap * len(mine)
 
 
-def with_previous(ordered: Sequence[Statement]) -> list[Statement]:
-    """Sentences that lean on the one before them get it; parts of one list share their lead-in."""
+def laid_out(chosen: Sequence[Statement]) -> list[Statement]:
+    """Best first; a sentence that leans on another comes behind it, and parts of one list stand under one lead-in."""
     shown: list[Statement] = []
-    for statement in ordered:
-        before, last = statement.previous, shown[-1] if shown else None
-        if (
-            last
-            and len(statement.pieces) > 1
-            and (last.number, last.pieces[0]) == (statement.number, statement.pieces[0])
-        ):
-            pieces, lines = last.pieces + statement.pieces[1:], last.lines + statement.lines[1:]
-            shown[-1] = replace(last, pieces=pieces, lines=lines)
+    for statement in chosen:
+        if statement in shown:
+            continue
+        same = [at for at, other in enumerate(shown) if _is_of_one_list(statement, other)]
+        if same:
+            shown[same[0]] = _joined(shown[same[0]], statement)
             continue
         leading: list[Statement] = []
-        while before is not None and before not in shown and before not in ordered:
+        before = statement.previous
+        while before is not None and before not in shown:
             leading.insert(0, before)
             before = before.previous
         shown += [*leading, statement]
     return shown
+
+
+def _is_of_one_list(one: Statement, other: Statement) -> bool:
+    return len(one.pieces) > 1 and (one.number, one.pieces[0]) == (other.number, other.pieces[0])
+
+
+def _joined(one: Statement, other: Statement) -> Statement:
+    """Two parts of one list under their lead-in, in the order of the list."""
+    items = sorted(zip((*one.pieces[1:], *other.pieces[1:]), (*one.lines[1:], *other.lines[1:]), strict=True))
+    pieces, lines = (piece for piece, _ in items), (line for _, line in items)
+    return replace(one, pieces=(one.pieces[0], *pieces), lines=(one.lines[0], *lines))
