@@ -51,7 +51,7 @@ def cases(of_set: str) -> list[tuple[str, str, Span]]:
 
 
 def cosines(cache: Path) -> Similarity:
-    """Cosines by the embedder of the product."""
+    """Cosines by the embedder of the check."""
     embedder = MiniLM(cache, model=PUBLISHED)
 
     def similarity(sentence: str, parts: Sequence[Span]) -> Sequence[float]:

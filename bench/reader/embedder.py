@@ -1,10 +1,11 @@
 """Answers, step 2b: trains the embedder to put questions near the statements that answer them.
 
-    python -m bench.reader.embedder --work FOLDER --out FOLDER [--anchor 2.0] [--seconds 60] [--tiny]
+    python -m bench.reader.embedder --work FOLDER --out FOLDER [--anchor 4] [--seconds 60] [--tiny]
 
 Reads what `answers_data` wrote. A text is a statement, with or without its title, or a statement among its neighbours,
 as a passage of the index is. Texts must stay near the vectors that they had (`--anchor`): what the model knew of words
-that no question here has is kept. Held-out documents and the product's samples are not learned. Writes embedder.npz.
+that no question here has is kept. Held-out documents and the product's samples are not learned.
+Writes an adapter for each anchor.
 """
 
 from __future__ import annotations
@@ -179,7 +180,7 @@ def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--work", type=Path, required=True)
     parser.add_argument("--out", type=Path, required=True)
-    parser.add_argument("--anchor", type=float, nargs="+", default=[2.0])
+    parser.add_argument("--anchor", type=float, nargs="+", default=[4.0])
     parser.add_argument("--seconds", type=float, default=1e9)
     parser.add_argument("--tiny", action="store_true", help="a trial on a CPU: two steps of four questions")
     options = parser.parse_args()

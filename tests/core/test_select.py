@@ -13,8 +13,10 @@ from citewell.adapters.entailment.pair import ANSWERS, AnswerReader, Opened
 from citewell.adapters.llm.extractive import Extractive
 from citewell.answer import select as selecting
 from citewell.answer.candidates import NAMES
+from citewell.answer.doses import with_doses
 from citewell.answer.expand import expand
-from citewell.answer.select import answer_chance, rerank, select
+from citewell.answer.select import answer_chance, laid_out, rerank, select
+from citewell.answer.statements import Statement
 from citewell.bootstrap import build
 from citewell.clinical import Lexicon
 from citewell.config import Settings
@@ -65,6 +67,34 @@ def test_a_sentence_that_leans_on_another_brings_it_along(answer: Answer) -> Non
         "The test is called INR.",
         "It shows how long your blood takes to clot.",
     ]
+
+
+def test_nothing_stands_between_a_dose_and_the_medicine_it_is_of() -> None:
+    ibuprofen = Statement(1, "sentence", ((0, 30),), ("Ibuprofen is given by weight.",), (), 0)
+    other = Statement(1, "sentence", ((90, 117),), ("Paracetamol is given first.",), (), 2)
+    dose = Statement(1, "sentence", ((31, 62),), ("A child of 12 kg needs 120 mg.",), (), 1, previous=ibuprofen)
+    again = Statement(1, "sentence", ((63, 80),), ("It is given once.",), (), 1, previous=dose)
+    assert laid_out([ibuprofen, other, dose]) == [ibuprofen, dose, other]
+    assert laid_out([other, again, dose]) == [other, ibuprofen, dose, again]
+
+
+def test_this_dose_is_not_taken_from_another_medicine() -> None:
+    found = [
+        Statement(1, "sentence", ((at, at + 1),), (text,), ("Fever",), at)
+        for at, text in enumerate(
+            (
+                "Give amoxicillin 250 mg.",
+                "Give paracetamol for fever.",
+                "Repeat this dose of paracetamol after 6 hours.",
+            )
+        )
+    ]
+    assert [one.previous for one in with_doses(found)] == [None] * 3
+    same = replace(found[2], lines=("Repeat this dose of amoxicillin after 6 hours.",))
+    later = replace(found[1], lines=("It may be given with food.",), previous=same)
+    renewed = list(with_doses([found[0], same, later]))
+    assert renewed[1].previous == found[0]
+    assert renewed[2].previous == renewed[1]
 
 
 def test_a_dose_stands_behind_the_medicine_it_is_of_whichever_answers_better(answer: Answer) -> None:

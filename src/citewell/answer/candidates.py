@@ -162,7 +162,11 @@ def _admitted(evidence: Sequence[Evidence], holds: Asker, words: QuestionWords) 
     sections: dict[tuple[str, tuple[str, ...]], list[Statement]] = {}
     for hit, one in found:
         sections.setdefault((hit.document_id, one.titles), []).append(one)
-    for hit, one in found:
+    known: set[tuple[str, tuple[Piece, ...]]] = set()
+    for hit, one in sorted(found, key=lambda pair: -pair[0].rank_score):
+        if (hit.document_id, one.pieces) in known:  # passages overlap
+            continue
+        known.add((hit.document_id, one.pieces))
         section = sections[hit.document_id, one.titles]
         is_of_others = is_in_company_of_others(one, section, hit.document, holds.named)
         is_meant = is_of_others and any(words.held(one.text) >= frozenset(terms(named.name)) for named in holds.named)

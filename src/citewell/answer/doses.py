@@ -99,12 +99,30 @@ def is_of_another_weight(asked: Sequence[Amount], text: str) -> bool:
 def with_doses(found: Sequence[Statement]) -> Iterator[Statement]:
     """Statements; those that only speak of “this dose” or “start again” with the one of their section that gives it."""
     giving: list[Statement] = []
+    renewed: dict[Statement, Statement] = {}
     for one in found:
-        given = [other for other in giving if other.titles == one.titles]
+        before = None if one.previous is None else renewed.get(one.previous, one.previous)
+        given = [other for other in giving if other.titles == one.titles and _may_be_of(other, one)]
         # what was worked out for one person is no one else's
         plain = [other for other in given if not WEIGHS.search(other.text)]
-        yield replace(one, previous=(plain or given)[-1]) if given and _leaves_dose_open(one) else one
+        if given and _leaves_dose_open(one):
+            before = _behind(before, (plain or given)[-1])
+        renewed[one] = replace(one, previous=before)
+        yield renewed[one]
         giving += [one] if GIVEN_DOSE.search(one.text) else []
+
+
+def _may_be_of(giving: Statement, one: Statement) -> bool:
+    """Whether a dose may be of the medicine that a statement speaks of: they name one in common, or one names none."""
+    theirs, ours = ({medicine.name for medicine in medicines(each.text)} for each in (giving, one))
+    return not (theirs and ours) or not theirs.isdisjoint(ours)
+
+
+def _behind(statement: Statement | None, first: Statement) -> Statement:
+    """A statement and those that it leans on, all behind another one."""
+    if statement is None:
+        return first
+    return statement if statement == first else replace(statement, previous=_behind(statement.previous, first))
 
 
 def _leaves_dose_open(one: Statement) -> bool:

@@ -247,10 +247,9 @@ def _decide(gate: Gate, shown: Sequence[Claim], confidence: Confidence, judge: J
         return judge.route(miss.reason[0].upper() + miss.reason[1:])
     withheld = [claim.check.verdict.value for claim in gate.claims if not claim.is_shown]
     partly = sum(claim.check.verdict == Verdict.PARTLY for claim in shown)
-    if withheld or partly or gate.abstained or miss is not None or is_unsure:
-        return Qualify(_reservation(withheld, partly, abstained=gate.abstained, miss=miss, is_unsure=is_unsure))
-    reservation = gate.asked.frame.reservation
-    return Qualify(reservation) if reservation else Cite()
+    reservations = [_reservation(withheld, partly, abstained=gate.abstained, miss=miss, is_unsure=is_unsure)]
+    told = "; ".join(filter(None, [*reservations, gate.asked.frame.reservation]))
+    return Qualify(told) if told else Cite()
 
 
 def _unfit(gate: Gate, confidence: Confidence) -> str | None:

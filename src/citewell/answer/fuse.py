@@ -18,9 +18,9 @@ Scores = NDArray[np.float64]
 class Weights:
     """How much each view counts in the order.
 
-    Chosen on SciFact's 809 train claims (docs/retrieval-notes.md): nDCG@10 0.767 through the product; among mixes that
-    do as well, one that puts the answers to the samples' questions first. Cosines are taken as they are, not stretched
-    over the candidates at hand, so that ten passages are ordered as they would be among ten thousand.
+    Chosen on questions about documents that the embedder has not learned (docs/retrieval-notes.md). Cosines are taken
+    as they are, not stretched over the candidates at hand, so that ten passages are ordered as they would be among ten
+    thousand.
     """
 
     passage: float = 0.35
@@ -29,7 +29,7 @@ class Weights:
     coverage: float = 0.25
     """The part of `words` that is the passage's own coverage; the rest is BM25 against the best candidate's."""
     support: float = 0.20
-    """Likeness to the best candidates: 0.762 without it."""
+    """Likeness to the best candidates."""
     seeds: int = 5
     """The best candidates that lend support."""
     sharpness: float = 25.0

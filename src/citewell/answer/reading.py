@@ -32,7 +32,9 @@ from citewell.types import Claim, Context, Hit, Message, Scope
 PASSAGES_READ = 8
 """Passages whose statements are read before the best are kept."""
 UNREAD = "chosen by words and cosines alone: the answer reader is off"
-"""The reservation of every answer without the reader."""
+"""The reservation of every quoted answer without the reader."""
+EXTRACTIVE = "extractive"
+"""The writer that quotes."""
 TOO_LONG = "Passages were found, but they are too long for the model's window"
 """Why no answer can be given where not even a sentence of what was found fits."""
 
@@ -78,7 +80,7 @@ class Reading(ABC):
             prompt_hash=self.rules.hash,
             policy=self.policy,
             rules=self.rules.text,
-            frame=Frame(reservation=UNREAD if self.reader is None else None),
+            frame=Frame(reservation=UNREAD if self.reader is None and self.writer.name == EXTRACTIVE else None),
             notes=self.notes(scope),
         )
         if is_suspicious(question):
@@ -105,7 +107,8 @@ class Reading(ABC):
         """What it is set to, so that an answer can be told from another's later."""
         known = {name: value for name, value in asdict(self.policy).items() if value is not None}
         policy = {**known, "shown": sorted(verdict.value for verdict in self.policy.shown)}
-        chooser = {} if self.reader is None else {"answer_reader": f"{self.reader.name}, weights {weights_sha256()}"}
+        reader = "off" if self.reader is None else self.reader.name
+        chooser = {"answer_reader": f"{reader}, weights {weights_sha256()}"}
         told = {"writer": writer_record(self.writer), "limits": asdict(self.limits), "policy": policy}
         return {"citewell": version("citewell"), **self.built(), **chooser, **told}
 

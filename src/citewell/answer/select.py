@@ -95,7 +95,7 @@ def rerank(
     question: str, hits: Sequence[Hit], *, reader: Reader, expansions: Sequence[Expansion], limit: int
 ) -> tuple[Hit, ...]:
     """The passages whose statements answer best, first."""
-    weights = loaded(is_read=reader is not None)
+    weights = loaded(is_read=True)
     evidence = [Evidence(number, hit, hit.start, hit.end) for number, hit in enumerate(hits, 1)]
     best: dict[str, float] = {}
     for one in candidates(question, evidence, reader=reader, expansions=expansions):
@@ -159,22 +159,36 @@ def same_line(line: str, other: str, overlap: float) -> bool:
 
 
 def laid_out(chosen: Sequence[Statement]) -> list[Statement]:
-    """Best first; a sentence that leans on another comes behind it, and parts of one list stand under one lead-in."""
+    """Best first; a sentence that leans on another comes right behind it, and parts of one list under one lead-in."""
     shown: list[Statement] = []
     for statement in chosen:
-        if statement in shown:
-            continue
         same = [at for at, other in enumerate(shown) if _is_of_one_list(statement, other)]
         if same:
             shown[same[0]] = _joined(shown[same[0]], statement)
             continue
-        leading: list[Statement] = []
-        before = statement.previous
-        while before is not None and before not in shown:
-            leading.insert(0, before)
-            before = before.previous
-        shown += [*leading, statement]
+        chain = _chain(statement)
+        known = [_place(one, shown) for one in chain]
+        leant_on = next((at for at, place in reversed(list(enumerate(known))) if place is not None), None)
+        if leant_on is None:
+            shown += chain
+        else:
+            behind = known[leant_on]
+            assert behind is not None
+            shown[behind + 1 : behind + 1] = chain[leant_on + 1 :]
     return shown
+
+
+def _chain(statement: Statement) -> list[Statement]:
+    """A statement behind those that it leans on."""
+    chain = [statement]
+    while chain[0].previous is not None:
+        chain.insert(0, chain[0].previous)
+    return chain
+
+
+def _place(one: Statement, shown: Sequence[Statement]) -> int | None:
+    """Where the words of a statement are shown."""
+    return next((at for at, other in enumerate(shown) if frozenset(one.lines) <= frozenset(other.lines)), None)
 
 
 def _is_of_one_list(one: Statement, other: Statement) -> bool:

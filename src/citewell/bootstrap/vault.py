@@ -124,7 +124,12 @@ class Vaults:
         header = folder.header
         settings = self._settings.model_copy(update={"tenant": header.id})
         app = VaultApp(settings, folder.library(key), self._lender)
-        app.renew_vectors()
+        try:
+            app.renew_vectors()
+        except BaseException:
+            app.close()
+            key.wipe()
+            raise
         self._open[header.id] = Profile(header, app, key, settings=self._settings, clock=self._clock)
         _ = self._watch
         return self._open[header.id]

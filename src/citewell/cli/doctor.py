@@ -23,12 +23,7 @@ if TYPE_CHECKING:
     from citewell.config import Settings
 
 MIN_FREE_MB = 500
-REFERENCE = ("This is an example sentence", (0.067657, 0.063496, 0.048713, 0.079305))
-"""The first numbers of a known vector: the built-in model must give them on every machine."""
-
-MAX_DEVIATION = 0.01
-"""How far a number of it may be off: the model may run in eight bits, with a cosine of 0.999 to the reference."""
-
+WRONG_VECTORS = "the model gives other vectors than it should: install it again"
 State = Literal["ok", "absent", "warning", "failed"]
 """Absent: an optional part that is not there, which is as good as one that is."""
 
@@ -172,14 +167,18 @@ def _look_at_entailment(app: App) -> Check | str:
 
 
 def _look_at_embedder(app: App) -> Check | str:
-    words, expected = REFERENCE
-    vector = app.embedder.embed([words])[0]
+    from citewell.adapters.embedding.calibration import REFERENCE_TEXT
+    from citewell.adapters.embedding.engine import PUBLISHED, TRAINED, is_reference
+
+    vector = app.embedder.embed([REFERENCE_TEXT])[0]
     known = app.library.embedder()
+    if not is_reference(app.built_in.embed([REFERENCE_TEXT])[0], PUBLISHED):
+        return Check("embedder", "failed", WRONG_VECTORS)
     if known is not None and known != app.embedder.fingerprint:
         return Check("embedder", "failed", f"the library's vectors are of {known}: run `citewell evidence reingest`")
     if app.settings.embedder == "minilm":
-        if max(abs(float(got) - want) for got, want in zip(vector, expected, strict=False)) > MAX_DEVIATION:
-            return Check("embedder", "failed", "the model gives other vectors than it should: install it again")
+        if not is_reference(vector, TRAINED):
+            return Check("embedder", "failed", WRONG_VECTORS)
         return f"{app.embedder.fingerprint}, the reference vector is right"
     is_fitted = app.calibration_of(app.embedder.fingerprint).is_fitted
     fitted = "" if is_fitted else "; relevance is not calibrated: run `citewell calibrate`"

@@ -21,7 +21,7 @@ from citewell.errors import MissingExtra, ModelFilesMissing
 from citewell.minilm.adapter import Adapter
 from citewell.minilm.tokenizer import WordPiece
 from citewell.minilm.weights import SHA256, Tensors, model_file, read_tensors
-from citewell.ports import Vectors
+from citewell.ports import Vector, Vectors
 
 Backend = Literal["auto", "openvino", "onnxruntime"]
 Flavour = Literal["float", "quantised", "quantised-half"]
@@ -174,7 +174,12 @@ def _opened(cache_dir: Path, flavour: Flavour, model: Model, *, anew: bool) -> O
 def _is_true(engine: Engine, model: Model) -> bool:
     """Whether an engine computes what it should on this CPU: a wrong vector looks like any other."""
     ids = np.array(WordPiece.load().ids([REFERENCE_TEXT], max_tokens=64))
-    return bool(engine.run(ids)[0] @ reference(model.ranges) > _LEAST_COSINE)
+    return is_reference(engine.run(ids)[0], model)
+
+
+def is_reference(vector: Vector, model: Model) -> bool:
+    """Whether a vector is that of the reference text, but for the rounding of short arithmetic."""
+    return bool(vector @ reference(model.ranges) > _LEAST_COSINE)
 
 
 class OnnxRuntime:

@@ -32,8 +32,6 @@ from citewell.ports import Candidate, Ranked, Sentences, Stored
 from citewell.types import Hit, Scope
 
 T = TypeVar("T")
-Passage = tuple[str, int]
-"""The document id and the number of a passage."""
 
 BATCH = 400
 FACT = select(facts.c.value).where(facts.c.key == bindparam("which"))
