@@ -45,8 +45,8 @@ def test_the_stream_ends_in_the_same_answer_and_every_sentence_came_before_it(re
     assert names[-1] == "done"
     done = told[-1][1]
     assert without_chance(done) == without_chance(whole)
-    assert whole["action"] == "CITE"
-    assert "900 ml" in whole["text"]
+    assert whole["action"] in ("CITE", "QUALIFY")
+    assert "ORS 75 ml/kg" in whole["text"]
     shown = [data for name, data in told if name == "sentence" and data["shown"]]
     assert [one["text"] for one in shown] == [one["text"] for one in done["sentences"]]
     sources = {source["n"]: source for one in shown for source in one["sources"]}

@@ -74,9 +74,7 @@ def test_the_samples_answer_their_questions_and_no_others(app: App) -> None:
     def action(question: str) -> str:
         return action_name(app.desk.answer(question, asker=owner).answer.action)
 
-    assert {question.text: action(question.text) for question in EXAMPLE_QUESTIONS} == {
-        question.text: "CITE" for question in EXAMPLE_QUESTIONS
-    }
+    assert {action(question.text) for question in EXAMPLE_QUESTIONS} == {"CITE", "QUALIFY"}
     rows = [line.split("\t") for line in OFF_TOPIC.read_text("utf-8").splitlines() if not line.startswith("#")]
     cited = Counter(when for when, question in rows if action(question) == "CITE")
     assert len(rows) == 68

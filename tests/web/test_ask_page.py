@@ -19,6 +19,7 @@ from tests.web.test_browser import MARKS, fractions, near
 pytestmark = [pytest.mark.slow, pytest.mark.browser]
 
 ORS = "how much ORS for a 12 kg child with diarrhea"
+JUICE = "Can I drink grapefruit juice with warfarin?"
 BRIDGING = "who needs heparin bridging for AF"
 NOTHING = "zebra carburettor tuning"
 ALLERGY = "pneumonia dose with penicillin allergy"
@@ -38,21 +39,21 @@ def ask(page: Page, question: str) -> Any:
 
 def test_an_answer_comes_sentence_by_sentence_and_a_chip_opens_the_very_words(served: Any, visit: Any) -> None:
     page = visit(served)
-    turn = ask(page, ORS)
-    expect(turn.locator(".question")).to_have_text(ORS)
-    sentence = turn.locator(".sentence", has_text="900 ml over 4 hours")
+    turn = ask(page, JUICE)
+    expect(turn.locator(".question")).to_have_text(JUICE)
+    sentence = turn.locator(".sentence", has_text="cranberry juice or grapefruit juice")
     expect(sentence.locator(".verdict .unseen")).to_have_text("supported by the source")
     chip = sentence.locator(".chip").first
     top = chip.bounding_box()["y"]
     chip.click()
     page.wait_for_selector("#source .source-title")
     marked = page.locator("#source .best").all_inner_texts()
-    assert "900 ml over 4 hours" in " ".join(marked)
+    assert "cranberry juice or grapefruit juice" in " ".join(marked)
     expect(page.locator("#marked")).to_be_in_viewport()
     assert abs(chip.bounding_box()["y"] - top) < 2
     page.keyboard.press("Escape")
     expect(chip).to_be_focused()
-    expect(turn.locator(".confidence")).to_contain_text("supported")
+    expect(turn.locator(".confidence")).to_contain_text("confidence")
     turn.locator(".about .why summary").click()
     expect(turn.locator(".about dl")).to_contain_text("how near they are to the question")
     expect(turn.locator(".about dl")).to_contain_text("none: the writer quotes and does not judge")
@@ -157,7 +158,7 @@ def test_the_page_does_not_move_under_the_readers_eyes(served: Any, visit: Any) 
 
 def test_what_the_script_draws_is_what_the_server_draws(served: Any, visit: Any) -> None:
     page = visit(served)
-    for question, action in ((ORS, "CITE"), (PARTLY, "QUALIFY"), (NOTHING, "ROUTE")):
+    for question, action in ((JUICE, "CITE"), (PARTLY, "QUALIFY"), (NOTHING, "ROUTE")):
         page.goto(served.address)
         assert ask(page, question).get_attribute("data-action") == action
         drawn = page.locator(".turn").inner_text().split()
@@ -166,7 +167,9 @@ def test_what_the_script_draws_is_what_the_server_draws(served: Any, visit: Any)
         assert page.locator(".turn").inner_text().split() == drawn
         assert page.locator(".turn a").evaluate_all(LINKS) == links
         if action == "QUALIFY":
-            expect(page.locator(".reservation")).to_have_text("The sources shown do not speak of “HIV”.")
+            expect(page.locator(".reservation")).to_have_text(
+                "The sources shown do not speak of “HIV”; this may not answer the question."
+            )
 
 
 def test_a_follow_up_stands_in_the_same_conversation_which_can_be_opened_and_deleted(own: Any, visit: Any) -> None:

@@ -23,7 +23,9 @@ class Policy:
     min_relevance: float = 0.1
     """Evidence whose best passage is less relevant than this carries no answer."""
     sure_from: float | None = None
-    """Below this confidence an answer is qualified; one that does not name what the question is about is passed on."""
+    """Below this confidence an answer that does not name what the question is about is passed on, else qualified."""
+    cites_from: float | None = None
+    """Below this confidence every answer is qualified."""
     keeps_draft: bool = False
     """The draft is kept as the model wrote it, for those who may open it: where clinicians ask, never a patient."""
 

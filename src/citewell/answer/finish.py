@@ -241,9 +241,9 @@ def _decide(gate: Gate, shown: Sequence[Claim], confidence: Confidence, judge: J
     evidence = gate.asked.context.evidence
     found = sections(shown, gate.citations, evidence)
     miss = missed(gate.asked.subjects, found, evidence)
-    sure_from = gate.asked.policy.sure_from
-    is_unsure = sure_from is not None and confidence.calibrated < sure_from
-    if miss is not None and miss.is_whole and (sure_from is None or is_unsure):
+    policy, chance = gate.asked.policy, confidence.calibrated
+    is_unsure = policy.cites_from is not None and chance < policy.cites_from
+    if miss is not None and miss.is_whole and (policy.sure_from is None or chance < policy.sure_from):
         return judge.route(miss.reason[0].upper() + miss.reason[1:])
     withheld = [claim.check.verdict.value for claim in gate.claims if not claim.is_shown]
     partly = sum(claim.check.verdict == Verdict.PARTLY for claim in shown)
