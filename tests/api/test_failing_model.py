@@ -54,7 +54,7 @@ def test_the_question_is_kept_and_can_be_asked_again_once_the_model_is_back(samp
         assert client.get("/metrics").text.count('citewell_failures_total{kind="LLMConnectionError"} 2') == 1
     with build(Settings(home=home)) as app, serving_app(app) as client:
         again = client.post("/api/v1/ask", json={"question": QUESTION, "conversation_id": conversation_id}).json()
-        assert again["action"] == "CITE"
+        assert again["action"] in ("CITE", "QUALIFY")
         turns = client.get(f"/api/v1/conversations/{conversation_id}").json()["turns"]
         assert [turn["answer_id"] for turn in turns] == [again["id"]] * 2
 

@@ -58,7 +58,7 @@ UNSURE = 0.7
 GENERAL = 0.4
 """What a passage counts under a heading on the general population: for the ill it is there to compare with."""
 MOSTLY = 0.5
-"""The share of the passages found in a document that name the condition, where its title names another one."""
+"""More than this share of the passages found name the condition, where the title of their document names another."""
 MAX_FINDINGS, MAX_MEDICINES = 8, 3
 WIDE = Controls(
     reach="wide",
@@ -273,7 +273,7 @@ def _on_others(found: Sequence[Hit], known: Known) -> dict[str, LeftOut]:
         if not named or any(map(known.has, named)) or known.speaks_of_it(theirs[0].document):
             continue
         of_it = sum(asked <= frozenset(terms(hit.text)) for hit in theirs)
-        if of_it < MOSTLY * len(theirs):
+        if of_it <= MOSTLY * len(theirs):
             why = f"a guideline on {named[0].lower()}; the patient is not known to have it"
             strange[document] = LeftOut(theirs[0].document, (), why)
     return strange
