@@ -21,6 +21,7 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
+from bench.quality import mismatches
 from bench.quality.questions import Document, Question, held_out, is_same, read
 from bench.reader.answers_data import HELD_GUIDELINES, QUESTIONS, SAMPLES
 
@@ -28,14 +29,15 @@ from citewell.answer.assemble import Budget, assemble
 from citewell.answer.candidates import NAMES, candidates
 from citewell.answer.expand import expand
 from citewell.answer.rank import ANSWERING
+from citewell.answer.reading import PASSAGES_READ
 from citewell.answer.retrieve import retrieve
-from citewell.answer.select import WEIGHTS
+from citewell.answer.select import WEIGHTS, rerank
 from citewell.bootstrap import build
 from citewell.bootstrap.app import App
 from citewell.config import Settings
 from citewell.types import Filing, Source
 
-COUNT, DOCUMENTS, PASSAGES = 120, 300, 8
+COUNT, DOCUMENTS = 120, 300
 NEARNESS = NAMES.index("nearness")
 WRONG, CLUTTER = 0.1, 0.05
 """What a wrong answer and a further statement that does not answer cost beside a right answer."""
@@ -47,7 +49,11 @@ BUDGET = Budget(1_000_000, 0, 100_000, 0)
 def dump(data: Path, homes: Path, out: Path, *, count: int) -> None:
     """Write one line for each question: its set, and for each candidate features, label and place."""
     with gzip.open(out, "wt", encoding="utf-8") as file:
-        parts = chain(_of_sets(data / "questions", homes, count), _of_guidelines(data / "guidelines", homes, count))
+        parts = chain(
+            _of_sets(data / "questions", homes, count),
+            _of_guidelines(data / "guidelines", homes, count),
+            _of_patients(homes),
+        )
         for name, rows in parts:
             for row in rows:
                 file.write(json.dumps({"set": name, **row}) + "\n")
@@ -105,9 +111,12 @@ def _both(
 def _candidates(app: App, question: str, tags: frozenset[str] | None) -> Sequence[Any]:
     scope = app.owner().scope if tags is None else replace(app.owner().scope, tags=tags)
     search = app.knowledge.search
-    hits = retrieve(question, scope=scope, search=search, limit=PASSAGES, controls=ANSWERING).hits
-    context = assemble(question, hits, (), system="", budget=BUDGET, count=len)
+    found = retrieve(question, scope=scope, search=search, limit=PASSAGES_READ, controls=ANSWERING).hits
     added = expand(question, lexicon=search.lexicon, to_answer=True)
+    assert app.answer_reader is not None
+    limit = app.knowledge.limits.chunks
+    hits = rerank(question, found, reader=app.answer_reader, expansions=added, limit=limit)
+    context = assemble(question, hits, (), system="", budget=BUDGET, count=len)
     return candidates(question, context.evidence, reader=app.answer_reader, expansions=added)
 
 
@@ -144,6 +153,22 @@ def _of_guideline(
                 shared = max(shared, inside / max(1, end - start), inside / max(1, length))
             rows.append([*one.features.values(), int(shared > 0.6)])
         yield {"there": tags is None and bool(right), "rows": rows}
+
+
+def _of_patients(homes: Path) -> Iterator[tuple[str, list[dict[str, Any]]]]:
+    """Questions about one patient each, whose answers are marked by some of their words."""
+    questions = mismatches.questions("dev")
+    with build(Settings(home=homes / "patients", answer_reader=True)) as app:
+        for number, path in enumerate(mismatches.documents(questions)):
+            _added(app, Source(path.read_bytes(), path.name), number)
+        rows: list[dict[str, Any]] = []
+        for question in questions:
+            found = [
+                [*one.features.values(), int(mismatches.holds(one.statement.text, question["right"]))]
+                for one in _candidates(app, question["question"], None)
+            ]
+            rows += [{"there": bool(question["right"]), "rows": found}] * 2  # the parts of a fit are of two each
+        yield "patients", rows
 
 
 # ------------------------------------------------------------------------------------------------------------- fitting

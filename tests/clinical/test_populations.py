@@ -160,3 +160,43 @@ def test_a_hundred_thousand_characters_are_read_in_time(word: str) -> None:
     started = time.perf_counter()
     populations.__wrapped__(text, is_heading=False)
     assert time.perf_counter() - started < 20
+
+
+@pytest.mark.parametrize(
+    ("text", "allergies", "without"),
+    [
+        ("58M, pneumonia, pen allergic", ["allergy to penicillin"], []),
+        ("I'm allergic to amoxicillin", ["allergy to penicillin"], []),
+        ("not allergic to penicillin", [], ["allergy to penicillin"]),
+        ("no known penicillin allergy", [], ["allergy to penicillin"]),
+        ("no allergies", [], []),
+    ],
+)
+def test_allergies_to_medicines_are_read(text: str, allergies: list[str], without: list[str]) -> None:
+    patient = person(text)
+    assert [one for one in patient.conditions if "allergy" in one] == allergies
+    assert list(patient.without) == without
+
+
+@pytest.mark.parametrize(
+    ("text", "years"),
+    [
+        ("my 4-month-old has a fever", 4 / 12),
+        ("Can a baby of 4 months have it?", 4 / 12),
+        ("my stitches are 10 days old", None),
+        ("child of 6 with a cough", 6.0),
+        ("My mother is 80, I am 50.", 50.0),
+    ],
+)
+def test_the_age_of_whom_a_question_is_about(text: str, years: float | None) -> None:
+    assert person(text).age_years == (None if years is None else pytest.approx(years))
+
+
+def test_ages_of_a_list_of_doses_are_read() -> None:
+    text = "1 month to 2 months, 125 mg for 5 days 3 months to 11 months, 125 mg for 3 days 6-12 years: 30 mg"
+    assert [limits.text for limits in age_limits(text)] == [
+        "1 month to 2 months",
+        "3 months to 11 months",
+        "6-12 years",
+    ]
+    assert list(age_limits("for 3 to 6 months, 5 mg daily")) == []

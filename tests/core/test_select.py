@@ -153,6 +153,32 @@ NOT_SHOWN = {
         "How much ORS does a child of 12 kg need?",
         passage("Ondansetron. Give one dose to a child who cannot keep ORS down: 2 mg for 8 to 15 kg."),
     ),
+    "another kidney function": (
+        "When is apixaban stopped before surgery, CrCl 25?",
+        passage("Anticoagulant: Apixaban; Creatinine clearance: 30 mL/min or more; Stop: 48 hours before surgery"),
+    ),
+    "no weight that has a dose": (
+        "Ondansetron dose for a child of 6 kg?",
+        passage("Give ondansetron once: 2 mg for 8 to 15 kg, 4 mg for more than 15 and up to 30 kg."),
+    ),
+    "no age that has a dose": (
+        "How much amoxicillin for a 3-week-old?",
+        passage(
+            "Medicine: Amoxicillin; Dose: 1 month to 11 months, 125 mg three times a day 1 year to 4 years, 250 mg"
+        ),
+    ),
+    "people without the allergy": (
+        "Which antibiotic for pneumonia in someone allergic to penicillin?",
+        passage("Give amoxicillin 500 mg for pneumonia.", section=("Pneumonia", "People without penicillin allergy")),
+    ),
+    "people who are not pregnant": (
+        "Which antibiotic for a urine infection in a pregnant woman?",
+        passage("Give trimethoprim for a urine infection.", section=("Urine infection", "Women who are not pregnant")),
+    ),
+    "what is to be done, for what is not": (
+        "Which patients should not be given bridging heparin?",
+        passage("Offer bridging heparin to patients with a mechanical mitral valve."),
+    ),
     "adults": (
         "How much paracetamol for my 5 year old?",
         passage("Adults take paracetamol 1 g every 6 hours.", section=("Paracetamol", "Adults")),
@@ -181,6 +207,28 @@ def test_a_dose_from_an_age_on_is_quoted_for_whoever_has_that_age(
     answer: Answer, question: str, is_shown: bool
 ) -> None:
     assert answer(question, passage(FROM_SIXTEEN)) == ([FROM_SIXTEEN] if is_shown else [])
+
+
+SHOWN = {
+    "a limit that answers whether": (
+        "Can a 4-month-old have ibuprofen?",
+        "Give ibuprofen to children aged 6 months or more.",
+    ),
+    "one of several ages": (
+        "Zinc dose for a baby of 4 months?",
+        "Zinc: 10 mg under 6 months, 20 mg from 6 months on.",
+    ),
+    "a prohibition for these people": (
+        "Can she take warfarin? She is pregnant.",
+        "Warfarin is contraindicated in pregnant women.",
+    ),
+    "a bare value": ("INR 12", "INR: Above 8.0; What is done: Warfarin is stopped and vitamin K given"),
+}
+
+
+@pytest.mark.parametrize(("question", "said"), SHOWN.values(), ids=SHOWN)
+def test_what_is_said_of_this_patient_is_shown(answer: Answer, question: str, said: str) -> None:
+    assert answer(question, passage(said)) == [said]
 
 
 def test_stitches_that_are_ten_days_old_are_no_child(answer: Answer) -> None:

@@ -157,6 +157,22 @@ def test_a_sentence_that_ends_in_the_number_of_the_next_is_not_shown() -> None:
     ]
 
 
+def test_items_stand_under_the_names_that_they_belong_to() -> None:
+    text = """Drug treatment
+
+• Analgesics
+- Paracetamol
+- Adult: 500 mg to 1 g every 6 hours
+- Child:
+- 6-12 years: 250 mg every 6 hours
+• Advice
+- Rest in bed
+- Drink plenty"""
+    lists = ["/".join(lines) for _, lines in cut(text)]
+    assert lists[1] == "Drug treatment/• Analgesics/- Paracetamol/- Child:/- 6-12 years: 250 mg every 6 hours"
+    assert lists[2] == "Drug treatment/• Advice/- Rest in bed/- Drink plenty"
+
+
 def sample_evidence() -> list[Evidence]:
     """Every passage of the sample documents."""
     found = []
@@ -193,5 +209,5 @@ def test_statements_lie_in_their_passage_and_do_not_cross(lines: Sequence[str]) 
     for statement in statements(evidence):
         for (start, end), line in zip(statement.pieces, statement.lines, strict=True):
             assert collapsed(text[start - 7 : end - 7]) == line
-        assert last <= statement.pieces[0][0]
+        assert last <= statement.pieces[-1][0]  # what a list is about stands before each of its parts
         last = statement.pieces[-1][1]

@@ -13,6 +13,7 @@ from citewell.answer.expand import Expansion
 from citewell.answer.fitting import Asker, asker
 from citewell.answer.of_medicines import is_in_company_of_others
 from citewell.answer.statements import Piece, Statement, statements, titled
+from citewell.clinical.bands import as_bands, is_within
 from citewell.types import Evidence, Hit, Near, Span
 from citewell.words import terms
 
@@ -59,7 +60,7 @@ class Features:
     rank: float
     """Rank score of its passage beside the best at hand, which has 1."""
     amount: float
-    """1 where it states an amount of the question, such as the weight of a child."""
+    """1 where it states an amount of the question, such as the weight of a child, or a band with a result of it."""
 
     def values(self) -> tuple[float, ...]:
         return astuple(self)
@@ -100,24 +101,38 @@ def candidates(
     """
     found = sorted(_seen(question, evidence, expansions), key=lambda one: -_prior(one.features))
     chosen = found[:MOST_READ] + [one for one in found[MOST_READ:] if one.is_cited(cited)]
-    return chosen if reader is None else _read(reader, explained(question, expansions), chosen)
+    return chosen if reader is None else _read(reader, question, explanations(question, expansions), chosen)
 
 
-def explained(question: str, expansions: Sequence[Expansion]) -> str:
-    """A question with the clinical names of its lay words and abbreviations behind them, and misspelt words mended.
+Edit = tuple[int, int, str]
+"""Words of a question to be said otherwise: where they begin and end, and what to say."""
 
-    >>> explained("Does he need a drip?", [Expansion("intravenous fluid", "lay word", (15, 19))])
+
+def explanations(question: str, expansions: Sequence[Expansion]) -> list[Edit]:
+    """The clinical names of lay words and abbreviations, to stand behind them, and misspelt words mended.
+
+    >>> words = "Does he need a drip?"
+    >>> worded(words, explanations(words, [Expansion("intravenous fluid", "lay word", (15, 19))]))
     'Does he need a drip (intravenous fluid)?'
     """
-    names: dict[tuple[int, int], str] = {}
+    edits: dict[tuple[int, int], str] = {}
     for one in expansions:
         if one.reason in EXPLAINED:
-            names.setdefault(one.from_words, one.phrase if one.reason == "misspelling" else f"({one.phrase})")
-    behind = len(question)
-    for (start, end), name in sorted(names.items(), reverse=True):
-        if end <= behind:
-            kept = start if not name.startswith("(") else end
-            question, behind = f"{question[:kept]}{' ' if kept == end else ''}{name}{question[end:]}", start
+            is_mended = one.reason == "misspelling"
+            edits.setdefault(
+                one.from_words, one.phrase if is_mended else f"{question[slice(*one.from_words)]} ({one.phrase})"
+            )
+    return [(*place, words) for place, words in edits.items()]
+
+
+def worded(question: str, edits: Sequence[Edit]) -> str:
+    """A question with some of its words said otherwise; where two edits meet, the first of them counts."""
+    taken: list[Edit] = []
+    for edit in edits:
+        if all(edit[1] <= start or end <= edit[0] for start, end, _ in taken):
+            taken.append(edit)
+    for start, end, words in sorted(taken, reverse=True):
+        question = f"{question[:start]}{words}{question[end:]}"
     return question
 
 
@@ -126,10 +141,11 @@ def _prior(seen: Features) -> float:
     return 2 * seen.coverage + 3 * seen.nearness + seen.amount
 
 
-def _read(reader: Reader, question: str, found: Sequence[Candidate]) -> list[Candidate]:
-    """The statements with what the reader says of them."""
+def _read(reader: Reader, question: str, edits: Sequence[Edit], found: Sequence[Candidate]) -> list[Candidate]:
+    """The statements with what the reader says of them; it reads a value as the band of the statement that holds it."""
     texts = (f"{titled(one.hit.document, one.statement)} : {one.statement.text}" for one in found)
-    scores = [max(-MOST_ODDS, min(MOST_ODDS, reader(question, text))) for text in texts]
+    pairs = ((worded(question, [*as_bands(question, text), *edits]), text) for text in texts)
+    scores = [max(-MOST_ODDS, min(MOST_ODDS, reader(asked, text))) for asked, text in pairs]
     whole = math.log(sum(map(math.exp, scores))) if scores else 0.0
     return [
         replace(one, features=replace(one.features, reader=score, share=max(LEAST_SHARE, score - whole)))
@@ -143,7 +159,7 @@ def _seen(question: str, evidence: Sequence[Evidence], expansions: Sequence[Expa
     best = max((one.hit.rank_score for one in evidence), default=0.0)
     for hit, statement in _admitted(evidence, holds, words):
         text = statement.text
-        stated = any(states(text, amount) for amount in words.amounts)
+        stated = any(states(text, amount) for amount in words.amounts) or is_within(text, holds.results) is True
         features = Features(
             reader=0.0,
             share=0.0,

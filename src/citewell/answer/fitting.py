@@ -3,27 +3,47 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 
-from citewell.answer.amounts import Amount, admits, amounts, bounds, states
+from citewell.answer.amounts import Amount, amounts
 from citewell.answer.doses import dosed, gives_dose, is_of_another_weight
 from citewell.answer.grades import Graded, graded, is_of_another_grade
 from citewell.answer.illnesses import is_of_another_illness, named_illnesses
+from citewell.answer.negation import denials
 from citewell.answer.of_medicines import is_of_another
 from citewell.answer.opposed import is_opposed
 from citewell.answer.statements import Statement
+from citewell.clinical.bands import is_within
 from citewell.clinical.medicines import Medicine, medicines
-from citewell.clinical.populations import Group, ages_in, asked_for, is_for_others
-from citewell.clinical.quantities import Mark, labels
+from citewell.clinical.populations import (
+    Applies,
+    Group,
+    Population,
+    ages_in,
+    applies,
+    asked_for,
+    is_for_others,
+    person,
+    populations,
+)
+from citewell.clinical.quantities import Mark, Result, labels, results
 from citewell.clinical.questions import question_cues
+from citewell.types.consult import Patient
 
 AMOUNTS = frozenset({"dose", "number", "target"})
 """Kinds of questions that ask for an amount."""
-MAX_UNIT_CHARACTERS = 12
-"""How much after a number is read for its unit."""
 NUMBERED = frozenset(f"label {what}" for what in "step stage type grade phase class category group tier plan".split())
 """Things that are told apart by a number; the number after “level” or “day” is an amount."""
+MAX_TITLE = 40
+"""Characters of a cell that says whom its row is for; a longer one says several things."""
+_CELL, _PART = re.compile(r"; "), re.compile(r"[;\n]|(?<=[.?!])\s+(?=[A-Z•])")
+FORBIDS = re.compile(
+    r"\b(?:contra-?indicat\w+|avoid\w*|never|do(?:es)? not|(?:should|must|may|can) ?not"
+    r"|not (?:be|recommended|suitable|licensed|for|in))\b",
+    re.IGNORECASE,
+)
+"""What makes people those who are not to have something."""
 INTRODUCES = re.compile(
     r"""\b(?:this|the\ present)\ (?:chapter|guideline|guidance|policy|document|section|leaflet|review|handbook|manual)
         \ (?:explains|covers|says|describes|helps|aims|sets\ out|gives|provides|outlines|summari[sz]es|contains|presents
@@ -39,8 +59,6 @@ INTRODUCES = re.compile(
 """A sentence that says what a text is for or where more is found, and a list of references: nothing of its matter."""
 INTRODUCES_MORE = re.compile(r"It (?:also )?(?:says|covers|aims|describes|explains|gives|sets out|is for)\b")
 """A sentence that goes on with one that does."""
-RESULT = r"\b(?:\s+(?:is|was|of|at|now|came back(?: as| at)?|result))*\s*[:=]?\s+(?P<given>\d[\d.,]*)"
-"""How a question gives a result after the name of what was measured."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -53,6 +71,10 @@ class Asker:
     dosed: Medicine | None
     """The medicine whose dose it asks for."""
     people: frozenset[Group]
+    patient: Patient
+    """Whom it asks for, as far as it says."""
+    results: tuple[Result, ...]
+    """The results that it gives, such as an INR."""
     illnesses: frozenset[str]
     grades: tuple[Graded, ...]
     """What it asks for a grade of: severe dehydration."""
@@ -62,6 +84,10 @@ class Asker:
     """It asks for a dose, or for another number of something."""
     is_of_document: bool
     """It asks what a document is for."""
+    asks_whether: bool
+    """It asks whether something may be: a limit that leaves the patient out answers it."""
+    asks_not: bool
+    """It asks what is not to be done, or for whom."""
     numbered: tuple[Mark, ...]
     """Its numbered things, such as “step 2”."""
 
@@ -74,13 +100,30 @@ class Asker:
             is_of_another_number(self.numbered, statement.titles)
             or is_opposed(self.question, statement.text)
             or is_for_others(self.people, statement.text, titles, is_amount=self.asks_amount, aged=aged)
+            or self._is_for_other_people(statement, titles)
             or is_of_another_illness(self.illnesses, statement.text, titles)
             or is_of_another_grade(self.grades, statement.text, titles)
             or is_of_another_weight(self.weights, statement.text)
-            or is_of_another_result(self.question, statement)
+            or is_of_another_result(self.results, statement.text, titles)
+            or (self.asks_not and not denials(statement.text))
             or (introduces(statement) and not self.is_of_document)
             or (self.dosed is not None and not gives_dose(statement, self.dosed, titles))
         )
+
+    def _is_for_other_people(self, statement: Statement, titles: Sequence[str]) -> bool:
+        """Whether every part that names people, or the nearest title that does, is for others than the patient."""
+        parts = list(whom(statement))
+        judged = [applies(part, self.patient).answer for part in parts]
+        is_limit = self.asks_whether and statement.kind != "row"
+        if judged and not is_limit and all(answer is Applies.NO for answer in judged):
+            return True
+        known = {population.kind for part in parts for population in part}
+        for title in reversed(titles):
+            above = [population for population in populations(title) if population.kind not in known]
+            known |= {population.kind for population in above}
+            if applies(above, self.patient).answer is Applies.NO:
+                return True
+        return False
 
 
 def asker(question: str) -> Asker:
@@ -92,11 +135,15 @@ def asker(question: str) -> Asker:
         named,
         dosed(question, named),
         asked_for(question),
+        person(question),
+        results(question),
         named_illnesses(question),
         graded(question),
         tuple(one for one in amounts(question) if one.unit == "kg"),
         not AMOUNTS.isdisjoint(sounds),
         "document" in sounds,
+        "yes or no" in sounds,
+        "not to" in sounds,
         tuple(mark for mark in labels(question) if mark.dimension in NUMBERED),
     )
 
@@ -113,30 +160,33 @@ def is_of_another_number(asked: Sequence[Mark], titles: Sequence[str]) -> bool:
     return any(mark.dimension in kinds and (mark.dimension, mark.values) not in named for mark in asked)
 
 
-def is_of_another_result(question: str, statement: Statement) -> bool:
-    """Whether a row is for other results than the one in the question: “INR: Above 8.0” for an INR of 6.
+def whom(statement: Statement) -> Iterator[Sequence[Population]]:
+    """The people that each part of a statement is for, where it names any; what it forbids is for nobody.
 
-    A result is what the question gives right after the words that head the column.
+    >>> row = Statement(1, "row", (), ("Age: 5 to 9 years; Dose: 5 mg, or 2 mg in women who are pregnant",), (), 0)
+    >>> [[people.name for people in part] for part in whom(row)]
+    [['ages 5 to 9 years']]
     """
-    if statement.kind != "row":
-        return False
-    cells = (cell.partition(": ") for cell in statement.text.split("; "))
-    return any(_excludes(value, given) for head, _, value in cells for given in _given_for(question, head))
+    is_row = statement.kind == "row"
+    parts = _CELL.split(statement.text) if is_row else _PART.split(statement.text)
+    for at, part in enumerate(parts):
+        found = () if FORBIDS.search(part) else populations(part, is_heading=is_row)
+        if is_row and at and len(part) > MAX_TITLE:  # a list of doses by age or weight, or nothing of the kind
+            limited = [population for population in found if population.kind in ("age", "weight")]
+            found = tuple(limited) if len(limited) > 1 else ()
+        if found:
+            yield found
 
 
-def _given_for(question: str, head: str) -> Sequence[Amount]:
-    """What a question gives for what heads a column.
+def is_of_another_result(given: Sequence[Result], text: str, titles: Sequence[str]) -> bool:
+    """Whether words, or the nearest title that names a band, are for other results than those in the question.
 
-    >>> [one.text for one in _given_for("My INR is 6, at 62.", "INR")], _given_for("INR at age 62?", "INR")
-    (['6'], ())
+    >>> six = results("My INR is 6")
+    >>> [is_of_another_result(six, text, ["INR above 8"]) for text in ("Give vitamin K.", "INR 5 to 8: wait.")]
+    [True, False]
     """
-    found = re.search(rf"\b{re.escape(head)}{RESULT}", question, re.IGNORECASE) if head else None
-    return amounts(question[found.start("given") : found.end() + MAX_UNIT_CHARACTERS])[:1] if found else ()
-
-
-def _excludes(cell: str, given: Amount) -> bool:
-    """Whether a cell states a range or a limit, and the amount does not lie in it."""
-    return bounds(cell) and not (admits(cell, given) or states(cell, given))
+    within = (is_within(words, given) for words in (text, *reversed(titles))) if given else ()
+    return next((is_so for is_so in within if is_so is not None), True) is False
 
 
 def introduces(statement: Statement) -> bool:

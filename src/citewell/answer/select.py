@@ -197,6 +197,5 @@ def _is_of_one_list(one: Statement, other: Statement) -> bool:
 
 def _joined(one: Statement, other: Statement) -> Statement:
     """Two parts of one list under their lead-in, in the order of the list."""
-    items = sorted(zip((*one.pieces[1:], *other.pieces[1:]), (*one.lines[1:], *other.lines[1:]), strict=True))
-    pieces, lines = (piece for piece, _ in items), (line for _, line in items)
-    return replace(one, pieces=(one.pieces[0], *pieces), lines=(one.lines[0], *lines))
+    items = sorted({*zip(one.pieces, one.lines, strict=True), *zip(other.pieces, other.lines, strict=True)})
+    return replace(one, pieces=tuple(piece for piece, _ in items), lines=tuple(line for _, line in items))

@@ -3,14 +3,15 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
-from itertools import takewhile
+from itertools import pairwise, takewhile, zip_longest
 from typing import Literal
 
 from citewell.answer.cite import BROKEN, MARK
 from citewell.answer.guard import is_suspicious
 from citewell.clinical.medicines import medicines
+from citewell.clinical.populations import populations
 from citewell.types import Evidence
 from citewell.words import sentences
 
@@ -23,11 +24,13 @@ MAX_LIST_CHARACTERS = 1_500
 MAX_HEADING_WORDS = 14
 MAX_TERM_WORDS = 4
 MAX_REFERENCE_CHARACTERS = 350
+MAX_NAME_WORDS = 6
+"""Words of an item that only names what the items below it are about: “- Paracetamol”, “- Child:”."""
 
 _PARAGRAPH = re.compile(r"\S(?:.|\n(?!\s*\n))*")
 _LINE = re.compile(r"[^\n]*\S[^\n]*")
-_ITEM = re.compile(r"\s*(?:[-•*▪◦–‣·]|\(?(?:\d{1,3}|[a-zA-Z]|[ivx]{1,4})[.)])\s+\S")
-_BULLET = re.compile(r"\s*[-•*▪◦–‣·]\s")
+_ITEM = re.compile(r"\s*(?:[-•*▪◦–‣·・●○■➢✓]|\(?(?:\d{1,3}|[a-zA-Z]|[ivx]{1,4})[.)])\s+\S")
+_BULLET = re.compile(r"\s*[-•*▪◦–‣·・●○■➢✓]\s")
 _ROW = re.compile(r"\s*[^:;\n]{1,80}: [^\n]*?; [^:;\n]{1,80}: ")
 _LABELLED = re.compile(r"\s*[^:;.\n]{1,80}(?:; [^:;.\n]{1,60}){1,3}: \S")
 """A row whose first cells have no header: “Care around birth; Mode of birth; Recommendation: 7. Base …”."""
@@ -230,6 +233,9 @@ def _groups(text: str, titles: frozenset[str]) -> Iterator[Group]:
             place = (line.start, line.end)
             found = _prose(text, line, items) if line.kind == "prose" else _list(text, "list", place, items)
             yield from (Group(*one, headings) for one in found)
+        elif line.kind == "item" and _is_outline(text, [line, *items]):
+            position += len(items)
+            yield from (Group("list", pieces, headings) for pieces in _outlined(text, (), [line, *items]))
         elif line.kind == "prose":
             yield from (Group(*one, headings) for one in _prose(text, line, []))
         elif line.kind != "heading":
@@ -311,12 +317,75 @@ def _prose(text: str, line: Line, items: Sequence[Line]) -> Iterator[tuple[Kind,
 
 def _list(text: str, kind: Kind, lead: Piece, items: Sequence[Line]) -> Iterator[tuple[Kind, tuple[Piece, ...]]]:
     """A lead-in with its items: all together, or with each one where they are too long or each a recommendation."""
+    if _is_outline(text, items):
+        yield from ((kind, found) for found in _outlined(text, (lead,), items))
+        return
     pieces = [(item.start, item.end) for item in items]
     are_own = len(pieces) > 1 and all(_IS_RECOMMENDATION.match(text, *piece) for piece in pieces)
     if not are_own and (not pieces or pieces[-1][1] - lead[0] <= MAX_LIST_CHARACTERS):
         yield kind, (lead, *pieces)
     else:
         yield from ((kind, (lead, piece)) for piece in pieces)
+
+
+def _is_outline(text: str, items: Sequence[Line]) -> bool:
+    """Whether some items name what those below them are about."""
+    return any(_names(text, item, following) for item, following in pairwise(items))
+
+
+def _names(text: str, item: Line, following: Line) -> bool:
+    """Whether an item only names what the next one is about: that has another mark, or it is a medicine or people."""
+    words, next_words = (text[one.start : one.end] for one in (item, following))
+    bare = re.sub(r"\([^)]*\)", "", words).strip()
+    if len(bare.split()) > MAX_NAME_WORDS + 1 or ":" in bare[:-1] or re.search(r"\d|[.;,]$", bare):
+        return False
+    if words[0] != next_words[0]:
+        return words.endswith(":") or all(map(_BULLET.match, (words, next_words)))
+    if words.endswith(":") or populations(words):
+        return True
+    return is_dose(next_words) and bool(medicines(words) or populations(next_words))
+
+
+def _outlined(text: str, lead: tuple[Piece, ...], items: Sequence[Line]) -> Iterator[tuple[Piece, ...]]:
+    """The items under the names that they belong to: each dose by itself, others together.
+
+    >>> marked = "・ Pain|- Paracetamol|- Adult: 1 g|- Child:|- 6-12 years: 250 mg|・ Advice|- Rest|- Drink"
+    >>> text = marked.replace("|", chr(10))
+    >>> lines = [Line("item", found.start(), found.end()) for found in _LINE.finditer(text)]
+    >>> ["/".join(text[slice(*piece)] for piece in pieces) for pieces in _outlined(text, (), lines)][1:]
+    ['・ Pain/- Paracetamol/- Child:/- 6-12 years: 250 mg', '・ Advice/- Rest/- Drink']
+    """
+    path: list[Line] = []
+    below: dict[Line, str] = {}  # the mark of the first item under a name
+    together: list[Line] = []
+    for item, following in zip_longest(items, items[1:]):
+        mark, words = text[item.start], text[item.start : item.end]
+        is_name = following is not None and _names(text, item, following)
+        of_people = is_name and bool(populations(words))
+        kept = [one for one in path if not (of_people and populations(text[one.start : one.end]))]
+        closed = (
+            at
+            for at, one in enumerate(kept)
+            if text[one.start] == mark and (below.get(one, mark) != mark or (is_name and not of_people))
+        )
+        above, path = path, kept[: next(closed, len(kept))]
+        if together and (path != above or is_name or is_dose(words)):
+            yield (*lead, *_spans(above), *_spans(together))
+            together = []
+        if path:
+            below.setdefault(path[-1], mark)
+        if is_name:
+            path.append(item)
+        elif is_dose(words):
+            yield (*lead, *_spans(path), (item.start, item.end))
+        else:
+            together.append(item)
+    if together:
+        yield (*lead, *_spans(path), *_spans(together))
+
+
+def _spans(lines: Iterable[Line]) -> Iterator[Piece]:
+    return ((line.start, line.end) for line in lines)
 
 
 def _is_term(sentence: str) -> bool:

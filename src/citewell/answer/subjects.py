@@ -201,7 +201,7 @@ def _missed_matter(asked: Sequence[Subject], shown: Sequence[Section], evidence:
     absent = [key for key in keys if not any(section.holds(key) for section in shown)]
     if absent:
         told = " or ".join(f"“{key.text}”" for key in absent)
-        is_whole = len(absent) == len(keys) or _is_swapped(keys, absent, shown)
+        is_whole = _is_swapped(keys, absent, shown)
         return Miss(f"the sources shown do not speak of {told}", is_whole=is_whole)
     told = " and of ".join(f"“{key.text}”" for key in keys)
     return Miss(f"the sources shown speak of {told}, but not together", is_whole=False)

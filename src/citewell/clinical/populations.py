@@ -12,6 +12,7 @@ from typing import Literal, cast
 
 from citewell.clinical.context import read_context
 from citewell.clinical.lexicon import Mention, broader, concept_ids, mentions
+from citewell.clinical.medicines import medicines
 from citewell.clinical.quantities import (
     BARE,
     LOOK_BACK,
@@ -62,7 +63,8 @@ class Limits:
     start: int
     end: int
     text: str
-    of: Measure
+    of: str
+    """A measure of people, or a test."""
     low: float | None = None
     high: float | None = None
     is_over: bool = False
@@ -272,6 +274,12 @@ def age_limits(text: str) -> Iterator[Limits]:
         yield Limits(*every.span(), "any age", "age", 0.0)
 
 
+_DOSED = re.compile(r"\s?[:,]\s?(?:up to |maximum |about )?\d[\d./ –-]*\s?(?:mg|g|mL|ml|micrograms?|mcg|units?|IU)\b")
+"""Behind an age in a list of doses: “6–12 years: 30 mg”."""
+_LASTS = re.compile(r"\b(?:for|over|after|every|within|than|last\w*|during|until|next)\s+$", re.IGNORECASE)
+"""Before a time that something takes."""
+
+
 def _is_age_limit(text: str, quantity: Quantity, before: str) -> bool:
     is_limit = quantity.sign != "=" or quantity.shape == "range" or _FROM.search(before) is not None
     if not is_limit or quantity.text.casefold().startswith("within"):
@@ -280,6 +288,8 @@ def _is_age_limit(text: str, quantity: Quantity, before: str) -> bool:
         is_gestation = text[quantity.end : quantity.end + 1].isdigit()  # 20+0 weeks
         is_plain = quantity.sign != "=" and not quantity.is_word and not is_gestation
         return is_plain and person_before().search(before) is not None
+    if quantity.dimension == "time" and _DOSED.match(text, quantity.end) and not _LASTS.search(before):
+        return True
     if quantity.dimension != "time" or quantity.told == "length" or _measure(text, quantity):
         return False
     is_alone = len(text) < _SHORT_TEXT and _FROM.sub("", before).strip() == ""
@@ -296,7 +306,7 @@ def _limits(text: str, quantity: Quantity, of: Measure, sign: str = "") -> Limit
     (low, _), (high, step) = min(ends), max(ends)
     words = re.sub(r"^age[ds]?\s+", "", quantity.text, flags=re.IGNORECASE)
     sign = sign or quantity.sign
-    first = _TO.search(text, max(0, quantity.start - LOOK_BACK), quantity.start) if sign == "<" else None
+    first = _TO.search(text, max(0, quantity.start - LOOK_BACK), quantity.start) if sign in ("<", "<=") else None
     made = Limits(quantity.start, quantity.end, words, of, low * size, None, is_over=sign == ">")
     if quantity.shape == "range":
         return replace(made, high=(high + step) * size if is_counted else high, is_through=not is_counted)
@@ -308,7 +318,7 @@ def _limits(text: str, quantity: Quantity, of: Measure, sign: str = "") -> Limit
     return made
 
 
-_TO = re.compile(r"(\d{1,3}(?:\.\d{1,2})?)\s{0,2}(?:kg\s{0,2}|years?\s|months?\s)?(?:to|-|–)\s{0,2}$")
+_TO = re.compile(r"(\d{1,3}(?:\.\d{1,2})?)\s{0,2}(?:kg\s{0,2}|years?\s|months?\s)?(?:to|-|–|and|but)\s{0,2}$")
 """The lower end of “5 to < 15 kg”."""
 
 
@@ -483,6 +493,11 @@ def _measured(text: str) -> Iterator[Limits]:
         yield Limits(*match.span(), match.group(), "week", *_trimester(match["which"])[:2])
 
 
+def weight_limits(text: str) -> Iterator[Limits]:
+    """Limits of a body's weight that a text is for: “12 kg to 19 kg”."""
+    return (limits for limits in _measured(text) if limits.of == "kg")
+
+
 def _stages(text: str) -> Iterator[Population]:
     """Stages of chronic kidney disease, with the eGFR that they mean."""
     for match in _STAGES.finditer(text):
@@ -638,6 +653,35 @@ def with_article(organ: str) -> str:
     return f"{'an' if organ[0] in 'aeio' else 'a'} {organ}"
 
 
+_ALLERGIC = re.compile(
+    r"\b(?P<short>pen[\s-])?(?:allerg(?:y|ies|ic)|hypersensitiv\w+)\b(?P<to>\s+to\b)?", re.IGNORECASE
+)
+"""An allergy; clinicians write “pen allergic” for penicillin."""
+_DENIED = re.compile(r"\b(?:no|not|without|nil|non)\b[^.;:,]{0,25}$", re.IGNORECASE)
+
+
+def _allergic(text: str) -> Iterator[Population]:
+    """People who are allergic to a medicine, or not: “without penicillin allergy”, “allergic to amoxicillin”.
+
+    >>> [(one.condition, one.is_without) for one in _allergic("No penicillin allergy, allergic to doxycycline")]
+    [('allergy to penicillin', True), ('allergy to tetracycline', False)]
+    """
+    for match in _ALLERGIC.finditer(text):
+        first = max(text.rfind(mark, 0, match.start()) for mark in ",.;:") + 1
+        first = max(first, match.start() - LOOK_BACK)
+        if match["short"]:
+            start, end, family = *match.span(), "penicillin"
+        elif match["to"] and (behind := medicines(text[match.end() : match.end() + LOOK_BACK])):
+            start, end, family = match.start(), match.end() + behind[0].end, behind[0].family
+        elif (before := medicines(text[first : match.start()])) and first + before[-1].end >= match.start() - 2:
+            start, end, family = first + before[-1].start, match.end(), before[-1].family
+        else:
+            continue
+        is_without = _DENIED.search(text, max(0, start - LOOK_BACK), start) is not None
+        name = f"people {'not ' if is_without else ''}allergic to {family}"
+        yield Population(start, end, name, "allergy", condition=f"allergy to {family}", is_without=is_without)
+
+
 # ------------------------------------------------------------------------------------------------- whom a text is about
 
 _EXCEPT = re.compile(
@@ -678,6 +722,7 @@ def populations(text: str, *, is_heading: bool = True) -> tuple[Population, ...]
         *(_limited(limits) for limits in (*age_limits(text), *amounts) if limits.start not in taken),
         *(population for population in people_with(text) if population.start not in taken),
         *_organ_populations(text),
+        *(one for one in _allergic(text) if is_heading or _is_for(text, one.start) or one.is_without),
     ]
     every = (_unless(text, population) for population in (*_named(text, is_heading=is_heading), *others))
     left = [_with_weeks(population, weeks) for population in every if population is not None]
@@ -834,13 +879,13 @@ def _judged(population: Population, patient: Patient) -> Iterator[tuple[bool | N
 
 
 _CALLED = {"kg": "weight", "week": "week of the pregnancy"}
-_TOLD: dict[Measure, str] = {
+_TOLD: dict[str, str] = {
     "age": "is {}", "week": "is {} weeks pregnant", "kg": "weighs {} kg", "eGFR": "has an eGFR of {}",
     "creatinine clearance": "has a creatinine clearance of {}",
 }  # fmt: skip
 
 
-def _known(of: Measure, patient: Patient) -> tuple[float, float] | None:
+def _known(of: str, patient: Patient) -> tuple[float, float] | None:
     """What is known of somebody, from one value to another."""
     values = {
         "age": patient.age_years, "week": patient.pregnancy_weeks, "kg": patient.weight_kg,
@@ -853,6 +898,10 @@ def _known(of: Measure, patient: Patient) -> tuple[float, float] | None:
 def _has_condition(population: Population, patient: Patient) -> tuple[bool | None, str]:
     assert population.condition is not None
     wanted = concept_ids(population.condition)
+    if population.condition in patient.conditions:
+        return not population.is_without, f"the patient has {population.condition}"
+    if population.condition in patient.without:
+        return population.is_without, f"the patient has no {population.condition}"
     if any(not wanted.isdisjoint(ids | broader(ids)) for ids in map(concept_ids, patient.conditions)):
         return not population.is_without, f"the patient has {population.condition}"
     if any(not concept_ids(absent).isdisjoint(wanted | broader(wanted)) for absent in patient.without):
@@ -964,7 +1013,9 @@ def _child(sentence: str) -> Iterator[Trait]:
 
 def _ages(sentence: str) -> Iterator[Trait]:
     """The first age that is the patient's, and the sex that stands with it."""
-    age = next((age for age in ages(sentence) if age.of == "patient" and not age.problem), None)
+    found = [age for age in ages(sentence) if age.of == "patient" and not age.problem]
+    lengths = [one for one in quantities(sentence) if one.told == "length"] if found else []
+    age = next((age for age in found if not any(one.start < age.end and age.start < one.end for one in lengths)), None)
     if age is not None:
         arithmetic = None if age.unit == "year" else f"{age.text.strip()} = {age.years:.2f} years"
         yield Trait(age.start, age.end, "age", age.years, "years", arithmetic)
@@ -1020,6 +1071,8 @@ def person(text: str) -> Patient:
     >>> patient = person("70F, CKD stage 4, no asthma")
     >>> patient.age_years, patient.sex, patient.conditions, patient.without, patient.egfr
     (70.0, 'female', ('chronic kidney disease',), ('asthma',), (15, 29))
+    >>> [person(text).age_years for text in ("Can my 5 year old have it?", "My mother is 80, I am 50.")]
+    [5.0, 50.0]
     """
     traits = {trait.name: trait for trait in reversed(find_traits(text)) if not trait.is_doubtful}
     pregnant, feeding = traits.get("pregnant"), traits.get("breastfeeding")
@@ -1036,18 +1089,29 @@ def person(text: str) -> Patient:
     egfr = values.get("eGFR") or ((stage.low or 0.0, (stage.high or math.inf) - 1) if stage else None)
     organs = tuple(f"{'no ' if having.is_without else ''}{having.organ}" for having in _organ_populations(text))
     is_male = sex == "male" and not organs
+    allergic = list(_allergic(text))
+    allergies = {
+        is_not: [str(one.condition) for one in allergic if one.is_without is is_not] for is_not in (True, False)
+    }
     return Patient(
-        age_years=traits["age"].value if "age" in traits else None,
+        age_years=traits["age"].value if "age" in traits else _age_of_other(text),
         sex=sex,
         is_pregnant=not pregnant.is_denied if pregnant else (False if is_male else None),
         pregnancy_weeks=pregnant.value if pregnant and not pregnant.is_denied else None,
         is_breastfeeding=not feeding.is_denied if feeding else (False if is_male else None),
-        conditions=(*assertions[Polarity.PRESENT], *assertions[Polarity.PAST]),
-        without=tuple(assertions[Polarity.ABSENT]),
+        weight_kg=next(iter(values.get("weight", ())), None),
+        conditions=(*assertions[Polarity.PRESENT], *assertions[Polarity.PAST], *allergies[False]),
+        without=(*assertions[Polarity.ABSENT], *allergies[True]),
         egfr=None if egfr is None else (egfr[0], egfr[-1]),
         creatinine_clearance=next(iter(values.get("creatinine clearance", ())), None),
         organs=organs,
     )
+
+
+def _age_of_other(text: str) -> float | None:
+    """The age of the only person whose age is told, such as the asker's child."""
+    told = {age.years for age in ages(text) if age.of == "other" and not age.problem}
+    return told.pop() if len(told) == 1 else None
 
 
 def _spoken_of(text: str) -> Sex | None:

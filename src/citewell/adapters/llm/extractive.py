@@ -70,7 +70,11 @@ def marked(statement: Statement) -> str:
     """
     lines = [[line[start:end] for start, end in sentences(line)] for line in statement.lines]
     return "\n".join(
-        " ".join(_with_mark(one, statement.number, is_last=one is line[-1]) for one in line if _says(one))
+        " ".join(
+            _with_mark(one, statement.number, is_last=one is line[-1])
+            for one in line
+            if one is not line[-1] or _says(one)
+        )
         for line in lines
     )
 

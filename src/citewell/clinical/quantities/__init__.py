@@ -8,7 +8,15 @@ from citewell.clinical.quantities.amounts import BARE, CHANCE, Quantity, quantit
 from citewell.clinical.quantities.dates import Day, dates, first_day, known_days, without_days
 from citewell.clinical.quantities.doses import Dose, Frequency, Habit, doses, frequencies, habits
 from citewell.clinical.quantities.periods import NUMBER_WORD, Mark, labels
-from citewell.clinical.quantities.results import Result, Test, in_usual_unit, known_tests, named_test, results
+from citewell.clinical.quantities.results import (
+    Result,
+    Test,
+    in_usual_unit,
+    known_tests,
+    named_test,
+    named_tests,
+    results,
+)
 from citewell.clinical.quantities.times import OLDEST, Age, Duration, ages, durations, years_between
 from citewell.clinical.quantities.units import LOOK_BACK, Unit, days_in, unit_named, unit_of_result
 
@@ -42,6 +50,7 @@ __all__ = [
     "known_tests",
     "labels",
     "named_test",
+    "named_tests",
     "person_before",
     "person_words",
     "quantities",

@@ -197,7 +197,8 @@ def clocks(text: str) -> Iterator[Mark]:
 _ROMAN = {"i": 1, "ii": 2, "iii": 3, "iv": 4, "v": 5, "vi": 6, "vii": 7, "viii": 8, "ix": 9, "x": 10}
 _ROMAN |= {"xi": 11, "xii": 12, "xiii": 13}
 _LABEL = re.compile(
-    r"\b(?P<what>[Tt]ype|[Ss]tage|[Gg]rade|[Pp]hase|[Cc]lass|[Ss]tep|[Ll]evel|[Gg]roup|[Dd]ay|[Ww]eek|[Mm]onth|[Yy]ear|[Cc]ycle|[Vv]isit"
+    r"\b(?P<what>[Tt]ype|[Ss]tage|[Gg]rade|[Pp]hase|[Cc]lass|[Ss]tep|[Ll]evel|[Gg]roup|[Cc]ycle|[Vv]isit"
+    r"|(?<!\d )(?<!\ba )(?:[Dd]ay|[Ww]eek|[Mm]onth|[Yy]ear)"
     r"|[Tt]able|[Ff]igure|[Ff]ig\.?|[Bb]ox|[Ss]ection|[Cc]hapter|[Cc]ategory|[Tt]ier|[Aa]rm|[Pp]art|[Aa]ppendix|[Rr]ecommendation"
     r"|[Vv]ersion|[Aa]nnex|[Pp]age|[Ss]core\s+of|[Cc]ohort|[Ff]actor|[Pp]lan|[Pp]rotocol|[Rr]egimen|[Oo]ption|[Nn]erve|[Ll]ead)s?\s+"
     r"(?P<number>\d+(?:\.\d+)*|[IVX]{1,5})(?P<letter>[a-d])?\b"

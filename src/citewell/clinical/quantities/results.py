@@ -169,6 +169,16 @@ def named_test(name: str) -> Test | None:
     return test if is_own else None
 
 
+def named_tests(text: str) -> tuple[tuple[int, int, Test], ...]:
+    """Where a text names a test, by any of its names.
+
+    >>> [(start, test.name) for start, _, test in named_tests("If CrCl or the INR is high")]
+    [(3, 'creatinine clearance'), (15, 'INR')]
+    """
+    pattern, _ = _names()
+    return tuple((*match.span(), _test(match.group())) for match in pattern.finditer(text))
+
+
 # ----------------------------------------------------------------------------------------------------------- words
 
 

@@ -287,6 +287,8 @@ _AGE = re.compile(
     r"|(?<![\w/.])(?P<sex_first>(?-i:[MF]))\s?(?P<behind_sex>\d{2,3})(?![\w/.,+-]\w|\w|%)"
     rf"|(?<![\w/.,+-])(?P<before>\d{{2,3}})\s(?:{_PERSON})\b"
     rf"|\b(?:{_PERSON})(?:\s?[,(]\s?|\sof\s|\saged\s|\sis\s)(?P<behind>\d{{1,3}}){_NO_AGE}"
+    rf"|\b(?:child|baby|infant|toddler|boy|girl)\s(?:of\s|is\s|\()(?P<young>\d{{1,2}}|{NUMBER_WORD})[\s-]?"
+    r"(?P<young_unit>years?|months?|weeks?|days?)\b(?!\s(?:ago|after|later|post))"
     r"|\b(?:he|she|i|they)(?:['’]s|['’]m|['’]re|\sis|\sam|\sare)\s(?:now\s|only\s|just\s|nearly\s)?(?P<is>\d{1,3})"
     r"(?=\s?(?:[,.;)]|$|and\b|with\b|but\b|years\b))"
     r"|^\s?(?P<bare>\d{1,3})(?:\s?years?)?\.?\s?$",
@@ -326,11 +328,14 @@ def _age(match: re.Match[str]) -> Age:
     flat, (start, end) = match.string, match.span()
     groups = match.groupdict()
     names = (
-        "count", "short", "yo", "aged", "years", "years_m", "years_of", "behind_sex", "before", "behind", "is", "bare",
+        "count", "short", "yo", "aged", "years", "years_m", "years_of", "behind_sex", "before", "behind", "young",
+        "is", "bare",
     )  # fmt: skip
     written = next(groups[name] for name in names if groups[name])
     value = number(written)
-    unit = (groups["unit"] or groups["aged_unit"] or _PARTS.get(groups["part"] or "", "year"))[0].casefold()
+    unit = (groups["unit"] or groups["aged_unit"] or groups["young_unit"] or _PARTS.get(groups["part"] or "", "year"))[
+        0
+    ].casefold()
     years = value * _YEARS_IN[unit]
     sexed = _SEXED.match(flat, end)
     sex_word = (
