@@ -39,7 +39,7 @@ from citewell.types import Filing, Source
 
 COUNT, DOCUMENTS = 120, 300
 NEARNESS = NAMES.index("nearness")
-WRONG, CLUTTER = 0.1, 0.05
+WRONG, CLUTTER = 0.1, 0.035
 """What a wrong answer and a further statement that does not answer cost beside a right answer."""
 OWN = 3
 """What guidelines, labels and samples count beside another set: they are what the product is used for."""

@@ -70,17 +70,17 @@ def test_a_sentence_that_leans_on_another_brings_it_along(answer: Answer) -> Non
 
 
 def test_nothing_stands_between_a_dose_and_the_medicine_it_is_of() -> None:
-    ibuprofen = Statement(1, "sentence", ((0, 30),), ("Ibuprofen is given by weight.",), (), 0)
-    other = Statement(1, "sentence", ((90, 117),), ("Paracetamol is given first.",), (), 2)
-    dose = Statement(1, "sentence", ((31, 62),), ("A child of 12 kg needs 120 mg.",), (), 1, previous=ibuprofen)
-    again = Statement(1, "sentence", ((63, 80),), ("It is given once.",), (), 1, previous=dose)
+    ibuprofen = Statement(1, "sentence", ((0, 30),), ("Ibuprofen is given by weight.",), ())
+    other = Statement(1, "sentence", ((90, 117),), ("Paracetamol is given first.",), ())
+    dose = Statement(1, "sentence", ((31, 62),), ("A child of 12 kg needs 120 mg.",), (), previous=ibuprofen)
+    again = Statement(1, "sentence", ((63, 80),), ("It is given once.",), (), previous=dose)
     assert laid_out([ibuprofen, other, dose]) == [ibuprofen, dose, other]
     assert laid_out([other, again, dose]) == [other, ibuprofen, dose, again]
 
 
 def test_this_dose_is_not_taken_from_another_medicine() -> None:
     found = [
-        Statement(1, "sentence", ((at, at + 1),), (text,), ("Fever",), at)
+        Statement(1, "sentence", ((at, at + 1),), (text,), ("Fever",))
         for at, text in enumerate(
             (
                 "Give amoxicillin 250 mg.",

@@ -7,7 +7,7 @@ from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import replace
 
 from citewell.answer.amounts import Amount, admits, states
-from citewell.answer.statements import Statement
+from citewell.answer.statements import GIVEN_DOSE, Statement
 from citewell.clinical.medicines import Medicine, medicines
 from citewell.clinical.questions import question_cues
 
@@ -20,13 +20,6 @@ ASKS_DOSE = re.compile(
     re.IGNORECASE,
 )
 """A question for the dose of a medicine."""
-GIVEN_DOSE = re.compile(
-    r"\d\s?(?:mg|g|kg|micrograms?|mcg|µg|nanograms?|ml|units?|iu|mmol|tablets?|capsules?|puffs?|drops?|sachets?)"
-    r"(?![a-z]|\s?/\s?(?:min|d?l|ml)\b)"
-    r"|\((?:mg|g|micrograms?|ml|units?)\): \d",
-    re.IGNORECASE,
-)
-"""An amount that can be given; “30 mL/min” and “500 ng/mL” are none."""
 DOSE_RULES = re.compile(
     r"\b(?:do not (?:use|give|offer|take|start|exceed)|not (?:be )?(?:recommended|given|used)|contraindicated"
     r"|(?:reduc|halv|doubl|adjust|lower|increas)\w*\b.{0,40}\bdos|half (?:the|of the) (?:usual )?dose"

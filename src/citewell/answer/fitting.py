@@ -163,7 +163,7 @@ def is_of_another_number(asked: Sequence[Mark], titles: Sequence[str]) -> bool:
 def whom(statement: Statement) -> Iterator[Sequence[Population]]:
     """The people that each part of a statement is for, where it names any; what it forbids is for nobody.
 
-    >>> row = Statement(1, "row", (), ("Age: 5 to 9 years; Dose: 5 mg, or 2 mg in women who are pregnant",), (), 0)
+    >>> row = Statement(1, "row", (), ("Age: 5 to 9 years; Dose: 5 mg, or 2 mg in women who are pregnant",), ())
     >>> [[people.name for people in part] for part in whom(row)]
     [['ages 5 to 9 years']]
     """

@@ -11,6 +11,9 @@ from typing import Literal, cast
 from citewell import vocabulary
 from citewell.clinical.quantities import NUMBER_WORD
 
+NEGATIONS = frozenset("no not nor never none without cannot neither avoid stop unless contraindicated".split())
+"""Words that turn a statement round."""
+
 Reach = Literal["clause", "onward", "phrase", "word", "limit", "not one"]
 
 _BOUNDARY = re.compile(

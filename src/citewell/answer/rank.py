@@ -10,6 +10,7 @@ from dataclasses import dataclass, replace
 from datetime import date
 
 from citewell.answer.calibration import Calibration, Reach
+from citewell.answer.negation import NEGATIONS
 from citewell.types import Hit
 
 
@@ -70,7 +71,6 @@ EXPLAINS = re.compile(
 )
 """Titles of sections that say why or on what grounds, not what to do."""
 _WORD = re.compile(r"[^\W_]+(?:[.,]\d+)*")
-_NEGATIONS = frozenset("no not nor never none without cannot neither avoid stop contraindicated".split())
 
 
 def rank(hits: Sequence[Hit], *, limit: int, calibration: Calibration, controls: Controls = CONTROLS) -> list[Hit]:
@@ -178,7 +178,7 @@ def _same(one: frozenset[str], other: frozenset[str], jaccard: float) -> bool:
     either = len(one) + len(other) - shared
     if shared <= jaccard * either:
         return either == 0
-    return not any(word in _NEGATIONS or word[0].isdigit() for word in one ^ other)
+    return not any(word in NEGATIONS or word[0].isdigit() for word in one ^ other)
 
 
 def _spread(hits: Sequence[Hit], limit: int, controls: Controls) -> list[Hit]:

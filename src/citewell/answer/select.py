@@ -12,6 +12,7 @@ from pathlib import Path
 
 from citewell.answer.candidates import NAMES, Candidate, Features, Reader, candidates
 from citewell.answer.expand import Expansion
+from citewell.answer.negation import NEGATIONS
 from citewell.answer.statements import Statement
 from citewell.answer.verify_score import calibrated, log_odds, sigmoid
 from citewell.types import Claim, Context, Evidence, Hit
@@ -20,8 +21,6 @@ from citewell.words import terms
 WEIGHTS = Path(__file__).with_name("select.json")
 """What each feature counts; `bench/reader/fit_select.py` fits it."""
 
-NEGATIONS = frozenset(terms("no not nor never none without cannot neither avoid stop unless contraindicated"))
-"""Words that turn a statement round."""
 REFERENCE_NUMBERS = re.compile(r"^\s*(?:\d+(?:\.\d+)+|\d{1,3}[a-h]?[.)])\s|\[[^\]]*\]")
 """Numbers that name a recommendation, an item or a year of review."""
 
@@ -153,9 +152,14 @@ def same_line(line: str, other: str, overlap: float) -> bool:
     [True, False]
     """
     mine, theirs = (frozenset(terms(REFERENCE_NUMBERS.sub(" ", text))) for text in (line, other))
-    if (mine ^ theirs) & NEGATIONS or any(term[0].isdigit() for term in mine - theirs):
+    if (mine ^ theirs) & _negating() or any(term[0].isdigit() for term in mine - theirs):
         return False
     return len(mine & theirs) >= overlap * len(mine)
+
+
+@cache
+def _negating() -> frozenset[str]:
+    return frozenset(terms(" ".join(NEGATIONS)))
 
 
 def laid_out(chosen: Sequence[Statement]) -> list[Statement]:

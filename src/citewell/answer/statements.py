@@ -54,9 +54,13 @@ _LEANS = re.compile(
     r"|does|do|has|have|applies|apply|makes?|helps?)\b"
 )
 """A sentence that opens like this leans on the one before it."""
-_DOSE = re.compile(
-    r"\d\s?(?:mg|g|micrograms?|mcg|µg|ml|units?|tablets?|capsules?|drops|puffs?|sachets?)\b", re.IGNORECASE
+GIVEN_DOSE = re.compile(
+    r"\d\s?(?:mg|g|kg|micrograms?|mcg|µg|nanograms?|ml|units?|iu|mmol|tablets?|capsules?|puffs?|drops?|sachets?)"
+    r"(?![a-z]|\s?/\s?(?:min|d?l|ml)\b)"
+    r"|\((?:mg|g|micrograms?|ml|units?)\): \d",
+    re.IGNORECASE,
 )
+"""An amount that can be given; “30 mL/min” and “500 ng/mL” are none."""
 
 _VERB = re.compile(
     r"\b(?:is|are|was|were|do|does|can|may|should|must|will|has|have|not|give|take|stop|use|call|avoid|tell|ask|refer|offer"
@@ -99,10 +103,6 @@ class Statement:
     """The words: white space collapsed, marks of the document's own references left out."""
     titles: tuple[str, ...]
     """Titles of the sections round it, and the headings above it in the passage."""
-    order: int
-    """Its place in the passage."""
-    heading: Piece | None = None
-    """Where the heading above it stands, if that is in the passage."""
     previous: Statement | None = None
     """The sentence before it, where it leans on that."""
 
@@ -125,8 +125,7 @@ def statements(evidence: Evidence) -> list[Statement]:
         if any(_BACK_MATTER.search(heading) for heading in headings) or _is_noise(lines, group.kind):
             continue
         titles = (*evidence.hit.section, *headings)
-        above = _moved(group.headings[-1], evidence.start) if group.headings else None
-        found.append(Statement(evidence.number, group.kind, pieces, lines, titles, len(found), above, before))
+        found.append(Statement(evidence.number, group.kind, pieces, lines, titles, before))
     return found
 
 
@@ -157,7 +156,7 @@ def _is_bare_dose(line: str) -> bool:
 
 def is_dose(text: str) -> bool:
     """Whether a text gives an amount of a medicine."""
-    return _DOSE.search(text) is not None
+    return GIVEN_DOSE.search(text) is not None
 
 
 def _known_titles(evidence: Evidence) -> frozenset[str]:

@@ -201,7 +201,8 @@ def _missed_matter(asked: Sequence[Subject], shown: Sequence[Section], evidence:
     absent = [key for key in keys if not any(section.holds(key) for section in shown)]
     if absent:
         told = " or ".join(f"“{key.text}”" for key in absent)
-        is_whole = _is_swapped(keys, absent, shown)
+        is_spoken_of = any(section.holds(subject) for section in shown for subject in asked)
+        is_whole = not is_spoken_of or _is_swapped(keys, absent, shown)
         return Miss(f"the sources shown do not speak of {told}", is_whole=is_whole)
     told = " and of ".join(f"“{key.text}”" for key in keys)
     return Miss(f"the sources shown speak of {told}, but not together", is_whole=False)

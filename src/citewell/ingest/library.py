@@ -150,7 +150,7 @@ def check_embedder(library: Library, fingerprint: str) -> None:
     if known is not None and known != fingerprint:
         raise EmbedderMismatch(
             f"This library's vectors were made by {known}, not by {fingerprint}. "
-            "Run `citewell evidence reingest` to embed all of it again, or set the embedder back."
+            "Run `citewell evidence reingest` to embed all of it again, or set the embedder back if you changed it."
         )
 
 

@@ -83,7 +83,8 @@ class SqlLifecycle(SqlVersions):
                 if is_new:
                     raise EmbedderMismatch(
                         f"This library's vectors were made by {known}, not by {embedder}: one document cannot have "
-                        "others. Run `citewell evidence reingest` for all of it, or set the embedder back."
+                        "others. Run `citewell evidence reingest` for all of it, or set the embedder back if you "
+                        "changed it."
                     )
                 rows = [self._editable(connection, document_id, scope, revision)]
                 if rows[0].generation is None:

@@ -241,7 +241,7 @@ class SqlVersions(SqlShelf):
         elif known != fingerprint:
             raise EmbedderMismatch(
                 f"This library's vectors were made by {known}, not by {fingerprint}. "
-                "Run `citewell evidence reingest` to embed all of it again, or set the embedder back."
+                "Run `citewell evidence reingest` to embed all of it again, or set the embedder back if you changed it."
             )
 
     def _entry(self, connection: Connection, document_id: str, scope: Scope | None = None) -> Entry:
