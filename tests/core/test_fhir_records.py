@@ -233,7 +233,7 @@ def test_whatever_stands_in_a_bundle_it_is_read_or_refused(changes: list[tuple[t
         for key in way:
             held = held[key] if has(held, key) else {}
         if isinstance(held, dict) or has(held, last):
-            held[last] = junk
+            held[last] = copy.deepcopy(junk)  # the same list twice could hold itself
     entries = [{"fullUrl": f"urn:uuid:{number}", "resource": one} for number, one in enumerate(resources)]
     data = json.dumps({"resourceType": "Bundle", "type": "collection", "entry": entries}).encode()
     try:

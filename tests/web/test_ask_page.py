@@ -23,7 +23,7 @@ JUICE = "Can I drink grapefruit juice with warfarin?"
 BRIDGING = "who needs heparin bridging for AF"
 NOTHING = "zebra carburettor tuning"
 ALLERGY = "pneumonia dose with penicillin allergy"
-PARTLY = f"{ORS} and HIV"
+PARTLY = "When is zinc given to a child with HIV?"
 LINKS = "(all) => all.map((one) => [one.href, one.dataset.panel, one.title])"
 
 

@@ -14,7 +14,7 @@ from citewell.answer.negation import denials
 from citewell.answer.of_medicines import is_of_another
 from citewell.answer.opposed import is_opposed
 from citewell.answer.statements import Statement
-from citewell.clinical.bands import is_within
+from citewell.clinical.bands import given_results, is_within
 from citewell.clinical.medicines import Medicine, medicines
 from citewell.clinical.populations import (
     Applies,
@@ -27,7 +27,7 @@ from citewell.clinical.populations import (
     person,
     populations,
 )
-from citewell.clinical.quantities import Mark, Result, labels, results
+from citewell.clinical.quantities import Mark, Result, labels
 from citewell.clinical.questions import question_cues
 from citewell.types.consult import Patient
 
@@ -136,7 +136,7 @@ def asker(question: str) -> Asker:
         dosed(question, named),
         asked_for(question),
         person(question),
-        results(question),
+        given_results(question),
         named_illnesses(question),
         graded(question),
         tuple(one for one in amounts(question) if one.unit == "kg"),
@@ -181,7 +181,7 @@ def whom(statement: Statement) -> Iterator[Sequence[Population]]:
 def is_of_another_result(given: Sequence[Result], text: str, titles: Sequence[str]) -> bool:
     """Whether words, or the nearest title that names a band, are for other results than those in the question.
 
-    >>> six = results("My INR is 6")
+    >>> six = given_results("My INR is 6")
     >>> [is_of_another_result(six, text, ["INR above 8"]) for text in ("Give vitamin K.", "INR 5 to 8: wait.")]
     [True, False]
     """

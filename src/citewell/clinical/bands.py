@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from bisect import bisect_left
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
 from functools import lru_cache
@@ -22,8 +23,9 @@ from citewell.clinical.quantities import (
 
 REACH = 120
 """Characters between the name of a test and the band of its results."""
+LONGEST_BETWEEN = 12
 _ENDS = re.compile(r";|[.?!]\s")
-_LATER = re.compile(r"\b(?:until|once|target|aim\w*|goal|below which|to)\b[^.;:]{0,40}$", re.IGNORECASE)
+_LATER = re.compile(r"\b(?:(?:until|once|target|aim\w*|goal)\b[^.;:]{0,40}|to\s+)$", re.IGNORECASE)
 """Before a band that is to be reached, and is not the one that somebody has: “stop until the INR is below 5”."""
 _SCORE = re.compile(r"\bscores?(?:\s+of)?\b", re.IGNORECASE)
 """What would make a label of a score: “score of 2” is one score, “of 2 or more” several."""
@@ -45,12 +47,14 @@ def bands(text: str) -> tuple[Limits, ...]:
     if not named:
         return ()
     found = quantities(_SCORE.sub(lambda match: " " * len(match.group()), text))
+    starts = [one.start for one in found]
     made: list[Limits] = []
     for at, (_, end, test) in enumerate(named):
         last = named[at + 1][0] if at + 1 < len(named) else len(text)
         stop = _ENDS.search(text, end, last)
-        within = [one for one in found if end <= one.start and one.end <= (stop.start() if stop else last)]
-        made += _of_test(text, test, end, within)
+        last = stop.start() if stop else last
+        behind = found[bisect_left(starts, end) : bisect_left(starts, last)]
+        made += _of_test(text, test, end, [one for one in behind if one.end <= last])
     return tuple(made)
 
 
@@ -63,7 +67,11 @@ def _of_test(text: str, test: Test, end: int, within: Sequence[Quantity]) -> Ite
         end = one.end
         if _LATER.search(text, max(0, one.start - REACH), one.start):
             continue
-        if following and _BETWEEN.search(text, 0, one.start) and _AND.fullmatch(text, one.end, following.start):
+        if (
+            following
+            and _BETWEEN.search(text, max(0, one.start - LONGEST_BETWEEN), one.start)
+            and _AND.fullmatch(text, one.end, following.start)
+        ):
             yield _limits(test, one, one.written[0], following.written[0])
             return
         if one.shape == "range" and not test.is_pair:
@@ -123,9 +131,14 @@ class Given:
 @lru_cache(maxsize=256)
 def given_in(question: str) -> tuple[Given, ...]:
     """The results, ages and weights that a question gives, each where it stands."""
-    measured = [Given(one.start, one.end, one.test, one.values[0]) for one in results(question) if _is_given(one)]
+    measured = [Given(one.start, one.end, one.test, one.values[0]) for one in given_results(question)]
     aged = [Given(one.start, one.end, "age", one.years) for one in ages(question) if not one.problem]
     return tuple(sorted((*measured, *aged), key=lambda one: one.start))
+
+
+def given_results(question: str) -> tuple[Result, ...]:
+    """The results that a question gives: values of now, that somebody can have."""
+    return tuple(result for result in results(question) if _is_given(result))
 
 
 def _is_given(result: Result) -> bool:
