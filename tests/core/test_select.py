@@ -159,7 +159,9 @@ NOT_SHOWN = {
     ),
     "no weight that has a dose": (
         "Ondansetron dose for a child of 6 kg?",
-        passage("Give ondansetron once: 2 mg for 8 to 15 kg, 4 mg for more than 15 and up to 30 kg."),
+        passage(
+            "Give ondansetron if a child cannot drink: 2 mg for 8 to 15 kg, 4 mg for more than 15 and up to 30 kg."
+        ),
     ),
     "no age that has a dose": (
         "How much amoxicillin for a 3-week-old?",

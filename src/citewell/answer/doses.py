@@ -40,17 +40,22 @@ WEIGHS = re.compile(
 """What a text works out for one weight."""
 _WORD = re.compile(r"\w+")
 _OF = re.compile(r"\s+(?:of|for)\b")
+_DOSE_OF_IT = re.compile(r"\s+(?:dos(?:e|age|ing))\b(?!\s+(?:adjust|chang|reduc|increas|form)\w*)", re.IGNORECASE)
 
 
 def dosed(question: str, named: Sequence[Medicine]) -> Medicine | None:
     """The medicine whose dose is asked for.
 
-    >>> questions = "The dose of codeine on warfarin?", "How much iron on warfarin?", "How much beer?"
+    >>> questions = "The dose of codeine on warfarin?", "On warfarin, codeine dose?", "How much iron on warfarin?"
     >>> [found.name if (found := dosed(one, medicines(one))) else None for one in questions]
-    ['codeine', None, None]
+    ['codeine', 'codeine', None]
     """
+    if not named or "about doses" in question_cues(question):
+        return None
+    if (short := next((one for one in named if _DOSE_OF_IT.match(question, one.end)), None)) is not None:
+        return short
     asks = ASKS_DOSE.search(question)
-    if asks is None or not named or "about doses" in question_cues(question):
+    if asks is None:
         return None
     inside = [one for one in named if one.start < asks.end()]
     after = [one for one in named if one.start >= asks.end()]

@@ -39,7 +39,7 @@ MAX_TITLE = 40
 """Characters of a cell that says whom its row is for; a longer one says several things."""
 _CELL, _PART = re.compile(r"; "), re.compile(r"[;\n]|(?<=[.?!])\s+(?=[A-Z•])")
 FORBIDS = re.compile(
-    r"\b(?:contra-?indicat\w+|avoid\w*|never|do(?:es)? not|(?:should|must|may|can) ?not"
+    r"\b(?:contra-?indicat\w+|avoid\w*|never|do not|(?:should|must|may) not|can ?not (?:be|have|take|use)"
     r"|not (?:be|recommended|suitable|licensed|for|in))\b",
     re.IGNORECASE,
 )
