@@ -224,6 +224,10 @@ SHOWN = {
         "Can she take warfarin? She is pregnant.",
         "Warfarin is contraindicated in pregnant women.",
     ),
+    "a prohibition, not asked for as yes or no": (
+        "Warfarin for a pregnant woman?",
+        "Warfarin is contraindicated in pregnant women.",
+    ),
     "a bare value": ("INR 12", "INR: Above 8.0; What is done: Warfarin is stopped and vitamin K given"),
 }
 
