@@ -59,7 +59,7 @@ def judge(model: Reader, pairs: Pairs, numbers: Numbers, *, size: int = 512) -> 
     order = np.argsort(pairs.lengths[numbers])
     for start in range(0, len(order), size):
         chosen = order[start : start + size]
-        with torch.autocast(processor(), torch.bfloat16):
+        with torch.autocast(processor(), torch.bfloat16, enabled=processor() == "cuda"):
             said = model(*pairs.batch(numbers[chosen]))
         found[chosen] = torch.log_softmax(said, 1).cpu().numpy()
     return found

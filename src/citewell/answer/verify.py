@@ -12,7 +12,7 @@ from citewell.answer.rows import is_title
 from citewell.answer.verify_evidence import beside
 from citewell.answer.verify_findings import Grade
 from citewell.answer.verify_held import known_of
-from citewell.answer.verify_look import CLEAR_FROM, Pair, Rounded, Similarity, heard, looks
+from citewell.answer.verify_look import Pair, Rounded, Similarity, heard, looks
 from citewell.answer.verify_parts import parts_of
 from citewell.answer.verify_passage import whole
 from citewell.answer.verify_read import read, without_references
@@ -23,14 +23,8 @@ from citewell.answer.verify_weigh import MOST_ODDS, Judged, Look, Passage, beari
 from citewell.clinical import Lexicon
 from citewell.types import Check, Span, Verdict
 
-REPEATED_FROM = 0.8
-"""Coverage, of the claim by one source sentence and of that by the claim, from which no similarity is asked for."""
-
 PARTLY_FROM = 0.25
 """Bearing from which a source speaks of the same matter."""
-
-AGAINST_FROM = 0.4
-"""Share of words from which a difference is a contradiction and not another subject."""
 
 LEEWAY = 0.05
 """How much farther than a sentence that is vetoed one that carries the claim may be."""
@@ -87,16 +81,13 @@ def verify(
         return Check(Verdict.SUPPORTED, ("the cited words say so, word for word",), same, 1.0)
     if (refused := _refused(sentence, spans)) is not None:
         return refused
-    found = looks(sentence, spans, lexicon=lexicon, similarity=None)
+    found = looks(sentence, spans, lexicon=lexicon, similarity=similarity)
     if not found:
         return Check(Verdict.NOT_FOUND, ("there are no cited words to check it against",), None, 0.0)
-    check = _judged(found)
-    if similarity is not None and not _is_clear(check, found):
-        found = looks(sentence, spans, lexicon=lexicon, similarity=similarity)
-        if pair is None:
-            check = _judged(found)
-        else:
-            check, found = _read(sentence, found, pair, is_asked=entailment is not None)
+    if similarity is None or pair is None:
+        check = _judged(found)
+    else:
+        check, found = _read(sentence, found, pair, is_asked=entailment is not None)
     check = _with_all(_without_strangers(check, sentence, spans, lexicon), sentence, found, spans, lexicon)
     return _heard(check, sentence, entailment, is_open=_is_open(check, found)) if entailment else check
 
@@ -149,16 +140,6 @@ def _with_all(check: Check, sentence: str, found: Sequence[Look], spans: tuple[S
     parts = dict.fromkeys((*(look.part for look in found), *parts_of(spans)))  # the nearest first
     others = beside(claim, known_of(claim.text, lexicon), check.span, parts, opposed=opposed)
     return replace(check, beside=others) if others else check
-
-
-def _is_clear(check: Check, found: Sequence[Look]) -> bool:
-    """Whether the words alone carry the sentence, or it repeats what vetoes it; embedding costs far more."""
-    if check.is_vetoed:
-        return any(look.part == check.span and min(look.words, look.mirrored) >= REPEATED_FROM for look in found)
-    if check.verdict is not Verdict.SUPPORTED:
-        return False
-    is_repeated = any(min(look.coverage, look.mirrored) >= REPEATED_FROM and not look.findings for look in found)
-    return is_repeated or check.support >= CLEAR_FROM
 
 
 @lru_cache(maxsize=4096)
@@ -264,7 +245,7 @@ def _opposed(found: Sequence[Look], nearness: float) -> Look | None:
     A row of the very case that the claim is about goes before all others, the one with the least against it first.
     """
     aligned = [look for look in found if look.nearness >= nearness - ALIGNED_WITHIN]
-    against = [look for look in aligned if look.is_against and look.words >= AGAINST_FROM]
+    against = [look for look in aligned if look.is_opposed and (look.is_same_case or look.is_near_copy)]
     of_the_case = [look for look in against if look.is_same_case]
     return min(of_the_case, key=lambda look: len(look.findings), default=next(iter(against), None))
 

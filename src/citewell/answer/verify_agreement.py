@@ -30,9 +30,60 @@ def agreement(claim: Quantity, source: Quantity) -> Agreement:
     if claim.dimension == source.dimension == "date":
         fits = all(said in (0, held) for said, held in zip(claim.values, source.values, strict=True))
         return Agreement.SAME if fits else Agreement.OTHER
+    if _is_in_band(claim, source):
+        return Agreement.SAME
+    if _is_rounded(claim, source) or _is_rounded(source, claim):
+        return Agreement.SAME
     if not _equal(claim, source):
         return Agreement.OTHER
     return _limits(claim, source)
+
+
+def _is_in_band(claim: Quantity, source: Quantity) -> bool:
+    """Whether the claim speaks of one age, and the source of an age band that holds it.
+
+    >>> from citewell.clinical.quantities import quantities
+    >>> _is_in_band(quantities("a four-month-old baby")[0], quantities("patients aged 2 months or over")[0])
+    True
+    """
+    if not (claim.told == source.told == "age") or claim.sign != "=" or len(claim.values) != 1:
+        return False
+    age = claim.values[0]
+    if source.shape == "range":
+        return source.values[0] <= age <= source.values[1]
+    limit = source.values[0]
+    return {"<": age < limit, "<=": age <= limit, ">": age > limit, ">=": age >= limit}.get(source.sign, False)
+
+
+SPOKEN = 3.5
+"""How many points of a hundred a share in words may be off: “about four in five” is 78%, “more than half” 53%."""
+
+
+def _is_rounded(spoken: Quantity, exact: Quantity) -> bool:
+    """Whether a share told in words is the other's percentage, or the other's so many out of so many, rounded.
+
+    >>> from citewell.clinical.quantities import quantities
+    >>> read = lambda text: quantities(text)[0]
+    >>> _is_rounded(read("more than half of them"), read("53%")), _is_rounded(read("more than half of them"), read("47%"))
+    (True, False)
+    >>> _is_rounded(read("roughly one in five"), read("8 of 38")), _is_rounded(read("a third of them"), read("5%"))
+    (True, False)
+    """
+    is_spoken = spoken.unit == "share" or (spoken.shape == "pair" and (spoken.is_word or spoken.loose))
+    share, other = _percent(spoken), _percent(exact)
+    if not is_spoken or share is None or other is None or exact.sign != "=":
+        return False
+    within = 0 <= other - share if spoken.sign[0] == ">" else 0 <= share - other if spoken.sign[0] == "<" else True
+    return within and abs(share - other) <= SPOKEN
+
+
+def _percent(share: Quantity) -> float | None:
+    """A percentage, or so many out of so many, of a hundred."""
+    if share.dimension == "percent" and len(share.values) == 1:
+        return share.values[0]
+    if share.shape == "pair" and share.dimension == BARE and 0 < share.values[1] >= share.values[0]:
+        return 100 * share.values[0] / share.values[1]
+    return None
 
 
 _COUNTABLE = [

@@ -41,7 +41,7 @@ def carried(facts: Mapping[str, float]) -> float:
     True
     """
     worth = weights("pair" if "read as carried" in facts else "likeness" if "likeness" in facts else "words")
-    return sigmoid(worth[BASE] + sum(worth[name] * value for name, value in facts.items()))
+    return sigmoid(worth[BASE] + sum(worth.get(name, 0.0) * value for name, value in facts.items()))
 
 
 def supported_from(known: Known) -> float:

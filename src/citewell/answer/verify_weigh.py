@@ -18,10 +18,13 @@ AIM_DISCOUNT = 0.85
 """A sentence that says what was asked counts for less than one that says what was found."""
 
 FIRM_FROM = 0.7
-"""Coverage from which a denial or a turned direction is a veto; below, it only lowers support."""
+"""Coverage from which a denial or a turned direction is a veto, where the claim also says …"""
 
-MIRRORED_FROM = 0.5
-"""Or both coverages, of the claim by the source and of the source by the claim: the two say much the same."""
+MIRRORED_FROM = 0.6
+"""… so much of the source sentence; below, the reader tells."""
+
+COPY_FROM = 0.5
+"""Both coverages from which a difference is a contradiction, and not another subject."""
 
 MOST_STRANGE = 5
 """Words that the source does not have; more of them say nothing more."""
@@ -117,9 +120,15 @@ class Look:
     @property
     def vetoes(self) -> tuple[Finding, ...]:
         """The findings that no score outweighs, the gravest first."""
-        is_aligned = self.coverage >= FIRM_FROM or min(self.words, self.mirrored) >= MIRRORED_FROM or self.is_same_case
+        is_close = self.words >= FIRM_FROM and self.mirrored >= MIRRORED_FROM
+        is_aligned = is_close or self.is_same_case
         firm = [finding for finding in self.findings if finding.kind not in _SOFT or is_aligned]
         return tuple(sorted(firm, key=lambda finding: -finding.grade))
+
+    @property
+    def is_near_copy(self) -> bool:
+        """Whether the claim and the sentence say much the same."""
+        return min(self.words, self.mirrored) >= COPY_FROM
 
     @property
     def is_silent(self) -> bool:

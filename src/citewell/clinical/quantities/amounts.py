@@ -75,10 +75,13 @@ _NUMERIC = re.compile(
 
 _SHARE = re.compile(
     r"\b(?:(?P<third>(?:one|a)[\s-]third)|(?P<thirds>two[\s-]thirds)|(?P<quarter>(?:one|a)[\s-]quarter(?!\s+of\s+an?\s+hour))"
-    r"|(?P<quarters>three[\s-]quarters)|(?P<half>(?<!\d\s)half)(?=\s+(?:of|the)\b)|(?P<fifth>(?:one|a)[\s-]fifth))\b",
+    r"|(?P<quarters>three[\s-]quarters)|(?P<half>(?<!\d\s)half)(?=\s+(?:of|the)\b)|(?P<fifth>(?:one|a)[\s-]fifth)|(?P<tenth>(?:one|a)[\s-]tenth))\b",
     re.IGNORECASE,
 )
-_SHARES = {"third": 100 / 3, "thirds": 200 / 3, "quarter": 25.0, "quarters": 75.0, "half": 50.0, "fifth": 20.0}
+_SHARES = {
+    "third": 100 / 3, "thirds": 200 / 3, "quarter": 25.0, "quarters": 75.0, "half": 50.0, "fifth": 20.0, "tenth": 10.0
+}  # fmt: skip
+_ONE_IN = re.compile(rf"\bone\s+(?:in|out\s+of)\s+(?:every\s+)?(?P<number>{NUMBER})(?![\w.,]*\d|\s*%)", re.IGNORECASE)
 _ATOM = re.compile(
     rf"(?<![^\W\d_])(?<![^\W\d_]-)(?<![\d.,])(?<![^\W\d_]/)(?<![^\W\d_]\d/)(?P<number>{NUMBER}|[½¼¾⅓⅔])(?P<part>[½¼¾⅓⅔])?"
     rf"(?P<scale>\s*(?:million|billion|thousand)\b|\s*[×x]\s*10\s*\^?\s*-?\d+)?"
@@ -150,7 +153,15 @@ def _marked(mark: Mark, text: str) -> Quantity:
 def _shares(flat: str, text: str) -> Iterator[Quantity]:
     for found in _SHARE.finditer(flat):
         value = _SHARES[str(found.lastgroup)]
-        yield Quantity(*found.span(), text[found.start() : found.end()], (value,), (value,), "percent", "share")
+        limit, start = comparator_before(flat, found.start())
+        span = (start, found.end())
+        made = Quantity(*span, text[span[0] : span[1]], (value,), (value,), "percent", "share")
+        yield replace(made, sign=limit.sign, loose=limit.loose)
+    for found in _ONE_IN.finditer(flat):
+        values = (1.0, number(found["number"]))
+        limit, start = comparator_before(flat, found.start())
+        made = Quantity(start, found.end(), text[start : found.end()], values, values, BARE, "", "pair")
+        yield replace(made, sign=limit.sign, loose=limit.loose, is_word=True)
 
 
 def _atoms(flat: str) -> Iterator[_Atom]:
@@ -231,7 +242,8 @@ def _joined(flat: str, first: _Atom, second: _Atom) -> Shape:
         return "range"
     if gap.strip() == "/" or (gap == ":" and first.unit is second.unit is None):
         return "pair"
-    if first.unit is None and second.unit is None and _OF.fullmatch(gap):
+    is_share = first.value <= second.value and first.value.is_integer() and second.value.is_integer()
+    if first.unit is None and second.unit is None and is_share and _OF.fullmatch(gap):
         return "pair"
     return "single"
 

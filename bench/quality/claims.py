@@ -1,0 +1,172 @@
+"""How the check judges claims about passages that it has not learned from: honest ones, altered ones, ones that add.
+
+    python bench/quality/claims.py --claims FILE [--without FAMILY …] [--misses] [--json FILE]
+
+FILE holds one {"claim", "evidence", "label", "kind"} a line, as `bench.reader.claims_data` writes them from the places of
+`bench/reader/claims` and the documents of the data folder. Each claim is held against its passage with similarity and the
+pair reader, as in an answer. `--without` takes a family of exact checks away; `--each` all of them, one at a time.
+"""
+
+from __future__ import annotations
+
+import argparse
+import json
+import tempfile
+from collections import Counter
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+from unittest.mock import patch
+
+from citewell.adapters.embedding.engine import PUBLISHED
+from citewell.adapters.embedding.minilm import MiniLM
+from citewell.adapters.entailment.pair import PairReader
+from citewell.answer import verify as verify_module
+from citewell.answer import verify_held, verify_look
+from citewell.answer.verify import verify
+from citewell.clinical import Lexicon
+from citewell.types import Check, Span, Verdict
+
+FAMILIES = {
+    "amounts": (verify_held, "amounts_missing"),
+    "medicines": (verify_held, "medicines_differ"),
+    "denials": (verify_held, "denied"),
+    "direction": (verify_held, "turned"),
+    "chance": (verify_held, "by_chance"),
+    "opposites": (verify_held, "opposites"),
+    "rewritten": (verify_held, "rewritten"),
+    "crossed": (verify_held, "crossed"),
+    "topics": (verify_held, "other_topics"),
+    "illnesses": (verify_held, "illnesses_differ"),
+    "arms": (verify_held, "other_arm"),
+    "clauses": (verify_held, "of_other_clause"),
+    "roles": (verify_held, "roles_turned"),
+    "phrases": (verify_held, "phrases_differ"),
+    "more": (verify_held, "says_more"),
+    "mixed": (verify_look, "mixed"),
+    "others": (verify_look, "of_others"),
+    "things": (verify_look, "things_differ"),
+    "borrowed": (verify_look, "borrowed"),
+    "strangers": (verify_module, "stranger"),
+}
+
+
+@dataclass(frozen=True, slots=True)
+class Case:
+    """A claim, its passage, and what a careful reader says of it."""
+
+    claim: str
+    passage: Span
+    label: str
+    kind: str
+
+
+def cases_of(path: Path) -> list[Case]:
+    """The claims of a file."""
+    rows = map(json.loads, path.read_text("utf-8").splitlines())
+    return [
+        Case(row["claim"], Span(str(number), 0, len(row["evidence"]), row["evidence"]), row["label"], row["kind"])
+        for number, row in enumerate(rows)
+    ]
+
+
+@contextmanager
+def without(families: Sequence[str]) -> Iterator[None]:
+    """The check without some families of exact checks."""
+    changes = [
+        patch.object(*FAMILIES[name], (lambda *_, **__: None) if name == "strangers" else (lambda *_, **__: ()))
+        for name in families
+    ]
+    verify_held.held_against.cache_clear()
+    for change in changes:
+        change.start()
+    try:
+        yield
+    finally:
+        for change in changes:
+            change.stop()
+        verify_held.held_against.cache_clear()
+
+
+class Judge:
+    """The check with its models."""
+
+    def __init__(self, cache: Path) -> None:
+        self._embedder = MiniLM(cache, model=PUBLISHED)
+        self._pair = PairReader(cache)
+        self._lexicon = Lexicon.load()
+
+    def similarity(self, sentence: str, parts: Sequence[Span]) -> Sequence[float]:
+        """Cosines by the embedder of the check."""
+        first, *rows = self._embedder.embed([sentence, *(part.text for part in parts)])
+        return [float(row @ first) for row in rows]
+
+    def __call__(self, case: Case) -> Check:
+        """The verdict on one claim."""
+        return verify(case.claim, [case.passage], lexicon=self._lexicon, similarity=self.similarity, pair=self._pair)
+
+
+def figures(cases: Sequence[Case], checks: Sequence[Check]) -> dict[str, Any]:
+    """Shares of each label that get each verdict, and the area of support."""
+    told: dict[str, Any] = {}
+    for label in ("SUPPORT", "CONTRADICT", "NONE"):
+        verdicts = Counter(
+            check.verdict.value for case, check in zip(cases, checks, strict=True) if case.label == label
+        )
+        told[label] = {verdict.value: verdicts[verdict.value] for verdict in Verdict} | {"all": sum(verdicts.values())}
+    yes = [
+        check.support * (not check.is_vetoed)
+        for case, check in zip(cases, checks, strict=True)
+        if case.label == "SUPPORT"
+    ]
+    no = [
+        check.support * (not check.is_vetoed)
+        for case, check in zip(cases, checks, strict=True)
+        if case.label != "SUPPORT"
+    ]
+    told["area"] = round(sum((a > b) + 0.5 * (a == b) for a in yes for b in no) / max(1, len(yes) * len(no)), 4)
+    return told
+
+
+def line(name: str, told: dict[str, Any]) -> str:
+    """One row of what is printed."""
+    parts = [
+        f"{label[:3].lower()} " + " ".join(f"{verdict[:4]} {count}" for verdict, count in told[label].items())
+        for label in ("SUPPORT", "CONTRADICT", "NONE")
+    ]
+    return f"{name:12} {' | '.join(parts)} | area {told['area']}"
+
+
+def main() -> None:
+    """Judge the claims of a file, whole or without families."""
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("--claims", type=Path, required=True)
+    parser.add_argument("--without", nargs="*", default=[], choices=FAMILIES)
+    parser.add_argument("--each", action="store_true")
+    parser.add_argument("--misses", action="store_true")
+    parser.add_argument("--json", type=Path)
+    options = parser.parse_args()
+    cases = cases_of(options.claims)
+    with tempfile.TemporaryDirectory() as cache:
+        judge = Judge(Path(cache))
+        with without(options.without):
+            checks = [judge(case) for case in cases]
+        told = figures(cases, checks)
+        print(line("all", told), flush=True)
+        if options.misses:
+            for case, check in zip(cases, checks, strict=True):
+                if (case.label == "SUPPORT") is not (check.verdict is Verdict.SUPPORTED):
+                    print(
+                        f"{case.label} {case.kind} → {check.verdict.value} {check.support:.2f} {check.reasons}\n   {case.claim}\n   < {case.passage.text}"
+                    )
+        for family in FAMILIES if options.each else ():
+            with without([*options.without, family]):
+                print(line(f"- {family}", figures(cases, [judge(case) for case in cases])), flush=True)
+    if options.json:
+        options.json.write_text(json.dumps(told, indent=1) + "\n", "utf-8")
+
+
+if __name__ == "__main__":
+    main()
