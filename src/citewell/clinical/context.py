@@ -53,10 +53,21 @@ _ALL_DENIED = re.compile(
 FAR = 160
 """How many characters of a list may stand before its denial."""
 _OF_PATIENT = re.compile(
-    r"[,;]|\b(?:but|and (?:i|he|she|now)|i|i've|i'm|noticed|says?|said|thinks?|found|reports?|worried|told|patient)\b",
+    r"[,;]|\b(?:but|and (?:i|he|she|now)|i|i've|i'm|noticed|says?|said|thinks?|found|reports?|worried|(?<!been )told"
+    r"|patient)\b",
     re.IGNORECASE,
 )
 """What leads back to the patient, or shows that the other person only reports."""
+
+
+_COUNTED = re.compile(r"\s*(?:x\s?\d{1,2}|once|twice)\b(?! (?:as|in))(?!.{0,20}\bago\b)", re.IGNORECASE)
+"""What is counted was there: “PMB x2”."""
+_SUPPOSED = re.compile(
+    r"\s*(?:what )?if (?:i|he|she|they|we|my \w+) (?:ever|were to|should|got|went|had|started)\b"
+    r"|\s*(?:what if|suppose)\b",
+    re.IGNORECASE,
+)
+"""What is only thought of."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -109,11 +120,20 @@ class Context:
             known[rival] < RIVAL and (status is Polarity.PRESENT or known[status] >= HALF)
         )
         share, status = known[status], status if is_sure else Polarity.UNCLEAR
+        if status is Polarity.UNCLEAR and _COUNTED.match(self.text, end):
+            status = Polarity.PRESENT
+        if status in (Polarity.PRESENT, Polarity.UNCLEAR) and self._is_supposed(start):
+            return Assertion(Polarity.HYPOTHETICAL, share)
         if status in (Polarity.PRESENT, Polarity.UNCLEAR) and _ALL_DENIED.match(self.text, end, end + FAR):
             return Assertion(Polarity.ABSENT, share)
         if status in (Polarity.PRESENT, Polarity.PAST) and (others := self._of_whom(start)) is not None:
             status = others
         return Assertion(status, share)
+
+    def _is_supposed(self, at: int) -> bool:
+        """Whether a sentence supposes what it says: “If I ever went off my food”."""
+        begin = max(self.text.rfind(mark, 0, at) for mark in ".;:?!,\n") + 1
+        return _SUPPOSED.match(self.text, begin) is not None
 
     def _of_whom(self, at: int) -> Polarity | None:
         """The relative or other person whom a sentence is about from its first word on; None for the patient."""

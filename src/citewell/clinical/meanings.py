@@ -19,15 +19,27 @@ MOSTLY = 0.5
 """The share of a mention that the lexicon must name for its name to be the one that counts."""
 _IS_NORMAL = re.compile(
     r"[\s:=-]*(?:(?:is|are|remains?|has been|all|very|still)\s+)*"
-    r"\b(?:fine|normal|ok|okay|clear|nad|unremarkable|stable|steady|unchanged|good|well)\b",
+    r"\b(?:fine|normal|ok|okay|clear|nad|unremarkable|stable|steady|unchanged|good|well|static|maintained"
+    r"|(?:the |about the )?same(?! as)|back to (?:normal|usual)|as (?:ever|usual|normal)|no different|no bother"
+    r"|not (?:really )?(?:moved|changed|budged|altered|dropped|shifted))\b",
     re.IGNORECASE,
 )
+_NORMAL_INSIDE = re.compile(
+    r"(?<!\bnot )(?<!\bnot very )(?<!\bno )(?<!\bnever )\b(?:unchanged|stable|steady|static|maintained"
+    r"|(?:the |about the )?same(?! as)|back to (?:normal|usual)|as (?:ever|usual|normal)|like clockwork|strong"
+    r"|not (?:really )?(?:moved|changed|budged|altered|dropped|shifted))\b",
+    re.IGNORECASE,
+)
+"""What says so among the words: “my weight has not moved”."""
 """What says behind the words that nothing is wrong: “wt steady”."""
 _LETTER = re.compile(r"[^\W\d_]")
 CERTAIN = 0.9
 """From which share on the reader's meaning of words counts against a name that the lexicon sees in a part of them."""
 WEIGHT = frozenset({"weight loss", "weight gain"})
 """Changes that are often told as an amount alone: “8 kg down”."""
+LOSSES = frozenset({"weight loss", "loss of appetite"})
+_MORE = re.compile(r"\b(?:increas\w+|gain\w*|ravenous|bigger|better|good)\b", re.IGNORECASE)
+"""What turns a loss into its opposite: “increased appetite”."""
 NOTHING = "none"
 """What the reader calls words that look like a complaint and are none."""
 
@@ -60,17 +72,25 @@ def meant(context: Context) -> tuple[Mention, ...]:
         and not measured.covered(span.start, span.end)
     ]
     meanings = ((span, likeliest(span.meanings)) for span in spans)
-    return (*changes, *(_learned(span.start, span.end, name) for span, name in meanings if name))
+    return (
+        *changes,
+        *(
+            _learned(span.start, span.end, name)
+            for span, name in meanings
+            if name and not (name in LOSSES and _MORE.search(context.text, span.start, span.end))
+        ),
+    )
 
 
-def is_normal(context: Context, end: int) -> bool:
-    """Whether what follows words says that nothing is wrong with what they name.
+def is_normal(context: Context, start: int, end: int) -> bool:
+    """Whether words, or what follows them, say that nothing is wrong with what they name.
 
     >>> from citewell.clinical.context import read_context
-    >>> is_normal(read_context("wt steady"), 2), is_normal(read_context("wt down"), 2)
+    >>> is_normal(read_context("wt steady"), 0, 2), is_normal(read_context("wt down"), 0, 2)
     (True, False)
     """
-    return _IS_NORMAL.match(context.text, end) is not None
+    text = context.text
+    return _IS_NORMAL.match(text, end) is not None or _NORMAL_INSIDE.search(text, start, end) is not None
 
 
 def _is_another(span: Span, named: Sequence[Mention]) -> bool:

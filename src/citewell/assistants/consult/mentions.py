@@ -91,7 +91,11 @@ def all_mentions(context: Context, start: int, end: int) -> list[Mention]:
         for one in find_mentions(sentence)
         if not is_misread(context, [(start + one.start, start + one.end)], one.ids)
     ]
-    learned = {(one.start - start, one.end - start): one for one in meant(context) if not is_normal(context, one.end)}
+    learned = {
+        (one.start - start, one.end - start): one
+        for one in meant(context)
+        if not is_normal(context, one.start, one.end)
+    }
     measured = results(sentence)
     for (low, high), span in kinds.items():
         is_free = not any(one.start < high and low < one.end for one in found)

@@ -21,11 +21,12 @@ from citewell.assistants.guidelines.criteria import (
 )
 from citewell.assistants.guidelines.evaluate import PASSIVE, evaluate, exposure_words, is_of_patient
 from citewell.assistants.guidelines.evaluate_finding import Record
+from citewell.assistants.guidelines.evaluate_score import is_part_of_score
 from citewell.assistants.guidelines.evaluate_tests import is_test
 from citewell.assistants.guidelines.guideline import Guideline, Rule
 from citewell.assistants.guidelines.match import Unit, is_clinical, names, placed, units
 from citewell.assistants.guidelines.patient import COMPLAINTS, Complaint, Patient, TestResult
-from citewell.assistants.guidelines.said import cue, duration_days, held_by_all, qualities, status_of
+from citewell.assistants.guidelines.said import cue, descriptions, duration_days, held_by_all, qualities, status_of
 from citewell.assistants.guidelines.state import Judged, State
 from citewell.clinical import broader, fold
 from citewell.clinical.context import Context, read_context
@@ -332,6 +333,9 @@ class _Reader:
         if not things and any(one.text in fact for one in results(words) for fact in self.compared):
             yield Taken(words, "", None, "given")
             return
+        if not things and self._is_described(words):
+            yield Taken(words, "", None, "present")
+            return
         if not things:
             yield from self._strange(words)
             return
@@ -353,6 +357,16 @@ class _Reader:
             is_result = any(named_test(one.words) for one in things)
             advice = ": give the result under “tests”, with its unit" if is_result else ""
             yield Unused(words, "", None, "not used", f"no rule uses the value {value} as it is written{advice}")
+
+    def _is_described(self, words: str) -> bool:
+        """Whether words describe what decided a condition without naming it: a suspicion, or a part of a score."""
+        if any(names(suspected) & self.used and words_for.search(words) for suspected, words_for, _ in descriptions()):
+            return True
+        return any(
+            is_part_of_score(one.condition.test, words)
+            for one in self.verdicts
+            if isinstance(one.condition, Threshold) and any(judged.state is State.ASSUMED for judged in one.judged)
+        )
 
     def _is_compared(self, thing: _Thing) -> bool:
         """Whether something is a test whose result was compared."""
@@ -504,6 +518,6 @@ LEFT_OUT = {
 
 def _held(thing: _Thing, context: Context) -> Polarity:
     """How a thing holds: as the least sure of its words."""
-    if thing.meaning is not None and is_normal(context, thing.places[-1][1]):
+    if thing.meaning is not None and is_normal(context, thing.places[0][0], thing.places[-1][1]):
         return Polarity.ABSENT
     return held_by_all([status_of(context, *place) for place in thing.places])

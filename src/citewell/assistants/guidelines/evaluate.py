@@ -31,6 +31,7 @@ from citewell.assistants.guidelines.evaluate_finding import (
     judge_silence,
     judge_unparsed,
 )
+from citewell.assistants.guidelines.evaluate_score import judge_score
 from citewell.assistants.guidelines.evaluate_tests import judge_threshold
 from citewell.assistants.guidelines.guideline import Guideline
 from citewell.assistants.guidelines.state import Judged, Outcome, State
@@ -165,6 +166,8 @@ def _judge_one(condition: Condition, record: Record) -> Judged:
             judged = judge_absence(condition, record)
         case Threshold():
             judged = judge_threshold(condition, record.results)
+            if judged.fact is None:
+                judged = judge_score(condition, record) or judged
         case NeedsReading():
             judged = judge_unparsed(condition, record)
         case Finding() | Meets():

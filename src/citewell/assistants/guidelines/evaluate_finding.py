@@ -6,7 +6,7 @@ import math
 import re
 from collections.abc import Sequence
 from dataclasses import dataclass, field, replace
-from functools import cached_property, lru_cache
+from functools import cache, cached_property, lru_cache
 from itertools import chain
 
 from citewell.assistants.guidelines.criteria import Absence, Condition, Finding, NeedsReading, Quality, described
@@ -86,7 +86,7 @@ class Record:
         wanted = units(finding.phrase)
         if holds(wanted, self.spoken_of) or (self.results and is_test(finding.phrase)):
             return False
-        if any(unit & self.spoken_of for unit in _suspicion(finding)):
+        if any(unit & self.spoken_of for unit in _suspicion(finding)) or _together(finding, self) is not None:
             return False
         wider = _wider(finding.phrase)
         return self.names.isdisjoint(_lasting(finding.phrase)) and (not wider or not holds(wider, self.names))
@@ -136,9 +136,9 @@ def judge_finding(finding: Finding, record: Record) -> list[Judged]:
         ask = f"The record both states and denies {finding.phrase}: which is right?"
         return [Judged(finding.phrase, State.UNKNOWN, f"{given[0].text}; {denied[0].text}", ask=ask)]
     if not given:
-        return [_not_given(finding, denied, record)]
+        return [_together(finding, record) or _not_given(finding, denied, record)]
     judged = [Judged(finding.phrase, State.MET, given[0].text, is_clinical=True)]
-    judged += [_judge_quality(one, finding, given) for one in finding.qualities]
+    judged += [_judge_quality(one, finding, given, record) for one in finding.qualities]
     if finding.detail:
         judged.append(_judge_detail(finding, given, record))
         if judged[-1].state is State.UNKNOWN and is_test(finding.phrase):
@@ -171,7 +171,11 @@ def _suspected(finding: Finding, record: Record) -> Said | None:
         if (is_report or is_test(finding.phrase)) and not holds(units(finding.phrase), told):
             continue  # what one test suggests, no other test and no sign does
         counts_stated = is_report or "condition" not in _kinds(wanted)
-        found = (one for one in clauses if holds(wanted, one.names | one.doubted if counts_stated else one.doubted))
+        found = (
+            one
+            for one in clauses
+            if holds(wanted, one.names | one.doubted if counts_stated or _LOOKS.search(one.text) else one.doubted)
+        )
         if (suspecting := next(found, None)) is not None:
             return suspecting
     return None
@@ -213,6 +217,25 @@ def _not_given(finding: Finding, denied: Sequence[Said], record: Record) -> Judg
 WEEKS, YEAR = 21.0, 365.0
 
 
+@cache
+def _groups() -> tuple[tuple[frozenset[Unit], tuple[frozenset[Unit], ...]], ...]:
+    """What several findings are together."""
+    return tuple((units(whole), tuple(map(units, parts.split("+")))) for whole, parts in rows("together.tsv"))
+
+
+def _together(finding: Finding, record: Record) -> Judged | None:
+    """Symptoms that suggest a syndrome, where the record has all of them and they are not of old."""
+    wanted = units(finding.phrase)
+    for whole, parts in _groups() if "suggest" in finding.phrase else ():
+        stating = [record.stating(part) for part in parts]
+        lasted = [one.duration_days for clauses in stating for one in clauses if one.duration_days is not None]
+        if whole == wanted and all(stating) and all(days <= YEAR for days in lasted):
+            fact = "; ".join(dict.fromkeys(clauses[0].text for clauses in stating))
+            ask = f"The record says “{fact}”: are these {finding.phrase}?"
+            return Judged(finding.phrase, State.ASSUMED, fact, ask=ask, is_clinical=True)
+    return None
+
+
 @lru_cache(maxsize=5_000)
 def _lasting(phrase: str) -> frozenset[str]:
     """What is assumed to be this where it has lasted for weeks: new constipation is a change in bowel habit."""
@@ -230,7 +253,7 @@ def _wider(phrase: str) -> frozenset[Unit]:
     return frozenset() if wider == wanted else wider
 
 
-def _judge_quality(quality: Quality, finding: Finding, given: Sequence[Said]) -> Judged:
+def _judge_quality(quality: Quality, finding: Finding, given: Sequence[Said], record: Record) -> Judged:
     """Stated, denied, assumed where that is allowed, else unknown."""
     text = f"{finding.phrase}: {quality.text}"
     if quality.more_than_days is not None or quality.within_days is not None:
@@ -241,6 +264,14 @@ def _judge_quality(quality: Quality, finding: Finding, given: Sequence[Said]) ->
     refuting = next((one for one in given if all(name in one.refuted for name in quality.names)), None)
     if refuting is not None:
         return Judged(text, State.NOT_MET, refuting.text)
+    if quality.names == ("unexplained",) and (cause := _explaining(finding.phrase, given, record)) is not None:
+        ask = f"The record says “{cause.text}”: does that explain the {finding.phrase}?"
+        return Judged(text, State.UNKNOWN, cause.text, ask=ask)
+    return _judge_silent_quality(quality, text, finding, given)
+
+
+def _judge_silent_quality(quality: Quality, text: str, finding: Finding, given: Sequence[Said]) -> Judged:
+    """A quality that nothing states, denies or explains: assumed by how long it lasted or where that is allowed."""
     lasted = next((one.duration_days for one in given if one.duration_days is not None), None)
     fact = None if lasted is None else f"for {lasted:g} days"
     ask = f"Is the {finding.phrase} {quality.text}?"
@@ -251,6 +282,47 @@ def _judge_quality(quality: Quality, finding: Finding, given: Sequence[Said]) ->
     if any(qualities().get(name, ("stated",))[0] == "assumed" for name in quality.names):
         return Judged(text, State.ASSUMED, None, ask=ask)
     return Judged(text, State.UNKNOWN, fact, ask=ask)
+
+
+_WORSE = re.compile(
+    r"\b(?:worse\w*|worsening|new|newly|more than usual|different|despite|increasing\w*)\b", re.IGNORECASE
+)
+"""What an illness of old does not explain."""
+
+
+@lru_cache(maxsize=5_000)
+def _causes(phrase: str) -> tuple[frozenset[Unit], ...]:
+    """What may explain a finding."""
+    wanted = units(phrase)
+    return tuple(
+        units(cause)
+        for what, causes in rows("explaining.tsv")
+        if all(any(unit & other for other in units(what)) for unit in wanted)
+        for cause in causes.split("|")
+    )
+
+
+def _gives(clause: Said, cause: frozenset[Unit]) -> bool:
+    """Whether a clause names a cause: a condition that is there, or a word not denied (a medicine may be stopped)."""
+    if holds(cause, clause.names):
+        return True
+    return not any(map(is_clinical, cause)) and holds(cause, names(units(clause.text)) - clause.denied)
+
+
+def _explaining(phrase: str, given: Sequence[Said], record: Record) -> Said | None:
+    """What the texts that state a finding give as its cause; None where one of them gives none."""
+    causes = _causes(phrase)
+    if not causes or any(_WORSE.search(one.text) for one in given):
+        return None
+    explained = None
+    for clauses in record.texts:
+        if not any(one in clauses for one in given):
+            continue
+        cause = next((one for one in clauses if any(_gives(one, named) for named in causes)), None)
+        if cause is None:
+            return None
+        explained = explained or cause
+    return explained
 
 
 def _judge_duration(quality: Quality, text: str, given: Sequence[Said]) -> Judged:
@@ -267,6 +339,12 @@ _SUSPICION = re.compile(r"\b(?:suggest|suspici|suspect|consistent with|compatibl
 """A rule that asks for a suspicion is met by one: “X-ray: ?mesothelioma”."""
 MALIGNANT = ids_of(named_concept("malignancy"))
 _OF_SITE = re.compile(r"\b(\w+) cancer\b")
+_LOOKS = re.compile(
+    r"\b(?:clinically|looks?|appears?|appearances?|in keeping with|consistent with|c/w|typical|classic(?:al)?"
+    r"|features of|impression|feels? like|suspicious)\b|-like\b",
+    re.IGNORECASE,
+)
+"""What makes of a stated condition a suspicion: “looks like a melanoma”."""
 _EXCLUDED = re.compile(r"^when (?P<what>.+?) has been excluded")
 
 
@@ -305,11 +383,27 @@ def judge_unparsed(condition: NeedsReading, record: Record) -> Judged:
         again = next((one for one in record.said if "recurrent" in one.stated), None)
         state = State.ASSUMED if again is None else State.UNKNOWN
         return Judged(condition.text, state, again.text if again else None, ask=f"Are {condition.text}?")
+    for asked, telling in _readings():
+        for one in record.said if asked.search(condition.text) else ():
+            if telling.search(one.text) and not _DENIED.search(one.text):
+                return Judged(condition.text, State.ASSUMED, one.text, ask=f"Is it so: {condition.text}?")
     means = frozenset() if "test" in _kinds(units(condition.text)) else _meant(condition.text)
     for one in record.said:
         if means & one.exact:
             return Judged(condition.text, State.ASSUMED, one.text, ask=f"Is it so: {condition.text}?")
     return Judged(described(condition), State.UNKNOWN, None, ask=READ_IT)
+
+
+_DENIED = re.compile(r"\b(?:no|not|nor|without)\b", re.IGNORECASE)
+
+
+@cache
+def _readings() -> tuple[tuple[re.Pattern[str], re.Pattern[str]], ...]:
+    """Conditions that no grammar parses, and what of a record speaks for them."""
+    return tuple(
+        (re.compile(asked, re.IGNORECASE), re.compile(rf"\b(?:{telling})\b", re.IGNORECASE))
+        for asked, telling in rows("unparsed.tsv")
+    )
 
 
 @lru_cache(maxsize=1_000)

@@ -3,16 +3,17 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
-from functools import cache
+from functools import cache, lru_cache
 from itertools import chain, pairwise
 
 from citewell.assistants.guidelines.match import Unit, is_clinical, names, placed
+from citewell.assistants.guidelines.match import units as named_units
 from citewell.assistants.guidelines.tables import rows
 from citewell.clinical import Mention, broader
 from citewell.clinical.context import Context, read_context
-from citewell.clinical.lexicon import Lexicon, ids_of
+from citewell.clinical.lexicon import Lexicon, ids_of, named_concept
 from citewell.clinical.meanings import is_misread, is_normal, meant
 from citewell.clinical.medicines import medicines
 from citewell.clinical.quantities import durations
@@ -145,6 +146,8 @@ def as_read(text: str) -> str:
 
 def spelled(text: str) -> str:
     """The text with “won't” and “can't” in full, as the tables have them."""
+    for arrow, word in (("↓", "reduced "), ("↑", "increased ")):
+        text = re.sub(rf"{arrow}+\s*(?=[^\W\d_])", word, text)
     for short, full in (("won't", "will not"), ("can't", "cannot"), ("n't", " not")):
         text = re.sub(rf"{short[:-2]}[’']t\b", full, text, flags=re.IGNORECASE)
     return text
@@ -159,7 +162,9 @@ _REFUTED = re.compile(
 _UNHELPED = re.compile(
     r"\b(?:no|not|never|hardly|nothing|fail\w*|despite|unrelieved|unresponsive|still)\b.{0,30}?"
     r"\b(?:better|settl\w*|respon\w*|improv\w*|help\w*|touch\w*|work\w*|relie\w*|differen\w*|resol\w*|clear\w*)\b"
-    r"|\bdespite\b|\bin spite of\b|\bfailed\b|\bunresponsive\b",
+    r"|\bdespite\b|\bin spite of\b|\bfailed\b|\bunresponsive\b"
+    r"|\bstill (?:there|here|present|happening|getting|having|got)\b"
+    r"|\bpersist(?:s|ed|ing)\b",
     re.IGNORECASE,
 )
 _TREATED = re.compile(
@@ -168,9 +173,11 @@ _TREATED = re.compile(
 )
 """What was given and did not help makes a symptom treatment-resistant."""
 _AGAIN = re.compile(
-    r"\b(?:[2-9]|1\d|two|three|four|five|six|several|multiple|numerous|many|repeated)\s+(?:\w+\s+){0,2}"
-    r"(?:infections|utis|episodes|bouts|courses|attacks)\b|\b(?:back|started|here|same)\s+again\b"
-    r"|\b(?:2nd|3rd|[4-9]th|second|third|fourth|fifth)\s+(?:[\w-]+\s+)?(?:infection|uti|episode|bout|course|attack|time)\b",
+    r"\b(?:[2-9]|1\d|two|three|four|five|six|several|multiple|numerous|many|repeated)\s+(?:[\w-]+\s+){0,3}"
+    r"(?:infections|infxns|utis|lrtis|episodes|bouts|courses|attacks)\b|\b(?:back|started|here|same)\s+again\b"
+    r"|\b(?:2nd|3rd|[4-9]th|second|third|fourth|fifth)\s+(?:[\w-]+\s+){0,2}"
+    r"(?:infection|infxn|uti|lrti|episode|bout|course|attack|time)\b"
+    r"|\b(?:infections?|infxns?|utis?|lrtis?)\s*x\s?[2-9]\b|\bback within (?:days|weeks|a week|a fortnight|a month)\b",
     re.IGNORECASE,
 )
 """What is counted more than once is recurrent: “4 UTIs this year”."""
@@ -208,12 +215,9 @@ def _clause(context: Context, learned: Sequence[Mention], start: int, end: int, 
         places = [(start + low, start + high) for low, high in within]
         if not is_clinical(unit) or not is_misread(context, places, unit):
             units.setdefault(held_by_all([status_of(context, *place) for place in places]), set()).add(unit)
-    for one in learned:
-        if start <= one.start < end and not is_normal(context, one.end):  # soup goes down fine, and bread does not
-            status = status_of(context, one.start, one.end)
-            units.setdefault(status, set()).add(one.ids)
-            if status is Polarity.PRESENT and one.kind == "condition":
-                units.setdefault(Polarity.UNCLEAR, set()).add(one.ids)  # what is described raises a suspicion
+    for status, unit in _understood(context, learned, start, end):
+        units.setdefault(status, set()).add(unit)
+    _settle_bleeding(context.text, units.get(Polarity.PRESENT, set()))
     absent = units.get(Polarity.ABSENT, set())
     if any(unit & pains() for unit in absent):
         stated.add("non-painful")
@@ -226,6 +230,62 @@ def _clause(context: Context, learned: Sequence[Mention], start: int, end: int, 
     )  # fmt: skip
 
 
+_PERIODS = re.compile(
+    r"\b(?:LMP|last (?:menstrual )?period|(?P<without>no|without a|without) periods?"
+    r"|periods? (?:stopped|ended|finished|ceased)|(?:been )?through the (?:menopause|change)|menopause)\b",
+    re.IGNORECASE,
+)
+_BESIDE = 15
+"""Characters between the last period and how long ago it was."""
+_BLEEDING = frozenset(ids_of(named_concept(name)) for name in ("vaginal bleeding", "bleeding"))
+_AFTER_MENOPAUSE = ids_of(named_concept("post-menopausal bleeding"))
+MENOPAUSE = 365.0
+"""Days without a period after which bleeding is post-menopausal."""
+
+
+@lru_cache(maxsize=1_000)
+def days_since_period(text: str) -> float | None:
+    """How long ago the last period was, where a text tells it.
+
+    >>> days_since_period("PV bleed, LMP 2 years ago"), days_since_period("bled after eight months with no period")
+    (730.0, 240.0)
+    """
+    for period in _PERIODS.finditer(text):
+        for length in durations(text):
+            is_behind = 0 <= length.start - period.end() <= _BESIDE  # “LMP 2 years ago”
+            is_without = period["without"] and 0 <= period.start() - length.end <= _BESIDE  # “8 months with no period”
+            if (is_behind or is_without) and length.days is not None and length.kind in ("ago", "lasting"):
+                return length.days
+    return None
+
+
+def _settle_bleeding(text: str, present: set[Unit]) -> None:
+    """Bleeding is post-menopausal by how long ago the last period was, where that is told."""
+    days = days_since_period(text)
+    if days is None:
+        return
+    if days < MENOPAUSE:
+        present.discard(_AFTER_MENOPAUSE)
+    elif present & _BLEEDING:
+        present.add(_AFTER_MENOPAUSE)
+
+
+def _understood(context: Context, learned: Sequence[Mention], start: int, end: int) -> Iterator[tuple[Polarity, Unit]]:
+    """What a clause means without naming it, and how that holds."""
+    for unit in suggested(context, start, end):
+        yield Polarity.UNCLEAR, unit
+    if any(start <= max(low - 2, 0) < end for low, _ in growths(context.text)):
+        yield Polarity.PRESENT, _INCREASING
+    for one in learned:
+        if start <= one.start < end and not is_normal(
+            context, one.start, one.end
+        ):  # soup goes down, and bread does not
+            status = status_of(context, one.start, one.end)
+            yield status, one.ids
+            if status is Polarity.PRESENT and one.kind == "condition":
+                yield Polarity.UNCLEAR, one.ids  # what is described raises a suspicion
+
+
 def status_of(context: Context, start: int, end: int) -> Polarity:
     """How words hold; what was never there before is denied of the past alone."""
     status = context.assertion(start, end).status
@@ -235,7 +295,61 @@ def status_of(context: Context, start: int, end: int) -> Polarity:
         one.start() <= start and end <= one.end() for one in _NEVER_BEFORE.finditer(text, *around)
     ):
         return Polarity.PAST
+    if status is Polarity.PAST and any(0 <= low - end <= LOOK_ROUND for low, _ in growths(text)):
+        return Polarity.PRESENT  # what was a grape and is a plum is there now
     return status
+
+
+@cache
+def descriptions() -> tuple[tuple[frozenset[Unit], re.Pattern[str], re.Pattern[str] | None], ...]:
+    """What descriptions suggest: the suspicion, words for it, and words that must stand in the same text."""
+    return tuple(
+        (named_units(name), described, _words(beside))
+        for name, words, beside in ((*row, "")[:3] for row in rows("suggesting.tsv"))
+        if (described := _words(words)) is not None
+    )
+
+
+def suggested(context: Context, start: int, end: int) -> set[Unit]:
+    """What the words from `start` to `end` describe without its name: “pearly” suggests a basal cell carcinoma."""
+    found: set[Unit] = set()
+    for units_of, described, beside in descriptions():
+        match = described.search(context.text, start, end)
+        is_whole = match is not None and (beside is None or beside.search(context.text) is not None)
+        if match and is_whole and status_of(context, *match.span()) in (Polarity.PRESENT, Polarity.UNCLEAR):
+            found |= units_of
+    return found
+
+
+_INCREASING = ids_of(named_concept("increasing in size"))
+
+
+@cache
+def _growth() -> tuple[re.Pattern[str], dict[str, int]]:
+    """A comparison of then and now, and how large each thing is that people compare with."""
+    sizes = {thing: size for size, (things,) in enumerate(rows("sizes.tsv")) for thing in things.split("|")}
+    thing = "|".join(sorted(map(re.escape, sizes), key=len, reverse=True))
+    like = r"(?:about |like |more like |the size of |size of |as big as )*(?:an? )?"
+    return (
+        re.compile(
+            rf"\bwas {like}(?P<then>{thing})\b.{{0,40}}?\bnow (?:it is |it's |it’s |its |is )?{like}(?P<now>{thing})\b",
+            re.IGNORECASE,
+        ),
+        sizes,
+    )
+
+
+@lru_cache(maxsize=1_000)
+def growths(text: str) -> tuple[tuple[int, int], ...]:
+    """Where a text compares what was small with what is large now.
+
+    >>> growths("a lump, was a grape at Christmas, now it's a plum"), growths("was a plum, now a pea")
+    (((8, 49),), ())
+    """
+    pattern, sizes = _growth()
+    return tuple(
+        found.span() for found in pattern.finditer(text) if sizes[found["now"].lower()] > sizes[found["then"].lower()]
+    )
 
 
 def held_by_all(held: Sequence[Polarity]) -> Polarity:
