@@ -27,7 +27,7 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
 
-from citewell.answer.desk import Desk
+from citewell.answer.service import Desk
 from citewell.assistants.knowledge import RULES
 from citewell.bootstrap import App, build
 from citewell.config import Settings

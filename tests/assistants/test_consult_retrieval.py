@@ -14,7 +14,7 @@ import numpy as np
 import pytest
 
 from citewell.answer.calibration import built_in
-from citewell.answer.fuse import relevance
+from citewell.answer.rank import relevance
 from citewell.answer.retrieve import Found, Search
 from citewell.assistants.consult import gather as gathering
 from citewell.assistants.consult.advising import may_advise

@@ -12,7 +12,7 @@ from typing import Any
 import pytest
 
 from citewell.adapters.embedding.minilm import MiniLM
-from citewell.answer.desk import Desk
+from citewell.answer.service import Desk
 from citewell.bootstrap import App, build
 from citewell.bootstrap.record_desk import make_record_desk
 from citewell.bootstrap.records import Record

@@ -7,6 +7,7 @@ from importlib.metadata import version
 
 import pytest
 
+from citewell.answer.events import Sentence
 from citewell.answer.kept_view import replay_json
 from citewell.answer.replay import (
     EMBEDDED_ANEW,
@@ -19,7 +20,6 @@ from citewell.answer.replay import (
     compare,
     replay,
 )
-from citewell.answer.stream import Sentence
 from citewell.bootstrap import App
 from citewell.errors import NotFound
 from citewell.types import EVERY, Answer, Asker, Filing, Role, Scope, Source
@@ -157,7 +157,7 @@ def test_other_settings_are_told(answered: tuple[App, str]) -> None:
 
 def test_another_version_of_citewell_is_told(answered: tuple[App, str], monkeypatch: pytest.MonkeyPatch) -> None:
     app, answer_id = answered
-    monkeypatch.setattr("citewell.answer.reading.version", lambda _name: "99.0")
+    monkeypatch.setattr("citewell.answer.assistant.version", lambda _name: "99.0")
     found = app.desk.replay(answer_id, app.owner())
     assert found.notes == (UPGRADED.format(was=version("citewell"), now="99.0"),)
 

@@ -10,8 +10,8 @@ from pathlib import Path
 import pytest
 
 import citewell
-from citewell.answer.finish import Asked, Judge, Policy, Verify, abstain, finish, refuse
-from citewell.answer.stream import Done, Event, Replace, Sentence, Working
+from citewell.answer.events import Done, Event, Replace, Sentence, Working
+from citewell.answer.gate import Asked, Judge, Policy, Verify, abstain, finish, refuse
 from citewell.answer.verify import verify
 from citewell.answer.view import answer_json, event_json
 from citewell.clinical import Lexicon

@@ -8,8 +8,8 @@ from pathlib import Path
 
 import pytest
 
-from citewell.answer.finish import Asked, Policy, finish
-from citewell.answer.stream import Done
+from citewell.answer.events import Done
+from citewell.answer.gate import Asked, Policy, finish
 from citewell.answer.subjects import subjects
 from citewell.answer.view import action_name
 from citewell.bootstrap import App

@@ -6,9 +6,8 @@ from pathlib import Path
 
 import pytest
 
-from citewell.answer.case import _rests_on
-from citewell.answer.erase import quoted
-from citewell.answer.record import claim_record
+from citewell.answer.audit import claim_record, quoted
+from citewell.answer.service import _rests_on
 from citewell.answer.verify import verify
 from citewell.answer.view import check_json
 from citewell.clinical import Lexicon

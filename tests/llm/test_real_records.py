@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 
 from citewell.adapters.embedding.minilm import MiniLM
-from citewell.answer.stream import Done, Sentence, Started, Told, Working
+from citewell.answer.events import Done, Sentence, Started, Told, Working
 from citewell.assistants.records.safety import Passed, check_sentence, template
 from citewell.assistants.records.sources import Sources
 from citewell.bootstrap import build

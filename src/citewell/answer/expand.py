@@ -7,9 +7,8 @@ from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 from typing import Literal
 
-from citewell.answer.subclasses import subclass_names
 from citewell.clinical import Hit, Lexicon, Tag, fold
-from citewell.clinical.medicines import class_names, medicines, members
+from citewell.clinical.medicines import class_names, medicines, members, subclass_names
 from citewell.clinical.misspellings import corrections
 from citewell.vocabulary.spelling import other_spelling
 

@@ -7,8 +7,8 @@ from dataclasses import asdict
 from datetime import datetime
 from typing import Any
 
-from citewell.answer.case import Case
 from citewell.answer.replay import Replay
+from citewell.answer.service import Case
 from citewell.answer.view import answer_json
 from citewell.keeping import AuditEntry, Conversation, Page, Proof, Record, Routed, Turn
 from citewell.types import Answer

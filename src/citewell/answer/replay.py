@@ -7,10 +7,9 @@ from dataclasses import dataclass, replace
 from difflib import SequenceMatcher
 from typing import Any, Literal, Protocol
 
-from citewell.answer.case import Texts
-from citewell.answer.finish import with_help
-from citewell.answer.record import claim_record, digest, numbers, scope_of
-from citewell.answer.stream import Done, Event
+from citewell.answer.audit import Texts, claim_record, digest, numbers, scope_of
+from citewell.answer.events import Done, Event
+from citewell.answer.gate import with_help
 from citewell.answer.view import action_name
 from citewell.errors import NotFound
 from citewell.keeping import Record

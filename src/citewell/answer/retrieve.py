@@ -10,8 +10,7 @@ import numpy as np
 
 from citewell.answer.calibration import Calibration, Calibrations, known
 from citewell.answer.expand import Expansion, expand
-from citewell.answer.near import Fused, Laid, fused
-from citewell.answer.rank import CONTROLS, Controls, rank
+from citewell.answer.rank import CONTROLS, Controls, Fused, Laid, fused, rank
 from citewell.clinical import Lexicon
 from citewell.clinical.questions import question_cues
 from citewell.errors import EmbedderMismatch, InputError

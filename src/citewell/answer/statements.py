@@ -4,12 +4,12 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterable, Iterator, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from itertools import pairwise, takewhile, zip_longest
 from typing import Literal
 
 from citewell.answer.cite import BROKEN, MARK
-from citewell.answer.guard import is_suspicious
+from citewell.answer.screen import is_suspicious
 from citewell.clinical.medicines import medicines
 from citewell.clinical.populations import populations
 from citewell.types import Evidence
@@ -62,6 +62,17 @@ GIVEN_DOSE = re.compile(
 )
 """An amount that can be given; “30 mL/min” and “500 ng/mL” are none."""
 
+REFERS_TO_DOSE = re.compile(
+    r"\b(?:this|that|the (?:same|above)) (?:dose|dosage|amount|volume)\b|\b(?:start|begin|try) again\b",
+    re.IGNORECASE,
+)
+"""What a sentence says that speaks of a dose, or of a treatment to go on with, and leaves it to another to give it."""
+WEIGHS = re.compile(
+    r"\b(?:child|infant|baby|toddler|adult|patient|person|(?:wo)?man) (?:of|who weighs|weighing) \d[\d.]* ?kg\b"
+    r"|\(kg\): \d",
+    re.IGNORECASE,
+)
+"""What a text works out for one weight."""
 _VERB = re.compile(
     r"\b(?:is|are|was|were|do|does|can|may|should|must|will|has|have|not|give|take|stop|use|call|avoid|tell|ask|refer|offer"
     r"|consider|measure|check|start|continue|phone|drink|eat|rest|weigh|see|keep|seek|repeat)\b",
@@ -391,3 +402,40 @@ def _is_term(sentence: str) -> bool:
     """Whether a sentence is a bare name, as in a glossary: “Haemoptysis. Coughing up blood.”"""
     words = sentence.rstrip(".").split()
     return sentence.endswith(".") and len(words) <= MAX_TERM_WORDS and not _VERB.search(sentence)
+
+
+def with_doses(found: Sequence[Statement]) -> Iterator[Statement]:
+    """Statements; those that only speak of “this dose” or “start again” with the one of their section that gives it."""
+    giving: list[Statement] = []
+    renewed: dict[Statement, Statement] = {}
+    for one in found:
+        before = None if one.previous is None else renewed.get(one.previous, one.previous)
+        given = [other for other in giving if other.titles == one.titles and _may_be_of(other, one)]
+        # what was worked out for one person is no one else's
+        plain = [other for other in given if not WEIGHS.search(other.text)]
+        if given and _leaves_dose_open(one):
+            before = _behind(before, (plain or given)[-1])
+        renewed[one] = replace(one, previous=before)
+        yield renewed[one]
+        giving += [one] if GIVEN_DOSE.search(one.text) else []
+
+
+def _may_be_of(giving: Statement, one: Statement) -> bool:
+    """Whether a dose may be of the medicine that a statement speaks of: they name one in common, or one names none."""
+    theirs, ours = ({medicine.name for medicine in medicines(each.text)} for each in (giving, one))
+    return not (theirs and ours) or not theirs.isdisjoint(ours)
+
+
+def _behind(statement: Statement | None, first: Statement) -> Statement:
+    """A statement and those that it leans on, all behind another one."""
+    if statement is None:
+        return first
+    return statement if statement == first else replace(statement, previous=_behind(statement.previous, first))
+
+
+def _leaves_dose_open(one: Statement) -> bool:
+    """Whether it speaks of a dose that neither it nor the sentence that it leans on gives."""
+    refers = REFERS_TO_DOSE.search(one.text)
+    if refers is None or GIVEN_DOSE.search(one.text, 0, refers.start()):
+        return False
+    return one.previous is None or GIVEN_DOSE.search(one.previous.text) is None

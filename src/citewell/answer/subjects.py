@@ -6,13 +6,13 @@ import re
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-from citewell.answer.grades import Graded, asked_grades, says_grade
 from citewell.answer.illnesses import illnesses, speaks_of
 from citewell.answer.statements import statements
 from citewell.answer.verify_read import form, forms, meanings
 from citewell.answer.verify_subjects import topics
 from citewell.answer.verify_support import Profile, profile
 from citewell.clinical import Lexicon
+from citewell.clinical.grades import Graded, asked_grades, says_grade
 from citewell.clinical.medicines import Medicine, medicines, members
 from citewell.clinical.populations import Group, age_groups, asked_for
 from citewell.types import Citation, Claim, Evidence

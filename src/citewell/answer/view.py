@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Any, assert_never
 
 from citewell.answer.cite import Marks, marked_text
-from citewell.answer.stream import Done, Event, Failed, Looked, Replace, Sentence, Started, Told, Working
+from citewell.answer.events import Done, Event, Failed, Looked, Replace, Sentence, Started, Told, Working
 from citewell.clinical.misspellings import corrections
 from citewell.types import Action, Answer, Check, Citation, Cite, Claim, Emergency, Evidence, Qualify, Refuse, Route
 

@@ -19,7 +19,7 @@ from starlette.responses import Response
 from citewell.adapters.llm.listing import listing, vendor_of
 from citewell.adapters.llm.once import Once
 from citewell.adapters.store.identities import SqlIdentities
-from citewell.answer.desk import Desk
+from citewell.answer.service import Desk
 from citewell.api.auth import Keys
 from citewell.api.door import Door
 from citewell.api.errors import Refused

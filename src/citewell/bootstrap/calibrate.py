@@ -19,7 +19,7 @@ import numpy as np
 
 from citewell.answer.calibrate import Fit, Judged, Numbers, equate, fit
 from citewell.answer.calibration import is_reviewed
-from citewell.answer.near import Fused
+from citewell.answer.rank import Fused
 from citewell.answer.retrieve import Search, refuse_misfit, retrieve_all
 from citewell.bootstrap.parts import make_minilm
 from citewell.errors import InputError

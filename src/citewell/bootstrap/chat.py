@@ -8,7 +8,7 @@ from dataclasses import dataclass, replace
 from functools import cached_property, partial
 from typing import TYPE_CHECKING
 
-from citewell.answer.stream import Done, Event
+from citewell.answer.events import Done, Event
 from citewell.answer.verify_score import calibrated
 from citewell.assistants.guidelines import TAG
 from citewell.assistants.guidelines.chat import Chat
@@ -21,7 +21,7 @@ from citewell.bootstrap.desk import desk_of
 from citewell.errors import InputError, NotFound
 
 if TYPE_CHECKING:
-    from citewell.answer.desk import Desk
+    from citewell.answer.service import Desk
     from citewell.assistants.guidelines.classify import Nearness
     from citewell.assistants.guidelines.guideline import Guideline
     from citewell.assistants.guidelines.patient import Patient

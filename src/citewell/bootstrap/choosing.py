@@ -7,11 +7,11 @@ from collections.abc import Callable
 from dataclasses import replace
 from typing import TYPE_CHECKING
 
-from citewell.answer.desk import Assistant, Grant
-from citewell.answer.wishes import Wishes
+from citewell.answer.service import Assistant, Grant
 from citewell.bootstrap.parts import make_model_writer
 from citewell.bootstrap.record_models import EXTRACTIVE
 from citewell.errors import ModelNotAllowedError, NoModel
+from citewell.types import AskOptions
 
 if TYPE_CHECKING:
     from citewell.adapters.llm.presence import Presence
@@ -34,18 +34,18 @@ class Choosing:
         self._writers: dict[str, Writer] = {}
         self._presence: Presence | None = None
 
-    def __call__(self, wishes: Wishes) -> Grant:
+    def __call__(self, options: AskOptions) -> Grant:
         """What makes of an assistant the one that was asked for; what may not be asked for is refused now.
 
         Nothing is asked of a server before the grant is used.
         """
-        name = self._named(wishes.model)
+        name = self._named(options.model)
 
         def grant(assistant: Assistant) -> Assistant:
-            from citewell.answer.reading import Reading
+            from citewell.answer.assistant import Reading
 
             assert isinstance(assistant, Reading)
-            chunks = wishes.max_context_chunks or assistant.limits.chunks
+            chunks = options.max_context_chunks or assistant.limits.chunks
             writer = assistant.writer if name is None else self._writer(name)
             return replace(assistant, writer=writer, limits=replace(assistant.limits, chunks=chunks))
 

@@ -18,7 +18,7 @@ from citewell.adapters.store.routing import SqlInbox
 from citewell.adapters.store.schema import answers
 from citewell.adapters.store.schema import conversations as conversations_table
 from citewell.adapters.store.seal import KEY_FILE, Seal
-from citewell.answer.desk import Assistant, Choose, Desk
+from citewell.answer.service import Assistant, Choose, Desk
 from citewell.errors import LibraryError
 
 if TYPE_CHECKING:

@@ -8,9 +8,9 @@ from functools import cached_property
 from typing import TYPE_CHECKING, Any, assert_never
 
 from citewell.adapters.index.exact import ExactIndex
-from citewell.answer.reading import Limits
+from citewell.answer.assistant import Limits
+from citewell.answer.events import Done, Event
 from citewell.answer.replay import Replay, Then, replay
-from citewell.answer.stream import Done, Event
 from citewell.assistants.evidence import NAME, Literature
 from citewell.assistants.evidence.standing import Standing
 from citewell.bootstrap.desk import desk_of
@@ -20,7 +20,7 @@ from citewell.types import Asker, Scope, State
 
 if TYPE_CHECKING:
     from citewell.adapters.store.journeys import Placed
-    from citewell.answer.desk import Desk
+    from citewell.answer.service import Desk
     from citewell.bootstrap.app import App
 
 OTHER_JOURNEY = "This conversation is held in another journey. Begin a new one to ask in this journey."

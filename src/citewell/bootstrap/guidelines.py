@@ -9,7 +9,7 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
-from citewell.answer.desk import Desk
+from citewell.answer.service import Desk
 from citewell.assistants.guidelines import PUBLIC, TAG, Guidelines
 from citewell.assistants.guidelines.assess import Assessment, assessment_json
 from citewell.assistants.guidelines.diff import Diff, diff

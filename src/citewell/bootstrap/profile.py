@@ -19,7 +19,7 @@ from citewell.errors import InputError, VaultLocked
 
 if TYPE_CHECKING:
     from citewell.adapters.vault.keys import Key
-    from citewell.answer.desk import Desk
+    from citewell.answer.service import Desk
     from citewell.config import Settings
     from citewell.ports.records import Choices
 

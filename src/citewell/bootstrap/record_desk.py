@@ -19,7 +19,7 @@ from citewell.bootstrap.record_models import EXTRACTIVE
 from citewell.types import Asker
 
 if TYPE_CHECKING:
-    from citewell.answer.desk import Desk
+    from citewell.answer.service import Desk
     from citewell.bootstrap.app import App
     from citewell.keeping import Conversations
     from citewell.ports.records import Facts

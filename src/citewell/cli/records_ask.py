@@ -13,7 +13,7 @@ from citewell.cli.unlock import PassphraseStdin, Vault, opened_profile
 if TYPE_CHECKING:
     from collections.abc import Iterable
 
-    from citewell.answer.stream import Done, Event
+    from citewell.answer.events import Done, Event
 
 
 def ask(
@@ -54,7 +54,7 @@ def ask(
 
 def _told(events: Iterable[Event], *, is_quiet: bool) -> Done:
     """Read an answer to its end; a notice in an emergency is printed before anything is searched."""
-    from citewell.answer.stream import Done, Told
+    from citewell.answer.events import Done, Told
     from citewell.answer.view import without_help
 
     for event in events:

@@ -12,7 +12,7 @@ from citewell.cli.unlock import PassphraseStdin, Vault, opened_profile
 from citewell.errors import InputError
 
 if TYPE_CHECKING:
-    from citewell.answer.desk import Desk
+    from citewell.answer.service import Desk
     from citewell.bootstrap.profile import Profile
     from citewell.types import Asker
 

@@ -18,7 +18,7 @@ from citewell.adapters.store.heads import HEAD_FILE, Heads, NoHeads
 from citewell.adapters.store.rows import hashed, now
 from citewell.adapters.store.schema import answers, audit_heads, conversations, messages, routed
 from citewell.adapters.store.seal import Seal
-from citewell.answer.erase import quoted, without
+from citewell.answer.audit import quoted, without
 from citewell.errors import LibraryError, NotFound
 from citewell.keeping import AuditEntry, Ending, Head, Proof, Record
 from citewell.types import Asker

@@ -6,8 +6,7 @@ from collections.abc import Callable, Collection, Mapping
 from dataclasses import asdict, replace
 from typing import Any
 
-from citewell.answer.case import Texts
-from citewell.answer.record import numbers, scope_of
+from citewell.answer.audit import Texts, numbers, scope_of
 from citewell.answer.replay import Replay, compare, erased_since
 from citewell.assistants.consult.assess import Parts, assess
 from citewell.assistants.consult.contradict import contradictions

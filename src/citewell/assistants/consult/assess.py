@@ -10,11 +10,9 @@ from dataclasses import dataclass, replace
 from functools import cache, partial
 from pathlib import Path
 
-from citewell.answer.asked import Asked, Frame, Judge, Policy, Verify
-from citewell.answer.finish import abstain, finish
-from citewell.answer.persons import of_people
+from citewell.answer.events import Done
+from citewell.answer.gate import Asked, Frame, Judge, Policy, Verify, abstain, finish, of_people, whole_sentences
 from citewell.answer.retrieve import Search
-from citewell.answer.stream import Done, whole_sentences
 from citewell.assistants.consult.applies import fit
 from citewell.assistants.consult.conflicts import Held, conflicts
 from citewell.assistants.consult.disagree import disagreements

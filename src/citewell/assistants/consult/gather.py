@@ -8,8 +8,7 @@ from dataclasses import dataclass, replace
 from functools import cache, lru_cache
 from itertools import groupby, islice
 
-from citewell.answer.near import Fused
-from citewell.answer.rank import CONTROLS, Controls, is_near, without_copies
+from citewell.answer.rank import CONTROLS, Controls, Fused, is_near, without_copies
 from citewell.answer.retrieve import Search, retrieve_all
 from citewell.assistants.consult.advising import NUMBER, is_imprint, may_advise
 from citewell.assistants.consult.applies import Fit, fit

@@ -11,12 +11,11 @@ from importlib.metadata import version
 from pathlib import Path
 from typing import Any
 
-from citewell.answer.assemble import Budget, assemble
-from citewell.answer.finish import Asked, Frame, Judge, Policy, Verify, finish, refuse
-from citewell.answer.guard import is_suspicious
-from citewell.answer.persons import of_people
-from citewell.answer.record import writer_record
-from citewell.answer.stream import Done, Event, Told, Working
+from citewell.answer.audit import writer_record
+from citewell.answer.events import Done, Event, Told, Working
+from citewell.answer.gate import Asked, Frame, Judge, Policy, Verify, finish, of_people, refuse
+from citewell.answer.generate import Budget, assemble
+from citewell.answer.screen import is_suspicious
 from citewell.assistants.guidelines.chat_search import Searched, hit, noted, with_tables
 from citewell.assistants.guidelines.chat_unused import chat_unused
 from citewell.assistants.guidelines.chat_words import Words

@@ -8,10 +8,9 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from citewell.answer.assemble import Budget, assemble
-from citewell.answer.finish import Asked, Frame, Judge, Policy, Verify, finish
-from citewell.answer.persons import of_people
-from citewell.answer.stream import Done
+from citewell.answer.events import Done
+from citewell.answer.gate import Asked, Frame, Judge, Policy, Verify, finish, of_people
+from citewell.answer.generate import Budget, assemble
 from citewell.assistants.guidelines.assess import NOTHING_MET, Applied, Assessment, reason
 from citewell.assistants.guidelines.topic import mark
 from citewell.errors import ModelError, TokenBudgetExceededError

@@ -7,7 +7,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any, ClassVar
 
-from citewell.answer.reading import Reading
+from citewell.answer.assistant import Reading
 from citewell.prompts import Template
 from citewell.types import Scope
 

@@ -13,11 +13,11 @@ from importlib.metadata import version
 from pathlib import Path
 from typing import Any
 
-from citewell.answer.assemble import Budget, assemble
-from citewell.answer.finish import Verify, finish
-from citewell.answer.record import writer_record
+from citewell.answer.audit import writer_record
+from citewell.answer.events import Done, Event, Told, Working
+from citewell.answer.gate import Verify, finish
+from citewell.answer.generate import Budget, assemble
 from citewell.answer.retrieve import Search, retrieve
-from citewell.answer.stream import Done, Event, Told, Working
 from citewell.assistants.records.align import align
 from citewell.assistants.records.asked import Gathered
 from citewell.assistants.records.examples import Nearness

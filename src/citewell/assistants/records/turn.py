@@ -9,9 +9,9 @@ from dataclasses import dataclass, field
 from functools import cached_property, partial
 from typing import TYPE_CHECKING, Any
 
-from citewell.answer.finish import Asked, Frame, Judge, Policy, refuse
-from citewell.answer.rephrase import rephrase
-from citewell.answer.stream import Done
+from citewell.answer.events import Done
+from citewell.answer.followup import rephrase
+from citewell.answer.gate import Asked, Frame, Judge, Policy, refuse
 from citewell.assistants.records.agree import agree
 from citewell.assistants.records.confidence import confidence
 from citewell.assistants.records.kinds import Kind, classify

@@ -2,18 +2,19 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections import Counter
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
+from typing import Any
 
-from citewell.answer.abstention import is_abstention, says_more
-from citewell.answer.asked import Asked, Frame, Judge, Policy, Verify
-from citewell.answer.cite import cite
-from citewell.answer.guard import is_suspicious, repeats
+from citewell.answer.cite import cite, mark
+from citewell.answer.events import Done, Event, Replace, Sentence, Working
 from citewell.answer.route import NOBODY, OWN_TAG
 from citewell.answer.score import coverage, overall
-from citewell.answer.stream import Done, Event, Replace, Sentence, Working, whole_sentences
-from citewell.answer.subjects import Miss, missed, sections
-from citewell.answer.withheld import why_withheld
+from citewell.answer.screen import is_abstention, is_suspicious, repeats, says_more
+from citewell.answer.subjects import Miss, Subject, missed, sections
+from citewell.clinical.populations import of_a_person
+from citewell.errors import InputError
 from citewell.types import (
     Action,
     Answer,
@@ -33,12 +34,93 @@ from citewell.types import (
 )
 from citewell.words import sentences
 
-__all__ = ["Asked", "Frame", "Judge", "Policy", "Verify", "abstain", "finish", "passed_on", "refuse", "with_help"]
+# ---------------------------------------------------------------------------------------------- what the gate must know
+
+
+Verify = Callable[[str, Sequence[Span]], Check]
+"""Checks one sentence against the words it cites."""
+
+
+@dataclass(frozen=True, slots=True)
+class Policy:
+    """What an assistant shows and when it hands over; a table to be reviewed."""
+
+    threshold: float = 0.6
+    shown: frozenset[Verdict] = frozenset({Verdict.SUPPORTED, Verdict.PARTLY})
+    min_relevance: float = 0.1
+    """Evidence whose best passage is less relevant than this carries no answer."""
+    sure_from: float | None = None
+    """Below this confidence an answer that does not name what the question is about is passed on, else qualified."""
+    cites_from: float | None = None
+    """Below this confidence every answer is qualified."""
+    keeps_draft: bool = False
+    """The draft is kept as the model wrote it, for those who may open it: where clinicians ask, never a patient."""
+
+
+@dataclass(frozen=True, slots=True)
+class Frame:
+    """How an assistant words what has passed: how it cites, and what it says of its own before and after."""
+
+    mark: Callable[[Citation], str] = mark
+    before: str = ""
+    after: str = ""
+    closing: Callable[[], str] = str
+    """What it says at the very end, where that is known only once the draft is read."""
+    gap: str = " "
+    """What stands between two statements."""
+    reservation: str | None = None
+    """Why even a well supported answer is shown with a reservation."""
+
+
+@dataclass(frozen=True, slots=True)
+class Asked:
+    """All that the gate must know of a question."""
+
+    id: str
+    question: str
+    context: Context
+    model: str
+    prompt_hash: str
+    policy: Policy
+    rules: str = ""
+    """What the writer was told; no sentence of it is shown."""
+    frame: Frame = field(default_factory=Frame)
+    notes: Mapping[str, Any] = field(default_factory=dict)
+    """How the assistant came to what it searched, for programs and the record."""
+    query: str = ""
+    """What was searched for: the question as it stands on its own; empty where nothing was."""
+    subjects: tuple[Subject, ...] = ()
+    """What the question is about; an answer that does not speak of it is no answer to it."""
+
+
+@dataclass(frozen=True, slots=True)
+class Judge:
+    """What the end of an answer asks of others: the writer's estimate, a calibrated one, and who gets it if routed."""
+
+    rate: Callable[[str], float | None]
+    calibrate: Callable[[Sequence[Claim], Context], float]
+    route: Callable[[str], Route | Refuse]
+    """Who gets a question that is not answered well enough, or what is said where nobody does."""
+    took_ms: Callable[[], float]
+
+
+# ------------------------------------------------------------------------------------------------- from draft to answer
+
 
 UNANSWERED = "The documents do not answer this well enough ({reason})."
 UNSURE = "this may not answer the question"
 BULLETS = ("•", "-", "*", "▪", "◦", "–", "‣")
 """What an item of a list opens with; it stands on a line of its own."""
+
+WHY = {
+    "contradicted": "contradicted by the sources",
+    "not_found": "not found in the sources",
+    "partly": "only partly supported",
+    "supported": "worded as an instruction",
+    "routed": "taken back with the whole answer",
+}
+"""Why a sentence was withheld, by its verdict, the gravest first; “routed” is what was supported and went with the
+rest when a question was passed on."""
 
 OF_RULES = Check(Verdict.NOT_FOUND, ("it is no answer",), None, 0.0)
 TOLD = Claim("(a sentence of the writer's own rules)", OF_RULES, (), is_shown=False)
@@ -152,8 +234,47 @@ def _place(span: Span) -> tuple[str, int, int]:
     return span.source_id, span.start, span.end
 
 
+MAX_HEAD_WORDS = 2
+"""Words of an answer such as “Yes.” that belong to the sentence behind them."""
+
 Cut = Callable[[Iterable[str]], Iterable[str]]
 """Cuts a draft into what is checked as one: sentences, or statements that must be shown whole or not at all."""
+
+
+def whole_sentences(pieces: Iterable[str]) -> Iterator[str]:
+    """Sentences of a text that comes in pieces, each as soon as it can have no more marks.
+
+    A word or two before them that cite nothing, such as “Yes.” or the head of a paragraph, belong to the next one.
+
+    >>> list(whole_sentences(["Take it. [S", "1] Then", " rest.", " [S2]"]))
+    ['Take it. [S1]', 'Then rest. [S2]']
+    >>> list(whole_sentences(["Haemoptysis. Coughing up", " blood. [S1]"]))
+    ['Haemoptysis. Coughing up blood. [S1]']
+    """
+    head = ""
+    for sentence in _cut(pieces):
+        if len(sentence.split()) <= MAX_HEAD_WORDS and "[" not in sentence:
+            head += f"{sentence} "
+        else:
+            yield head + sentence
+            head = ""
+    if head:
+        yield head.strip()
+
+
+def _cut(pieces: Iterable[str]) -> Iterator[str]:
+    """Sentences as they come to their end."""
+    waiting = ""
+    for piece in pieces:
+        waiting += piece
+        spans = sentences(waiting)
+        if len(spans) > 1 and waiting[spans[-1][0]] == "[":
+            spans.pop()  # a mark that belongs to the sentence before it may still be coming
+        for start, end in spans[:-1]:
+            yield waiting[start:end]
+        if len(spans) > 1:
+            waiting = waiting[spans[-1][0] :]
+    yield from (waiting[start:end] for start, end in sentences(waiting))
 
 
 def finish(
@@ -321,3 +442,67 @@ def _text(action: Action, claims: Sequence[Claim], gate: Gate) -> str:
     shown = [claim.text + "".join(f" {marks[n]}" for n in claim.citations) for claim in claims if claim.is_shown]
     said = "".join(("\n" if text.startswith(BULLETS) else frame.gap) + text for text in shown).strip()
     return "\n\n".join(part for part in (frame.before, said, frame.after, frame.closing()) if part)
+
+
+def why_withheld(verdicts: Iterable[str], *, is_routed: bool = False) -> str:
+    """How many sentences were withheld and why, in words.
+
+    >>> why_withheld(["not_found"])
+    '1 sentence withheld: not found in the sources'
+    >>> why_withheld(["not_found", "contradicted", "not_found"])
+    '3 sentences withheld: 1 contradicted by the sources, 2 not found in the sources'
+    >>> why_withheld(["supported", "supported"], is_routed=True)
+    '2 sentences withheld: taken back with the whole answer'
+    """
+    named = ("routed" if is_routed and one == "supported" else str(one) for one in verdicts)
+    counts = Counter(named)
+    reasons = [(counts[name], words) for name, words in WHY.items() if counts[name]]
+    told = ", ".join(words if len(reasons) == 1 else f"{count} {words}" for count, words in reasons)
+    total = counts.total()
+    return f"{total} sentence{'s' * (total > 1)} withheld: {told}"
+
+
+# ------------------------------------------------------------------------------------------------ checks of other texts
+
+
+MAX_CHECKED_CHARACTERS = 50_000
+
+Find = Callable[[str], Sequence[Span]]
+"""The words that a sentence should be held against."""
+
+
+def check(text: str, *, find: Find, verify: Verify) -> list[tuple[str, Check]]:
+    """Every sentence of a text with its verdict."""
+    if not text.strip():
+        raise InputError("There is nothing to check: give a sentence or a paragraph.")
+    if len(text) > MAX_CHECKED_CHARACTERS:
+        raise InputError(
+            f"A text of up to {MAX_CHECKED_CHARACTERS:,} characters can be checked at once; this one is longer."
+        )
+    parts = [text[start:end] for start, end in sentences(text)]
+    return [(part, verify(part, find(part))) for part in parts]
+
+
+PEOPLE = "the guideline speaks of people, and the record does not say it of this one"
+
+
+def of_people(
+    verify: Verify, *, is_record: Callable[[Span], bool] = lambda _: False, record: Sequence[Span] = ()
+) -> Verify:
+    """The same check, in which only words of the record carry what is said of a person; `record` stands beside it."""
+
+    def checked(sentence: str, spans: Sequence[Span]) -> Check:
+        check = verify(sentence, spans)
+        said = of_a_person(sentence)
+        if said is None or check.is_vetoed:
+            return check
+        own = [*record, *(span for span in spans if is_record(span))]
+        if verify(said, own).verdict is Verdict.SUPPORTED:
+            return check
+        return replace(check, verdict=_lowered(check.verdict), reasons=(PEOPLE,), is_vetoed=True)
+
+    return checked
+
+
+def _lowered(verdict: Verdict) -> Verdict:
+    return Verdict.PARTLY if verdict is Verdict.SUPPORTED else verdict

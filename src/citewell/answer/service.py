@@ -1,4 +1,4 @@
-"""The desk: one flow from a question in a conversation to an answer that is on record; all skins go through it."""
+"""Asks, keeps and replays questions: one flow from a question in a conversation to an answer that is on record."""
 
 from __future__ import annotations
 
@@ -9,16 +9,26 @@ from contextlib import suppress
 from dataclasses import dataclass, field, replace
 from typing import Any, Protocol
 
-from citewell.answer.case import Case, Texts, case
-from citewell.answer.finish import passed_on, with_help
-from citewell.answer.record import Searched, Telling, Versions, record
+from citewell.answer.audit import Searched, Telling, Texts, Versions, record, text_hash
+from citewell.answer.events import Done, Event, Looked, Replace, Sentence, Started, Told, Working
+from citewell.answer.gate import passed_on, with_help
 from citewell.answer.replay import Replay, Then, replay
 from citewell.answer.retrieve import MAX_QUESTION_CHARACTERS
-from citewell.answer.stream import Done, Event, Looked, Replace, Sentence, Started, Told, Working
-from citewell.answer.wishes import NONE, Wishes
-from citewell.errors import CitewellError, InputError, LibraryError, ScopeRefused
+from citewell.errors import CitewellError, InputError, LibraryError, NotFound, ScopeRefused
 from citewell.keeping import AuditLog, Conversations, Ending, Inbox, Ledger, Place, Record, Routed, Turn
-from citewell.types import Answer, Asker, Claim, Emergency, Message, Role, Route, Scope
+from citewell.types import (
+    EVERY,
+    NO_OPTIONS,
+    Answer,
+    Asker,
+    AskOptions,
+    Claim,
+    Emergency,
+    Message,
+    Role,
+    Route,
+    Scope,
+)
 
 HISTORY_TURNS = 24
 """The newest turns that are looked at; how many of them the writer sees is a matter of tokens."""
@@ -45,13 +55,13 @@ class Assistant(Protocol):
 
 Grant = Callable[[Assistant], Assistant]
 """Makes of an assistant the one that a question asks for."""
-Choose = Callable[[Wishes], Grant]
+Choose = Callable[[AskOptions], Grant]
 """Refuses what may not be asked for, at once; what must be asked of others first is asked when the grant is used."""
 
 
-def as_it_is(wishes: Wishes) -> Grant:
+def as_it_is(options: AskOptions) -> Grant:
     """The assistant as it is set up, for those that leave no choice."""
-    if wishes != NONE:
+    if options != NO_OPTIONS:
         raise InputError("This assistant takes neither a model nor a number of passages with a question.")
     return lambda assistant: assistant
 
@@ -95,7 +105,7 @@ class Desk:
     # ------------------------------------------------------------------------------------------------------- asking
 
     def ask(
-        self, question: str, *, asker: Asker, conversation_id: str | None = None, wishes: Wishes = NONE
+        self, question: str, *, asker: Asker, conversation_id: str | None = None, options: AskOptions = NO_OPTIONS
     ) -> Iterator[Event]:
         """Ask in a conversation, a new one unless one is named; the answer in the last event is on record.
 
@@ -103,13 +113,15 @@ class Desk:
         conversation, it is answered there.
         """
         question = _checked(question, asker, self.emergency)
-        grant = self.choose(wishes)
+        grant = self.choose(options)
         place = self.conversations.begin(question, asker, conversation_id=conversation_id)
-        return self._answered(Sitting(self, question, asker, place, wishes), grant)
+        return self._answered(Sitting(self, question, asker, place, options), grant)
 
-    def answer(self, question: str, *, asker: Asker, conversation_id: str | None = None, wishes: Wishes = NONE) -> Done:
+    def answer(
+        self, question: str, *, asker: Asker, conversation_id: str | None = None, options: AskOptions = NO_OPTIONS
+    ) -> Done:
         """The same, all at once."""
-        *_, last = self.ask(question, asker=asker, conversation_id=conversation_id, wishes=wishes)
+        *_, last = self.ask(question, asker=asker, conversation_id=conversation_id, options=options)
         assert isinstance(last, Done)
         return last
 
@@ -147,7 +159,7 @@ class Desk:
         """Ask again on the versions that answered then, and say what differs; nothing is recorded."""
         then = Then.of(self.audit.read(answer_id, asker), asker)
         still = self.library.at(then.stamp).versions(then.scope)
-        grant = self.choose(Wishes.of(then.record.words.get("wishes")))
+        grant = self.choose(AskOptions.of(then.record.words.get("wishes")))
         assistant = grant(self.past_assistant(then.stamp, then.only(still)))
         return replay(then, still, assistant=assistant, library=self.library, emergency=self.emergency)
 
@@ -170,8 +182,8 @@ class Desk:
 class Sitting:
     """One question while it is being answered: what was searched, and what has been shown so far."""
 
-    def __init__(self, desk: Desk, question: str, asker: Asker, place: Place, wishes: Wishes) -> None:
-        self._desk, self.question, self.asker, self.place, self._wishes = desk, question, asker, place, wishes
+    def __init__(self, desk: Desk, question: str, asker: Asker, place: Place, options: AskOptions) -> None:
+        self._desk, self.question, self.asker, self.place, self._wishes = desk, question, asker, place, options
         self.history: tuple[Message, ...] = ()
         self._assistant: Assistant | None = None
         self._stamp = 0
@@ -247,3 +259,97 @@ def _checked(question: str, asker: Asker, emergency: Callable[[str], Emergency |
         found = emergency(question)
         raise InputError(told if found is None else f"{found.text} {told}")
     return question
+
+
+# ---------------------------------------------------------------------------------------- questions that were passed on
+
+
+@dataclass(frozen=True, slots=True)
+class Passage:
+    """A passage that an answer would have rested on; without words once its document is gone."""
+
+    source_id: str
+    document_id: str
+    document: str
+    version: int
+    page: int | None
+    section: str | None
+    start: int
+    end: int
+    text: str | None
+
+
+@dataclass(frozen=True, slots=True)
+class Case:
+    """A question that was passed on, as far as one person may see it."""
+
+    routed: Routed
+    question: str
+    may_answer: bool
+    passages: tuple[Passage, ...]
+    hidden_passages: int
+    """Passages of documents that this person may not see."""
+    draft: tuple[Mapping[str, Any], ...]
+    """The withheld sentences: who asked has seen them with the answer, and who answers needs them."""
+    hidden_sentences: int
+    """Sentences that may rest on documents that this person may not see."""
+    raw_text: str | None = None
+    """The draft as it was written; None where it may rest on such documents, or none was kept."""
+
+
+def case(routed: Routed, record: Record, asker: Asker, *, may_answer: bool, library: Texts) -> Case:
+    """What the person who asked, or who answers, sees of it."""
+    words = record.words
+    passages, hidden = _passages(words["evidence"], asker, library)
+    claims = words["claims"]
+    opens = may_open(asker, asked_by=routed.asked_by, owner_id=routed.owner_id)
+    seen = {passage.source_id for passage in passages} if opens else set()
+    is_whole = opens and not hidden
+    draft = [claim for claim in claims if is_whole or (claim["span"] and _rests_on(claim) <= seen)]
+    return Case(
+        routed=routed,
+        question=words["question"],
+        may_answer=may_answer,
+        passages=tuple(passages),
+        hidden_passages=hidden,
+        draft=tuple(draft),
+        hidden_sentences=len(claims) - len(draft),
+        raw_text=(words["answer"] or {}).get("raw_text") if is_whole else None,
+    )
+
+
+def _rests_on(claim: Mapping[str, Any]) -> set[str]:
+    """The passages whose words decided on a sentence."""
+    return {place["source_id"] for place in (claim["span"], *claim.get("beside", ()))}
+
+
+def _passages(evidence: Sequence[Mapping[str, Any]], asker: Asker, library: Texts) -> tuple[list[Passage], int]:
+    """The passages that this person may see, and how many others there are.
+
+    What is gone is told to an administrator only: to anybody else it looks like what they may not see.
+    """
+    scope = Scope.owner(asker.tenant) if asker.is_admin else replace(asker.scope, journey=EVERY)
+    found = []
+    for one in evidence:
+        try:
+            text: str | None = library.opened(one["document_id"], scope)[1].text[one["start"] : one["end"]]
+        except NotFound:
+            if not asker.is_admin:
+                continue
+            text = None
+        if text is not None and text_hash(text) != one["hash"]:
+            text = None
+        place = {name: one[name] for name in ("source_id", "document_id", "document", "version", "page", "section")}
+        found.append(Passage(**place, start=one["start"], end=one["end"], text=text))
+    return found, len(evidence) - len(found)
+
+
+def may_open(reader: Asker, *, asked_by: str, owner_id: str | None = None) -> bool:
+    """Whether a person may open what was withheld from an answer; nobody of another tenant gets as far as this.
+
+    >>> from citewell.types import Role, Scope
+    >>> ann = Asker("ann", Role.MEMBER, Scope("clinic", frozenset(), None, None))
+    >>> may_open(ann, asked_by="ann"), may_open(ann, asked_by="bob", owner_id="ann"), may_open(ann, asked_by="bob")
+    (True, True, False)
+    """
+    return reader.is_admin or reader.user_id in (asked_by, owner_id)

@@ -1,4 +1,4 @@
-"""The way from a question to a checked answer over a library; assistants differ in their rules and words."""
+"""Answers a question over a library: retrieve, rerank, select, write, gate."""
 
 from __future__ import annotations
 
@@ -11,18 +11,17 @@ from dataclasses import asdict, dataclass, field, replace
 from importlib.metadata import version
 from typing import Any, ClassVar
 
-from citewell.answer.assemble import Budget, assemble
-from citewell.answer.candidates import Reader
+from citewell.answer.audit import writer_record
+from citewell.answer.events import Done, Event, Working
 from citewell.answer.expand import expand
-from citewell.answer.finish import Asked, Frame, Judge, Policy, Verify, abstain, finish, refuse
-from citewell.answer.guard import is_suspicious
+from citewell.answer.followup import rephrase
+from citewell.answer.gate import Asked, Frame, Judge, Policy, Verify, abstain, finish, refuse
+from citewell.answer.generate import Budget, assemble
 from citewell.answer.rank import ANSWERING
-from citewell.answer.record import writer_record
-from citewell.answer.rephrase import rephrase
 from citewell.answer.retrieve import Search, retrieve
 from citewell.answer.route import route
-from citewell.answer.select import rerank, weights_sha256
-from citewell.answer.stream import Done, Event, Working
+from citewell.answer.screen import is_suspicious
+from citewell.answer.select import Reader, rerank, weights_sha256
 from citewell.answer.subjects import Subject, graded_subjects, subjects
 from citewell.errors import TokenBudgetExceededError
 from citewell.ports import Owners, Writer
