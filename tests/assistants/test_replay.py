@@ -16,7 +16,7 @@ from citewell.answer.replay import (
     UNFINISHED,
     UPGRADED,
     Erased,
-    Then,
+    RecordedQuestion,
     compare,
     replay,
 )
@@ -59,7 +59,7 @@ def test_another_wording_of_the_query_is_told_and_an_older_record_has_none(answe
     record = app.desk.replay(answer_id, app.owner()).record
     for query, notes in ((None, ()), ("Iron?", (OTHER_QUERY.format(was="Iron?", now=IRON),))):
         words = {**record.words, "answer": {**record.words["answer"], "query": query}}
-        older = Then.of(replace(record, words=words), app.owner())
+        older = RecordedQuestion.of(replace(record, words=words), app.owner())
         assert replay(older, (), assistant=app.knowledge, library=app.library).notes[1:] == notes
 
 

@@ -15,7 +15,7 @@ from citewell.answer.audit import writer_record
 from citewell.answer.events import Done, Event, Working
 from citewell.answer.expand import expand
 from citewell.answer.followup import rephrase
-from citewell.answer.gate import Asked, Frame, Judge, Policy, Verify, abstain, finish, refuse
+from citewell.answer.gate import AnswerRequest, Frame, Judge, Policy, Verify, abstain, finish, refuse
 from citewell.answer.generate import Budget, assemble
 from citewell.answer.rank import ANSWERING
 from citewell.answer.retrieve import Search, retrieve
@@ -39,7 +39,7 @@ TOO_LONG = "Passages were found, but they are too long for the model's window"
 
 
 @dataclass(frozen=True, slots=True)
-class Limits:
+class AnswerLimits:
     """How much evidence and history an answer may use."""
 
     chunks: int = 5
@@ -48,7 +48,7 @@ class Limits:
 
 
 @dataclass(frozen=True, slots=True)
-class Reading(ABC):
+class LibraryAssistant(ABC):
     """An assistant over a library, with the parts it needs; the scope is all that is ever ranked."""
 
     rules: ClassVar[Template]
@@ -66,12 +66,12 @@ class Reading(ABC):
     reader: Reader | None = None
     """Tells whether a statement answers a question; none where it is switched off."""
     policy: Policy = field(default_factory=Policy)
-    limits: Limits = field(default_factory=Limits)
+    limits: AnswerLimits = field(default_factory=AnswerLimits)
 
     def ask(self, question: str, *, scope: Scope, history: Sequence[Message] = ()) -> Iterator[Event]:
         """Answer one question, sentence by sentence; the last event holds the answer."""
         started = time.perf_counter()
-        asked = Asked(
+        asked = AnswerRequest(
             id=str(uuid.uuid4()),
             question=question,
             context=Context(()),
@@ -166,7 +166,7 @@ class Reading(ABC):
         return self.shaped(context)
 
     def _judge(
-        self, asked: Asked, hits: Sequence[Hit], scope: Scope, started: float, *, begun_at: float | None = None
+        self, asked: AnswerRequest, hits: Sequence[Hit], scope: Scope, started: float, *, begun_at: float | None = None
     ) -> Judge:
         return Judge(
             rate=lambda answer: self.writer.rate(asked.question, asked.context, answer, begun_at=begun_at),

@@ -7,7 +7,7 @@ from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, Protocol
 
-from citewell.answer.events import Looked
+from citewell.answer.events import SearchedScope
 from citewell.answer.view import answer_json, evidence_json, looked_json
 from citewell.ports import Writer
 from citewell.types import (
@@ -54,7 +54,7 @@ class Searched:
 
 
 @dataclass(frozen=True, slots=True)
-class Telling:
+class AuditPayload:
     """A question, and all that went into what was said to it."""
 
     question: str
@@ -66,7 +66,7 @@ class Telling:
     options: AskOptions = NO_OPTIONS
 
 
-def record(telling: Telling, claims: Sequence[Claim], answer: Answer | None, *, ended: str) -> dict[str, Any]:
+def record(telling: AuditPayload, claims: Sequence[Claim], answer: Answer | None, *, ended: str) -> dict[str, Any]:
     """The words of an audit record; passages are named by id, place and hash, not repeated."""
     return {
         "ended": ended,
@@ -83,9 +83,9 @@ def record(telling: Telling, claims: Sequence[Claim], answer: Answer | None, *, 
     }
 
 
-def _answer(answer: Answer, telling: Telling) -> dict[str, Any]:
+def _answer(answer: Answer, telling: AuditPayload) -> dict[str, Any]:
     """The answer as it was given, with where it was looked for."""
-    looked = Looked(telling.asker.scope, telling.searched.versions.count)
+    looked = SearchedScope(telling.asker.scope, telling.searched.versions.count)
     return {**answer_json(answer, with_withheld=True, with_windows=False), "scope": looked_json(looked)}
 
 
@@ -152,14 +152,14 @@ def digest(document_ids: Iterable[str]) -> str:
     return hashlib.sha256("\n".join(sorted(document_ids)).encode()).hexdigest()
 
 
-def ranges(numbers: Iterable[int]) -> str:
+def ranges(numbers_of: Iterable[int]) -> str:
     """Numbers as a short text.
 
     >>> ranges([1, 2, 3, 7, 9, 10])
     '1-3,7,9-10'
     """
     runs: list[tuple[int, int]] = []
-    for number in sorted(numbers):
+    for number in sorted(numbers_of):
         if runs and runs[-1][1] + 1 == number:
             runs[-1] = (runs[-1][0], number)
         else:
@@ -167,10 +167,10 @@ def ranges(numbers: Iterable[int]) -> str:
     return ",".join(str(first) if first == last else f"{first}-{last}" for first, last in runs)
 
 
-def numbers(text: str) -> frozenset[int]:
+def numbers_of(text: str) -> frozenset[int]:
     """The numbers of such a text.
 
-    >>> sorted(numbers("1-3,7")), sorted(numbers(""))
+    >>> sorted(numbers_of("1-3,7")), sorted(numbers_of(""))
     ([1, 2, 3, 7], [])
     """
     found: set[int] = set()
@@ -180,7 +180,7 @@ def numbers(text: str) -> frozenset[int]:
     return frozenset(found)
 
 
-class Texts(Protocol):
+class Documents(Protocol):
     """Opens documents."""
 
     def entry(self, document_id: str, scope: Scope) -> Entry: ...
@@ -203,7 +203,7 @@ KEPT = frozenset(("question", "query", "scope", "asker", "setup", "library", "id
 Fingerprint = Callable[[str], str]
 
 
-def quoted(words: Mapping[str, Any], document_ids: Collection[str]) -> dict[str, str]:
+def quoted_words(words: Mapping[str, Any], document_ids: Collection[str]) -> dict[str, str]:
     """All words of a record that rest on these documents, each with the document; the longest first."""
     found: dict[str, str] = {}
     _gather(words, document_ids, found)
@@ -231,7 +231,7 @@ def _gather(part: Any, document_ids: Collection[str], found: dict[str, str]) -> 
             _gather(inner, document_ids, found)
 
 
-def without(
+def without_words(
     words: Mapping[str, Any], gone: Mapping[str, str], *, fingerprint: Fingerprint, document_ids: Collection[str] = ()
 ) -> dict[str, Any] | None:
     """The record without these words, saying what was erased; None where it holds none of them.
@@ -240,9 +240,9 @@ def without(
     written from one of the documents goes as a whole.
 
     >>> words = {"question": "Dose?", "claims": [{"text": "Give 5 mg of iron.", "reasons": []}], "history": []}
-    >>> without(words, {"Give 5 mg of iron.": "d1"}, fingerprint=len)["claims"][0]["text"]
+    >>> without_words(words, {"Give 5 mg of iron.": "d1"}, fingerprint=len)["claims"][0]["text"]
     '(words of a document that was erased)'
-    >>> without(words, {"Give 7 mg of iron.": "d1"}, fingerprint=len) is None
+    >>> without_words(words, {"Give 7 mg of iron.": "d1"}, fingerprint=len) is None
     True
     """
     taken: dict[str, str] = {}

@@ -29,7 +29,7 @@ class Working:
 
 
 @dataclass(frozen=True, slots=True)
-class Told:
+class Notice:
     """Words of the assistant's own that stand before its sentences, such as the notice in an emergency."""
 
     text: str
@@ -56,7 +56,7 @@ class Replace:
 
 
 @dataclass(frozen=True, slots=True)
-class Looked:
+class SearchedScope:
     """Where an answer was looked for."""
 
     scope: Scope
@@ -71,7 +71,7 @@ class Done:
     answer: Answer
     conversation_id: str | None = None
     routed_id: str | None = None
-    looked: Looked | None = None
+    looked: SearchedScope | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -82,4 +82,4 @@ class Failed:
     message: str
 
 
-Event = Started | Working | Told | Sentence | Replace | Done | Failed
+Event = Started | Working | Notice | Sentence | Replace | Done | Failed

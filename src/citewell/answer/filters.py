@@ -262,7 +262,7 @@ INTRODUCES_MORE = re.compile(r"It (?:also )?(?:says|covers|aims|describes|explai
 
 
 @dataclass(frozen=True, slots=True)
-class Asker:
+class QuestionFilter:
     """What a question holds a statement to, before any of its words are weighed."""
 
     question: str
@@ -326,11 +326,11 @@ class Asker:
         return False
 
 
-def asker(question: str) -> Asker:
+def question_filter(question: str) -> QuestionFilter:
     """What a question holds statements to."""
     sounds = question_cues(question)
     named = () if "other medicine" in sounds else medicines(question)
-    return Asker(
+    return QuestionFilter(
         question,
         named,
         dosed(question, named),

@@ -73,7 +73,7 @@ class Frame:
 
 
 @dataclass(frozen=True, slots=True)
-class Asked:
+class AnswerRequest:
     """All that the gate must know of a question."""
 
     id: str
@@ -122,8 +122,8 @@ WHY = {
 """Why a sentence was withheld, by its verdict, the gravest first; “routed” is what was supported and went with the
 rest when a question was passed on."""
 
-OF_RULES = Check(Verdict.NOT_FOUND, ("it is no answer",), None, 0.0)
-TOLD = Claim("(a sentence of the writer's own rules)", OF_RULES, (), is_shown=False)
+RULE_CHECK = Check(Verdict.NOT_FOUND, ("it is no answer",), None, 0.0)
+RULE_TOLD = Claim("(a sentence of the writer's own rules)", RULE_CHECK, (), is_shown=False)
 """What is kept of a sentence by which a model tells its rules: that there was one, and not a word of it."""
 
 NOTHING = Confidence(overall=0.0, retrieval=0.0, coverage=0.0, llm=None, calibrated=0.0)
@@ -133,7 +133,7 @@ NOTHING = Confidence(overall=0.0, retrieval=0.0, coverage=0.0, llm=None, calibra
 class Gate:
     """One draft on its way to becoming an answer."""
 
-    asked: Asked
+    asked: AnswerRequest
     verify: Verify
     claims: list[Claim] = field(default_factory=list)
     citations: list[Citation] = field(default_factory=list)
@@ -156,7 +156,7 @@ class Gate:
         for start, end in sentences(raw):
             text = cite(raw[start:end], ()).text
             if repeats(text, self.asked.rules) and not any(text in one for one in shown):
-                kept, at = f"{kept}{raw[at:start]}{TOLD.text}", end
+                kept, at = f"{kept}{raw[at:start]}{RULE_TOLD.text}", end
         return kept + raw[at:]
 
     def take(self, raw: str) -> Sentence | None:
@@ -174,7 +174,7 @@ class Gate:
         is_shown = bool(cited) and check.span is not None and self._may_be_shown(marked.text, check)
         numbers = self._cite(check, cited) if is_shown else ()
         is_told = not is_shown and repeats(marked.text, self.asked.rules)
-        claim = TOLD if is_told else Claim(marked.text, check, numbers, is_shown)
+        claim = RULE_TOLD if is_told else Claim(marked.text, check, numbers, is_shown)
         self.claims.append(claim)
         return Sentence(len(self.claims) - 1, claim, tuple(c for c in self.citations if c.n in numbers))
 
@@ -278,7 +278,7 @@ def _cut(pieces: Iterable[str]) -> Iterator[str]:
 
 
 def finish(
-    pieces: Iterable[str], asked: Asked, *, verify: Verify, judge: Judge, cut: Cut = whole_sentences
+    pieces: Iterable[str], asked: AnswerRequest, *, verify: Verify, judge: Judge, cut: Cut = whole_sentences
 ) -> Iterator[Event]:
     """Let a draft through sentence by sentence; the last event holds the answer."""
     gate, is_checking = Gate(asked, verify), False
@@ -290,7 +290,7 @@ def finish(
             yield event
     shown = [claim for claim in gate.claims if claim.is_shown]
     confidence = _confidence(shown, asked.context, judge)
-    action = _decide(gate, shown, confidence, judge)
+    action = _action(gate, shown, confidence, judge)
     claims = gate.claims
     if isinstance(action, Route | Refuse):
         claims = [replace(claim, is_shown=False, citations=()) for claim in gate.claims]
@@ -300,12 +300,12 @@ def finish(
     yield Done(_answer(gate, action, claims, confidence=confidence, judge=judge))
 
 
-def abstain(asked: Asked, reason: str, *, judge: Judge) -> Answer:
+def abstain(asked: AnswerRequest, reason: str, *, judge: Judge) -> Answer:
     """The answer when there is no evidence: nothing is written, a person is asked."""
     return _answer(Gate(asked, _unchecked), judge.route(reason), [], confidence=NOTHING, judge=judge)
 
 
-def refuse(asked: Asked, reason: str, *, judge: Judge) -> Answer:
+def refuse(asked: AnswerRequest, reason: str, *, judge: Judge) -> Answer:
     """The answer to a question that is not answered at all."""
     return _answer(Gate(asked, _unchecked), Refuse(reason), [], confidence=NOTHING, judge=judge)
 
@@ -354,7 +354,7 @@ def _confidence(shown: Sequence[Claim], context: Context, judge: Judge) -> Confi
     )
 
 
-def _decide(gate: Gate, shown: Sequence[Claim], confidence: Confidence, judge: Judge) -> Action:
+def _action(gate: Gate, shown: Sequence[Claim], confidence: Confidence, judge: Judge) -> Action:
     """What becomes of a draft; without a shown, cited sentence it never becomes an answer."""
     unfit = _unfit(gate, confidence)
     if unfit is not None:

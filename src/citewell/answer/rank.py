@@ -123,7 +123,7 @@ Integers = NDArray[np.int64]
 
 
 @dataclass(frozen=True, slots=True)
-class Laid:
+class SentenceLayout:
     """The sentences of many candidates, unpacked once for all questions that found them."""
 
     vectors: Vectors
@@ -137,7 +137,7 @@ class Laid:
     """The row of each passage."""
 
     @classmethod
-    def out(cls, sentences: Sentences) -> Laid:
+    def out(cls, sentences: Sentences) -> SentenceLayout:
         """Lay the sentences of passages out."""
         vectors = sentences.vectors()
         centroids = np.zeros((len(sentences.keys) + 1, vectors.shape[1]), np.float32)
@@ -152,7 +152,7 @@ class Laid:
 
 
 @dataclass(frozen=True, slots=True)
-class Fused:
+class ScoredCandidate:
     """A candidate with its final scores, and where its sentences are laid out."""
 
     candidate: Candidate
@@ -162,7 +162,7 @@ class Fused:
     cosines: NDArray[np.float32]
     """How near each of its sentences is."""
 
-    def ranked(self, laid: Laid) -> Ranked:
+    def ranked(self, laid: SentenceLayout) -> Ranked:
         """The same, with its sentences."""
         spans = laid.spans[self.first : self.first + len(self.cosines)]
         told = zip(spans, self.cosines.tolist(), strict=True)
@@ -170,9 +170,9 @@ class Fused:
         return Ranked(self.candidate, self.rank_score, self.relevance, why)
 
 
-def fused(
-    candidates: Sequence[Candidate], laid: Laid, vector: Vector, *, calibration: Calibration, keep: int
-) -> list[Fused]:
+def score_candidates(
+    candidates: Sequence[Candidate], laid: SentenceLayout, vector: Vector, *, calibration: Calibration, keep: int
+) -> list[ScoredCandidate]:
     """The best candidates with their final scores, best first."""
     rows = np.array([laid.rows.get(one[:2], len(laid.rows)) for one in candidates], np.int64)
     firsts, counts = laid.starts[rows], laid.starts[rows + 1] - laid.starts[rows]
@@ -190,7 +190,9 @@ def fused(
     order = sorted(range(len(candidates)), key=lambda at: (-scores[at], *candidates[at][:2]))[:keep]
     starts, ends_told, opens = firsts.tolist(), ends.tolist(), (ends - counts).tolist()
     return [
-        Fused(candidates[at], scores[at], probabilities[at], starts[at], sentence_cosines[opens[at] : ends_told[at]])
+        ScoredCandidate(
+            candidates[at], scores[at], probabilities[at], starts[at], sentence_cosines[opens[at] : ends_told[at]]
+        )
         for at in order
     ]
 

@@ -7,7 +7,7 @@ from dataclasses import dataclass, replace
 from difflib import SequenceMatcher
 from typing import Any, Literal, Protocol
 
-from citewell.answer.audit import Texts, claim_record, digest, numbers, scope_of
+from citewell.answer.audit import Documents, claim_record, digest, numbers_of, scope_of
 from citewell.answer.events import Done, Event
 from citewell.answer.gate import with_help
 from citewell.answer.view import action_name
@@ -29,7 +29,7 @@ OTHER_QUERY = "Then “{was}” was searched for, now “{now}”: the follow-up
 UPGRADED = "Citewell was {was} then and is {now} now: it may read, search and check in another way."
 
 
-class Asked(Protocol):
+class PastAssistant(Protocol):
     """The assistant over what was current then."""
 
     def ask(self, question: str, *, scope: Scope, history: Sequence[Message]) -> Iterator[Event]: ...
@@ -38,7 +38,7 @@ class Asked(Protocol):
 
 
 @dataclass(frozen=True, slots=True)
-class Then:
+class RecordedQuestion:
     """A recorded question, as far as this person may ask it again."""
 
     record: Record
@@ -46,7 +46,7 @@ class Then:
     is_narrowed: bool
 
     @classmethod
-    def of(cls, record: Record, asker: Asker) -> Then:
+    def of(cls, record: Record, asker: Asker) -> RecordedQuestion:
         """Never more than the scope of then, nor than what the person may see now."""
         then = scope_of(record.words["scope"])
         scope = then if asker.is_admin else replace(then, subject=None)  # a person's papers are for administrators
@@ -61,7 +61,7 @@ class Then:
 
     @property
     def generations(self) -> frozenset[int]:
-        return numbers(self.record.words["library"]["generations"])
+        return numbers_of(self.record.words["library"]["generations"])
 
     def is_embedded_anew(self, still: Sequence[tuple[int, str]]) -> bool:
         """Whether all generations were replaced at once: none of then is left, though versions of then are."""
@@ -116,11 +116,11 @@ class Replay:
 
 
 def replay(
-    then: Then,
+    then: RecordedQuestion,
     still: Sequence[tuple[int, str]],
     *,
-    assistant: Asked,
-    library: Texts,
+    assistant: PastAssistant,
+    library: Documents,
     emergency: Callable[[str], Emergency | None] = lambda _question: None,
 ) -> Replay:
     """Ask again and compare; `still` are the versions of then that are kept and may be seen."""
@@ -168,7 +168,7 @@ def _unnumbered(claim: Claimed) -> dict[str, Any]:
     return {name: value for name, value in claim.items() if name != "citations"}
 
 
-def erased_since(evidence: Sequence[Mapping[str, Any]], library: Texts, tenant: str) -> tuple[Erased, ...]:
+def erased_since(evidence: Sequence[Mapping[str, Any]], library: Documents, tenant: str) -> tuple[Erased, ...]:
     """The versions among the evidence that are no more."""
     found = {}
     for one in evidence:
@@ -180,7 +180,7 @@ def erased_since(evidence: Sequence[Mapping[str, Any]], library: Texts, tenant: 
 
 
 def _notes(
-    then: Then, still: Sequence[tuple[int, str]], erased: Sequence[Erased], *, setup: Mapping[str, Any]
+    then: RecordedQuestion, still: Sequence[tuple[int, str]], erased: Sequence[Erased], *, setup: Mapping[str, Any]
 ) -> Iterator[str]:
     """Why then and now may differ, in plain words."""
     words = then.record.words

@@ -10,7 +10,7 @@ import numpy as np
 
 from citewell.answer.calibration import Calibration, Calibrations, known
 from citewell.answer.expand import Expansion, expand
-from citewell.answer.rank import CONTROLS, Controls, Fused, Laid, fused, rank
+from citewell.answer.rank import CONTROLS, Controls, ScoredCandidate, SentenceLayout, rank, score_candidates
 from citewell.clinical import Lexicon
 from citewell.clinical.questions import question_cues
 from citewell.errors import EmbedderMismatch, InputError
@@ -46,7 +46,7 @@ OTHER_WEIGHT = 0.7
 """What another wording counts beside the words that were typed."""
 
 
-Choose = Callable[[list[list[Fused]]], list[list[Fused]]]
+ChooseCandidates = Callable[[list[list[ScoredCandidate]]], list[list[ScoredCandidate]]]
 """Takes out of the orders of several questions what none of them is answered by."""
 
 
@@ -68,14 +68,16 @@ class Search:
 
 
 @dataclass(frozen=True, slots=True)
-class Found:
+class SearchResult:
     """Hits, best first, and the words that were added to the question to find them."""
 
     hits: tuple[Hit, ...]
     expansions: tuple[Expansion, ...]
 
 
-def retrieve(question: str, *, scope: Scope, search: Search, limit: int = 10, controls: Controls = CONTROLS) -> Found:
+def retrieve(
+    question: str, *, scope: Scope, search: Search, limit: int = 10, controls: Controls = CONTROLS
+) -> SearchResult:
     """The passages nearest to a question among what the scope may see."""
     return retrieve_all([question], scope=scope, search=search, limit=limit, controls=controls)[0]
 
@@ -97,8 +99,8 @@ def retrieve_all(
     limit: int = 10,
     controls: Controls = CONTROLS,
     with_terms: bool = True,
-    choose: Choose | None = None,
-) -> list[Found]:
+    choose: ChooseCandidates | None = None,
+) -> list[SearchResult]:
     """The same of several questions: what they share is embedded, looked up and read once.
 
     A question of several parts looks for the words of all of them, and for what lies between them in meaning. Without
@@ -107,31 +109,31 @@ def retrieve_all(
     """
     refuse_misfit(search.library.embedder(), search.embedder.fingerprint)
     calibration = search.calibration
-    asked = _asked(questions, search, to_answer=controls.to_answer)
+    asked = _index_queries(questions, search, to_answer=controls.to_answer)
     wanted = max(controls.candidates(limit), controls.min_searched)
     candidates = search.index.candidates_of_each(
         [(one.vector, one.weights) for one in asked], scope=scope, limit=wanted
     )
     distinct = {one[:2]: one for several in candidates for one in several}
-    laid = Laid.out(search.library.sentences(list(distinct.values())))
+    laid = SentenceLayout.out(search.library.sentences(list(distinct.values())))
     scored = [
-        fused(several, laid, one.vector, calibration=calibration, keep=controls.candidates(limit))
+        score_candidates(several, laid, one.vector, calibration=calibration, keep=controls.candidates(limit))
         for several, one in zip(candidates, asked, strict=True)
     ]
     chosen = choose(scored) if choose else scored
     ranked = [[one.ranked(laid) for one in several] for several in chosen]
     found = []
-    for one, plain in zip(asked, _read(ranked, scope, search), strict=True):
+    for one, plain in zip(asked, _hits_of_each(ranked, scope, search), strict=True):
         read = plain if calibration.is_fitted else [replace(hit, is_calibrated=False) for hit in plain]
         weighing = replace(controls, explaining_share=1.0) if one.is_why else controls
         shown = rank(read, limit=limit, calibration=calibration, controls=weighing)
         told = (_with_terms(hit, one.weights) for hit in shown) if with_terms else shown
-        found.append(Found(tuple(told), one.expansions))
+        found.append(SearchResult(tuple(told), one.expansions))
     return found
 
 
 @dataclass(frozen=True, slots=True)
-class _Asked:
+class _IndexQuery:
     """A question as the index takes it."""
 
     vector: Vector
@@ -145,9 +147,9 @@ class _Asked:
         return self.text.casefold().startswith("why")
 
 
-def _asked(questions: Sequence[str | tuple[str, ...]], search: Search, *, to_answer: bool) -> list[_Asked]:
+def _index_queries(questions: Sequence[str | tuple[str, ...]], search: Search, *, to_answer: bool) -> list[_IndexQuery]:
     """Every question with its vector and its terms; a part of several questions is embedded once."""
-    parts = [[_checked(part) for part in ((one,) if isinstance(one, str) else one)] for one in questions]
+    parts = [[_checked_text(part) for part in ((one,) if isinstance(one, str) else one)] for one in questions]
     texts = list(dict.fromkeys(part for several in parts for part in several))
     expansions = {text: expand(text, lexicon=search.lexicon, to_answer=to_answer) for text in texts}
     vectors = dict(zip(texts, question_vectors(texts, list(expansions.values()), search.embedder), strict=True))
@@ -159,7 +161,7 @@ def _asked(questions: Sequence[str | tuple[str, ...]], search: Search, *, to_ans
                 weights[term] = max(weight, weights.get(term, 0.0))
         vector = vectors[several[0]] if len(several) == 1 else _middle([vectors[part] for part in several])
         added = tuple(one for part in several for one in expansions[part])
-        asked.append(_Asked(vector, weights, added, several[0]))
+        asked.append(_IndexQuery(vector, weights, added, several[0]))
     return asked
 
 
@@ -170,7 +172,7 @@ def _middle(vectors: Sequence[Vector]) -> Vector:
     return mean
 
 
-def _read(ranked: Sequence[Sequence[Ranked]], scope: Scope, search: Search) -> list[list[Hit]]:
+def _hits_of_each(ranked: Sequence[Sequence[Ranked]], scope: Scope, search: Search) -> list[list[Hit]]:
     """The hits of each question; a passage that several find is read once."""
     distinct = {one.candidate[:2]: one for several in ranked for one in several}
     key_of = {id(one.why): key for key, one in distinct.items()}
@@ -249,7 +251,7 @@ def _other_wordings(question: str, expansions: Sequence[Expansion]) -> list[str]
     return [other for other in dict.fromkeys(found) if other != question]
 
 
-def _checked(question: str) -> str:
+def _checked_text(question: str) -> str:
     question = " ".join(question.split())
     if not question:
         raise InputError("Type a few words to search for.")

@@ -14,7 +14,7 @@ from typing import Protocol
 
 from citewell.answer.amounts import Amount, amounts, states
 from citewell.answer.expand import Expansion
-from citewell.answer.filters import Asker, asker, is_in_company_of_others
+from citewell.answer.filters import QuestionFilter, is_in_company_of_others, question_filter
 from citewell.answer.negation import NEGATIONS
 from citewell.answer.statements import Piece, Statement, statements, titled, with_doses
 from citewell.answer.verify_score import calibrated, log_odds, sigmoid
@@ -106,9 +106,9 @@ def candidates(
 
     The best by words and cosine are read, and those that are cited.
     """
-    found = sorted(_seen(question, evidence, expansions), key=lambda one: -_prior(one.features))
+    found = sorted(_with_features(question, evidence, expansions), key=lambda one: -_score_before_reading(one.features))
     chosen = found[:MOST_READ] + [one for one in found[MOST_READ:] if one.is_cited(cited)]
-    return chosen if reader is None else _read(reader, question, explanations(question, expansions), chosen)
+    return chosen if reader is None else _read_by(reader, question, explanations(question, expansions), chosen)
 
 
 Edit = tuple[int, int, str]
@@ -143,12 +143,12 @@ def worded(question: str, edits: Sequence[Edit]) -> str:
     return question
 
 
-def _prior(seen: Features) -> float:
+def _score_before_reading(seen: Features) -> float:
     """By what statements are chosen to be read."""
     return 2 * seen.coverage + 3 * seen.nearness + seen.amount
 
 
-def _read(reader: Reader, question: str, edits: Sequence[Edit], found: Sequence[Candidate]) -> list[Candidate]:
+def _read_by(reader: Reader, question: str, edits: Sequence[Edit], found: Sequence[Candidate]) -> list[Candidate]:
     """The statements with what the reader says of them; it reads a value as the band of the statement that holds it."""
     texts = (f"{titled(one.hit.document, one.statement)} : {one.statement.text}" for one in found)
     pairs = ((worded(question, [*as_bands(question, text), *edits]), text) for text in texts)
@@ -160,9 +160,9 @@ def _read(reader: Reader, question: str, edits: Sequence[Edit], found: Sequence[
     ]
 
 
-def _seen(question: str, evidence: Sequence[Evidence], expansions: Sequence[Expansion]) -> Iterator[Candidate]:
+def _with_features(question: str, evidence: Sequence[Evidence], expansions: Sequence[Expansion]) -> Iterator[Candidate]:
     """The statements that may answer, before the reader has read them."""
-    words, holds = QuestionWords.of(question, expansions), asker(question)
+    words, holds = QuestionWords.of(question, expansions), question_filter(question)
     best = max((one.hit.rank_score for one in evidence), default=0.0)
     for hit, statement in _admitted(evidence, holds, words):
         text = statement.text
@@ -179,7 +179,9 @@ def _seen(question: str, evidence: Sequence[Evidence], expansions: Sequence[Expa
         yield Candidate(statement, hit, features)
 
 
-def _admitted(evidence: Sequence[Evidence], holds: Asker, words: QuestionWords) -> Iterator[tuple[Hit, Statement]]:
+def _admitted(
+    evidence: Sequence[Evidence], holds: QuestionFilter, words: QuestionWords
+) -> Iterator[tuple[Hit, Statement]]:
     """What may answer; of a section on other medicines than the one in the question, nothing may."""
     found = [(each.hit, one) for each in evidence for one in with_doses(statements(each))]
     sections: dict[tuple[str, tuple[str, ...]], list[Statement]] = {}
@@ -271,7 +273,7 @@ class Weights:
 
 
 @dataclass(frozen=True, slots=True)
-class Room:
+class AnswerSize:
     """How much is shown."""
 
     statements: int = 3
@@ -280,7 +282,7 @@ class Room:
     """A line that has this part of its words in common with one that is shown says nothing new."""
 
 
-ROOM = Room()
+ANSWER_SIZE = AnswerSize()
 
 
 def select(
@@ -289,7 +291,7 @@ def select(
     *,
     reader: Reader | None,
     expansions: Iterable[Expansion] = (),
-    room: Room = ROOM,
+    room: AnswerSize = ANSWER_SIZE,
 ) -> list[Statement]:
     """The statements that answer a question, best first; none where nothing does."""
     weights = loaded(is_read=reader is not None)

@@ -9,10 +9,10 @@ from contextlib import suppress
 from dataclasses import dataclass, field, replace
 from typing import Any, Protocol
 
-from citewell.answer.audit import Searched, Telling, Texts, Versions, record, text_hash
-from citewell.answer.events import Done, Event, Looked, Replace, Sentence, Started, Told, Working
+from citewell.answer.audit import AuditPayload, Documents, Searched, Versions, record, text_hash
+from citewell.answer.events import Done, Event, Notice, Replace, SearchedScope, Sentence, Started, Working
 from citewell.answer.gate import passed_on, with_help
-from citewell.answer.replay import Replay, Then, replay
+from citewell.answer.replay import RecordedQuestion, Replay, replay
 from citewell.answer.retrieve import MAX_QUESTION_CHARACTERS
 from citewell.errors import CitewellError, InputError, LibraryError, NotFound, ScopeRefused
 from citewell.keeping import AuditLog, Conversations, Ending, Inbox, Ledger, Place, Record, Routed, Turn
@@ -53,20 +53,20 @@ class Assistant(Protocol):
         ...
 
 
-Grant = Callable[[Assistant], Assistant]
+WithOptions = Callable[[Assistant], Assistant]
 """Makes of an assistant the one that a question asks for."""
-Choose = Callable[[AskOptions], Grant]
+ResolveOptions = Callable[[AskOptions], WithOptions]
 """Refuses what may not be asked for, at once; what must be asked of others first is asked when the grant is used."""
 
 
-def as_it_is(options: AskOptions) -> Grant:
+def refuse_options(options: AskOptions) -> WithOptions:
     """The assistant as it is set up, for those that leave no choice."""
     if options != NO_OPTIONS:
         raise InputError("This assistant takes neither a model nor a number of passages with a question.")
     return lambda assistant: assistant
 
 
-class Past(Protocol):
+class PastLibrary(Protocol):
     """What was current at an earlier moment."""
 
     def versions(self, scope: Scope) -> list[tuple[int, str]]:
@@ -74,32 +74,32 @@ class Past(Protocol):
         ...
 
 
-class Shelves(Texts, Protocol):
+class ServiceLibrary(Documents, Protocol):
     """What the desk asks of the library."""
 
     def stamp(self) -> int: ...
 
     def embedder(self) -> str | None: ...
 
-    def at(self, stamp: int, *, only: Collection[int] | None = None) -> Past: ...
+    def at(self, stamp: int, *, only: Collection[int] | None = None) -> PastLibrary: ...
 
 
 @dataclass(frozen=True, slots=True)
-class Desk:
+class AskService:
     """Where questions are asked, kept and passed on."""
 
     assistant: Callable[[], Assistant]
     """Loaded when something is first asked: looking at what is kept needs no model."""
     past_assistant: Callable[[int, Collection[int] | None], Assistant]
     """The assistant over what was current at a stamp; of that only these generations, where some are named."""
-    library: Shelves
+    library: ServiceLibrary
     conversations: Conversations
     audit: AuditLog
     inbox: Inbox
     ledger: Ledger
     emergency: Callable[[str], Emergency | None] = lambda _question: None
     """Finds what cannot wait in a question, even in one that is too long to be answered."""
-    choose: Choose = as_it_is
+    choose: ResolveOptions = refuse_options
     _versions: dict[tuple[int, Scope], Versions] = field(default_factory=dict)
 
     # ------------------------------------------------------------------------------------------------------- asking
@@ -112,10 +112,10 @@ class Desk:
         The question is kept before anything is answered, so that a failure loses nothing: asked again in the same
         conversation, it is answered there.
         """
-        question = _checked(question, asker, self.emergency)
+        question = _checked_question(question, asker, self.emergency)
         grant = self.choose(options)
         place = self.conversations.begin(question, asker, conversation_id=conversation_id)
-        return self._answered(Sitting(self, question, asker, place, options), grant)
+        return self._answered(AskSession(self, question, asker, place, options), grant)
 
     def answer(
         self, question: str, *, asker: Asker, conversation_id: str | None = None, options: AskOptions = NO_OPTIONS
@@ -125,11 +125,11 @@ class Desk:
         assert isinstance(last, Done)
         return last
 
-    def _answered(self, sitting: Sitting, grant: Grant) -> Iterator[Event]:
+    def _answered(self, sitting: AskSession, grant: WithOptions) -> Iterator[Event]:
         asker, emergency = sitting.asker, self.emergency(sitting.question)
         yield Started(sitting.place.conversation_id)
         if emergency is not None:
-            yield Told(emergency.text, is_emergency=True)
+            yield Notice(emergency.text, is_emergency=True)
         try:
             for event in sitting.begin(grant).ask(sitting.question, scope=asker.scope, history=sitting.history):
                 sitting.watch(event)
@@ -157,7 +157,7 @@ class Desk:
 
     def replay(self, answer_id: str, asker: Asker) -> Replay:
         """Ask again on the versions that answered then, and say what differs; nothing is recorded."""
-        then = Then.of(self.audit.read(answer_id, asker), asker)
+        then = RecordedQuestion.of(self.audit.read(answer_id, asker), asker)
         still = self.library.at(then.stamp).versions(then.scope)
         grant = self.choose(AskOptions.of(then.record.words.get("wishes")))
         assistant = grant(self.past_assistant(then.stamp, then.only(still)))
@@ -179,10 +179,10 @@ class Desk:
         return self.audit.read(answer_id, replace(asker, role=Role.ADMIN))
 
 
-class Sitting:
+class AskSession:
     """One question while it is being answered: what was searched, and what has been shown so far."""
 
-    def __init__(self, desk: Desk, question: str, asker: Asker, place: Place, options: AskOptions) -> None:
+    def __init__(self, desk: AskService, question: str, asker: Asker, place: Place, options: AskOptions) -> None:
         self._desk, self.question, self.asker, self.place, self._wishes = desk, question, asker, place, options
         self.history: tuple[Message, ...] = ()
         self._assistant: Assistant | None = None
@@ -191,7 +191,7 @@ class Sitting:
         self._shown: dict[int, Claim] = {}
         self._is_kept = False
 
-    def begin(self, grant: Grant) -> Assistant:
+    def begin(self, grant: WithOptions) -> Assistant:
         """Look up what was said before, and who answers."""
         turns = self._desk.conversations.turns(self.place.conversation_id, self.asker, newest=HISTORY_TURNS)
         self.history = paired(turns)
@@ -201,7 +201,7 @@ class Sitting:
 
     def watch(self, event: Event) -> None:
         """Note what an event tells."""
-        if self._is_settled is None and event != Working("searching") and not isinstance(event, Told):
+        if self._is_settled is None and event != Working("searching") and not isinstance(event, Notice):
             self._is_settled = self._desk.library.stamp() == self._stamp
         if isinstance(event, Sentence | Replace) and (event.claim.is_shown or event.index in self._shown):
             self._shown[event.index] = event.claim
@@ -214,7 +214,7 @@ class Sitting:
         ending = Ending(answer.id, self.question, self.asker, self.place, words, answer.text, route)
         routed_id = self._desk.ledger.keep(ending)
         self._is_kept = True
-        looked = Looked(self.asker.scope, telling.searched.versions.count)
+        looked = SearchedScope(self.asker.scope, telling.searched.versions.count)
         return Done(answer, self.place.conversation_id, routed_id, looked)
 
     def stop(self, error: BaseException) -> None:
@@ -230,13 +230,13 @@ class Sitting:
                 Ending(answer_id, self.question, self.asker, self.place, words, text=None, route=None)
             )
 
-    def _telling(self) -> Telling:
+    def _telling(self) -> AuditPayload:
         library = self._desk.library
         versions = self._desk.versions_at(self._stamp, self.asker.scope)
         searched = Searched(self._stamp, self._is_settled is not False, library.embedder(), versions)
         assert self._assistant is not None
         setup = self._assistant.setup()
-        return Telling(self.question, self.asker, self.history, searched, setup, self._wishes)
+        return AuditPayload(self.question, self.asker, self.history, searched, setup, self._wishes)
 
 
 def paired(turns: Sequence[Turn]) -> tuple[Message, ...]:
@@ -246,7 +246,7 @@ def paired(turns: Sequence[Turn]) -> tuple[Message, ...]:
     return tuple(message for turn in said for message in (asked[turn.answer_id], turn.message))
 
 
-def _checked(question: str, asker: Asker, emergency: Callable[[str], Emergency | None]) -> str:
+def _checked_question(question: str, asker: Asker, emergency: Callable[[str], Emergency | None]) -> str:
     question = question.strip()
     if not asker.may_ask:
         raise ScopeRefused("Your role lets you search and read. Ask an administrator to be made a member.")
@@ -297,7 +297,7 @@ class Case:
     """The draft as it was written; None where it may rest on such documents, or none was kept."""
 
 
-def case(routed: Routed, record: Record, asker: Asker, *, may_answer: bool, library: Texts) -> Case:
+def case(routed: Routed, record: Record, asker: Asker, *, may_answer: bool, library: Documents) -> Case:
     """What the person who asked, or who answers, sees of it."""
     words = record.words
     passages, hidden = _passages(words["evidence"], asker, library)
@@ -323,7 +323,7 @@ def _rests_on(claim: Mapping[str, Any]) -> set[str]:
     return {place["source_id"] for place in (claim["span"], *claim.get("beside", ()))}
 
 
-def _passages(evidence: Sequence[Mapping[str, Any]], asker: Asker, library: Texts) -> tuple[list[Passage], int]:
+def _passages(evidence: Sequence[Mapping[str, Any]], asker: Asker, library: Documents) -> tuple[list[Passage], int]:
     """The passages that this person may see, and how many others there are.
 
     What is gone is told to an administrator only: to anybody else it looks like what they may not see.

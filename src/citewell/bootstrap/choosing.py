@@ -7,7 +7,7 @@ from collections.abc import Callable
 from dataclasses import replace
 from typing import TYPE_CHECKING
 
-from citewell.answer.service import Assistant, Grant
+from citewell.answer.service import Assistant, WithOptions
 from citewell.bootstrap.parts import make_model_writer
 from citewell.bootstrap.record_models import EXTRACTIVE
 from citewell.errors import ModelNotAllowedError, NoModel
@@ -34,7 +34,7 @@ class Choosing:
         self._writers: dict[str, Writer] = {}
         self._presence: Presence | None = None
 
-    def __call__(self, options: AskOptions) -> Grant:
+    def __call__(self, options: AskOptions) -> WithOptions:
         """What makes of an assistant the one that was asked for; what may not be asked for is refused now.
 
         Nothing is asked of a server before the grant is used.
@@ -42,9 +42,9 @@ class Choosing:
         name = self._named(options.model)
 
         def grant(assistant: Assistant) -> Assistant:
-            from citewell.answer.assistant import Reading
+            from citewell.answer.assistant import LibraryAssistant
 
-            assert isinstance(assistant, Reading)
+            assert isinstance(assistant, LibraryAssistant)
             chunks = options.max_context_chunks or assistant.limits.chunks
             writer = assistant.writer if name is None else self._writer(name)
             return replace(assistant, writer=writer, limits=replace(assistant.limits, chunks=chunks))

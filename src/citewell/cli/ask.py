@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from citewell.answer.cite import Marks, mark
-from citewell.answer.events import Done, Event, Replace, Sentence, Started, Told, Working
+from citewell.answer.events import Done, Event, Notice, Replace, Sentence, Started, Working
 from citewell.answer.view import done_json, left_out_words, without_help
 from citewell.cli.conversations import conversation_id
 from citewell.cli.frame import Home, Journey, Json, Subject, Tags, need_documents, opened, print_json, printable
@@ -79,7 +79,7 @@ def _answered(events: Iterator[Event], *, marks: Marks, quiet: bool) -> Done:
                 kept = event.conversation_id
             elif isinstance(event, Done):
                 return event
-            elif isinstance(event, Told) and event.is_emergency and not quiet:
+            elif isinstance(event, Notice) and event.is_emergency and not quiet:
                 typer.echo(printable(f"{event.text}\n"))
             elif isinstance(event, Replace) and not event.claim.is_shown and not quiet:
                 typer.echo("  (taken back: the whole is not supported well enough)")

@@ -282,7 +282,7 @@ Action = Cite | Qualify | Route | Refuse
 
 @dataclass(frozen=True, slots=True)
 class Answer:
-    """What a question got. Only `answer.finish` makes one."""
+    """What a question got. Only `answer.gate` makes one."""
 
     id: str
     question: str
