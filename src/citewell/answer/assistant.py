@@ -49,7 +49,7 @@ class AnswerLimits:
 
 @dataclass(frozen=True, slots=True)
 class LibraryAssistant(ABC):
-    """An assistant over a library, with the parts it needs; the scope is all that is ever ranked."""
+    """An assistant over a library: retrieve, rerank, select, write, gate. Only what the scope holds is ever ranked."""
 
     rules: ClassVar[Template]
     refused: ClassVar[str]
@@ -71,7 +71,7 @@ class LibraryAssistant(ABC):
     def ask(self, question: str, *, scope: Scope, history: Sequence[Message] = ()) -> Iterator[Event]:
         """Answer one question, sentence by sentence; the last event holds the answer."""
         started = time.perf_counter()
-        asked = AnswerRequest(
+        request = AnswerRequest(
             id=str(uuid.uuid4()),
             question=question,
             context=Context(()),
@@ -83,33 +83,38 @@ class LibraryAssistant(ABC):
             notes=self.notes(scope),
         )
         if is_suspicious(question):
-            yield Done(refuse(asked, self.refused, judge=self._judge(asked, (), scope, started)))
+            yield Done(refuse(request, self.refused, judge=self._judge(request, (), scope, started)))
             return
         yield Working("searching")
         query = rephrase(question, history, lexicon=self.search.lexicon)
-        hits = self._passages(query, scope)
+        hits = self._reranked(query, self._retrieved(query, scope))
         if hits:
             yield Working("reading", len(hits))
         written, context = self._fitted(question, query, hits, history)
-        asked = replace(asked, context=context, query=query, subjects=self._subjects(query))
+        request = replace(request, context=context, query=query, subjects=self._subjects(query))
         begun_at = time.monotonic()
         # a follow-up is rated as the writer was asked it: by itself “and for how long?” asks nothing
-        judge = self._judge(replace(asked, question=written), hits, scope, started, begun_at=begun_at)
+        judge = self._judge(replace(request, question=written), hits, scope, started, begun_at=begun_at)
         if not context.evidence:
-            yield Done(abstain(asked, TOO_LONG if hits else self.nothing(scope), judge=judge))
+            yield Done(abstain(request, TOO_LONG if hits else self.nothing(scope), judge=judge))
             return
         yield Working("writing", len(context.evidence))
         pieces = self.writer.write(written, context, rules=self.rules.text, begun_at=begun_at)
-        yield from finish(pieces, asked, verify=self.verify, judge=judge)
+        yield from finish(pieces, request, verify=self.verify, judge=judge)
 
     def setup(self) -> Mapping[str, Any]:
         """What it is set to, so that an answer can be told from another's later."""
         known = {name: value for name, value in asdict(self.policy).items() if value is not None}
         policy = {**known, "shown": sorted(verdict.value for verdict in self.policy.shown)}
         reader = "off" if self.reader is None else self.reader.name
-        chooser = {"answer_reader": f"{reader}, weights {weights_sha256()}"}
-        told = {"writer": writer_record(self.writer), "limits": asdict(self.limits), "policy": policy}
-        return {"citewell": version("citewell"), **self.built(), **chooser, **told}
+        return {
+            "citewell": version("citewell"),
+            **self.built(),
+            "answer_reader": f"{reader}, weights {weights_sha256()}",
+            "writer": writer_record(self.writer),
+            "limits": asdict(self.limits),
+            "policy": policy,
+        }
 
     # ------------------------------------------------------------------------------------- what an assistant says
 
@@ -131,14 +136,17 @@ class LibraryAssistant(ABC):
 
     # ----------------------------------------------------------------------------------------------------- inside
 
-    def _passages(self, query: str, scope: Scope) -> tuple[Hit, ...]:
-        """The passages that an answer is written from; with a reader, those with the best statements of more."""
+    def _retrieved(self, query: str, scope: Scope) -> tuple[Hit, ...]:
+        """The passages nearest to a question; for a reader more than an answer is written from."""
         limit = self.limits.chunks if self.reader is None else max(self.limits.chunks, PASSAGES_READ)
-        found = retrieve(query, scope=scope, search=self.search, limit=limit, controls=ANSWERING).hits
+        return retrieve(query, scope=scope, search=self.search, limit=limit, controls=ANSWERING).hits
+
+    def _reranked(self, query: str, hits: tuple[Hit, ...]) -> tuple[Hit, ...]:
+        """The passages that an answer is written from; with a reader, those with the best statements."""
         if self.reader is None:
-            return found
-        added = expand(query, lexicon=self.search.lexicon, to_answer=True)
-        return rerank(query, found, reader=self.reader, expansions=added, limit=self.limits.chunks)
+            return hits
+        expansions = expand(query, lexicon=self.search.lexicon, to_answer=True)
+        return rerank(query, hits, reader=self.reader, expansions=expansions, limit=self.limits.chunks)
 
     def _subjects(self, query: str) -> tuple[Subject, ...]:
         """What an answer must speak of."""
@@ -166,11 +174,17 @@ class LibraryAssistant(ABC):
         return self.shaped(context)
 
     def _judge(
-        self, asked: AnswerRequest, hits: Sequence[Hit], scope: Scope, started: float, *, begun_at: float | None = None
+        self,
+        request: AnswerRequest,
+        hits: Sequence[Hit],
+        scope: Scope,
+        started: float,
+        *,
+        begun_at: float | None = None,
     ) -> Judge:
         return Judge(
-            rate=lambda answer: self.writer.rate(asked.question, asked.context, answer, begun_at=begun_at),
-            calibrate=lambda claims, context: self.calibrate(asked.question, claims, context),
+            rate=lambda answer: self.writer.rate(request.question, request.context, answer, begun_at=begun_at),
+            calibrate=lambda claims, context: self.calibrate(request.question, claims, context),
             route=lambda reason: route(
                 reason, hits, scope=scope, owners=self.owners, admin_email=self.admin_email(scope.tenant)
             ),

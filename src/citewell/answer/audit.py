@@ -28,7 +28,7 @@ from citewell.types import (
 
 @dataclass(frozen=True, slots=True)
 class Versions:
-    """Which document versions a scope could see at one moment, told briefly."""
+    """Which document versions a scope could see at one moment, in short."""
 
     count: int
     generations: str
@@ -37,14 +37,14 @@ class Versions:
 
     @classmethod
     def of(cls, versions: Sequence[tuple[int, str]]) -> Versions:
-        """Told of generations and document ids."""
+        """From generations and document ids."""
         generations = ranges(generation for generation, _ in versions)
         return cls(len(versions), generations, digest(document_id for _, document_id in versions))
 
 
 @dataclass(frozen=True, slots=True)
 class Searched:
-    """What a question was asked of."""
+    """What was searched for a question."""
 
     stamp: int
     is_settled: bool
@@ -55,7 +55,7 @@ class Searched:
 
 @dataclass(frozen=True, slots=True)
 class AuditPayload:
-    """A question, and all that went into what was said to it."""
+    """A question, and all that went into its answer."""
 
     question: str
     asker: Asker
@@ -66,27 +66,27 @@ class AuditPayload:
     options: AskOptions = NO_OPTIONS
 
 
-def record(telling: AuditPayload, claims: Sequence[Claim], answer: Answer | None, *, ended: str) -> dict[str, Any]:
+def record(payload: AuditPayload, claims: Sequence[Claim], answer: Answer | None, *, ended: str) -> dict[str, Any]:
     """The words of an audit record; passages are named by id, place and hash, not repeated."""
     return {
         "ended": ended,
-        "question": telling.question,
-        "history": [{"role": one.role, "text": one.text} for one in telling.history],
-        "asker": {"user_id": telling.asker.user_id, "role": telling.asker.role.value},
-        "scope": scope_json(telling.asker.scope),
-        "library": _library(telling.searched),
-        "wishes": telling.options.as_record(),
-        "setup": dict(telling.setup),
+        "question": payload.question,
+        "history": [{"role": one.role, "text": one.text} for one in payload.history],
+        "asker": {"user_id": payload.asker.user_id, "role": payload.asker.role.value},
+        "scope": scope_json(payload.asker.scope),
+        "library": _library(payload.searched),
+        "wishes": payload.options.as_record(),
+        "setup": dict(payload.setup),
         "evidence": [] if answer is None else [_evidence(one) for one in answer.evidence],
         "claims": [claim_record(one) for one in claims],
-        "answer": None if answer is None else _answer(answer, telling),
+        "answer": None if answer is None else _answer(answer, payload),
     }
 
 
-def _answer(answer: Answer, telling: AuditPayload) -> dict[str, Any]:
+def _answer(answer: Answer, payload: AuditPayload) -> dict[str, Any]:
     """The answer as it was given, with where it was looked for."""
-    looked = SearchedScope(telling.asker.scope, telling.searched.versions.count)
-    return {**answer_json(answer, with_withheld=True, with_windows=False), "scope": looked_json(looked)}
+    searched = SearchedScope(payload.asker.scope, payload.searched.versions.count)
+    return {**answer_json(answer, with_withheld=True, with_windows=False), "scope": looked_json(searched)}
 
 
 def _library(searched: Searched) -> dict[str, Any]:
@@ -101,17 +101,17 @@ def _library(searched: Searched) -> dict[str, Any]:
 
 
 def scope_json(scope: Scope) -> dict[str, Any]:
-    """A scope as it is written down."""
+    """A scope as a record holds it."""
     return {"tenant": scope.tenant, "tags": sorted(scope.tags), "journey": scope.journey, "subject": scope.subject}
 
 
-def scope_of(told: Mapping[str, Any]) -> Scope:
-    """The scope that was written down.
+def scope_of(recorded: Mapping[str, Any]) -> Scope:
+    """The scope in a record.
 
     >>> scope_of(scope_json(Scope.owner("clinic"))) == Scope.owner("clinic")
     True
     """
-    return Scope(told["tenant"], frozenset(told["tags"]), told["journey"], told["subject"])
+    return Scope(recorded["tenant"], frozenset(recorded["tags"]), recorded["journey"], recorded["subject"])
 
 
 def _evidence(evidence: Evidence) -> dict[str, Any]:
@@ -120,8 +120,8 @@ def _evidence(evidence: Evidence) -> dict[str, Any]:
 
 def writer_record(writer: Writer) -> dict[str, Any]:
     """Who wrote: a name, its limits, and which model stood behind the name, where that can be told."""
-    told = {"name": writer.name, "window": writer.window, "reply": writer.reply}
-    return told | ({} if writer.digest is None else {"digest": writer.digest})
+    written = {"name": writer.name, "window": writer.window, "reply": writer.reply}
+    return written | ({} if writer.digest is None else {"digest": writer.digest})
 
 
 def text_hash(text: str) -> str:
@@ -132,7 +132,7 @@ def text_hash(text: str) -> str:
 def claim_record(claim: Claim) -> dict[str, Any]:
     """A checked sentence, with the place of the words that decided, and of those that did with them."""
     span, beside = claim.check.span, claim.check.beside
-    told = {
+    written = {
         "text": claim.text,
         "verdict": claim.check.verdict.value,
         "reasons": list(claim.check.reasons),
@@ -140,7 +140,7 @@ def claim_record(claim: Claim) -> dict[str, Any]:
         "citations": list(claim.citations),
         "span": None if span is None else _place(span),
     }
-    return told | ({"beside": [_place(one) for one in beside]} if beside else {})
+    return written | ({"beside": [_place(one) for one in beside]} if beside else {})
 
 
 def _place(span: Span) -> dict[str, Any]:
@@ -173,11 +173,11 @@ def numbers_of(text: str) -> frozenset[int]:
     >>> sorted(numbers_of("1-3,7")), sorted(numbers_of(""))
     ([1, 2, 3, 7], [])
     """
-    found: set[int] = set()
+    numbers: set[int] = set()
     for run in filter(None, text.split(",")):
         first, _, last = run.partition("-")
-        found.update(range(int(first), int(last or first) + 1))
-    return frozenset(found)
+        numbers.update(range(int(first), int(last or first) + 1))
+    return frozenset(numbers)
 
 
 class Documents(Protocol):
@@ -205,30 +205,30 @@ Fingerprint = Callable[[str], str]
 
 def quoted_words(words: Mapping[str, Any], document_ids: Collection[str]) -> dict[str, str]:
     """All words of a record that rest on these documents, each with the document; the longest first."""
-    found: dict[str, str] = {}
-    _gather(words, document_ids, found)
-    rests = [one["document_id"] for one in words.get("evidence", ()) if one["document_id"] in document_ids]
+    quotes: dict[str, str] = {}
+    _gather(words, document_ids, quotes)
+    rests = [item["document_id"] for item in words.get("evidence", ()) if item["document_id"] in document_ids]
     for claim in words.get("claims", ()):
         span = claim.get("span")
         places = (span, *claim.get("beside", ())) if span else ()
         named = [place["source_id"].rpartition(":")[0] for place in places] or rests[:1]
-        document_id = next((one for one in named if one in document_ids), None)
+        document_id = next((name for name in named if name in document_ids), None)
         if document_id is not None:
-            found[claim["text"]] = document_id
-    return {text: found[text] for text in sorted(found, key=len, reverse=True) if len(text) >= MIN_CHARACTERS}
+            quotes[claim["text"]] = document_id
+    return {text: quotes[text] for text in sorted(quotes, key=len, reverse=True) if len(text) >= MIN_CHARACTERS}
 
 
-def _gather(part: Any, document_ids: Collection[str], found: dict[str, str]) -> None:
+def _gather(part: Any, document_ids: Collection[str], quotes: dict[str, str]) -> None:
     """The quotes of citations, wherever in a record they stand."""
     if isinstance(part, Mapping):
         document_id = part.get("document_id")
         if document_id in document_ids and isinstance(part.get("quote"), str):
-            found[part["quote"]] = str(document_id)
+            quotes[part["quote"]] = str(document_id)
         for inner in part.values():
-            _gather(inner, document_ids, found)
+            _gather(inner, document_ids, quotes)
     elif isinstance(part, list | tuple):
         for inner in part:
-            _gather(inner, document_ids, found)
+            _gather(inner, document_ids, quotes)
 
 
 def without_words(
@@ -263,7 +263,9 @@ def _draft_of(words: Mapping[str, Any], document_ids: Collection[str]) -> str | 
     """The document that a kept draft was written from; its words have marks between them, so that no quote is found."""
     if (words.get("answer") or {}).get("raw_text") in (None, "", ERASED):
         return None
-    return next((one["document_id"] for one in words.get("evidence", ()) if one["document_id"] in document_ids), None)
+    return next(
+        (item["document_id"] for item in words.get("evidence", ()) if item["document_id"] in document_ids), None
+    )
 
 
 def _cleaned(part: Any, gone: Mapping[str, str], taken: dict[str, str]) -> Any:

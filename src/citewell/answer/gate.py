@@ -74,7 +74,7 @@ class Frame:
 
 @dataclass(frozen=True, slots=True)
 class AnswerRequest:
-    """All that the gate must know of a question."""
+    """A question on its way to an answer: all that the gate must know of it."""
 
     id: str
     question: str
@@ -133,7 +133,7 @@ NOTHING = Confidence(overall=0.0, retrieval=0.0, coverage=0.0, llm=None, calibra
 class Gate:
     """One draft on its way to becoming an answer."""
 
-    asked: AnswerRequest
+    request: AnswerRequest
     verify: Verify
     claims: list[Claim] = field(default_factory=list)
     citations: list[Citation] = field(default_factory=list)
@@ -145,7 +145,7 @@ class Gate:
     def read(self, pieces: Iterable[str]) -> Iterator[str]:
         """The pieces of the draft, kept as they were written where the policy says so."""
         for piece in pieces:
-            if self.asked.policy.keeps_draft:
+            if self.request.policy.keeps_draft:
                 self.raw.append(piece)
             yield piece
 
@@ -155,34 +155,34 @@ class Gate:
         kept, at = "", 0
         for start, end in sentences(raw):
             text = cite(raw[start:end], ()).text
-            if repeats(text, self.asked.rules) and not any(text in one for one in shown):
+            if repeats(text, self.request.rules) and not any(text in sentence for sentence in shown):
                 kept, at = f"{kept}{raw[at:start]}{RULE_TOLD.text}", end
         return kept + raw[at:]
 
     def take(self, raw: str) -> Sentence | None:
         """Cite and check one sentence of the draft."""
-        marked = cite(raw, self.asked.context.evidence)
+        marked = cite(raw, self.request.context.evidence)
         self.dropped += marked.dropped
         if not marked.text:
             return None
-        cited = [one for one in self.asked.context.evidence if one.number in marked.cited]
-        if is_abstention(marked.text, [one.text for one in cited]):
+        cited = [passage for passage in self.request.context.evidence if passage.number in marked.cited]
+        if is_abstention(marked.text, [passage.text for passage in cited]):
             self.abstained = True
             if not (cited and says_more(marked.text)):
                 return None
-        check = self.verify(marked.text, [span for one in cited for span in _spans(one)])
+        check = self.verify(marked.text, [span for passage in cited for span in _spans(passage)])
         is_shown = bool(cited) and check.span is not None and self._may_be_shown(marked.text, check)
         numbers = self._cite(check, cited) if is_shown else ()
-        is_told = not is_shown and repeats(marked.text, self.asked.rules)
-        claim = RULE_TOLD if is_told else Claim(marked.text, check, numbers, is_shown)
+        tells_rules = not is_shown and repeats(marked.text, self.request.rules)
+        claim = RULE_TOLD if tells_rules else Claim(marked.text, check, numbers, is_shown)
         self.claims.append(claim)
         return Sentence(len(self.claims) - 1, claim, tuple(c for c in self.citations if c.n in numbers))
 
     def _may_be_shown(self, text: str, check: Check) -> bool:
         """Whether the policy lets a sentence through; orders to the model and its own rules never pass."""
-        is_told = repeats(text, self.asked.rules, is_whole=True)
-        is_carried = check.verdict in self.asked.policy.shown and not check.is_vetoed
-        return is_carried and not is_told and not is_suspicious(text)
+        tells_rules = repeats(text, self.request.rules, is_whole=True)
+        is_carried = check.verdict in self.request.policy.shown and not check.is_vetoed
+        return is_carried and not tells_rules and not is_suspicious(text)
 
     def _cite(self, check: Check, cited: Sequence[Evidence]) -> tuple[int, ...]:
         """Number the words that decided; a citation is made only of what the sentence cites."""
@@ -194,7 +194,9 @@ class Gate:
         if known is not None:
             return known.n
         hit = next(
-            one.hit for one in cited if one.hit.source_id == span.source_id and one.start <= span.start < one.end
+            passage.hit
+            for passage in cited
+            if passage.hit.source_id == span.source_id and passage.start <= span.start < passage.end
         )
         citation = Citation(
             n=len(self.citations) + 1,
@@ -222,12 +224,12 @@ def _spans(evidence: Evidence) -> list[Span]:
     hit, text = evidence.hit, evidence.text
     cuts = [(max(start, evidence.start), min(end, evidence.end)) for start, end, _ in hit.why.near]
     titles = (hit.document, *hit.section)
-    found = [
+    spans = [
         Span(hit.source_id, start, end, text[start - evidence.start : end - evidence.start], titles)
         for start, end in cuts
         if start < end
     ]
-    return found or [Span(hit.source_id, evidence.start, evidence.end, text, titles)]
+    return spans or [Span(hit.source_id, evidence.start, evidence.end, text, titles)]
 
 
 def _place(span: Span) -> tuple[str, int, int]:
@@ -278,18 +280,18 @@ def _cut(pieces: Iterable[str]) -> Iterator[str]:
 
 
 def finish(
-    pieces: Iterable[str], asked: AnswerRequest, *, verify: Verify, judge: Judge, cut: Cut = whole_sentences
+    pieces: Iterable[str], request: AnswerRequest, *, verify: Verify, judge: Judge, cut: Cut = whole_sentences
 ) -> Iterator[Event]:
     """Let a draft through sentence by sentence; the last event holds the answer."""
-    gate, is_checking = Gate(asked, verify), False
+    gate, is_checking = Gate(request, verify), False
     for raw in cut(gate.read(pieces)):
         if not is_checking:
             is_checking = True
-            yield Working("checking", len(asked.context.evidence))
+            yield Working("checking", len(request.context.evidence))
         if (event := gate.take(raw)) is not None:
             yield event
     shown = [claim for claim in gate.claims if claim.is_shown]
-    confidence = _confidence(shown, asked.context, judge)
+    confidence = _confidence(shown, request.context, judge)
     action = _action(gate, shown, confidence, judge)
     claims = gate.claims
     if isinstance(action, Route | Refuse):
@@ -300,14 +302,14 @@ def finish(
     yield Done(_answer(gate, action, claims, confidence=confidence, judge=judge))
 
 
-def abstain(asked: AnswerRequest, reason: str, *, judge: Judge) -> Answer:
+def abstain(request: AnswerRequest, reason: str, *, judge: Judge) -> Answer:
     """The answer when there is no evidence: nothing is written, a person is asked."""
-    return _answer(Gate(asked, _unchecked), judge.route(reason), [], confidence=NOTHING, judge=judge)
+    return _answer(Gate(request, _unchecked), judge.route(reason), [], confidence=NOTHING, judge=judge)
 
 
-def refuse(asked: AnswerRequest, reason: str, *, judge: Judge) -> Answer:
+def refuse(request: AnswerRequest, reason: str, *, judge: Judge) -> Answer:
     """The answer to a question that is not answered at all."""
-    return _answer(Gate(asked, _unchecked), Refuse(reason), [], confidence=NOTHING, judge=judge)
+    return _answer(Gate(request, _unchecked), Refuse(reason), [], confidence=NOTHING, judge=judge)
 
 
 def passed_on(answer: Answer, *, asked_by: str) -> Answer:
@@ -323,8 +325,8 @@ def passed_on(answer: Answer, *, asked_by: str) -> Answer:
         reason = f"{action.reason}; {OWN_TAG.format(tag=action.tag)}"
         action = replace(action, owner_id=None, owner_email=None, reason=reason, is_fallback=True)
     person = action.owner_email or ("the administrator" if is_own else None)
-    told = f"Your question was passed on to {person}; the reply will appear under Asked." if person else NOBODY
-    return replace(answer, action=action, text=f"{UNANSWERED.format(reason=action.reason)} {told}")
+    notice = f"Your question was passed on to {person}; the reply will appear under Asked." if person else NOBODY
+    return replace(answer, action=action, text=f"{UNANSWERED.format(reason=action.reason)} {notice}")
 
 
 def with_help(answer: Answer, emergency: Emergency | None) -> Answer:
@@ -342,8 +344,8 @@ def _confidence(shown: Sequence[Claim], context: Context, judge: Judge) -> Confi
     if not context.evidence:
         return NOTHING
     text = " ".join(claim.text for claim in shown)
-    similarities = [one.hit.raw_cosine for one in context.evidence]
-    covered = coverage(text, "\n".join(one.text for one in context.evidence))
+    similarities = [passage.hit.raw_cosine for passage in context.evidence]
+    covered = coverage(text, "\n".join(passage.text for passage in context.evidence))
     rating = judge.rate(text) if shown else None
     return Confidence(
         overall=overall(similarities, covered, rating) if shown else 0.0,
@@ -359,30 +361,29 @@ def _action(gate: Gate, shown: Sequence[Claim], confidence: Confidence, judge: J
     unfit = _unfit(gate, confidence)
     if unfit is not None:
         return judge.route(unfit)
-    evidence = gate.asked.context.evidence
-    found = sections(shown, gate.citations, evidence)
-    miss = missed(gate.asked.subjects, found, evidence)
-    policy, chance = gate.asked.policy, confidence.calibrated
+    evidence = gate.request.context.evidence
+    miss = missed(gate.request.subjects, sections(shown, gate.citations, evidence), evidence)
+    policy, chance = gate.request.policy, confidence.calibrated
     is_unsure = policy.cites_from is not None and chance < policy.cites_from
     if miss is not None and miss.is_whole and (policy.sure_from is None or chance < policy.sure_from):
         return judge.route(miss.reason[0].upper() + miss.reason[1:])
     withheld = [claim.check.verdict.value for claim in gate.claims if not claim.is_shown]
     partly = sum(claim.check.verdict == Verdict.PARTLY for claim in shown)
     reservations = [_reservation(withheld, partly, abstained=gate.abstained, miss=miss, is_unsure=is_unsure)]
-    told = "; ".join(filter(None, [*reservations, gate.asked.frame.reservation]))
-    return Qualify(told) if told else Cite()
+    reservation = "; ".join(filter(None, [*reservations, gate.request.frame.reservation]))
+    return Qualify(reservation) if reservation else Cite()
 
 
 def _unfit(gate: Gate, confidence: Confidence) -> str | None:
     """Why a draft cannot be an answer at all."""
-    best = max((one.hit.relevance for one in gate.asked.context.evidence), default=0.0)
+    best = max((passage.hit.relevance for passage in gate.request.context.evidence), default=0.0)
     if gate.abstained and not gate.citations:
         return "The documents do not answer it"
     if not gate.citations:
         return "No sentence of the draft was found in the documents" if gate.claims else "Nothing answers it"
-    if best < gate.asked.policy.min_relevance:
+    if best < gate.request.policy.min_relevance:
         return "No relevant documents found"
-    if confidence.overall < gate.asked.policy.threshold:
+    if confidence.overall < gate.request.policy.threshold:
         return f"Low confidence: {confidence.overall:.0%}"
     return None
 
@@ -410,25 +411,25 @@ def _reservation(
 
 
 def _answer(gate: Gate, action: Action, claims: Sequence[Claim], *, confidence: Confidence, judge: Judge) -> Answer:
-    asked = gate.asked
+    request = gate.request
     return Answer(
-        id=asked.id,
-        question=asked.question,
+        id=request.id,
+        question=request.question,
         action=action,
         text=_text(action, claims, gate),
         claims=tuple(claims),
         citations=tuple(gate.citations) if any(claim.is_shown for claim in claims) else (),
         confidence=confidence,
-        model=asked.model,
-        prompt_hash=asked.prompt_hash,
-        evidence=asked.context.evidence,
-        left_out=asked.context.left_out,
+        model=request.model,
+        prompt_hash=request.prompt_hash,
+        evidence=request.context.evidence,
+        left_out=request.context.left_out,
         dropped_citations=gate.dropped,
         took_ms=judge.took_ms(),
-        context_tokens=asked.context.tokens,
-        query=asked.query,
-        notes=asked.notes,
-        raw_text=gate.draft() if asked.policy.keeps_draft else None,
+        context_tokens=request.context.tokens,
+        query=request.query,
+        notes=request.notes,
+        raw_text=gate.draft() if request.policy.keeps_draft else None,
     )
 
 
@@ -437,11 +438,11 @@ def _text(action: Action, claims: Sequence[Claim], gate: Gate) -> str:
         return f"{UNANSWERED.format(reason=action.reason)} Please ask {action.owner_email or 'the administrator'}."
     if isinstance(action, Refuse):
         return action.reason
-    frame = gate.asked.frame
+    frame = gate.request.frame
     marks = {citation.n: frame.mark(citation) for citation in gate.citations}
     shown = [claim.text + "".join(f" {marks[n]}" for n in claim.citations) for claim in claims if claim.is_shown]
-    said = "".join(("\n" if text.startswith(BULLETS) else frame.gap) + text for text in shown).strip()
-    return "\n\n".join(part for part in (frame.before, said, frame.after, frame.closing()) if part)
+    body = "".join(("\n" if text.startswith(BULLETS) else frame.gap) + text for text in shown).strip()
+    return "\n\n".join(part for part in (frame.before, body, frame.after, frame.closing()) if part)
 
 
 def why_withheld(verdicts: Iterable[str], *, is_routed: bool = False) -> str:
@@ -454,12 +455,12 @@ def why_withheld(verdicts: Iterable[str], *, is_routed: bool = False) -> str:
     >>> why_withheld(["supported", "supported"], is_routed=True)
     '2 sentences withheld: taken back with the whole answer'
     """
-    named = ("routed" if is_routed and one == "supported" else str(one) for one in verdicts)
+    named = ("routed" if is_routed and verdict == "supported" else str(verdict) for verdict in verdicts)
     counts = Counter(named)
     reasons = [(counts[name], words) for name, words in WHY.items() if counts[name]]
-    told = ", ".join(words if len(reasons) == 1 else f"{count} {words}" for count, words in reasons)
+    listed = ", ".join(words if len(reasons) == 1 else f"{count} {words}" for count, words in reasons)
     total = counts.total()
-    return f"{total} sentence{'s' * (total > 1)} withheld: {told}"
+    return f"{total} sentence{'s' * (total > 1)} withheld: {listed}"
 
 
 # ------------------------------------------------------------------------------------------------ checks of other texts

@@ -42,7 +42,7 @@ WORDLESS = "Ask in words: this question has none that could be looked for in the
 
 
 class Assistant(Protocol):
-    """Answers questions; each has its own way."""
+    """Answers questions over a library."""
 
     def ask(self, question: str, *, scope: Scope, history: Sequence[Message]) -> Iterator[Event]:
         """Answer one question; the last event holds the answer."""
@@ -54,13 +54,13 @@ class Assistant(Protocol):
 
 
 WithOptions = Callable[[Assistant], Assistant]
-"""Makes of an assistant the one that a question asks for."""
+"""Gives an assistant the options of one question."""
 ResolveOptions = Callable[[AskOptions], WithOptions]
-"""Refuses what may not be asked for, at once; what must be asked of others first is asked when the grant is used."""
+"""Refuses options that are not allowed, at once; a server is asked only when the result is used."""
 
 
 def refuse_options(options: AskOptions) -> WithOptions:
-    """The assistant as it is set up, for those that leave no choice."""
+    """Refuse all options, for assistants that take none."""
     if options != NO_OPTIONS:
         raise InputError("This assistant takes neither a model nor a number of passages with a question.")
     return lambda assistant: assistant
@@ -75,7 +75,7 @@ class PastLibrary(Protocol):
 
 
 class ServiceLibrary(Documents, Protocol):
-    """What the desk asks of the library."""
+    """What the service reads from the library."""
 
     def stamp(self) -> int: ...
 
@@ -86,7 +86,7 @@ class ServiceLibrary(Documents, Protocol):
 
 @dataclass(frozen=True, slots=True)
 class AskService:
-    """Where questions are asked, kept and passed on."""
+    """Asks questions, keeps them with their answers, and passes on those that are not answered."""
 
     assistant: Callable[[], Assistant]
     """Loaded when something is first asked: looking at what is kept needs no model."""
@@ -113,9 +113,9 @@ class AskService:
         conversation, it is answered there.
         """
         question = _checked_question(question, asker, self.emergency)
-        grant = self.choose(options)
+        with_options = self.choose(options)
         place = self.conversations.begin(question, asker, conversation_id=conversation_id)
-        return self._answered(AskSession(self, question, asker, place, options), grant)
+        return self._answered(AskSession(self, question, asker, place, options), with_options)
 
     def answer(
         self, question: str, *, asker: Asker, conversation_id: str | None = None, options: AskOptions = NO_OPTIONS
@@ -125,21 +125,21 @@ class AskService:
         assert isinstance(last, Done)
         return last
 
-    def _answered(self, sitting: AskSession, grant: WithOptions) -> Iterator[Event]:
-        asker, emergency = sitting.asker, self.emergency(sitting.question)
-        yield Started(sitting.place.conversation_id)
+    def _answered(self, session: AskSession, with_options: WithOptions) -> Iterator[Event]:
+        asker, emergency = session.asker, self.emergency(session.question)
+        yield Started(session.place.conversation_id)
         if emergency is not None:
             yield Notice(emergency.text, is_emergency=True)
         try:
-            for event in sitting.begin(grant).ask(sitting.question, scope=asker.scope, history=sitting.history):
-                sitting.watch(event)
+            for event in session.begin(with_options).ask(session.question, scope=asker.scope, history=session.history):
+                session.watch(event)
                 yield (
                     event
                     if not isinstance(event, Done)
-                    else sitting.end(with_help(passed_on(event.answer, asked_by=asker.user_id), emergency))
+                    else session.end(with_help(passed_on(event.answer, asked_by=asker.user_id), emergency))
                 )
         except BaseException as error:  # a writer that failed, or a reader who left
-            sitting.stop(error)
+            session.stop(error)
             raise
 
     # ---------------------------------------------------------------------------------------------------- afterwards
@@ -147,20 +147,20 @@ class AskService:
     def case(self, routed_id: str, asker: Asker) -> Case:
         """A question that was passed on, as far as this person may see it."""
         routed = self.inbox.one(routed_id, asker)
-        told = self._told(routed.answer_id, asker)
-        return case(routed, told, asker, may_answer=self.inbox.may_answer(routed, asker), library=self.library)
+        record = self._record(routed.answer_id, asker)
+        return case(routed, record, asker, may_answer=self.inbox.may_answer(routed, asker), library=self.library)
 
     def questions(self, items: Iterable[Routed], asker: Asker) -> dict[str, str]:
         """What was asked, by answer, of items that the inbox has let this person see; none whose record is damaged."""
-        records = self.audit.records((one.answer_id for one in items), replace(asker, role=Role.ADMIN))
+        records = self.audit.records((item.answer_id for item in items), replace(asker, role=Role.ADMIN))
         return {answer_id: record.words["question"] for answer_id, record in records.items()}
 
     def replay(self, answer_id: str, asker: Asker) -> Replay:
         """Ask again on the versions that answered then, and say what differs; nothing is recorded."""
         then = RecordedQuestion.of(self.audit.read(answer_id, asker), asker)
         still = self.library.at(then.stamp).versions(then.scope)
-        grant = self.choose(AskOptions.of(then.record.words.get("wishes")))
-        assistant = grant(self.past_assistant(then.stamp, then.only(still)))
+        with_options = self.choose(AskOptions.of(then.record.words.get("wishes")))
+        assistant = with_options(self.past_assistant(then.stamp, then.only(still)))
         return replay(then, still, assistant=assistant, library=self.library, emergency=self.emergency)
 
     def versions_at(self, stamp: int, scope: Scope) -> Versions:
@@ -168,13 +168,13 @@ class AskService:
         key = (stamp, scope)
         if (known := self._versions.get(key)) is not None:
             return known
-        found = Versions.of(self.library.at(stamp).versions(scope))
+        versions = Versions.of(self.library.at(stamp).versions(scope))
         for old in list(self._versions)[: 1 - REMEMBERED_SCOPES]:
             self._versions.pop(old, None)
-        self._versions[key] = found
-        return found
+        self._versions[key] = versions
+        return versions
 
-    def _told(self, answer_id: str, asker: Asker) -> Record:
+    def _record(self, answer_id: str, asker: Asker) -> Record:
         """A record that the inbox has let this person see."""
         return self.audit.read(answer_id, replace(asker, role=Role.ADMIN))
 
@@ -182,8 +182,8 @@ class AskService:
 class AskSession:
     """One question while it is being answered: what was searched, and what has been shown so far."""
 
-    def __init__(self, desk: AskService, question: str, asker: Asker, place: Place, options: AskOptions) -> None:
-        self._desk, self.question, self.asker, self.place, self._wishes = desk, question, asker, place, options
+    def __init__(self, service: AskService, question: str, asker: Asker, place: Place, options: AskOptions) -> None:
+        self._service, self.question, self.asker, self.place, self._options = service, question, asker, place, options
         self.history: tuple[Message, ...] = ()
         self._assistant: Assistant | None = None
         self._stamp = 0
@@ -191,31 +191,31 @@ class AskSession:
         self._shown: dict[int, Claim] = {}
         self._is_kept = False
 
-    def begin(self, grant: WithOptions) -> Assistant:
+    def begin(self, with_options: WithOptions) -> Assistant:
         """Look up what was said before, and who answers."""
-        turns = self._desk.conversations.turns(self.place.conversation_id, self.asker, newest=HISTORY_TURNS)
+        turns = self._service.conversations.turns(self.place.conversation_id, self.asker, newest=HISTORY_TURNS)
         self.history = paired(turns)
-        self._stamp = self._desk.library.stamp()
-        self._assistant = grant(self._desk.assistant())
+        self._stamp = self._service.library.stamp()
+        self._assistant = with_options(self._service.assistant())
         return self._assistant
 
     def watch(self, event: Event) -> None:
         """Note what an event tells."""
         if self._is_settled is None and event != Working("searching") and not isinstance(event, Notice):
-            self._is_settled = self._desk.library.stamp() == self._stamp
+            self._is_settled = self._service.library.stamp() == self._stamp
         if isinstance(event, Sentence | Replace) and (event.claim.is_shown or event.index in self._shown):
             self._shown[event.index] = event.claim
 
     def end(self, answer: Answer) -> Done:
         """Keep the answer with all that it rests on; only then is it given."""
-        telling = self._telling()
-        words = record(telling, answer.claims, answer, ended="answered")
+        payload = self._audit_payload()
+        words = record(payload, answer.claims, answer, ended="answered")
         route = answer.action if isinstance(answer.action, Route) else None
         ending = Ending(answer.id, self.question, self.asker, self.place, words, answer.text, route)
-        routed_id = self._desk.ledger.keep(ending)
+        routed_id = self._service.ledger.keep(ending)
         self._is_kept = True
-        looked = SearchedScope(self.asker.scope, telling.searched.versions.count)
-        return Done(answer, self.place.conversation_id, routed_id, looked)
+        searched = SearchedScope(self.asker.scope, payload.searched.versions.count)
+        return Done(answer, self.place.conversation_id, routed_id, searched)
 
     def stop(self, error: BaseException) -> None:
         """Record what was shown of an answer that never came to its end; where nothing was, there is nothing to."""
@@ -224,26 +224,26 @@ class AskSession:
         ended = type(error).__name__ if isinstance(error, CitewellError) else "stopped"
         claims = [self._shown[index] for index in sorted(self._shown)]
         with suppress(LibraryError):  # what went wrong first is what the person must hear of
-            words = record(self._telling(), claims, None, ended=ended)
+            words = record(self._audit_payload(), claims, None, ended=ended)
             answer_id = str(uuid.uuid4())
-            self._desk.ledger.keep(
+            self._service.ledger.keep(
                 Ending(answer_id, self.question, self.asker, self.place, words, text=None, route=None)
             )
 
-    def _telling(self) -> AuditPayload:
-        library = self._desk.library
-        versions = self._desk.versions_at(self._stamp, self.asker.scope)
+    def _audit_payload(self) -> AuditPayload:
+        library = self._service.library
+        versions = self._service.versions_at(self._stamp, self.asker.scope)
         searched = Searched(self._stamp, self._is_settled is not False, library.embedder(), versions)
         assert self._assistant is not None
         setup = self._assistant.setup()
-        return AuditPayload(self.question, self.asker, self.history, searched, setup, self._wishes)
+        return AuditPayload(self.question, self.asker, self.history, searched, setup, self._options)
 
 
 def paired(turns: Sequence[Turn]) -> tuple[Message, ...]:
     """Each answer after its own question, in the order of the answers; what was never answered is left out."""
-    asked = {turn.answer_id: turn.message for turn in turns if turn.message.role == "user"}
-    said = [turn for turn in turns if turn.message.role == "assistant" and turn.answer_id in asked]
-    return tuple(message for turn in said for message in (asked[turn.answer_id], turn.message))
+    questions = {turn.answer_id: turn.message for turn in turns if turn.message.role == "user"}
+    answers = [turn for turn in turns if turn.message.role == "assistant" and turn.answer_id in questions]
+    return tuple(message for turn in answers for message in (questions[turn.answer_id], turn.message))
 
 
 def _checked_question(question: str, asker: Asker, emergency: Callable[[str], Emergency | None]) -> str:
@@ -255,9 +255,9 @@ def _checked_question(question: str, asker: Asker, emergency: Callable[[str], Em
     if not re.search(WORDY, question):
         raise InputError(WORDLESS)
     if len(question) > MAX_QUESTION_CHARACTERS:
-        told = f"A question may have up to {MAX_QUESTION_CHARACTERS:,} characters; this one is longer."
-        found = emergency(question)
-        raise InputError(told if found is None else f"{found.text} {told}")
+        message = f"A question may have up to {MAX_QUESTION_CHARACTERS:,} characters; this one is longer."
+        urgent = emergency(question)
+        raise InputError(message if urgent is None else f"{urgent.text} {message}")
     return question
 
 
@@ -329,19 +329,19 @@ def _passages(evidence: Sequence[Mapping[str, Any]], asker: Asker, library: Docu
     What is gone is told to an administrator only: to anybody else it looks like what they may not see.
     """
     scope = Scope.owner(asker.tenant) if asker.is_admin else replace(asker.scope, journey=EVERY)
-    found = []
-    for one in evidence:
+    passages = []
+    for item in evidence:
         try:
-            text: str | None = library.opened(one["document_id"], scope)[1].text[one["start"] : one["end"]]
+            text: str | None = library.opened(item["document_id"], scope)[1].text[item["start"] : item["end"]]
         except NotFound:
             if not asker.is_admin:
                 continue
             text = None
-        if text is not None and text_hash(text) != one["hash"]:
+        if text is not None and text_hash(text) != item["hash"]:
             text = None
-        place = {name: one[name] for name in ("source_id", "document_id", "document", "version", "page", "section")}
-        found.append(Passage(**place, start=one["start"], end=one["end"], text=text))
-    return found, len(evidence) - len(found)
+        place = {name: item[name] for name in ("source_id", "document_id", "document", "version", "page", "section")}
+        passages.append(Passage(**place, start=item["start"], end=item["end"], text=text))
+    return passages, len(evidence) - len(passages)
 
 
 def may_open(reader: Asker, *, asked_by: str, owner_id: str | None = None) -> bool:

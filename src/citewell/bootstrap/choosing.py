@@ -37,11 +37,11 @@ class Choosing:
     def __call__(self, options: AskOptions) -> WithOptions:
         """What makes of an assistant the one that was asked for; what may not be asked for is refused now.
 
-        Nothing is asked of a server before the grant is used.
+        Nothing is asked of a server before the result is used.
         """
         name = self._named(options.model)
 
-        def grant(assistant: Assistant) -> Assistant:
+        def with_options(assistant: Assistant) -> Assistant:
             from citewell.answer.assistant import LibraryAssistant
 
             assert isinstance(assistant, LibraryAssistant)
@@ -49,7 +49,7 @@ class Choosing:
             writer = assistant.writer if name is None else self._writer(name)
             return replace(assistant, writer=writer, limits=replace(assistant.limits, chunks=chunks))
 
-        return grant
+        return with_options
 
     def names(self) -> tuple[str, ...]:
         """The models that may be named, the configured one first; none where no model is set up."""
