@@ -78,22 +78,22 @@ def is_of_another(statement: Statement, document: str, named: Sequence[Medicine]
     """
     if not named:
         return False
-    names, families = {one.name for one in named}, {one.family for one in named}
+    names, families = {medicine.name for medicine in named}, {medicine.family for medicine in named}
     above = medicines("\n".join((document, *statement.titles)))
-    if not is_dose(statement.text) and names & {one.name for one in medicines("\n".join(statement.titles))}:
+    if not is_dose(statement.text) and names & {medicine.name for medicine in medicines("\n".join(statement.titles))}:
         return False
-    found, groups = _told(statement)
-    if names & {one.name for one in found} or any(_is_member(one, named) for one in found):
+    found, groups = _medicines_and_groups(statement)
+    if names & {medicine.name for medicine in found} or any(_is_member(medicine, named) for medicine in found):
         return False
-    if groups and not any(one.is_class for one in named):
+    if groups and not any(medicine.is_class for medicine in named):
         return not any(names & group for group in groups)
     if not found:
         return False
-    rivals = (one for one in (*found, *above) if one.family in families and not one.is_class)
-    return not families & {one.name for one in found} or any(rivals)
+    rivals = (medicine for medicine in (*found, *above) if medicine.family in families and not medicine.is_class)
+    return not families & {medicine.name for medicine in found} or any(rivals)
 
 
-def _told(statement: Statement) -> tuple[tuple[Medicine, ...], tuple[frozenset[str], ...]]:
+def _medicines_and_groups(statement: Statement) -> tuple[tuple[Medicine, ...], tuple[frozenset[str], ...]]:
     """The medicines that a statement or the one that it leans on names, and the members of each group it names."""
     leant: Statement | None = statement
     while leant is not None:
@@ -111,13 +111,13 @@ def _in_cells(statement: Statement) -> tuple[Medicine, ...]:
     sentence is about: “Ondansetron. For a child who cannot keep ORS down …”.
     """
     text = statement.text
-    found = medicines(text)
+    in_text = medicines(text)
     if statement.kind == "term":
         head = text.partition(". ")[0]
-        return tuple(one for one in found if one.start < len(head)) or found
+        return tuple(medicine for medicine in in_text if medicine.start < len(head)) or in_text
     if statement.kind != "row":
-        return found
-    return tuple(one for one in found if not (one.is_class and text[one.end :].startswith(":")))
+        return in_text
+    return tuple(medicine for medicine in in_text if not (medicine.is_class and text[medicine.end :].startswith(":")))
 
 
 def is_in_company_of_others(
@@ -129,16 +129,20 @@ def is_in_company_of_others(
     """
     if not named or medicines(statement.text):
         return False
-    said = "\n".join((document, *statement.titles, *(one.text for one in section)))
-    told, names = medicines(said), {one.name for one in named}
-    if any(one.name in names or _is_member(one, named) for one in told):
+    said = "\n".join((document, *statement.titles, *(other.text for other in section)))
+    in_section, names = medicines(said), {medicine.name for medicine in named}
+    if any(medicine.name in names or _is_member(medicine, named) for medicine in in_section):
         return False
     if any(names & group for group in subclasses(said)):
         return False
-    others = [one for one in told if not (one.is_class and _is_kind_of(one, named)) and not members(one.name)]
-    families = {one.family for one in named}
-    are_rivals = any(one.family in families and not one.is_class for one in others)
-    return bool(others) and (are_rivals or not any(_is_kind_of(one, named) for one in told))
+    others = [
+        medicine
+        for medicine in in_section
+        if not (medicine.is_class and _is_kind_of(medicine, named)) and not members(medicine.name)
+    ]
+    families = {medicine.family for medicine in named}
+    are_rivals = any(medicine.family in families and not medicine.is_class for medicine in others)
+    return bool(others) and (are_rivals or not any(_is_kind_of(medicine, named) for medicine in in_section))
 
 
 def _is_kind_of(one: Medicine, named: Sequence[Medicine]) -> bool:
@@ -186,17 +190,19 @@ def dosed(question: str, named: Sequence[Medicine]) -> Medicine | None:
     """
     if not named or "about doses" in question_cues(question):
         return None
-    if (short := next((one for one in named if _DOSE_OF_IT.match(question, one.end)), None)) is not None:
+    if (short := next((medicine for medicine in named if _DOSE_OF_IT.match(question, medicine.end)), None)) is not None:
         return short
     asks = ASKS_DOSE.search(question)
     if asks is None:
         return None
-    inside = [one for one in named if one.start < asks.end()]
-    after = [one for one in named if one.start >= asks.end()]
+    inside = [medicine for medicine in named if medicine.start < asks.end()]
+    after = [medicine for medicine in named if medicine.start >= asks.end()]
     opens = _OF.match(question, asks.end())
     if asks["much"] or opens:
         begin = opens.end() if opens else asks.end()
-        after = [one for one in after if len(_WORD.findall(question, begin, one.start)) <= MAX_WORDS_TO_DOSED]
+        after = [
+            medicine for medicine in after if len(_WORD.findall(question, begin, medicine.start)) <= MAX_WORDS_TO_DOSED
+        ]
     return next(iter((*inside, *after)), None)
 
 
@@ -209,10 +215,10 @@ def gives_dose(statement: Statement, medicine: Medicine, titles: Iterable[str]) 
     while leant is not None:
         said.append(leant.text)
         leant = leant.previous
-    told = medicines("\n".join(said))
-    if not told and statement.kind == "row":  # of a table whose caption stands in the passage before
+    in_text = medicines("\n".join(said))
+    if not in_text and statement.kind == "row":  # of a table whose caption stands in the passage before
         return True
-    return any(one.name == medicine.name or (medicine.is_class and one.family == medicine.family) for one in told)
+    return any(each.name == medicine.name or (medicine.is_class and each.family == medicine.family) for each in in_text)
 
 
 def is_of_another_weight(asked: Sequence[Amount], text: str) -> bool:
@@ -225,7 +231,7 @@ def is_of_another_weight(asked: Sequence[Amount], text: str) -> bool:
     """
     if not asked or not WEIGHS.search(text):
         return False
-    return not any(states(text, one) or admits(text, one) for one in asked)
+    return not any(states(text, amount) or admits(text, amount) for amount in asked)
 
 
 # ----------------------------------------------------------------------------------------------------------- the filter
@@ -339,7 +345,7 @@ def question_filter(question: str) -> QuestionFilter:
         given_results(question),
         named_illnesses(question),
         graded(question),
-        tuple(one for one in amounts(question) if one.unit == "kg"),
+        tuple(amount for amount in amounts(question) if amount.unit == "kg"),
         not AMOUNTS.isdisjoint(sounds),
         "document" in sounds,
         "yes or no" in sounds,
@@ -370,12 +376,12 @@ def whom(statement: Statement) -> Iterator[Sequence[Population]]:
     is_row = statement.kind == "row"
     parts = _CELL.split(statement.text) if is_row else _PART.split(statement.text)
     for at, part in enumerate(parts):
-        found = () if FORBIDS.search(part) else populations(part, is_heading=is_row)
+        people = () if FORBIDS.search(part) else populations(part, is_heading=is_row)
         if is_row and at and len(part) > MAX_TITLE:  # a list of doses by age or weight, or nothing of the kind
-            limited = [population for population in found if population.kind in ("age", "weight")]
-            found = tuple(limited) if len(limited) > 1 else ()
-        if found:
-            yield found
+            limited = [population for population in people if population.kind in ("age", "weight")]
+            people = tuple(limited) if len(limited) > 1 else ()
+        if people:
+            yield people
 
 
 def is_of_another_result(given: Sequence[Result], text: str, titles: Sequence[str]) -> bool:

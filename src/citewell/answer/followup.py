@@ -107,11 +107,11 @@ def _amounts(text: str) -> Iterator[Thing]:
 
 def _grades(text: str, named: Iterable[Thing]) -> Iterator[Thing]:
     """Grades; a word that means other things too where a thing follows it, or where it says the order."""
-    starts = {one.start for one in named}
-    for found in grades(text):
-        is_alone = not _PREPOSITIONS.sub("", text[: found.start]).strip() and not text[found.end :].strip()
-        if found.is_sure or is_alone or found.end + 1 in starts or found.scale == "order":
-            yield _thing(text, (found.start, found.end), "grade", found.scale, is_sure=found.is_sure)
+    starts = {thing.start for thing in named}
+    for grade in grades(text):
+        is_alone = not _PREPOSITIONS.sub("", text[: grade.start]).strip() and not text[grade.end :].strip()
+        if grade.is_sure or is_alone or grade.end + 1 in starts or grade.scale == "order":
+            yield _thing(text, (grade.start, grade.end), "grade", grade.scale, is_sure=grade.is_sure)
 
 
 def _matters(text: str, lexicon: Lexicon) -> Iterator[Thing]:
@@ -186,8 +186,8 @@ def substitute(topic: str, own: str, *, lexicon: Lexicon) -> str | None:
 def _left(own: str, ours: Sequence[Thing], topic: str) -> set[str]:
     """The words of a follow-up that no thing holds, nor the question before it."""
     rest = own
-    for one in reversed(ours):
-        rest = f"{rest[: one.start]} {rest[one.end :]}"
+    for thing in reversed(ours):
+        rest = f"{rest[: thing.start]} {rest[thing.end :]}"
     said = {word.casefold() for word in _OWN_WORD.findall(topic)}
     return {word.casefold() for word in _OWN_WORD.findall(rest)} - said - _SMALL - set(PREPOSITIONS)
 
@@ -197,16 +197,16 @@ def _placed(topic: str, own: str, ours: Sequence[Thing], theirs: Sequence[Thing]
     edits: list[tuple[Thing, str]] = []
     free = list(theirs)
     added: list[str] = []
-    for one in ours:
-        written = own[one.start : one.end]
-        place = _place(one, own, free, topic)
+    for thing in ours:
+        written = own[thing.start : thing.end]
+        place = _place(thing, own, free, topic)
         if place is not None:
             free.remove(place)
-            edits.append((place, _worded(place, one, written)))
-        elif one.preposition and one.name != "order":
-            article = _article(own, one)
-            added.append(f"{one.preposition} {article}{written}")
-        elif one.name != "order":
+            edits.append((place, _worded(place, thing, written)))
+        elif thing.preposition and thing.name != "order":
+            article = _article(own, thing)
+            added.append(f"{thing.preposition} {article}{written}")
+        elif thing.name != "order":
             return None
     if not edits and not added:
         return None
@@ -218,16 +218,16 @@ def _placed(topic: str, own: str, ours: Sequence[Thing], theirs: Sequence[Thing]
     return _with(topic, " ".join(added)) if added else topic
 
 
-def _worded(place: Thing, one: Thing, written: str) -> str:
+def _worded(place: Thing, thing: Thing, written: str) -> str:
     """The words that take a place; a number without a unit leaves that of the place, and “none” is no word for “no”."""
-    if one.kind == "amount" and not one.name and place.name:
+    if thing.kind == "amount" and not thing.name and place.name:
         return f"{written} {place.name}"
     return "no" if written.casefold() == "none" else written
 
 
 def _article(own: str, one: Thing) -> str:
-    found = re.search(r"\b(?:an?|the|my)\s+$", own[: one.start], re.IGNORECASE)
-    return found.group() if found else ""
+    article = re.search(r"\b(?:an?|the|my)\s+$", own[: one.start], re.IGNORECASE)
+    return article.group() if article else ""
 
 
 def _place(one: Thing, own: str, free: Sequence[Thing], topic: str) -> Thing | None:
@@ -287,11 +287,11 @@ def _by_phrase(topic: str, own: str) -> str | None:
     >>> _by_phrase("What is the target INR for atrial fibrillation?", "for a mechanical valve")
     'What is the target INR for a mechanical valve?'
     """
-    found = re.match(rf"(?P<word>{_PREPOSITION})\s+(?P<phrase>.+)$", own, re.IGNORECASE)
-    if found is None or len(found["phrase"].split()) > MAX_PHRASE_WORDS:
+    led = re.match(rf"(?P<word>{_PREPOSITION})\s+(?P<phrase>.+)$", own, re.IGNORECASE)
+    if led is None or len(led["phrase"].split()) > MAX_PHRASE_WORDS:
         return None
     places = list(
-        re.finditer(rf"\b{found['word']}\s+(?P<phrase>.+?)(?=\s+{_PREPOSITION}\s|\s*[?.]*$)", topic, re.IGNORECASE)
+        re.finditer(rf"\b{led['word']}\s+(?P<phrase>.+?)(?=\s+{_PREPOSITION}\s|\s*[?.]*$)", topic, re.IGNORECASE)
     )
     if len(places) != 1:
         return None
@@ -300,7 +300,7 @@ def _by_phrase(topic: str, own: str) -> str | None:
         end = done.start()
     if len(topic[start:end].split()) > MAX_PHRASE_WORDS:
         return None
-    return f"{topic[:start]}{found['phrase']}{topic[end:]}"
+    return f"{topic[:start]}{led['phrase']}{topic[end:]}"
 
 
 def _added(topic: str, own: str) -> str | None:
@@ -322,10 +322,10 @@ def _by_object(topic: str, own: str) -> str | None:
     """
     if len(own.split()) > MAX_OBJECT_WORDS or _NO_OBJECT.match(own):
         return None
-    found = _OBJECT.match(topic)
-    if found is None:
+    verb_phrase = _OBJECT.match(topic)
+    if verb_phrase is None:
         return None
-    start, end = found.span("object")
+    start, end = verb_phrase.span("object")
     return f"{topic[:start]}{own}{topic[end:]}"
 
 
@@ -434,8 +434,8 @@ def _about(topic: str, lexicon: Lexicon) -> list[str]:
     """
     asked = (subject for subject in subjects(topic, lexicon=lexicon) if not subject.people)
     named = dict.fromkeys(re.escape(subject.text) for subject in asked)
-    found = [re.search(rf"(?:\b(?:{GRADES})\s+)?{name}", topic, re.IGNORECASE) for name in named]
-    return [one.group() for one in found if one] or _matter(topic)
+    mentions = [re.search(rf"(?:\b(?:{GRADES})\s+)?{name}", topic, re.IGNORECASE) for name in named]
+    return [mention.group() for mention in mentions if mention] or _matter(topic)
 
 
 def _matter(topic: str) -> list[str]:

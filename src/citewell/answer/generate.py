@@ -55,7 +55,7 @@ def assemble(
             f"Rules and question take {fixed} tokens and the reply {budget.reply}: more than the model's window of "
             f"{budget.window}. Shorten the question, or choose a model with a larger window."
         )
-    turns, used = _newest([_unmarked(one) for one in history], min(budget.max_history, room // 3), count)
+    turns, used = _newest([_unmarked(turn) for turn in history], min(budget.max_history, room // 3), count)
     room -= used
     evidence, taken = _best(hits, min(budget.max_evidence, room), count)
     return Context(evidence, turns, left_out=len(hits) - len(evidence), tokens=fixed + used + taken)
@@ -63,7 +63,7 @@ def assemble(
 
 def render(evidence: Sequence[Evidence], question: str) -> str:
     """The last message: escaped, numbered evidence, then the question."""
-    blocks = "\n\n".join(render_one(one) for one in evidence)
+    blocks = "\n\n".join(render_one(passage) for passage in evidence)
     return f"{blocks}\n\nQuestion: {question}" if blocks else f"Question: {question}"
 
 
@@ -200,10 +200,10 @@ class ModelWriter:
 
     def rate(self, question: str, context: Context, answer: str, *, begun_at: float | None = None) -> float | None:
         """The model's own estimate; None when it gives none that can be read, or its reply does not come whole."""
-        told = self._rating.filled(evidence=render(context.evidence, question), answer=answer)
-        room = self._window - self.count(told) - 2 * TURN_TOKENS
+        instructions = self._rating.filled(evidence=render(context.evidence, question), answer=answer)
+        room = self._window - self.count(instructions) - 2 * TURN_TOKENS
         reply = min(self._reply, max(RATING_TOKENS, room))
-        prompt = Prompt("", (Message("user", told),), reply, self._window, begun_at=begun_at)
+        prompt = Prompt("", (Message("user", instructions),), reply, self._window, begun_at=begun_at)
         try:
             return self_rating("".join(self._model.stream(prompt)))
         except CitewellError:  # the “8” of a reply that broke off may have been an 85

@@ -137,7 +137,7 @@ class SentenceLayout:
     """The row of each passage."""
 
     @classmethod
-    def out(cls, sentences: Sentences) -> SentenceLayout:
+    def of(cls, sentences: Sentences) -> SentenceLayout:
         """Lay the sentences of passages out."""
         vectors = sentences.vectors()
         centroids = np.zeros((len(sentences.keys) + 1, vectors.shape[1]), np.float32)
@@ -162,30 +162,31 @@ class ScoredCandidate:
     cosines: NDArray[np.float32]
     """How near each of its sentences is."""
 
-    def ranked(self, laid: SentenceLayout) -> Ranked:
+    def ranked(self, layout: SentenceLayout) -> Ranked:
         """The same, with its sentences."""
-        spans = laid.spans[self.first : self.first + len(self.cosines)]
-        told = zip(spans, self.cosines.tolist(), strict=True)
-        why = _why(self.candidate, tuple((start, end, cosine) for (start, end), cosine in told))
+        spans = layout.spans[self.first : self.first + len(self.cosines)]
+        near = zip(spans, self.cosines.tolist(), strict=True)
+        why = _why(self.candidate, tuple((start, end, cosine) for (start, end), cosine in near))
         return Ranked(self.candidate, self.rank_score, self.relevance, why)
 
 
 def score_candidates(
-    candidates: Sequence[Candidate], laid: SentenceLayout, vector: Vector, *, calibration: Calibration, keep: int
+    candidates: Sequence[Candidate], layout: SentenceLayout, vector: Vector, *, calibration: Calibration, keep: int
 ) -> list[ScoredCandidate]:
     """The best candidates with their final scores, best first."""
-    rows = np.array([laid.rows.get(one[:2], len(laid.rows)) for one in candidates], np.int64)
-    firsts, counts = laid.starts[rows], laid.starts[rows + 1] - laid.starts[rows]
+    rows = np.array([layout.rows.get(candidate[:2], len(layout.rows)) for candidate in candidates], np.int64)
+    firsts, counts = layout.starts[rows], layout.starts[rows + 1] - layout.starts[rows]
     ends = counts.cumsum()
     places = np.repeat(firsts - ends + counts, counts) + np.arange(counts.sum())
     similarities, sentence_cosines = np.zeros(len(candidates)), np.zeros(0, np.float32)
     if len(places):
-        sentence_cosines = products(laid.vectors.take(places, axis=0), vector)
+        sentence_cosines = products(layout.vectors.take(places, axis=0), vector)
         held = np.flatnonzero(counts)
         similarities[held] = np.maximum.reduceat(sentence_cosines, (ends - counts)[held])
-    cosines, coverages = [one.cosine for one in candidates], [one.coverage for one in candidates]
-    words = [one.lexical_score for one in candidates]
-    scores = fuse(cosines, similarities, words, coverages, laid.centroids.take(rows, axis=0)).tolist()
+    cosines = [candidate.cosine for candidate in candidates]
+    coverages = [candidate.coverage for candidate in candidates]
+    words = [candidate.lexical_score for candidate in candidates]
+    scores = fuse(cosines, similarities, words, coverages, layout.centroids.take(rows, axis=0)).tolist()
     probabilities = relevance(cosines, similarities, coverages, calibration=calibration).tolist()
     order = sorted(range(len(candidates)), key=lambda at: (-scores[at], *candidates[at][:2]))[:keep]
     starts, ends_told, opens = firsts.tolist(), ends.tolist(), (ends - counts).tolist()
@@ -197,10 +198,10 @@ def score_candidates(
     ]
 
 
-def _why(one: Candidate, told: tuple[Near, ...]) -> Why:
+def _why(candidate: Candidate, near: tuple[Near, ...]) -> Why:
     """The ranks of a passage, its sentences with how near each is to the question, and the nearest of them."""
-    nearest = max(told, key=_cosine, default=None)
-    return Why(one.dense_rank, one.lexical_rank, (), nearest[:2] if nearest and nearest[1] else None, told)
+    nearest = max(near, key=_cosine, default=None)
+    return Why(candidate.dense_rank, candidate.lexical_rank, (), nearest[:2] if nearest and nearest[1] else None, near)
 
 
 def _cosine(sentence: Near) -> float:

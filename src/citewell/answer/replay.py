@@ -125,7 +125,7 @@ def replay(
 ) -> Replay:
     """Ask again and compare; `still` are the versions of then that are kept and may be seen."""
     words = then.record.words
-    history = [Message(one["role"], one["text"]) for one in words["history"]]
+    history = [Message(turn["role"], turn["text"]) for turn in words["history"]]
     *_, last = assistant.ask(words["question"], scope=then.scope, history=history)
     assert isinstance(last, Done)
     answer = with_help(last.answer, emergency(words["question"]))
@@ -154,14 +154,14 @@ def compare(then: Sequence[Claimed], now: Sequence[Claimed]) -> Iterator[Change]
     >>> [change.kind for change in compare(old, new)]
     ['changed', 'gone', 'new']
     """
-    texts = [one["text"] for one in then], [one["text"] for one in now]
+    texts = [claim["text"] for claim in then], [claim["text"] for claim in now]
     for kind, first, last, begin, end in SequenceMatcher(None, *texts, autojunk=False).get_opcodes():
         if kind == "equal":
             for before, after in zip(then[first:last], now[begin:end], strict=True):
                 yield Change("same" if _unnumbered(before) == _unnumbered(after) else "changed", before, after)
         else:
-            yield from (Change("gone", one, None) for one in then[first:last])
-            yield from (Change("new", None, one) for one in now[begin:end])
+            yield from (Change("gone", claim, None) for claim in then[first:last])
+            yield from (Change("new", None, claim) for claim in now[begin:end])
 
 
 def _unnumbered(claim: Claimed) -> dict[str, Any]:
@@ -170,13 +170,13 @@ def _unnumbered(claim: Claimed) -> dict[str, Any]:
 
 def erased_since(evidence: Sequence[Mapping[str, Any]], library: Documents, tenant: str) -> tuple[Erased, ...]:
     """The versions among the evidence that are no more."""
-    found = {}
-    for one in evidence:
+    erased = {}
+    for passage in evidence:
         try:
-            library.entry(one["document_id"], Scope.owner(tenant))
+            library.entry(passage["document_id"], Scope.owner(tenant))
         except NotFound:
-            found[one["document_id"]] = Erased(one["document_id"], one["document"], one["version"])
-    return tuple(found.values())
+            erased[passage["document_id"]] = Erased(passage["document_id"], passage["document"], passage["version"])
+    return tuple(erased.values())
 
 
 def _notes(
@@ -189,8 +189,8 @@ def _notes(
         yield UNFINISHED
     if not library["is_settled"]:
         yield NOT_SETTLED
-    for one in erased:
-        yield f"Version {one.version} of “{one.document}”, which the answer rested on, has been erased since."
+    for gone in erased:
+        yield f"Version {gone.version} of “{gone.document}”, which the answer rested on, has been erased since."
     if words.get("erased"):
         yield TAKEN_OUT
     if then.is_narrowed:
@@ -228,6 +228,8 @@ def _changed(then: Mapping[str, Any], now: Mapping[str, Any]) -> list[str]:
     return sorted(name for name in {*then, *now} if _set(then.get(name)) != _set(now.get(name)))
 
 
-def _set(told: Any) -> Any:
+def _set(setting: Any) -> Any:
     """What a person sets; what a server has under a model's name is none of it."""
-    return {name: value for name, value in told.items() if name != "digest"} if isinstance(told, Mapping) else told
+    if isinstance(setting, Mapping):
+        return {name: value for name, value in setting.items() if name != "digest"}
+    return setting

@@ -74,7 +74,7 @@ def is_suspicious(text: str) -> bool:
     """
     if _SUSPICIOUS.search(text) is not None:
         return True
-    return any(not _is_of_others(text, found) for found in _OVERRIDES.finditer(text))
+    return any(not _is_of_others(text, order) for order in _OVERRIDES.finditer(text))
 
 
 def _is_of_others(text: str, found: re.Match[str]) -> bool:
@@ -107,11 +107,11 @@ def repeats(text: str, rules: str, *, is_whole: bool = False) -> bool:
     >>> repeats("Use only clean water.", told)
     False
     """
-    words, told = _words(text), f" {' '.join(_words(_GIVEN_WORDS.sub('', rules)))} "
+    words, rule_words = _words(text), f" {' '.join(_words(_GIVEN_WORDS.sub('', rules)))} "
     if len(words) <= 1:
         return False
     run = len(words) if is_whole else min(LONG_RUN, len(words))
-    return any(f" {' '.join(words[start : start + run])} " in told for start in range(len(words) - run + 1))
+    return any(f" {' '.join(words[start : start + run])} " in rule_words for start in range(len(words) - run + 1))
 
 
 def _words(text: str) -> list[str]:

@@ -106,8 +106,10 @@ def candidates(
 
     The best by words and cosine are read, and those that are cited.
     """
-    found = sorted(_with_features(question, evidence, expansions), key=lambda one: -_score_before_reading(one.features))
-    chosen = found[:MOST_READ] + [one for one in found[MOST_READ:] if one.is_cited(cited)]
+    seen = sorted(
+        _with_features(question, evidence, expansions), key=lambda candidate: -_score_before_reading(candidate.features)
+    )
+    chosen = seen[:MOST_READ] + [candidate for candidate in seen[MOST_READ:] if candidate.is_cited(cited)]
     return chosen if reader is None else _read_by(reader, question, explanations(question, expansions), chosen)
 
 
@@ -123,11 +125,12 @@ def explanations(question: str, expansions: Sequence[Expansion]) -> list[Edit]:
     'Does he need a drip (intravenous fluid)?'
     """
     edits: dict[tuple[int, int], str] = {}
-    for one in expansions:
-        if one.reason in EXPLAINED:
-            is_mended = one.reason == "misspelling"
+    for expansion in expansions:
+        if expansion.reason in EXPLAINED:
+            is_mended = expansion.reason == "misspelling"
             edits.setdefault(
-                one.from_words, one.phrase if is_mended else f"{question[slice(*one.from_words)]} ({one.phrase})"
+                expansion.from_words,
+                expansion.phrase if is_mended else f"{question[slice(*expansion.from_words)]} ({expansion.phrase})",
             )
     return [(*place, words) for place, words in edits.items()]
 
@@ -148,22 +151,24 @@ def _score_before_reading(seen: Features) -> float:
     return 2 * seen.coverage + 3 * seen.nearness + seen.amount
 
 
-def _read_by(reader: Reader, question: str, edits: Sequence[Edit], found: Sequence[Candidate]) -> list[Candidate]:
+def _read_by(reader: Reader, question: str, edits: Sequence[Edit], chosen: Sequence[Candidate]) -> list[Candidate]:
     """The statements with what the reader says of them; it reads a value as the band of the statement that holds it."""
-    texts = (f"{titled(one.hit.document, one.statement)} : {one.statement.text}" for one in found)
+    texts = (
+        f"{titled(candidate.hit.document, candidate.statement)} : {candidate.statement.text}" for candidate in chosen
+    )
     pairs = ((worded(question, [*as_bands(question, text), *edits]), text) for text in texts)
     scores = [max(-MOST_ODDS, min(MOST_ODDS, reader(asked, text))) for asked, text in pairs]
     whole = math.log(sum(map(math.exp, scores))) if scores else 0.0
     return [
-        replace(one, features=replace(one.features, reader=score, share=max(LEAST_SHARE, score - whole)))
-        for one, score in zip(found, scores, strict=True)
+        replace(candidate, features=replace(candidate.features, reader=score, share=max(LEAST_SHARE, score - whole)))
+        for candidate, score in zip(chosen, scores, strict=True)
     ]
 
 
 def _with_features(question: str, evidence: Sequence[Evidence], expansions: Sequence[Expansion]) -> Iterator[Candidate]:
     """The statements that may answer, before the reader has read them."""
     words, holds = QuestionWords.of(question, expansions), question_filter(question)
-    best = max((one.hit.rank_score for one in evidence), default=0.0)
+    best = max((passage.hit.rank_score for passage in evidence), default=0.0)
     for hit, statement in _admitted(evidence, holds, words):
         text = statement.text
         stated = any(states(text, amount) for amount in words.amounts) or is_within(text, holds.results) is True
@@ -180,23 +185,25 @@ def _with_features(question: str, evidence: Sequence[Evidence], expansions: Sequ
 
 
 def _admitted(
-    evidence: Sequence[Evidence], holds: QuestionFilter, words: QuestionWords
+    evidence: Sequence[Evidence], allowed: QuestionFilter, words: QuestionWords
 ) -> Iterator[tuple[Hit, Statement]]:
     """What may answer; of a section on other medicines than the one in the question, nothing may."""
-    found = [(each.hit, one) for each in evidence for one in with_doses(statements(each))]
+    found = [(passage.hit, statement) for passage in evidence for statement in with_doses(statements(passage))]
     sections: dict[tuple[str, tuple[str, ...]], list[Statement]] = {}
-    for hit, one in found:
-        sections.setdefault((hit.document_id, one.titles), []).append(one)
+    for hit, statement in found:
+        sections.setdefault((hit.document_id, statement.titles), []).append(statement)
     known: set[tuple[str, tuple[Piece, ...]]] = set()
-    for hit, one in sorted(found, key=lambda pair: -pair[0].rank_score):
-        if (hit.document_id, one.pieces) in known:  # passages overlap
+    for hit, statement in sorted(found, key=lambda pair: -pair[0].rank_score):
+        if (hit.document_id, statement.pieces) in known:  # passages overlap
             continue
-        known.add((hit.document_id, one.pieces))
-        section = sections[hit.document_id, one.titles]
-        is_of_others = is_in_company_of_others(one, section, hit.document, holds.named)
-        is_meant = is_of_others and any(words.held(one.text) >= frozenset(terms(named.name)) for named in holds.named)
-        if holds.admits(one, hit.document) and (is_meant or not is_of_others):
-            yield hit, one
+        known.add((hit.document_id, statement.pieces))
+        section = sections[hit.document_id, statement.titles]
+        is_of_others = is_in_company_of_others(statement, section, hit.document, allowed.named)
+        is_meant = is_of_others and any(
+            words.held(statement.text) >= frozenset(terms(named.name)) for named in allowed.named
+        )
+        if allowed.admits(statement, hit.document) and (is_meant or not is_of_others):
+            yield hit, statement
 
 
 def _nearness(pieces: Sequence[Piece], near: Sequence[Near], otherwise: float) -> float:
@@ -223,8 +230,8 @@ class QuestionWords:
         """What a question is about."""
         words = frozenset(terms(question)) - ASKING or frozenset(terms(question))
         names = tuple(
-            (frozenset(terms(question[slice(*one.from_words)])) & words, frozenset(terms(one.phrase)))
-            for one in expansions
+            (frozenset(terms(question[slice(*expansion.from_words)])) & words, frozenset(terms(expansion.phrase)))
+            for expansion in expansions
         )
         return cls(words, names, tuple(amounts(question)))
 
@@ -266,10 +273,10 @@ class Weights:
         """The chance that an answer is right whose best statement has some chance."""
         return sigmoid(self.slope * log_odds(chance) + self.shift)
 
-    def chance(self, seen: Features) -> float:
+    def chance(self, features: Features) -> float:
         """The chance that a statement answers."""
-        odds = self.bias + sum(weight * value for weight, value in zip(self.features, seen.values(), strict=True))
-        return sigmoid(max(-30.0, min(30.0, odds)))
+        score = self.bias + sum(weight * value for weight, value in zip(self.features, features.values(), strict=True))
+        return sigmoid(max(-30.0, min(30.0, score)))
 
 
 @dataclass(frozen=True, slots=True)
@@ -320,8 +327,8 @@ def rerank(
     weights = loaded(is_read=True)
     evidence = [Evidence(number, hit, hit.start, hit.end) for number, hit in enumerate(hits, 1)]
     best: dict[str, float] = {}
-    for one in candidates(question, evidence, reader=reader, expansions=expansions):
-        best[one.hit.source_id] = max(best.get(one.hit.source_id, 0.0), weights.chance(one.features))
+    for candidate in candidates(question, evidence, reader=reader, expansions=expansions):
+        best[candidate.hit.source_id] = max(best.get(candidate.hit.source_id, 0.0), weights.chance(candidate.features))
     return tuple(sorted(hits, key=lambda hit: -best.get(hit.source_id, 0.0))[:limit])
 
 
@@ -339,7 +346,7 @@ def answer_chance(
     weights = loaded(is_read=reader is not None)
     cited = [span for claim in claims for span in claim.check.spans]
     read = candidates(question, context.evidence, reader=reader, expansions=expansions, cited=cited)
-    best = max((weights.chance(one.features) for one in read if one.is_cited(cited)), default=0.0)
+    best = max((weights.chance(candidate.features) for candidate in read if candidate.is_cited(cited)), default=0.0)
     return weights.answered(best) * calibrated([claim.check for claim in claims])
 
 

@@ -126,18 +126,18 @@ def statements(evidence: Evidence) -> list[Statement]:
     """The statements of a passage, in reading order; headings, references and boilerplate are none."""
     if any(_BACK_MATTER.search(title) for title in evidence.hit.section[1:]):
         return []
-    found: list[Statement] = []
+    cut: list[Statement] = []
     for group in _groups(evidence.text, _known_titles(evidence)):
         lines = tuple(_clean(evidence.text[start:end]) for start, end in group.pieces)
         pieces = tuple(_moved(piece, evidence.start) for piece in group.pieces)
         leans = _LEANS.match(lines[0]) is not None or _is_bare_dose(lines[0])
-        before = found[-1] if found and leans and _adjoin(found[-1], pieces[0][0], evidence) else None
+        before = cut[-1] if cut and leans and _adjoin(cut[-1], pieces[0][0], evidence) else None
         headings = tuple(evidence.text[start:end] for start, end in group.headings)
         if any(_BACK_MATTER.search(heading) for heading in headings) or _is_noise(lines, group.kind):
             continue
         titles = (*evidence.hit.section, *headings)
-        found.append(Statement(evidence.number, group.kind, pieces, lines, titles, before))
-    return found
+        cut.append(Statement(evidence.number, group.kind, pieces, lines, titles, before))
+    return cut
 
 
 def titled(document: str, statement: Statement) -> str:
@@ -345,7 +345,7 @@ def _is_outline(text: str, items: Sequence[Line]) -> bool:
 
 def _names(text: str, item: Line, following: Line) -> bool:
     """Whether an item only names what the next one is about: that has another mark, or it is a medicine or people."""
-    words, next_words = (text[one.start : one.end] for one in (item, following))
+    words, next_words = (text[line.start : line.end] for line in (item, following))
     bare = re.sub(r"\([^)]*\)", "", words).strip()
     if len(bare.split()) > MAX_NAME_WORDS + 1 or ":" in bare[:-1] or re.search(r"\d|[.;,]$", bare):
         return False
@@ -404,25 +404,25 @@ def _is_term(sentence: str) -> bool:
     return sentence.endswith(".") and len(words) <= MAX_TERM_WORDS and not _VERB.search(sentence)
 
 
-def with_doses(found: Sequence[Statement]) -> Iterator[Statement]:
+def with_doses(cut: Sequence[Statement]) -> Iterator[Statement]:
     """Statements; those that only speak of “this dose” or “start again” with the one of their section that gives it."""
     giving: list[Statement] = []
     renewed: dict[Statement, Statement] = {}
-    for one in found:
-        before = None if one.previous is None else renewed.get(one.previous, one.previous)
-        given = [other for other in giving if other.titles == one.titles and _may_be_of(other, one)]
+    for statement in cut:
+        before = None if statement.previous is None else renewed.get(statement.previous, statement.previous)
+        given = [other for other in giving if other.titles == statement.titles and _may_be_of(other, statement)]
         # what was worked out for one person is no one else's
         plain = [other for other in given if not WEIGHS.search(other.text)]
-        if given and _leaves_dose_open(one):
+        if given and _leaves_dose_open(statement):
             before = _behind(before, (plain or given)[-1])
-        renewed[one] = replace(one, previous=before)
-        yield renewed[one]
-        giving += [one] if GIVEN_DOSE.search(one.text) else []
+        renewed[statement] = replace(statement, previous=before)
+        yield renewed[statement]
+        giving += [statement] if GIVEN_DOSE.search(statement.text) else []
 
 
-def _may_be_of(giving: Statement, one: Statement) -> bool:
+def _may_be_of(giving: Statement, statement: Statement) -> bool:
     """Whether a dose may be of the medicine that a statement speaks of: they name one in common, or one names none."""
-    theirs, ours = ({medicine.name for medicine in medicines(each.text)} for each in (giving, one))
+    theirs, ours = ({medicine.name for medicine in medicines(each.text)} for each in (giving, statement))
     return not (theirs and ours) or not theirs.isdisjoint(ours)
 
 
@@ -433,9 +433,9 @@ def _behind(statement: Statement | None, first: Statement) -> Statement:
     return statement if statement == first else replace(statement, previous=_behind(statement.previous, first))
 
 
-def _leaves_dose_open(one: Statement) -> bool:
+def _leaves_dose_open(statement: Statement) -> bool:
     """Whether it speaks of a dose that neither it nor the sentence that it leans on gives."""
-    refers = REFERS_TO_DOSE.search(one.text)
-    if refers is None or GIVEN_DOSE.search(one.text, 0, refers.start()):
+    refers = REFERS_TO_DOSE.search(statement.text)
+    if refers is None or GIVEN_DOSE.search(statement.text, 0, refers.start()):
         return False
-    return one.previous is None or GIVEN_DOSE.search(one.previous.text) is None
+    return statement.previous is None or GIVEN_DOSE.search(statement.previous.text) is None

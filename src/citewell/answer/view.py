@@ -237,5 +237,5 @@ def _sentence(index: int, claim: Claim, citations: tuple[Citation, ...], *, with
         "index": index,
         "shown": claim.is_shown,
         **shown,
-        "sources": [citation_json(one, with_window=True) for one in citations],
+        "sources": [citation_json(citation, with_window=True) for citation in citations],
     }
