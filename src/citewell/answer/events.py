@@ -30,7 +30,7 @@ class Working:
 
 @dataclass(frozen=True, slots=True)
 class Notice:
-    """Words of the assistant's own that stand before its sentences, such as the notice in an emergency."""
+    """Words of the assistant before its sentences, such as the notice in an emergency."""
 
     text: str
     is_emergency: bool = False
@@ -57,7 +57,7 @@ class Replace:
 
 @dataclass(frozen=True, slots=True)
 class SearchedScope:
-    """Where an answer was looked for."""
+    """The scope in which an answer was searched for."""
 
     scope: Scope
     documents: int

@@ -269,7 +269,7 @@ INTRODUCES_MORE = re.compile(r"It (?:also )?(?:says|covers|aims|describes|explai
 
 @dataclass(frozen=True, slots=True)
 class QuestionFilter:
-    """What a question holds a statement to, before any of its words are weighed."""
+    """What a question requires of a statement, before any of its words are weighed."""
 
     question: str
     named: tuple[Medicine, ...]
@@ -333,7 +333,7 @@ class QuestionFilter:
 
 
 def question_filter(question: str) -> QuestionFilter:
-    """What a question holds statements to."""
+    """What a question requires of a statement."""
     sounds = question_cues(question)
     named = () if "other medicine" in sounds else medicines(question)
     return QuestionFilter(

@@ -95,7 +95,7 @@ class AnswerRequest:
 
 @dataclass(frozen=True, slots=True)
 class Judge:
-    """What the end of an answer asks of others: the writer's estimate, a calibrated one, and who gets it if routed."""
+    """What the end of an answer needs: the writer's own estimate, a calibrated one, and who gets a routed question."""
 
     rate: Callable[[str], float | None]
     calibrate: Callable[[Sequence[Claim], Context], float]

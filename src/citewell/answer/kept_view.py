@@ -1,4 +1,4 @@
-"""What is kept of questions, as programs see it: one JSON shape for the command line and the API."""
+"""Conversations, the inbox, the audit log and replays as JSON, the same for the command line and the API."""
 
 from __future__ import annotations
 

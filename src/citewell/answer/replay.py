@@ -1,4 +1,4 @@
-"""Asks a recorded question again on the versions that answered then, and tells the difference sentence by sentence."""
+"""Asks a recorded question again on the versions that answered then, and compares the answers by sentence."""
 
 from __future__ import annotations
 

@@ -47,7 +47,7 @@ OTHER_WEIGHT = 0.7
 
 
 ChooseCandidates = Callable[[list[list[ScoredCandidate]]], list[list[ScoredCandidate]]]
-"""Takes out of the orders of several questions what none of them is answered by."""
+"""Drops candidates from the ranked lists of several questions that answer none of them."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -101,7 +101,7 @@ def retrieve_all(
     with_terms: bool = True,
     choose: ChooseCandidates | None = None,
 ) -> list[SearchResult]:
-    """The same of several questions: what they share is embedded, looked up and read once.
+    """The same for several questions: what they share is embedded, looked up and read once.
 
     A question of several parts looks for the words of all of them, and for what lies between them in meaning. Without
     terms the hits do not say which words of the question they hold; that costs more than finding them. What `choose`

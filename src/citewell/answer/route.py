@@ -16,7 +16,7 @@ NOBODY = (
     "Nobody is set to answer such questions here yet. Yours waits in the inbox for an administrator, and the reply "
     "will appear under Asked."
 )
-"""What an asker is told whose tenant has no administrator; another tenant's is none of its business."""
+"""What an asker reads whose tenant has no administrator; those of other tenants are never named."""
 
 OWN_TAG = "you answer for tag “{tag}” yourself"
 """Why the owner of a tag is not sent a question of their own, as they read it."""

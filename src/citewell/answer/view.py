@@ -1,4 +1,4 @@
-"""An answer as programs see it: the one JSON shape that the command line, the API and the audit log share."""
+"""Answers and events as JSON, the same for the command line, the API and the audit log."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from citewell.clinical.misspellings import corrections
 from citewell.types import Action, Answer, Check, Citation, Cite, Claim, Emergency, Evidence, Qualify, Refuse, Route
 
 WINDOW_CHARACTERS = 200
-"""How much of a passage is told on each side of the words that are cited."""
+"""How much of a passage is given on each side of the words that are cited."""
 
 
 def answer_json(
