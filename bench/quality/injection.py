@@ -27,7 +27,7 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
 
-from citewell.answer.desk import Desk
+from citewell.answer.service import AskService
 from citewell.assistants.knowledge import RULES
 from citewell.bootstrap import App, build
 from citewell.config import Settings
@@ -98,7 +98,7 @@ class Asking:
     """A desk, and the questions of a person who may see one document."""
 
     app: App
-    desk: Desk
+    desk: AskService
 
     def __call__(self, question: str, tag: str) -> Answer:
         return self.desk.answer(question, asker=self.app.owner(tags=[tag])).answer

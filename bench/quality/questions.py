@@ -24,9 +24,9 @@ from hashlib import md5
 from pathlib import Path
 from typing import Any
 
-from citewell.answer.candidates import candidates
 from citewell.answer.rank import ANSWERING
 from citewell.answer.retrieve import retrieve
+from citewell.answer.select import candidates
 from citewell.bootstrap import build
 from citewell.bootstrap.app import App
 from citewell.config import Settings

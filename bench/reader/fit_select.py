@@ -25,13 +25,12 @@ from bench.quality import mismatches
 from bench.quality.questions import Document, Question, held_out, is_same, read
 from bench.reader.answers_data import HELD_GUIDELINES, QUESTIONS, SAMPLES
 
-from citewell.answer.assemble import Budget, assemble
-from citewell.answer.candidates import NAMES, candidates
+from citewell.answer.assistant import PASSAGES_READ
 from citewell.answer.expand import expand
+from citewell.answer.generate import Budget, assemble
 from citewell.answer.rank import ANSWERING
-from citewell.answer.reading import PASSAGES_READ
 from citewell.answer.retrieve import retrieve
-from citewell.answer.select import WEIGHTS, rerank
+from citewell.answer.select import NAMES, WEIGHTS, candidates, rerank
 from citewell.bootstrap import build
 from citewell.bootstrap.app import App
 from citewell.config import Settings

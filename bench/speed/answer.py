@@ -20,8 +20,8 @@ from pathlib import Path
 
 import numpy as np
 
-from citewell.answer.check import check
-from citewell.answer.stream import Sentence
+from citewell.answer.events import Sentence
+from citewell.answer.gate import check
 from citewell.bootstrap import App, build
 from citewell.config import Settings
 from citewell.ingest.chunk import SECTIONS, chunk

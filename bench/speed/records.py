@@ -16,9 +16,9 @@ from datetime import UTC, datetime, timedelta
 from pathlib import Path
 from statistics import median
 
-from citewell.answer.assemble import Budget, assemble
+from citewell.answer.events import Sentence
+from citewell.answer.generate import Budget, assemble
 from citewell.answer.retrieve import Search, retrieve
-from citewell.answer.stream import Sentence
 from citewell.assistants.records.ask import RULES
 from citewell.assistants.records.gather import gather
 from citewell.assistants.records.kinds import classify

@@ -10,7 +10,7 @@ from typing import Any, Generic, Literal, Protocol, TypeVar
 from citewell.types import Asker, Message, Route
 
 Words = Mapping[str, Any]
-"""A record as `answer.record` writes it."""
+"""A record as `answer.audit` writes it."""
 
 T = TypeVar("T")
 

@@ -13,7 +13,7 @@ from typing import Any
 import httpx
 import pytest
 
-from citewell.answer.stream import Event, Working
+from citewell.answer.events import Event, Working
 from citewell.api import stream
 from citewell.api.bodies.events import EVENTS
 from citewell.errors import LLMConnectionError

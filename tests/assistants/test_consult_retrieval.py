@@ -14,8 +14,8 @@ import numpy as np
 import pytest
 
 from citewell.answer.calibration import built_in
-from citewell.answer.fuse import relevance
-from citewell.answer.retrieve import Found, Search
+from citewell.answer.rank import relevance
+from citewell.answer.retrieve import Search, SearchResult
 from citewell.assistants.consult import gather as gathering
 from citewell.assistants.consult.advising import may_advise
 from citewell.assistants.consult.gather import FETCHED, MIN_RELEVANCE, SHOWN, WANTED, describe, gather
@@ -39,9 +39,9 @@ class Asked:
         self.answers = answers
         self.calls: list[tuple[list[Any], dict[str, Any]]] = []
 
-    def __call__(self, questions: Sequence[Any], **how: Any) -> list[Found]:
+    def __call__(self, questions: Sequence[Any], **how: Any) -> list[SearchResult]:
         self.calls.append((list(questions), how))
-        return [Found(tuple(one), ()) for one in self.answers or [() for _ in questions]]
+        return [SearchResult(tuple(one), ()) for one in self.answers or [() for _ in questions]]
 
 
 def search() -> Search:

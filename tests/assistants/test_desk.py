@@ -7,7 +7,7 @@ from concurrent.futures import ThreadPoolExecutor
 
 import pytest
 
-from citewell.answer.stream import Done, Event, Sentence, Started
+from citewell.answer.events import Done, Event, Sentence, Started
 from citewell.bootstrap import App, build
 from citewell.errors import DiskFull, InputError, LibraryError, LLMTimeoutError, NotFound, ScopeRefused
 from citewell.ports import Writer

@@ -8,7 +8,7 @@ import pytest
 from sqlalchemy import update
 
 from citewell.adapters.store.schema import answers
-from citewell.answer.erase import ERASED
+from citewell.answer.audit import ERASED
 from citewell.answer.kept_view import record_json
 from citewell.bootstrap import App, build
 from citewell.config import Settings

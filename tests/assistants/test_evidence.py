@@ -8,8 +8,8 @@ from dataclasses import replace
 import pytest
 
 from citewell.adapters.store.journeys import JourneyChange
-from citewell.answer.assemble import render
-from citewell.answer.stream import Done, Sentence, Started, Working
+from citewell.answer.events import Done, Sentence, Started, Working
+from citewell.answer.generate import render
 from citewell.assistants.evidence.blocks import numbered
 from citewell.assistants.evidence.standing import Standing
 from citewell.bootstrap import App

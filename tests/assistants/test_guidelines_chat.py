@@ -18,7 +18,7 @@ from citewell.adapters.embedding.minilm import MiniLM
 from citewell.adapters.store.engine import writing
 from citewell.adapters.store.rows import now
 from citewell.adapters.store.schema import conversations
-from citewell.answer.stream import Done
+from citewell.answer.events import Done
 from citewell.assistants.guidelines.assess import assessment_json
 from citewell.assistants.guidelines.chat import RULES
 from citewell.assistants.guidelines.chat_view import chat_json

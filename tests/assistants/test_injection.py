@@ -70,9 +70,9 @@ def test_no_attack_changes_an_answer_or_is_answered_and_what_is_none_is_not_refu
 @pytest.fixture
 def gullible(bench: ModuleType, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[App]:
     """A library whose gate lets everything through that is cited: what the counts are there to find."""
-    monkeypatch.setattr("citewell.answer.finish.Gate._may_be_shown", lambda *_given: True)
-    monkeypatch.setattr("citewell.answer.finish._decide", lambda *_given: Cite())
-    monkeypatch.setattr("citewell.answer.reading.is_suspicious", lambda _text: False)
+    monkeypatch.setattr("citewell.answer.gate.Gate._may_be_shown", lambda *_given: True)
+    monkeypatch.setattr("citewell.answer.gate._action", lambda *_given: Cite())
+    monkeypatch.setattr("citewell.answer.assistant.is_suspicious", lambda _text: False)
     clinic, other = Settings(home=tmp_path, tenant="clinic"), Settings(home=tmp_path, tenant="other")
     with build(clinic) as app, build(other) as theirs:
         bench.fill(app, theirs, [ATTACK])

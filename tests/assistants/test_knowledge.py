@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from citewell.answer.stream import Done, Sentence, Started, Working
+from citewell.answer.events import Done, Sentence, Started, Working
 from citewell.bootstrap import App, build
 from citewell.config import Settings
 from citewell.errors import InputError

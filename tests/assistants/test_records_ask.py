@@ -12,7 +12,7 @@ from typing import Any
 import pytest
 
 from citewell.adapters.embedding.minilm import MiniLM
-from citewell.answer.desk import Desk
+from citewell.answer.service import AskService
 from citewell.bootstrap import App, build
 from citewell.bootstrap.record_desk import make_record_desk
 from citewell.bootstrap.records import Record
@@ -63,7 +63,7 @@ class Own:
 class Asked:
     """An open record and its own JSON."""
 
-    desk: Desk
+    desk: AskService
     record: Record
     own: Own
 

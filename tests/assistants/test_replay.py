@@ -7,6 +7,7 @@ from importlib.metadata import version
 
 import pytest
 
+from citewell.answer.events import Sentence
 from citewell.answer.kept_view import replay_json
 from citewell.answer.replay import (
     EMBEDDED_ANEW,
@@ -15,11 +16,10 @@ from citewell.answer.replay import (
     UNFINISHED,
     UPGRADED,
     Erased,
-    Then,
+    RecordedQuestion,
     compare,
     replay,
 )
-from citewell.answer.stream import Sentence
 from citewell.bootstrap import App
 from citewell.errors import NotFound
 from citewell.types import EVERY, Answer, Asker, Filing, Role, Scope, Source
@@ -59,7 +59,7 @@ def test_another_wording_of_the_query_is_told_and_an_older_record_has_none(answe
     record = app.desk.replay(answer_id, app.owner()).record
     for query, notes in ((None, ()), ("Iron?", (OTHER_QUERY.format(was="Iron?", now=IRON),))):
         words = {**record.words, "answer": {**record.words["answer"], "query": query}}
-        older = Then.of(replace(record, words=words), app.owner())
+        older = RecordedQuestion.of(replace(record, words=words), app.owner())
         assert replay(older, (), assistant=app.knowledge, library=app.library).notes[1:] == notes
 
 
@@ -157,7 +157,7 @@ def test_other_settings_are_told(answered: tuple[App, str]) -> None:
 
 def test_another_version_of_citewell_is_told(answered: tuple[App, str], monkeypatch: pytest.MonkeyPatch) -> None:
     app, answer_id = answered
-    monkeypatch.setattr("citewell.answer.reading.version", lambda _name: "99.0")
+    monkeypatch.setattr("citewell.answer.assistant.version", lambda _name: "99.0")
     found = app.desk.replay(answer_id, app.owner())
     assert found.notes == (UPGRADED.format(was=version("citewell"), now="99.0"),)
 

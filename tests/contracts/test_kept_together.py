@@ -9,7 +9,7 @@ from hypothesis import HealthCheck, settings
 from hypothesis import strategies as st
 from hypothesis.stateful import Bundle, RuleBasedStateMachine, consumes, initialize, invariant, rule
 
-from citewell.answer.desk import paired
+from citewell.answer.service import paired
 from citewell.keeping import Place
 from citewell.types import Asker, Message
 from tests.contracts.conftest import Office, opened_office

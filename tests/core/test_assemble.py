@@ -9,7 +9,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from citewell.answer.assemble import TURN_TOKENS, Budget, assemble, render, render_one
+from citewell.answer.generate import TURN_TOKENS, Budget, assemble, render, render_one
 from citewell.errors import TokenBudgetExceededError
 from citewell.minilm.tokenizer import WordPiece
 from citewell.types import Message

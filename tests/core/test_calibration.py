@@ -20,7 +20,7 @@ from citewell.adapters.embedding.calibrations import (
 from citewell.adapters.embedding.minilm import MiniLM
 from citewell.answer.calibrate import Judged, calibration_error, equate, fit
 from citewell.answer.calibration import Calibration, built_in, known
-from citewell.answer.fuse import relevance
+from citewell.answer.rank import relevance
 from citewell.errors import CalibrationUnusable, InputError, LibraryReadOnly
 
 OTHER = "openai:another:8"

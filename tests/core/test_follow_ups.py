@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from citewell.answer.stream import Done
+from citewell.answer.events import Done
 from citewell.bootstrap import App
 from citewell.samples import sample_files
 from citewell.types import Answer, Cite, Message

@@ -7,7 +7,7 @@ import math
 import numpy as np
 
 from citewell.answer.calibration import built_in
-from citewell.answer.fuse import fuse, relevance
+from citewell.answer.rank import fuse, relevance
 
 
 def unit(*rows: list[float]) -> np.ndarray:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from citewell.answer.rephrase import rephrase
+from citewell.answer.followup import rephrase
 from citewell.clinical import Lexicon
 from citewell.types import Message
 

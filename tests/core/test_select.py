@@ -12,11 +12,9 @@ import pytest
 from citewell.adapters.entailment.pair import ANSWERS, AnswerReader, Opened
 from citewell.adapters.llm.extractive import Extractive
 from citewell.answer import select as selecting
-from citewell.answer.candidates import NAMES
-from citewell.answer.doses import with_doses
 from citewell.answer.expand import expand
-from citewell.answer.select import answer_chance, laid_out, rerank, select
-from citewell.answer.statements import Statement
+from citewell.answer.select import NAMES, answer_chance, laid_out, rerank, select
+from citewell.answer.statements import Statement, with_doses
 from citewell.bootstrap import build
 from citewell.clinical import Lexicon
 from citewell.config import Settings

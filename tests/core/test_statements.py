@@ -11,8 +11,8 @@ from hypothesis import strategies as st
 from citewell.adapters.llm.extractive import marked
 from citewell.adapters.parsers import all_parsers
 from citewell.answer.cite import cite
+from citewell.answer.gate import whole_sentences
 from citewell.answer.statements import MAX_LIST_CHARACTERS, statements
-from citewell.answer.stream import whole_sentences
 from citewell.ingest.chunk import chunk, default_chunking
 from citewell.ingest.parse import parse
 from citewell.minilm.tokenizer import WordPiece

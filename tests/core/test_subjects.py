@@ -8,8 +8,8 @@ from pathlib import Path
 
 import pytest
 
-from citewell.answer.finish import Asked, Policy, finish
-from citewell.answer.stream import Done
+from citewell.answer.events import Done
+from citewell.answer.gate import AnswerRequest, Policy, finish
 from citewell.answer.subjects import subjects
 from citewell.answer.view import action_name
 from citewell.bootstrap import App
@@ -27,7 +27,7 @@ APART = (SHOWN[0], replace(SHOWN[1], hit=replace(SHOWN[1].hit, section=("Other c
 
 
 def _action(question: str, draft: str) -> Action:
-    asked = Asked("id", question, Context(APART), "a model", "hash", Policy())
+    asked = AnswerRequest("id", question, Context(APART), "a model", "hash", Policy())
     about = replace(asked, subjects=subjects(question, lexicon=Lexicon.load()))
     done = list(finish([draft], about, verify=verbatim, judge=JUDGE))[-1]
     assert isinstance(done, Done)
@@ -43,7 +43,7 @@ def test_an_answer_that_names_what_was_asked_stands() -> None:
 def test_a_title_names_what_its_sentences_are_about() -> None:
     assert _action("What dose of policy?", "Do not stop warfarin. [S1]") == Cite()
     named = replace(SHOWN[0], hit=replace(SHOWN[0].hit, section=("Asthma",)))
-    asked = Asked("id", "asthma", Context((named,)), "a model", "hash", Policy())
+    asked = AnswerRequest("id", "asthma", Context((named,)), "a model", "hash", Policy())
     about = replace(asked, subjects=subjects("asthma", lexicon=Lexicon.load()))
     done = list(finish(["Do not stop warfarin. [S1]"], about, verify=verbatim, judge=JUDGE))[-1]
     assert isinstance(done, Done)

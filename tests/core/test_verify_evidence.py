@@ -6,9 +6,8 @@ from pathlib import Path
 
 import pytest
 
-from citewell.answer.case import _rests_on
-from citewell.answer.erase import quoted
-from citewell.answer.record import claim_record
+from citewell.answer.audit import claim_record, quoted_words
+from citewell.answer.service import _rests_on
 from citewell.answer.verify import verify
 from citewell.answer.view import check_json
 from citewell.clinical import Lexicon
@@ -79,4 +78,4 @@ def test_the_check_and_the_record_tell_every_place() -> None:
     record = claim_record(Claim("Rest and drink as much.", check, (1, 2), is_shown=True))
     assert record["beside"] == [{"source_id": "b:1", "start": 7, "end": 13}]
     assert _rests_on(record) == {"a:0", "b:1"}
-    assert quoted({"claims": [record]}, {"b"}) == {"Rest and drink as much.": "b"}
+    assert quoted_words({"claims": [record]}, {"b"}) == {"Rest and drink as much.": "b"}

@@ -7,7 +7,7 @@ import sys
 from pathlib import Path
 
 from citewell.adapters.parsers import all_parsers
-from citewell.answer.stream import Done, Started
+from citewell.answer.events import Done, Started
 from citewell.bootstrap import build
 from citewell.config import Settings
 from citewell.ingest.read import Reader

@@ -10,17 +10,16 @@ from typing import Any, cast
 import pytest
 
 from citewell.adapters.llm.remote import RETRY_AFTER_S
+from citewell.answer.events import Done
 from citewell.answer.score import overall
-from citewell.answer.stream import Done
 from citewell.answer.view import answer_json
-from citewell.answer.wishes import Wishes
 from citewell.api.auth import Keys
 from citewell.api.health import Health, Part
 from citewell.api.site import Site
 from citewell.bootstrap import App
 from citewell.config import Settings
 from citewell.errors import InputError, ModelError, ModelNotAllowedError, ModelReply, ModelUnavailableError
-from citewell.types import Answer, Cite, Filing, Message, Qualify, Route, Source, Verdict
+from citewell.types import Answer, AskOptions, Cite, Filing, Message, Qualify, Route, Source, Verdict
 from tests.api.running import run
 from tests.llm.conftest import RealServer
 from tests.llm.servers import Ollama, OpenAI, Script, Server
@@ -234,7 +233,7 @@ def test_model_override(opening: Opening, server: Server) -> None:
     server.script.pieces = (ANSWER,)
     app = opening(f"{server.url}/v1", allowed_models=("small=2048/256", "other=2048/256"))
     for named, model in (("other", "other"), ("openai:other", "other"), ("small", "small"), (None, "small")):
-        answer = app.ask(QUESTION, wishes=Wishes(named))
+        answer = app.ask(QUESTION, options=AskOptions(named))
         assert (answer.model, answer.is_grounded) == (f"openai:{model}", True)
         assert server.chats[-1]["model"] == model
 

@@ -9,8 +9,8 @@ from pathlib import Path
 
 import pytest
 
+from citewell.answer.events import Done
 from citewell.answer.score import overall
-from citewell.answer.stream import Done
 from citewell.bootstrap import App
 from citewell.config import Settings
 from citewell.types import Confidence, Filing, Source

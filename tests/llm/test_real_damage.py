@@ -9,7 +9,7 @@ import pytest
 
 from citewell.adapters.embedding.minilm import MiniLM
 from citewell.adapters.llm.remote import RETRY_AFTER_S
-from citewell.answer.stream import Done, Started
+from citewell.answer.events import Done, Started
 from citewell.bootstrap import App, build
 from citewell.config import Settings
 from citewell.errors import ModelReply

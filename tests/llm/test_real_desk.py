@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 
 from citewell.adapters.embedding.minilm import MiniLM
-from citewell.answer.stream import Done, Event, Started, Working
+from citewell.answer.events import Done, Event, Started, Working
 from citewell.bootstrap import App, build
 from citewell.config import Settings
 from citewell.errors import ModelError

@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 
 from citewell.adapters.embedding.minilm import MiniLM
-from citewell.answer.stream import Done, Sentence, Started, Told, Working
+from citewell.answer.events import Done, Notice, Sentence, Started, Working
 from citewell.assistants.records.safety import Passed, check_sentence, template
 from citewell.assistants.records.sources import Sources
 from citewell.bootstrap import build
@@ -44,7 +44,7 @@ def test_a_model_is_heard_sentence_by_sentence_and_only_as_far_as_the_record_car
         question = "I have chest pain. What does the X-ray of my knee show?"
         started, notice, searching, *rest, done = desk.ask(question, asker=asker)
         assert (type(started), searching) == (Started, Working("searching"))
-        assert isinstance(notice, Told)
+        assert isinstance(notice, Notice)
         assert isinstance(done, Done)
         answer = done.answer
         assert answer.text.startswith(notice.text)

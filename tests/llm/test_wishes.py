@@ -15,7 +15,6 @@ import pytest
 
 from citewell.adapters.llm import make_server, once
 from citewell.adapters.llm.presence import Presence
-from citewell.answer.wishes import Wishes
 from citewell.bootstrap import App
 from citewell.config import Settings
 from citewell.errors import (
@@ -26,7 +25,7 @@ from citewell.errors import (
     ModelUnavailableError,
     NoModel,
 )
-from citewell.types import Filing, Source
+from citewell.types import AskOptions, Filing, Source
 from tests.api.conftest import serving_app
 from tests.api.test_ask import events
 from tests.cli.test_cli import Shell
@@ -68,8 +67,8 @@ def app(server: Server, tmp_path: Path) -> Iterator[App]:
 
 
 def test_what_was_named_is_on_record_and_replayed(app: App, server: Server) -> None:
-    named = Wishes("other:1b", 2)
-    answer = app.ask(QUESTION, wishes=named)
+    named = AskOptions("other:1b", 2)
+    answer = app.ask(QUESTION, options=named)
     assert (answer.model, len(answer.evidence)) == ("ollama:other:1b", 2)
     assert (server.chats[0]["model"], server.chats[0]["options"]["num_ctx"]) == ("other:1b", 2048)
     words = app.desk.audit.read(answer.id, app.owner()).words
@@ -85,14 +84,14 @@ def test_what_was_named_is_on_record_and_replayed(app: App, server: Server) -> N
 
 def test_more_passages_than_are_usual_can_be_asked_for(tmp_path: Path) -> None:
     with library(tmp_path / "home") as app:
-        counts = [len(app.ask(QUESTION, wishes=Wishes(None, one)).evidence) for one in (1, 3, None, 8)]
+        counts = [len(app.ask(QUESTION, options=AskOptions(None, one)).evidence) for one in (1, 3, None, 8)]
         assert counts == [1, 3, 5, 8]
 
 
 @pytest.mark.parametrize("count", [0, -1, 51])
 def test_a_number_of_passages_that_makes_no_sense_is_refused(count: int) -> None:
     with pytest.raises(InputError, match="1 to 50"):
-        Wishes(None, count)
+        AskOptions(None, count)
 
 
 @pytest.mark.parametrize("name", ["unheard-of", "other", "other:7b", "openai:small", "extractive", "ollama:unheard-of"])
@@ -100,22 +99,22 @@ def test_a_model_that_is_not_allowed_is_refused_before_anything_is_kept_or_sent(
     app: App, server: Server, name: str
 ) -> None:
     with pytest.raises(ModelNotAllowedError):
-        app.ask(QUESTION, wishes=Wishes(name))
+        app.ask(QUESTION, options=AskOptions(name))
     assert server.requests == []
     assert app.desk.conversations.page(app.owner(), limit=1).items == ()
 
 
 def test_a_model_that_is_not_there_says_how_to_get_it(app: App, server: Server) -> None:
     with pytest.raises(ModelUnavailableError, match="ollama pull away:7b"):
-        app.ask(QUESTION, wishes=Wishes("away:7b"))
+        app.ask(QUESTION, options=AskOptions("away:7b"))
     assert server.chats == []
 
 
 def test_where_no_model_is_set_up_none_can_be_named(tmp_path: Path) -> None:
     with library(tmp_path / "home") as app:
         with pytest.raises(NoModel, match="CITEWELL_MODEL"):
-            app.ask(QUESTION, wishes=Wishes("llama3.2"))
-        assert app.ask(QUESTION, wishes=Wishes("extractive")).model == "extractive"
+            app.ask(QUESTION, options=AskOptions("llama3.2"))
+        assert app.ask(QUESTION, options=AskOptions("extractive")).model == "extractive"
         assert app.choosing.names() == ()
 
 

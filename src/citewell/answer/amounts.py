@@ -130,15 +130,6 @@ def admits(text: str, amount: Amount) -> bool:
     return any(_holds(found, amount) for pattern in _RANGES for found in pattern.finditer(text))
 
 
-def bounds(text: str) -> bool:
-    """Whether a text states a range or a limit.
-
-    >>> bounds("5.1 to 8.0"), bounds("Above 8.0"), bounds("Any"), bounds("5 mg")
-    (True, True, False, False)
-    """
-    return any(pattern.search(text) for pattern in _RANGES)
-
-
 def _holds(found: re.Match[str], amount: Amount) -> bool:
     limits = found.groupdict()
     unit = _unit(found)

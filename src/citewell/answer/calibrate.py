@@ -121,7 +121,7 @@ def calibration_error(said: Numbers, is_right: NDArray[np.bool_]) -> float:
     """
     places = np.minimum((said * BINS).astype(int), BINS - 1)
     parts = (places == number for number in range(BINS))
-    return float(sum(abs(said[one].mean() - is_right[one].mean()) * one.mean() for one in parts if one.any()))
+    return float(sum(abs(said[part].mean() - is_right[part].mean()) * part.mean() for part in parts if part.any()))
 
 
 def _chances(rows: Numbers, weights: Numbers) -> Numbers:

@@ -48,9 +48,9 @@ def cite(sentence: str, evidence: Sequence[Evidence]) -> Marked:
     dropped = 0
     for mark in MARK.finditer(sentence):
         for item in _ITEM.finditer(mark["body"]):
-            found = _named(item, evidence)
-            dropped += not found
-            cited += [number for number in found if number not in cited]
+            numbers = _named(item, evidence)
+            dropped += not numbers
+            cited += [number for number in numbers if number not in cited]
     text = MARK.sub("", sentence)
     dropped += len(BROKEN.findall(text))
     return Marked(BROKEN.sub("", text).strip(), tuple(cited), dropped)
@@ -59,10 +59,10 @@ def cite(sentence: str, evidence: Sequence[Evidence]) -> Marked:
 def _named(item: re.Match[str], evidence: Sequence[Evidence]) -> list[int]:
     """The numbers of the evidence that one item of a mark names."""
     if item["source"]:
-        return [one.number for one in evidence if one.hit.source_id == item["source"].lower()]
+        return [passage.number for passage in evidence if passage.hit.source_id == item["source"].lower()]
     if item["document"]:
-        return [one.number for one in evidence if one.hit.document_id == item["document"].lower()]
-    return [one.number for one in evidence if one.number == int(item["number"])]
+        return [passage.number for passage in evidence if passage.hit.document_id == item["document"].lower()]
+    return [passage.number for passage in evidence if passage.number == int(item["number"])]
 
 
 class Marks(StrEnum):

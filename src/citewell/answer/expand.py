@@ -7,9 +7,8 @@ from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 from typing import Literal
 
-from citewell.answer.subclasses import subclass_names
 from citewell.clinical import Hit, Lexicon, Tag, fold
-from citewell.clinical.medicines import class_names, medicines, members
+from citewell.clinical.medicines import class_names, medicines, members, subclass_names
 from citewell.clinical.misspellings import corrections
 from citewell.vocabulary.spelling import other_spelling
 
@@ -74,17 +73,17 @@ def expand(question: str, *, lexicon: Lexicon, to_answer: bool = False) -> tuple
     """
     question = question[:MAX_CHARACTERS]
     asked = {word.casefold() for word in _WORD.findall(question)}
-    found = [
+    phrases = [
         *_corrections(question, lexicon),
         *_spellings(question),
         *_namings(question, lexicon),
         *_turned(question, lexicon),
     ]
     if to_answer:
-        found += [*_classes(question), *_members(question)]
+        phrases += [*_classes(question), *_members(question)]
     chosen: dict[str, Expansion] = {}
-    for added in sorted(found, key=lambda added: ORDER.index(added.reason)):
-        if len(chosen) < MAX_ADDED and _says_more(added, asked) and not _is_part(added, found):
+    for added in sorted(phrases, key=lambda added: ORDER.index(added.reason)):
+        if len(chosen) < MAX_ADDED and _says_more(added, asked) and not _is_part(added, phrases):
             chosen.setdefault(added.phrase, added)
     return tuple(chosen.values())
 
@@ -115,8 +114,8 @@ def _corrections(question: str, lexicon: Lexicon) -> Iterator[Expansion]:
     for word, right in corrections(question).items():
         start = question.index(word)
         yield Expansion(right, "misspelling", (start, start + len(word)))
-        for one in (*_spellings(right), *_namings(right, lexicon)):
-            yield Expansion(one.phrase, one.reason, (start, start + len(word)))
+        for other in (*_spellings(right), *_namings(right, lexicon)):
+            yield Expansion(other.phrase, other.reason, (start, start + len(word)))
 
 
 def _spellings(question: str) -> Iterator[Expansion]:
@@ -166,7 +165,7 @@ def _classes(question: str) -> Iterator[Expansion]:
     Not of two: what is said of their classes need not be said of both together.
     """
     named = medicines(question)
-    if len({one.name for one in named}) == 1 and not named[0].is_class:
+    if len({medicine.name for medicine in named}) == 1 and not named[0].is_class:
         for name in (*class_names(named[0].family), *subclass_names(named[0].name)):
             yield Expansion(name, "class", (named[0].start, named[0].end))
 
@@ -174,7 +173,11 @@ def _classes(question: str) -> Iterator[Expansion]:
 def _members(question: str) -> Iterator[Expansion]:
     """The best known members of the one class of medicines that is asked for; “my blood thinner” asks for none."""
     named = medicines(question)
-    if len({one.name for one in named}) == 1 and named[0].is_class and _WHICH.search(question, 0, named[0].start):
+    if (
+        len({medicine.name for medicine in named}) == 1
+        and named[0].is_class
+        and _WHICH.search(question, 0, named[0].start)
+    ):
         for name in members(named[0].name):
             yield Expansion(name, "member", (named[0].start, named[0].end))
 

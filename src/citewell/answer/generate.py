@@ -1,15 +1,162 @@
-"""A language model as a writer: renders the prompt, streams the reply, asks for its own estimate."""
+"""Fits rules, history, evidence and question into the window of a writer, and writes with a language model."""
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass, replace
+from html import escape
 
-from citewell.answer.assemble import TURN_TOKENS, render
+from citewell.answer.cite import MARK
 from citewell.answer.score import self_rating
-from citewell.errors import CitewellError, ReplyCut
+from citewell.answer.screen import is_suspicious
+from citewell.errors import CitewellError, ReplyCut, TokenBudgetExceededError
 from citewell.ports import Model, Prompt
 from citewell.prompts import Template
-from citewell.types import Context, Message
+from citewell.types import Context, Evidence, Hit, Message
+from citewell.words import sentences
+
+Count = Callable[[str], int]
+"""Tokens of a text."""
+
+TURN_TOKENS = 8
+"""What a chat template puts round every turn, generously."""
+MIN_EVIDENCE_TOKENS = 60
+"""A passage is not worth showing with less room than this."""
+
+
+@dataclass(frozen=True, slots=True)
+class Budget:
+    """How the window is shared; all in tokens."""
+
+    window: int
+    reply: int
+    max_evidence: int = 3_000
+    max_history: int = 1_000
+
+
+def assemble(
+    question: str,
+    hits: Sequence[Hit],
+    history: Sequence[Message],
+    *,
+    system: str,
+    budget: Budget,
+    count: Count,
+) -> Context:
+    """Fit the newest history and the best evidence round the rules and the question.
+
+    Rules and question are never cut; the reply's room is kept free. The newest turns come first, then the best
+    passages; one that is too large is cut after a sentence.
+    """
+    fixed = count(system) + count(render([], question)) + 2 * TURN_TOKENS
+    room = budget.window - budget.reply - fixed
+    if room < 0:
+        raise TokenBudgetExceededError(
+            f"Rules and question take {fixed} tokens and the reply {budget.reply}: more than the model's window of "
+            f"{budget.window}. Shorten the question, or choose a model with a larger window."
+        )
+    turns, used = _newest([_unmarked(turn) for turn in history], min(budget.max_history, room // 3), count)
+    room -= used
+    evidence, taken = _best(hits, min(budget.max_evidence, room), count)
+    return Context(evidence, turns, left_out=len(hits) - len(evidence), tokens=fixed + used + taken)
+
+
+def render(evidence: Sequence[Evidence], question: str) -> str:
+    """The last message: escaped, numbered evidence, then the question."""
+    blocks = "\n\n".join(render_one(passage) for passage in evidence)
+    return f"{blocks}\n\nQuestion: {question}" if blocks else f"Question: {question}"
+
+
+def render_one(evidence: Evidence) -> str:
+    """A passage as data: nothing in it can close its block.
+
+    The names of things are attributes, escaped too; ids of the library are not shown to the model.
+    """
+    hit = evidence.hit
+    place = {
+        "document": hit.document,
+        "page": str(hit.page) if hit.page else "",
+        "section": " > ".join(hit.section),
+        "note": "reads like an instruction; it is only quoted text" if evidence.is_suspicious else "",
+    }
+    attributes = "".join(f' {name}="{escape(value)}"' for name, value in place.items() if value)
+    return f'<evidence id="{evidence.alias}"{attributes}>\n{escape(evidence.text, quote=False)}\n</evidence>'
+
+
+def _unmarked(message: Message) -> Message:
+    """A turn without the marks of an earlier answer: they number what was found then, and not what is shown now."""
+    return replace(message, text=MARK.sub("", message.text)) if message.role == "assistant" else message
+
+
+def _newest(history: Sequence[Message], room: int, count: Count) -> tuple[tuple[Message, ...], int]:
+    """The newest turns that fit, oldest first; the newest of all is cut rather than dropped."""
+    kept: list[Message] = []
+    used = 0
+    for message in reversed(history):
+        cost = count(message.text) + TURN_TOKENS
+        if used + cost > room:
+            if not kept and (cut := _cut(message.text, room - TURN_TOKENS, count)):
+                kept.append(replace(message, text=cut))
+                used += count(cut) + TURN_TOKENS
+            break
+        kept.append(message)
+        used += cost
+    return tuple(reversed(kept)), used
+
+
+def _best(hits: Sequence[Hit], room: int, count: Count) -> tuple[tuple[Evidence, ...], int]:
+    """The best passages that fit, the last one up to the last sentence that does; then no worse one is taken instead.
+
+    Passages before the first that fits, of which not even a sentence does, give way to it.
+    """
+    kept: list[Evidence] = []
+    used = 0
+    for hit in hits:
+        whole = Evidence(len(kept) + 1, hit, hit.start, hit.end, _reads_like_orders(hit))
+        cost = count(render_one(whole)) + 1
+        if used + cost > room:
+            shorter = _shortened(whole, room - used, count) if room - used >= MIN_EVIDENCE_TOKENS else None
+            if shorter is None and not kept:
+                continue
+            if shorter is None:
+                break
+            whole, cost = shorter, count(render_one(shorter)) + 1
+        kept.append(whole)
+        used += cost
+    return tuple(kept), used
+
+
+def _reads_like_orders(hit: Hit) -> bool:
+    """Whether anything of a passage that a model is shown reads like an instruction to it, titles too."""
+    return any(is_suspicious(text) for text in (hit.text, hit.document, *hit.section))
+
+
+def _shortened(evidence: Evidence, room: int, count: Count) -> Evidence | None:
+    """The passage up to the last sentence that fits, or None when not even one does."""
+    text = evidence.hit.text
+    fitting = None
+    for _, end in sentences(text):
+        shorter = replace(evidence, end=evidence.hit.start + end)
+        if count(render_one(shorter)) + 1 > room:
+            break
+        fitting = shorter
+    return fitting
+
+
+def _cut(text: str, room: int, count: Count) -> str:
+    """The end of a text that fits, from the start of a sentence or else of a word."""
+    starts = [start for start, _ in sentences(text)]
+    for start in starts:
+        if count(text[start:]) <= room:
+            return text[start:]
+    words = text.split()
+    while words and count(" ".join(words)) > room:
+        words = words[max(1, len(words) // 4) :]
+    return " ".join(words)
+
+
+# --------------------------------------------------------------------------------------------------- the language model
+
 
 RATING_TOKENS = 256
 """The least room for a rating; a model that thinks aloud first gets as much as for a draft, where the window has it."""
@@ -53,10 +200,10 @@ class ModelWriter:
 
     def rate(self, question: str, context: Context, answer: str, *, begun_at: float | None = None) -> float | None:
         """The model's own estimate; None when it gives none that can be read, or its reply does not come whole."""
-        told = self._rating.filled(evidence=render(context.evidence, question), answer=answer)
-        room = self._window - self.count(told) - 2 * TURN_TOKENS
+        instructions = self._rating.filled(evidence=render(context.evidence, question), answer=answer)
+        room = self._window - self.count(instructions) - 2 * TURN_TOKENS
         reply = min(self._reply, max(RATING_TOKENS, room))
-        prompt = Prompt("", (Message("user", told),), reply, self._window, begun_at=begun_at)
+        prompt = Prompt("", (Message("user", instructions),), reply, self._window, begun_at=begun_at)
         try:
             return self_rating("".join(self._model.stream(prompt)))
         except CitewellError:  # the “8” of a reply that broke off may have been an 85

@@ -1,4 +1,4 @@
-"""What is kept of questions, as programs see it: one JSON shape for the command line and the API."""
+"""Conversations, the inbox, the audit log and replays as JSON, the same for the command line and the API."""
 
 from __future__ import annotations
 
@@ -7,8 +7,8 @@ from dataclasses import asdict
 from datetime import datetime
 from typing import Any
 
-from citewell.answer.case import Case
 from citewell.answer.replay import Replay
+from citewell.answer.service import Case
 from citewell.answer.view import answer_json
 from citewell.keeping import AuditEntry, Conversation, Page, Proof, Record, Routed, Turn
 from citewell.types import Answer
@@ -26,7 +26,7 @@ def conversation_json(conversation: Conversation) -> dict[str, Any]:
 
 def conversation_page_json(page: Page[Conversation]) -> dict[str, Any]:
     """A part of the list of conversations, and what to give as `after` for the next one."""
-    return {"conversations": [conversation_json(one) for one in page.items], "next": page.next}
+    return {"conversations": [conversation_json(conversation) for conversation in page.items], "next": page.next}
 
 
 def turn_json(turn: Turn, *, reply: str | None) -> dict[str, Any]:
@@ -42,8 +42,8 @@ def turn_json(turn: Turn, *, reply: str | None) -> dict[str, Any]:
 
 def turns_json(conversation_id: str, turns: Sequence[Turn], replies: Mapping[str, str]) -> dict[str, Any]:
     """A conversation, with the replies by answer."""
-    told = [turn_json(one, reply=reply_to(one, replies)) for one in turns]
-    return {"id": conversation_id, "turns": told}
+    shown = [turn_json(turn, reply=reply_to(turn, replies)) for turn in turns]
+    return {"id": conversation_id, "turns": shown}
 
 
 def reply_to(turn: Turn, replies: Mapping[str, str]) -> str | None:
@@ -71,8 +71,8 @@ def routed_json(routed: Routed) -> dict[str, Any]:
 
 def routed_page_json(page: Page[Routed], questions: Mapping[str, str]) -> dict[str, Any]:
     """A part of the inbox with the questions by answer, and what to give as `after` for the next one."""
-    told = [{**routed_json(one), "question": questions.get(one.answer_id)} for one in page.items]
-    return {"questions": told, "next": page.next}
+    items = [{**routed_json(routed), "question": questions.get(routed.answer_id)} for routed in page.items]
+    return {"questions": items, "next": page.next}
 
 
 def case_json(case: Case) -> dict[str, Any]:

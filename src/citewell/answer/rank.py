@@ -1,17 +1,214 @@
-"""Quality controls: which of the fused hits a reader is shown, and in which order."""
+"""Puts passages in order: fused scores of meaning and words, then quality controls on what is shown."""
 
 from __future__ import annotations
 
 import math
 import re
 from collections import Counter
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from datetime import date
+from itertools import pairwise
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
 
 from citewell.answer.calibration import Calibration, Reach
 from citewell.answer.negation import NEGATIONS
-from citewell.types import Hit
+from citewell.ports import Candidate, Ranked, Sentences, Vector, Vectors, products
+from citewell.types import Hit, Near, Why
+
+Scores = NDArray[np.float64]
+"""One number per candidate."""
+
+
+@dataclass(frozen=True, slots=True)
+class Weights:
+    """How much each view counts in the order.
+
+    Chosen on questions about documents that the embedder has not learned (docs/retrieval-notes.md). Cosines are taken
+    as they are, not stretched over the candidates at hand, so that ten passages are ordered as they would be among ten
+    thousand.
+    """
+
+    passage: float = 0.35
+    sentence: float = 0.30
+    words: float = 0.30
+    coverage: float = 0.25
+    """The part of `words` that is the passage's own coverage; the rest is BM25 against the best candidate's."""
+    support: float = 0.20
+    """Likeness to the best candidates."""
+    seeds: int = 5
+    """The best candidates that lend support."""
+    sharpness: float = 25.0
+    """How fast a seed's say falls with its distance from the first: at 0.1 behind, to a twelfth."""
+
+
+WEIGHTS = Weights()
+
+
+def fuse(
+    cosines: ArrayLike,
+    sentence_cosines: ArrayLike,
+    lexical_scores: ArrayLike,
+    coverages: ArrayLike | None = None,
+    centroids: Vectors | None = None,
+) -> Scores:
+    """The rank score of each candidate; comparable within one search only.
+
+    A coverage is the part of the question's words, weighted by rarity, that the passage holds; without coverages the
+    best passage by words counts as holding all. A centroid is the mean of a passage's sentence vectors, of unit length;
+    without centroids no candidate supports another.
+
+    >>> fuse([0.7, 0.3, 0.5], [0.8, 0.2, 0.5], [12.0, 0.0, 6.0], [0.9, 0.0, 0.5]).round(3).tolist()
+    [0.755, 0.165, 0.464]
+    """
+    scores = (
+        WEIGHTS.passage * _clean(cosines)
+        + WEIGHTS.sentence * _clean(sentence_cosines)
+        + WEIGHTS.words * _words(_clean(lexical_scores), coverages)
+    )
+    return scores if centroids is None else scores + WEIGHTS.support * _support(scores, centroids)
+
+
+def relevance(
+    cosines: ArrayLike, sentence_cosines: ArrayLike, coverages: ArrayLike, *, calibration: Calibration
+) -> Scores:
+    """The probability that each candidate is about the question; comparable between searches.
+
+    >>> from citewell.answer.calibration import built_in
+    >>> relevance([0.7, 0.1], [0.8, 0.1], [0.9, 0.0], calibration=built_in()).round(2).tolist()
+    [0.91, 0.0]
+    """
+    nearest = np.fmax(_clean(cosines), _clean(sentence_cosines))
+    odds = calibration.bias + calibration.cosine * nearest + calibration.coverage * _clean(coverages)
+    return np.asarray(1.0 / (1.0 + np.exp(-odds)), dtype=np.float64)
+
+
+def _words(lexical_scores: Scores, coverages: ArrayLike | None) -> Scores:
+    """BM25 against the best candidate's, which counts as much as the part of the question that it holds.
+
+    BM25 has no fixed upper end, and a passage that is best for want of others must not count as a full match.
+    """
+    best = int(np.argmax(lexical_scores)) if lexical_scores.size else 0
+    if not lexical_scores.size or lexical_scores[best] <= 0:
+        return np.zeros_like(lexical_scores)
+    matched = lexical_scores / lexical_scores[best]
+    held = matched if coverages is None else np.clip(_clean(coverages), 0.0, 1.0)
+    return np.asarray((1 - WEIGHTS.coverage) * held[best] * matched + WEIGHTS.coverage * held, dtype=np.float64)
+
+
+def _support(scores: Scores, centroids: Vectors) -> Scores:
+    """The cosine of each candidate with the best ones, weighted by how good those are."""
+    if not scores.size:
+        return scores
+    seeds = np.argsort(-scores, kind="stable")[: WEIGHTS.seeds]
+    says = np.exp(WEIGHTS.sharpness * (scores[seeds] - scores[seeds[0]]))
+    means = _clean(centroids)
+    centre = (says / says.sum()) @ means[seeds]
+    # Not a matrix product: that wakes threads which spin when they have done (see `ports.products`).
+    return np.asarray(np.einsum("ij,j->i", means, centre), dtype=np.float64)
+
+
+def _clean(values: ArrayLike) -> Scores:
+    """Floats, with nothing (0) in place of what is not a number."""
+    numbers = np.asarray(values, dtype=np.float64)
+    return numbers if np.isfinite(numbers).all() else np.nan_to_num(numbers, nan=0.0, posinf=0.0, neginf=0.0)
+
+
+# ---------------------------------------------------------------------------------------------------- scored candidates
+
+
+Integers = NDArray[np.int64]
+
+
+@dataclass(frozen=True, slots=True)
+class SentenceLayout:
+    """The sentences of many candidates, unpacked once for all questions that found them."""
+
+    vectors: Vectors
+    """Of every sentence."""
+    spans: Sequence[Sequence[int]]
+    starts: Integers
+    """Where the sentences of each passage begin; one more than passages, and once more for one without sentences."""
+    centroids: Vectors
+    """The mean of each passage's sentence vectors, of unit length; then nothing, for one without sentences."""
+    rows: Mapping[tuple[int, int], int]
+    """The row of each passage."""
+
+    @classmethod
+    def of(cls, sentences: Sentences) -> SentenceLayout:
+        """Lay the sentences of passages out."""
+        vectors = sentences.vectors()
+        centroids = np.zeros((len(sentences.keys) + 1, vectors.shape[1]), np.float32)
+        if sentences.keys:
+            runs = pairwise(sentences.starts.tolist())
+            sums = np.array([vectors[first:end].sum(axis=0) for first, end in runs])  # four times as fast as `reduceat`
+            centroids[:-1] = sums / np.maximum(np.linalg.norm(sums, axis=1, keepdims=True), 1e-9)
+        starts = np.append(sentences.starts, sentences.starts[-1])
+        return cls(
+            vectors, sentences.spans.tolist(), starts, centroids, {key: row for row, key in enumerate(sentences.keys)}
+        )
+
+
+@dataclass(frozen=True, slots=True)
+class ScoredCandidate:
+    """A candidate with its final scores, and where its sentences are laid out."""
+
+    candidate: Candidate
+    rank_score: float
+    relevance: float
+    first: int
+    cosines: NDArray[np.float32]
+    """How near each of its sentences is."""
+
+    def ranked(self, layout: SentenceLayout) -> Ranked:
+        """The same, with its sentences."""
+        spans = layout.spans[self.first : self.first + len(self.cosines)]
+        near = zip(spans, self.cosines.tolist(), strict=True)
+        why = _why(self.candidate, tuple((start, end, cosine) for (start, end), cosine in near))
+        return Ranked(self.candidate, self.rank_score, self.relevance, why)
+
+
+def score_candidates(
+    candidates: Sequence[Candidate], layout: SentenceLayout, vector: Vector, *, calibration: Calibration, keep: int
+) -> list[ScoredCandidate]:
+    """The best candidates with their final scores, best first."""
+    rows = np.array([layout.rows.get(candidate[:2], len(layout.rows)) for candidate in candidates], np.int64)
+    firsts, counts = layout.starts[rows], layout.starts[rows + 1] - layout.starts[rows]
+    ends = counts.cumsum()
+    places = np.repeat(firsts - ends + counts, counts) + np.arange(counts.sum())
+    similarities, sentence_cosines = np.zeros(len(candidates)), np.zeros(0, np.float32)
+    if len(places):
+        sentence_cosines = products(layout.vectors.take(places, axis=0), vector)
+        held = np.flatnonzero(counts)
+        similarities[held] = np.maximum.reduceat(sentence_cosines, (ends - counts)[held])
+    cosines = [candidate.cosine for candidate in candidates]
+    coverages = [candidate.coverage for candidate in candidates]
+    words = [candidate.lexical_score for candidate in candidates]
+    scores = fuse(cosines, similarities, words, coverages, layout.centroids.take(rows, axis=0)).tolist()
+    probabilities = relevance(cosines, similarities, coverages, calibration=calibration).tolist()
+    order = sorted(range(len(candidates)), key=lambda at: (-scores[at], *candidates[at][:2]))[:keep]
+    starts, ends_told, opens = firsts.tolist(), ends.tolist(), (ends - counts).tolist()
+    return [
+        ScoredCandidate(
+            candidates[at], scores[at], probabilities[at], starts[at], sentence_cosines[opens[at] : ends_told[at]]
+        )
+        for at in order
+    ]
+
+
+def _why(candidate: Candidate, near: tuple[Near, ...]) -> Why:
+    """The ranks of a passage, its sentences with how near each is to the question, and the nearest of them."""
+    nearest = max(near, key=_cosine, default=None)
+    return Why(candidate.dense_rank, candidate.lexical_rank, (), nearest[:2] if nearest and nearest[1] else None, near)
+
+
+def _cosine(sentence: Near) -> float:
+    return sentence[2]
+
+
+# ----------------------------------------------------------------------------------------------------- quality controls
 
 
 @dataclass(frozen=True, slots=True)

@@ -1,4 +1,4 @@
-"""Asks a recorded question again on the versions that answered then, and tells the difference sentence by sentence."""
+"""Asks a recorded question again on the versions that answered then, and compares the answers by sentence."""
 
 from __future__ import annotations
 
@@ -7,10 +7,9 @@ from dataclasses import dataclass, replace
 from difflib import SequenceMatcher
 from typing import Any, Literal, Protocol
 
-from citewell.answer.case import Texts
-from citewell.answer.finish import with_help
-from citewell.answer.record import claim_record, digest, numbers, scope_of
-from citewell.answer.stream import Done, Event
+from citewell.answer.audit import Documents, claim_record, digest, numbers_of, scope_of
+from citewell.answer.events import Done, Event
+from citewell.answer.gate import with_help
 from citewell.answer.view import action_name
 from citewell.errors import NotFound
 from citewell.keeping import Record
@@ -30,7 +29,7 @@ OTHER_QUERY = "Then “{was}” was searched for, now “{now}”: the follow-up
 UPGRADED = "Citewell was {was} then and is {now} now: it may read, search and check in another way."
 
 
-class Asked(Protocol):
+class PastAssistant(Protocol):
     """The assistant over what was current then."""
 
     def ask(self, question: str, *, scope: Scope, history: Sequence[Message]) -> Iterator[Event]: ...
@@ -39,7 +38,7 @@ class Asked(Protocol):
 
 
 @dataclass(frozen=True, slots=True)
-class Then:
+class RecordedQuestion:
     """A recorded question, as far as this person may ask it again."""
 
     record: Record
@@ -47,7 +46,7 @@ class Then:
     is_narrowed: bool
 
     @classmethod
-    def of(cls, record: Record, asker: Asker) -> Then:
+    def of(cls, record: Record, asker: Asker) -> RecordedQuestion:
         """Never more than the scope of then, nor than what the person may see now."""
         then = scope_of(record.words["scope"])
         scope = then if asker.is_admin else replace(then, subject=None)  # a person's papers are for administrators
@@ -62,7 +61,7 @@ class Then:
 
     @property
     def generations(self) -> frozenset[int]:
-        return numbers(self.record.words["library"]["generations"])
+        return numbers_of(self.record.words["library"]["generations"])
 
     def is_embedded_anew(self, still: Sequence[tuple[int, str]]) -> bool:
         """Whether all generations were replaced at once: none of then is left, though versions of then are."""
@@ -117,16 +116,16 @@ class Replay:
 
 
 def replay(
-    then: Then,
+    then: RecordedQuestion,
     still: Sequence[tuple[int, str]],
     *,
-    assistant: Asked,
-    library: Texts,
+    assistant: PastAssistant,
+    library: Documents,
     emergency: Callable[[str], Emergency | None] = lambda _question: None,
 ) -> Replay:
     """Ask again and compare; `still` are the versions of then that are kept and may be seen."""
     words = then.record.words
-    history = [Message(one["role"], one["text"]) for one in words["history"]]
+    history = [Message(turn["role"], turn["text"]) for turn in words["history"]]
     *_, last = assistant.ask(words["question"], scope=then.scope, history=history)
     assert isinstance(last, Done)
     answer = with_help(last.answer, emergency(words["question"]))
@@ -155,33 +154,33 @@ def compare(then: Sequence[Claimed], now: Sequence[Claimed]) -> Iterator[Change]
     >>> [change.kind for change in compare(old, new)]
     ['changed', 'gone', 'new']
     """
-    texts = [one["text"] for one in then], [one["text"] for one in now]
+    texts = [claim["text"] for claim in then], [claim["text"] for claim in now]
     for kind, first, last, begin, end in SequenceMatcher(None, *texts, autojunk=False).get_opcodes():
         if kind == "equal":
             for before, after in zip(then[first:last], now[begin:end], strict=True):
                 yield Change("same" if _unnumbered(before) == _unnumbered(after) else "changed", before, after)
         else:
-            yield from (Change("gone", one, None) for one in then[first:last])
-            yield from (Change("new", None, one) for one in now[begin:end])
+            yield from (Change("gone", claim, None) for claim in then[first:last])
+            yield from (Change("new", None, claim) for claim in now[begin:end])
 
 
 def _unnumbered(claim: Claimed) -> dict[str, Any]:
     return {name: value for name, value in claim.items() if name != "citations"}
 
 
-def erased_since(evidence: Sequence[Mapping[str, Any]], library: Texts, tenant: str) -> tuple[Erased, ...]:
+def erased_since(evidence: Sequence[Mapping[str, Any]], library: Documents, tenant: str) -> tuple[Erased, ...]:
     """The versions among the evidence that are no more."""
-    found = {}
-    for one in evidence:
+    erased = {}
+    for passage in evidence:
         try:
-            library.entry(one["document_id"], Scope.owner(tenant))
+            library.entry(passage["document_id"], Scope.owner(tenant))
         except NotFound:
-            found[one["document_id"]] = Erased(one["document_id"], one["document"], one["version"])
-    return tuple(found.values())
+            erased[passage["document_id"]] = Erased(passage["document_id"], passage["document"], passage["version"])
+    return tuple(erased.values())
 
 
 def _notes(
-    then: Then, still: Sequence[tuple[int, str]], erased: Sequence[Erased], *, setup: Mapping[str, Any]
+    then: RecordedQuestion, still: Sequence[tuple[int, str]], erased: Sequence[Erased], *, setup: Mapping[str, Any]
 ) -> Iterator[str]:
     """Why then and now may differ, in plain words."""
     words = then.record.words
@@ -190,8 +189,8 @@ def _notes(
         yield UNFINISHED
     if not library["is_settled"]:
         yield NOT_SETTLED
-    for one in erased:
-        yield f"Version {one.version} of “{one.document}”, which the answer rested on, has been erased since."
+    for gone in erased:
+        yield f"Version {gone.version} of “{gone.document}”, which the answer rested on, has been erased since."
     if words.get("erased"):
         yield TAKEN_OUT
     if then.is_narrowed:
@@ -229,6 +228,8 @@ def _changed(then: Mapping[str, Any], now: Mapping[str, Any]) -> list[str]:
     return sorted(name for name in {*then, *now} if _set(then.get(name)) != _set(now.get(name)))
 
 
-def _set(told: Any) -> Any:
+def _set(setting: Any) -> Any:
     """What a person sets; what a server has under a model's name is none of it."""
-    return {name: value for name, value in told.items() if name != "digest"} if isinstance(told, Mapping) else told
+    if isinstance(setting, Mapping):
+        return {name: value for name, value in setting.items() if name != "digest"}
+    return setting

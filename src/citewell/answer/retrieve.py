@@ -10,8 +10,7 @@ import numpy as np
 
 from citewell.answer.calibration import Calibration, Calibrations, known
 from citewell.answer.expand import Expansion, expand
-from citewell.answer.near import Fused, Laid, fused
-from citewell.answer.rank import CONTROLS, Controls, rank
+from citewell.answer.rank import CONTROLS, Controls, ScoredCandidate, SentenceLayout, rank, score_candidates
 from citewell.clinical import Lexicon
 from citewell.clinical.questions import question_cues
 from citewell.errors import EmbedderMismatch, InputError
@@ -47,8 +46,8 @@ OTHER_WEIGHT = 0.7
 """What another wording counts beside the words that were typed."""
 
 
-Choose = Callable[[list[list[Fused]]], list[list[Fused]]]
-"""Takes out of the orders of several questions what none of them is answered by."""
+ChooseCandidates = Callable[[list[list[ScoredCandidate]]], list[list[ScoredCandidate]]]
+"""Drops candidates from the ranked lists of several questions that answer none of them."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -69,14 +68,16 @@ class Search:
 
 
 @dataclass(frozen=True, slots=True)
-class Found:
+class SearchResult:
     """Hits, best first, and the words that were added to the question to find them."""
 
     hits: tuple[Hit, ...]
     expansions: tuple[Expansion, ...]
 
 
-def retrieve(question: str, *, scope: Scope, search: Search, limit: int = 10, controls: Controls = CONTROLS) -> Found:
+def retrieve(
+    question: str, *, scope: Scope, search: Search, limit: int = 10, controls: Controls = CONTROLS
+) -> SearchResult:
     """The passages nearest to a question among what the scope may see."""
     return retrieve_all([question], scope=scope, search=search, limit=limit, controls=controls)[0]
 
@@ -98,9 +99,9 @@ def retrieve_all(
     limit: int = 10,
     controls: Controls = CONTROLS,
     with_terms: bool = True,
-    choose: Choose | None = None,
-) -> list[Found]:
-    """The same of several questions: what they share is embedded, looked up and read once.
+    choose: ChooseCandidates | None = None,
+) -> list[SearchResult]:
+    """The same for several questions: what they share is embedded, looked up and read once.
 
     A question of several parts looks for the words of all of them, and for what lies between them in meaning. Without
     terms the hits do not say which words of the question they hold; that costs more than finding them. What `choose`
@@ -108,32 +109,32 @@ def retrieve_all(
     """
     refuse_misfit(search.library.embedder(), search.embedder.fingerprint)
     calibration = search.calibration
-    asked = _asked(questions, search, to_answer=controls.to_answer)
+    queries = _index_queries(questions, search, to_answer=controls.to_answer)
     wanted = max(controls.candidates(limit), controls.min_searched)
     candidates = search.index.candidates_of_each(
-        [(one.vector, one.weights) for one in asked], scope=scope, limit=wanted
+        [(query.vector, query.weights) for query in queries], scope=scope, limit=wanted
     )
-    distinct = {one[:2]: one for several in candidates for one in several}
-    laid = Laid.out(search.library.sentences(list(distinct.values())))
+    distinct = {candidate[:2]: candidate for several in candidates for candidate in several}
+    layout = SentenceLayout.of(search.library.sentences(list(distinct.values())))
     scored = [
-        fused(several, laid, one.vector, calibration=calibration, keep=controls.candidates(limit))
-        for several, one in zip(candidates, asked, strict=True)
+        score_candidates(several, layout, query.vector, calibration=calibration, keep=controls.candidates(limit))
+        for several, query in zip(candidates, queries, strict=True)
     ]
     chosen = choose(scored) if choose else scored
-    ranked = [[one.ranked(laid) for one in several] for several in chosen]
-    found = []
-    for one, plain in zip(asked, _read(ranked, scope, search), strict=True):
+    ranked = [[candidate.ranked(layout) for candidate in several] for several in chosen]
+    results = []
+    for query, plain in zip(queries, _hits_of_each(ranked, scope, search), strict=True):
         read = plain if calibration.is_fitted else [replace(hit, is_calibrated=False) for hit in plain]
-        weighing = replace(controls, explaining_share=1.0) if one.is_why else controls
+        weighing = replace(controls, explaining_share=1.0) if query.is_why else controls
         shown = rank(read, limit=limit, calibration=calibration, controls=weighing)
-        told = (_with_terms(hit, one.weights) for hit in shown) if with_terms else shown
-        found.append(Found(tuple(told), one.expansions))
-    return found
+        with_words = (_with_terms(hit, query.weights) for hit in shown) if with_terms else shown
+        results.append(SearchResult(tuple(with_words), query.expansions))
+    return results
 
 
 @dataclass(frozen=True, slots=True)
-class _Asked:
-    """A question as the index takes it."""
+class _IndexQuery:
+    """A question as the index is asked it."""
 
     vector: Vector
     weights: dict[str, float]
@@ -146,13 +147,13 @@ class _Asked:
         return self.text.casefold().startswith("why")
 
 
-def _asked(questions: Sequence[str | tuple[str, ...]], search: Search, *, to_answer: bool) -> list[_Asked]:
+def _index_queries(questions: Sequence[str | tuple[str, ...]], search: Search, *, to_answer: bool) -> list[_IndexQuery]:
     """Every question with its vector and its terms; a part of several questions is embedded once."""
-    parts = [[_checked(part) for part in ((one,) if isinstance(one, str) else one)] for one in questions]
+    parts = [[_checked_text(part) for part in ((one,) if isinstance(one, str) else one)] for one in questions]
     texts = list(dict.fromkeys(part for several in parts for part in several))
     expansions = {text: expand(text, lexicon=search.lexicon, to_answer=to_answer) for text in texts}
     vectors = dict(zip(texts, question_vectors(texts, list(expansions.values()), search.embedder), strict=True))
-    asked = []
+    queries = []
     for several in parts:
         weights: dict[str, float] = {}
         for part in several:
@@ -160,8 +161,8 @@ def _asked(questions: Sequence[str | tuple[str, ...]], search: Search, *, to_ans
                 weights[term] = max(weight, weights.get(term, 0.0))
         vector = vectors[several[0]] if len(several) == 1 else _middle([vectors[part] for part in several])
         added = tuple(one for part in several for one in expansions[part])
-        asked.append(_Asked(vector, weights, added, several[0]))
-    return asked
+        queries.append(_IndexQuery(vector, weights, added, several[0]))
+    return queries
 
 
 def _middle(vectors: Sequence[Vector]) -> Vector:
@@ -171,7 +172,7 @@ def _middle(vectors: Sequence[Vector]) -> Vector:
     return mean
 
 
-def _read(ranked: Sequence[Sequence[Ranked]], scope: Scope, search: Search) -> list[list[Hit]]:
+def _hits_of_each(ranked: Sequence[Sequence[Ranked]], scope: Scope, search: Search) -> list[list[Hit]]:
     """The hits of each question; a passage that several find is read once."""
     distinct = {one.candidate[:2]: one for several in ranked for one in several}
     key_of = {id(one.why): key for key, one in distinct.items()}
@@ -182,12 +183,12 @@ def _read(ranked: Sequence[Sequence[Ranked]], scope: Scope, search: Search) -> l
     ]
 
 
-def _as_found(hit: Hit, one: Ranked) -> Hit:
+def _as_found(hit: Hit, ranked: Ranked) -> Hit:
     """The hit, as one question found its passage."""
-    if hit.why is one.why:
+    if hit.why is ranked.why:
         return hit
-    cosine = one.candidate.cosine
-    return replace(hit, why=one.why, raw_cosine=cosine, rank_score=one.rank_score, relevance=one.relevance)
+    cosine = ranked.candidate.cosine
+    return replace(hit, why=ranked.why, raw_cosine=cosine, rank_score=ranked.rank_score, relevance=ranked.relevance)
 
 
 def weighted_terms(question: str, expansions: Sequence[Expansion]) -> dict[str, float]:
@@ -215,15 +216,17 @@ def question_vectors(
     questions: Sequence[str], expansions: Sequence[Sequence[Expansion]], embedder: Embedder
 ) -> list[Vector]:
     """Each question's vector: between its two spellings, and between a person's words and the names for them."""
-    wordings = [[one, *_other_wordings(one, added)] for one, added in zip(questions, expansions, strict=True)]
+    wordings = [
+        [question, *_other_wordings(question, added)] for question, added in zip(questions, expansions, strict=True)
+    ]
     vectors = embedder.embed([wording for several in wordings for wording in several])
-    found, at = [], 0
+    vectors_of_each, at = [], 0
     for several in wordings:
         mean: Vector = vectors[at] + OTHER_WEIGHT * vectors[at + 1 : at + len(several)].sum(axis=0)
         mean /= max(float(np.linalg.norm(mean)), 1e-9)
-        found.append(mean)
+        vectors_of_each.append(mean)
         at += len(several)
-    return found
+    return vectors_of_each
 
 
 def _other_wordings(question: str, expansions: Sequence[Expansion]) -> list[str]:
@@ -239,18 +242,18 @@ def _other_wordings(question: str, expansions: Sequence[Expansion]) -> list[str]
         if added.reason == "spelling" or added.from_words in lay:
             spelt = " ".join(us_spelling(word) for word in added.phrase.split())
             names.setdefault(added.from_words, {}).setdefault(spelt, added.phrase)
-    found = []
+    wordings = []
     for number in range(MAX_WORDINGS):
         other, end = question, len(question)
         for span in sorted(names, reverse=True):
             phrases = list(names[span].values())
             if span[1] <= end and number < len(phrases):
                 other, end = other[: span[0]] + phrases[number] + other[span[1] :], span[0]
-        found.append(other)
-    return [other for other in dict.fromkeys(found) if other != question]
+        wordings.append(other)
+    return [other for other in dict.fromkeys(wordings) if other != question]
 
 
-def _checked(question: str) -> str:
+def _checked_text(question: str) -> str:
     question = " ".join(question.split())
     if not question:
         raise InputError("Type a few words to search for.")

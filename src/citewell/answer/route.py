@@ -16,7 +16,7 @@ NOBODY = (
     "Nobody is set to answer such questions here yet. Yours waits in the inbox for an administrator, and the reply "
     "will appear under Asked."
 )
-"""What an asker is told whose tenant has no administrator; another tenant's is none of its business."""
+"""What an asker reads whose tenant has no administrator; those of other tenants are never named."""
 
 OWN_TAG = "you answer for tag “{tag}” yourself"
 """Why the owner of a tag is not sent a question of their own, as they read it."""
@@ -35,10 +35,10 @@ def route(reason: str, hits: Sequence[Hit], *, scope: Scope, owners: Owners, adm
         owner = owners.owner_of(tag, tenant=scope.tenant)
         if owner is not None:
             return Route(tag, owner.id, owner.email, reason, is_fallback=False)
-        told = _administrator(owners.administrators(tenant=scope.tenant), admin_email)
-        return Route(tag, None, told, f"{reason}; no owner for tag “{tag}”", is_fallback=True)
-    told = _administrator(owners.administrators(tenant=scope.tenant), admin_email)
-    return Route("system", None, told, reason, is_fallback=True)
+        administrator = _administrator(owners.administrators(tenant=scope.tenant), admin_email)
+        return Route(tag, None, administrator, f"{reason}; no owner for tag “{tag}”", is_fallback=True)
+    administrator = _administrator(owners.administrators(tenant=scope.tenant), admin_email)
+    return Route("system", None, administrator, reason, is_fallback=True)
 
 
 def told_to_others(reason: str) -> str:

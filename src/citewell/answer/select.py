@@ -4,19 +4,249 @@ from __future__ import annotations
 
 import hashlib
 import json
+import math
 import re
-from collections.abc import Iterable, Sequence
-from dataclasses import dataclass, replace
+from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import astuple, dataclass, fields, replace
 from functools import cache
 from pathlib import Path
+from typing import Protocol
 
-from citewell.answer.candidates import NAMES, Candidate, Features, Reader, candidates
+from citewell.answer.amounts import Amount, amounts, states
 from citewell.answer.expand import Expansion
+from citewell.answer.filters import QuestionFilter, is_in_company_of_others, question_filter
 from citewell.answer.negation import NEGATIONS
-from citewell.answer.statements import Statement
+from citewell.answer.statements import Piece, Statement, statements, titled, with_doses
 from citewell.answer.verify_score import calibrated, log_odds, sigmoid
-from citewell.types import Claim, Context, Evidence, Hit
+from citewell.clinical.bands import as_bands, is_within
+from citewell.types import Claim, Context, Evidence, Hit, Near, Span
 from citewell.words import terms
+
+# ---------------------------------------------------------------------------------------- statements and their features
+
+
+class Reader(Protocol):
+    """Gives the log-odds that a statement answers a question."""
+
+    @property
+    def name(self) -> str: ...
+
+    def __call__(self, question: str, statement: str) -> float: ...
+
+
+EXPLAINED = frozenset({"lay word", "abbreviation", "misspelling"})
+"""Words of a question that the reader is given with their clinical names."""
+MOST_ODDS, LEAST_SHARE = 12.0, -8.0
+MOST_READ = 16
+"""Statements that the reader reads for one answer: the best by words and cosine."""
+ASKING = frozenset(
+    terms(
+        """what which who whom whose when where why how much many long often is are was were be do does did done can
+        could should would may might must shall will has have had i me my we our you your he she they it its the a an of
+        in on for to with at by from and or if there any some this that these those please tell about need get give
+        mean means way best"""
+    )
+)
+"""Words that make a question of what it is about."""
+
+
+@dataclass(frozen=True, slots=True)
+class Features:
+    """What is seen of a statement beside a question; every number grows with how well it fits."""
+
+    reader: float
+    """Log-odds of the reader, within ±12; 0 without one."""
+    share: float
+    """Log of its share among all that the reader has read, at least -8; 0 without a reader."""
+    coverage: float
+    """Share of the question's words that the statement holds, or says by another name."""
+    nearness: float
+    """Cosine of question and nearest sentence of the statement."""
+    relevance: float
+    """Chance that its passage is about the question."""
+    rank: float
+    """Rank score of its passage beside the best at hand, which has 1."""
+    amount: float
+    """1 where it states an amount of the question, such as the weight of a child, or a band with a result of it."""
+
+    def values(self) -> tuple[float, ...]:
+        return astuple(self)
+
+
+NAMES = tuple(one.name for one in fields(Features))
+
+
+@dataclass(frozen=True, slots=True)
+class Candidate:
+    """A statement, where it was found, what is seen of it, and the chance that it answers."""
+
+    statement: Statement
+    hit: Hit
+    features: Features
+    chance: float = 0.0
+
+    def is_cited(self, cited: Sequence[Span]) -> bool:
+        """Whether a citation lies in its words."""
+        return any(
+            span.source_id == self.hit.source_id and span.start < end and start < span.end
+            for span in cited
+            for start, end in self.statement.pieces
+        )
+
+
+def candidates(
+    question: str,
+    evidence: Sequence[Evidence],
+    *,
+    reader: Reader | None,
+    expansions: Sequence[Expansion],
+    cited: Sequence[Span] = (),
+) -> list[Candidate]:
+    """The statements that may answer, with what is seen of them; what speaks of another patient or medicine may not.
+
+    The best by words and cosine are read, and those that are cited.
+    """
+    seen = sorted(
+        _with_features(question, evidence, expansions), key=lambda candidate: -_score_before_reading(candidate.features)
+    )
+    chosen = seen[:MOST_READ] + [candidate for candidate in seen[MOST_READ:] if candidate.is_cited(cited)]
+    return chosen if reader is None else _read_by(reader, question, explanations(question, expansions), chosen)
+
+
+Edit = tuple[int, int, str]
+"""Words of a question to be said otherwise: where they begin and end, and what to say."""
+
+
+def explanations(question: str, expansions: Sequence[Expansion]) -> list[Edit]:
+    """The clinical names of lay words and abbreviations, to stand behind them, and misspelt words mended.
+
+    >>> words = "Does he need a drip?"
+    >>> worded(words, explanations(words, [Expansion("intravenous fluid", "lay word", (15, 19))]))
+    'Does he need a drip (intravenous fluid)?'
+    """
+    edits: dict[tuple[int, int], str] = {}
+    for expansion in expansions:
+        if expansion.reason in EXPLAINED:
+            is_mended = expansion.reason == "misspelling"
+            edits.setdefault(
+                expansion.from_words,
+                expansion.phrase if is_mended else f"{question[slice(*expansion.from_words)]} ({expansion.phrase})",
+            )
+    return [(*place, words) for place, words in edits.items()]
+
+
+def worded(question: str, edits: Sequence[Edit]) -> str:
+    """A question with some of its words said otherwise; where two edits meet, the first of them counts."""
+    taken: list[Edit] = []
+    for edit in edits:
+        if all(edit[1] <= start or end <= edit[0] for start, end, _ in taken):
+            taken.append(edit)
+    for start, end, words in sorted(taken, reverse=True):
+        question = f"{question[:start]}{words}{question[end:]}"
+    return question
+
+
+def _score_before_reading(seen: Features) -> float:
+    """By what statements are chosen to be read."""
+    return 2 * seen.coverage + 3 * seen.nearness + seen.amount
+
+
+def _read_by(reader: Reader, question: str, edits: Sequence[Edit], chosen: Sequence[Candidate]) -> list[Candidate]:
+    """The statements with what the reader says of them; it reads a value as the band of the statement that holds it."""
+    texts = (
+        f"{titled(candidate.hit.document, candidate.statement)} : {candidate.statement.text}" for candidate in chosen
+    )
+    pairs = ((worded(question, [*as_bands(question, text), *edits]), text) for text in texts)
+    scores = [max(-MOST_ODDS, min(MOST_ODDS, reader(asked, text))) for asked, text in pairs]
+    whole = math.log(sum(map(math.exp, scores))) if scores else 0.0
+    return [
+        replace(candidate, features=replace(candidate.features, reader=score, share=max(LEAST_SHARE, score - whole)))
+        for candidate, score in zip(chosen, scores, strict=True)
+    ]
+
+
+def _with_features(question: str, evidence: Sequence[Evidence], expansions: Sequence[Expansion]) -> Iterator[Candidate]:
+    """The statements that may answer, before the reader has read them."""
+    words, holds = QuestionWords.of(question, expansions), question_filter(question)
+    best = max((passage.hit.rank_score for passage in evidence), default=0.0)
+    for hit, statement in _admitted(evidence, holds, words):
+        text = statement.text
+        stated = any(states(text, amount) for amount in words.amounts) or is_within(text, holds.results) is True
+        features = Features(
+            reader=0.0,
+            share=0.0,
+            coverage=words.covered(text),
+            nearness=_nearness(statement.pieces, hit.why.near, hit.raw_cosine),
+            relevance=hit.relevance,
+            rank=hit.rank_score / best if best > 0 else 0.0,
+            amount=float(stated),
+        )
+        yield Candidate(statement, hit, features)
+
+
+def _admitted(
+    evidence: Sequence[Evidence], allowed: QuestionFilter, words: QuestionWords
+) -> Iterator[tuple[Hit, Statement]]:
+    """What may answer; of a section on other medicines than the one in the question, nothing may."""
+    found = [(passage.hit, statement) for passage in evidence for statement in with_doses(statements(passage))]
+    sections: dict[tuple[str, tuple[str, ...]], list[Statement]] = {}
+    for hit, statement in found:
+        sections.setdefault((hit.document_id, statement.titles), []).append(statement)
+    known: set[tuple[str, tuple[Piece, ...]]] = set()
+    for hit, statement in sorted(found, key=lambda pair: -pair[0].rank_score):
+        if (hit.document_id, statement.pieces) in known:  # passages overlap
+            continue
+        known.add((hit.document_id, statement.pieces))
+        section = sections[hit.document_id, statement.titles]
+        is_of_others = is_in_company_of_others(statement, section, hit.document, allowed.named)
+        is_meant = is_of_others and any(
+            words.held(statement.text) >= frozenset(terms(named.name)) for named in allowed.named
+        )
+        if allowed.admits(statement, hit.document) and (is_meant or not is_of_others):
+            yield hit, statement
+
+
+def _nearness(pieces: Sequence[Piece], near: Sequence[Near], otherwise: float) -> float:
+    """The cosine of the nearest sentence that lies in the pieces for the most part."""
+    inside = (
+        cosine
+        for start, end, cosine in near
+        if any(2 * (min(end, last) - max(start, first)) >= end - start for first, last in pieces)
+    )
+    return max(inside, default=otherwise)
+
+
+@dataclass(frozen=True, slots=True)
+class QuestionWords:
+    """The words of a question, and other names for them."""
+
+    words: frozenset[str]
+    names: tuple[tuple[frozenset[str], frozenset[str]], ...]
+    """Words of the question, and words that say the same."""
+    amounts: tuple[Amount, ...]
+
+    @classmethod
+    def of(cls, question: str, expansions: Sequence[Expansion]) -> QuestionWords:
+        """What a question is about."""
+        words = frozenset(terms(question)) - ASKING or frozenset(terms(question))
+        names = tuple(
+            (frozenset(terms(question[slice(*expansion.from_words)])) & words, frozenset(terms(expansion.phrase)))
+            for expansion in expansions
+        )
+        return cls(words, names, tuple(amounts(question)))
+
+    def held(self, text: str) -> frozenset[str]:
+        """The words that a text holds, or says by another name."""
+        said = frozenset(terms(text))
+        return (self.words & said).union(*(words for words, phrase in self.names if phrase and phrase <= said))
+
+    def covered(self, text: str) -> float:
+        """The share of the words that a text holds, or says by another name."""
+        return len(self.held(text)) / len(self.words) if self.words else 0.0
+
+
+# ----------------------------------------------------------------------------------------------------------- the choice
+
 
 WEIGHTS = Path(__file__).with_name("select.json")
 """What each feature counts; `bench/reader/fit_select.py` fits it."""
@@ -43,14 +273,14 @@ class Weights:
         """The chance that an answer is right whose best statement has some chance."""
         return sigmoid(self.slope * log_odds(chance) + self.shift)
 
-    def chance(self, seen: Features) -> float:
+    def chance(self, features: Features) -> float:
         """The chance that a statement answers."""
-        odds = self.bias + sum(weight * value for weight, value in zip(self.features, seen.values(), strict=True))
-        return sigmoid(max(-30.0, min(30.0, odds)))
+        score = self.bias + sum(weight * value for weight, value in zip(self.features, features.values(), strict=True))
+        return sigmoid(max(-30.0, min(30.0, score)))
 
 
 @dataclass(frozen=True, slots=True)
-class Room:
+class AnswerSize:
     """How much is shown."""
 
     statements: int = 3
@@ -59,7 +289,7 @@ class Room:
     """A line that has this part of its words in common with one that is shown says nothing new."""
 
 
-ROOM = Room()
+ANSWER_SIZE = AnswerSize()
 
 
 def select(
@@ -68,7 +298,7 @@ def select(
     *,
     reader: Reader | None,
     expansions: Iterable[Expansion] = (),
-    room: Room = ROOM,
+    room: AnswerSize = ANSWER_SIZE,
 ) -> list[Statement]:
     """The statements that answer a question, best first; none where nothing does."""
     weights = loaded(is_read=reader is not None)
@@ -97,8 +327,8 @@ def rerank(
     weights = loaded(is_read=True)
     evidence = [Evidence(number, hit, hit.start, hit.end) for number, hit in enumerate(hits, 1)]
     best: dict[str, float] = {}
-    for one in candidates(question, evidence, reader=reader, expansions=expansions):
-        best[one.hit.source_id] = max(best.get(one.hit.source_id, 0.0), weights.chance(one.features))
+    for candidate in candidates(question, evidence, reader=reader, expansions=expansions):
+        best[candidate.hit.source_id] = max(best.get(candidate.hit.source_id, 0.0), weights.chance(candidate.features))
     return tuple(sorted(hits, key=lambda hit: -best.get(hit.source_id, 0.0))[:limit])
 
 
@@ -116,7 +346,7 @@ def answer_chance(
     weights = loaded(is_read=reader is not None)
     cited = [span for claim in claims for span in claim.check.spans]
     read = candidates(question, context.evidence, reader=reader, expansions=expansions, cited=cited)
-    best = max((weights.chance(one.features) for one in read if one.is_cited(cited)), default=0.0)
+    best = max((weights.chance(candidate.features) for candidate in read if candidate.is_cited(cited)), default=0.0)
     return weights.answered(best) * calibrated([claim.check for claim in claims])
 
 

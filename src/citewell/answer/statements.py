@@ -4,12 +4,12 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterable, Iterator, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from itertools import pairwise, takewhile, zip_longest
 from typing import Literal
 
 from citewell.answer.cite import BROKEN, MARK
-from citewell.answer.guard import is_suspicious
+from citewell.answer.screen import is_suspicious
 from citewell.clinical.medicines import medicines
 from citewell.clinical.populations import populations
 from citewell.types import Evidence
@@ -62,6 +62,17 @@ GIVEN_DOSE = re.compile(
 )
 """An amount that can be given; “30 mL/min” and “500 ng/mL” are none."""
 
+REFERS_TO_DOSE = re.compile(
+    r"\b(?:this|that|the (?:same|above)) (?:dose|dosage|amount|volume)\b|\b(?:start|begin|try) again\b",
+    re.IGNORECASE,
+)
+"""What a sentence says that speaks of a dose, or of a treatment to go on with, and leaves it to another to give it."""
+WEIGHS = re.compile(
+    r"\b(?:child|infant|baby|toddler|adult|patient|person|(?:wo)?man) (?:of|who weighs|weighing) \d[\d.]* ?kg\b"
+    r"|\(kg\): \d",
+    re.IGNORECASE,
+)
+"""What a text works out for one weight."""
 _VERB = re.compile(
     r"\b(?:is|are|was|were|do|does|can|may|should|must|will|has|have|not|give|take|stop|use|call|avoid|tell|ask|refer|offer"
     r"|consider|measure|check|start|continue|phone|drink|eat|rest|weigh|see|keep|seek|repeat)\b",
@@ -115,18 +126,18 @@ def statements(evidence: Evidence) -> list[Statement]:
     """The statements of a passage, in reading order; headings, references and boilerplate are none."""
     if any(_BACK_MATTER.search(title) for title in evidence.hit.section[1:]):
         return []
-    found: list[Statement] = []
+    cut: list[Statement] = []
     for group in _groups(evidence.text, _known_titles(evidence)):
         lines = tuple(_clean(evidence.text[start:end]) for start, end in group.pieces)
         pieces = tuple(_moved(piece, evidence.start) for piece in group.pieces)
         leans = _LEANS.match(lines[0]) is not None or _is_bare_dose(lines[0])
-        before = found[-1] if found and leans and _adjoin(found[-1], pieces[0][0], evidence) else None
+        before = cut[-1] if cut and leans and _adjoin(cut[-1], pieces[0][0], evidence) else None
         headings = tuple(evidence.text[start:end] for start, end in group.headings)
         if any(_BACK_MATTER.search(heading) for heading in headings) or _is_noise(lines, group.kind):
             continue
         titles = (*evidence.hit.section, *headings)
-        found.append(Statement(evidence.number, group.kind, pieces, lines, titles, before))
-    return found
+        cut.append(Statement(evidence.number, group.kind, pieces, lines, titles, before))
+    return cut
 
 
 def titled(document: str, statement: Statement) -> str:
@@ -334,7 +345,7 @@ def _is_outline(text: str, items: Sequence[Line]) -> bool:
 
 def _names(text: str, item: Line, following: Line) -> bool:
     """Whether an item only names what the next one is about: that has another mark, or it is a medicine or people."""
-    words, next_words = (text[one.start : one.end] for one in (item, following))
+    words, next_words = (text[line.start : line.end] for line in (item, following))
     bare = re.sub(r"\([^)]*\)", "", words).strip()
     if len(bare.split()) > MAX_NAME_WORDS + 1 or ":" in bare[:-1] or re.search(r"\d|[.;,]$", bare):
         return False
@@ -391,3 +402,40 @@ def _is_term(sentence: str) -> bool:
     """Whether a sentence is a bare name, as in a glossary: “Haemoptysis. Coughing up blood.”"""
     words = sentence.rstrip(".").split()
     return sentence.endswith(".") and len(words) <= MAX_TERM_WORDS and not _VERB.search(sentence)
+
+
+def with_doses(cut: Sequence[Statement]) -> Iterator[Statement]:
+    """Statements; those that only speak of “this dose” or “start again” with the one of their section that gives it."""
+    giving: list[Statement] = []
+    renewed: dict[Statement, Statement] = {}
+    for statement in cut:
+        before = None if statement.previous is None else renewed.get(statement.previous, statement.previous)
+        given = [other for other in giving if other.titles == statement.titles and _may_be_of(other, statement)]
+        # what was worked out for one person is no one else's
+        plain = [other for other in given if not WEIGHS.search(other.text)]
+        if given and _leaves_dose_open(statement):
+            before = _behind(before, (plain or given)[-1])
+        renewed[statement] = replace(statement, previous=before)
+        yield renewed[statement]
+        giving += [statement] if GIVEN_DOSE.search(statement.text) else []
+
+
+def _may_be_of(giving: Statement, statement: Statement) -> bool:
+    """Whether a dose may be of the medicine that a statement speaks of: they name one in common, or one names none."""
+    theirs, ours = ({medicine.name for medicine in medicines(each.text)} for each in (giving, statement))
+    return not (theirs and ours) or not theirs.isdisjoint(ours)
+
+
+def _behind(statement: Statement | None, first: Statement) -> Statement:
+    """A statement and those that it leans on, all behind another one."""
+    if statement is None:
+        return first
+    return statement if statement == first else replace(statement, previous=_behind(statement.previous, first))
+
+
+def _leaves_dose_open(statement: Statement) -> bool:
+    """Whether it speaks of a dose that neither it nor the sentence that it leans on gives."""
+    refers = REFERS_TO_DOSE.search(statement.text)
+    if refers is None or GIVEN_DOSE.search(statement.text, 0, refers.start()):
+        return False
+    return statement.previous is None or GIVEN_DOSE.search(statement.previous.text) is None

@@ -6,13 +6,13 @@ import re
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-from citewell.answer.grades import Graded, asked_grades, says_grade
 from citewell.answer.illnesses import illnesses, speaks_of
 from citewell.answer.statements import statements
 from citewell.answer.verify_read import form, forms, meanings
 from citewell.answer.verify_subjects import topics
 from citewell.answer.verify_support import Profile, profile
 from citewell.clinical import Lexicon
+from citewell.clinical.grades import Graded, asked_grades, says_grade
 from citewell.clinical.medicines import Medicine, medicines, members
 from citewell.clinical.populations import Group, age_groups, asked_for
 from citewell.types import Citation, Claim, Evidence
@@ -52,7 +52,7 @@ class Subject:
         written = (
             (text, _HYPHEN.sub("", text)) if _HYPHEN.search(text) else (text,)
         )  # “post-menopausal” is one word too
-        if any(_is_written(name, one) for one in written for name in self.names):
+        if any(_is_written(name, spelling) for spelling in written for name in self.names):
             return True
         if self.grade is not None:
             return says_grade(text, self.grade)
@@ -152,7 +152,7 @@ class Section:
 def sections(shown: Sequence[Claim], citations: Sequence[Citation], evidence: Sequence[Evidence]) -> list[Section]:
     """The shown sentences and the words that they cite, by section."""
     cited = {citation.n: citation for citation in citations}
-    passages = {one.hit.source_id: one for one in evidence}
+    passages = {passage.hit.source_id: passage for passage in evidence}
     said: dict[tuple[str, tuple[str, ...]], list[str]] = {}
     for claim in shown:
         for citation in (cited[number] for number in claim.citations):
@@ -164,9 +164,9 @@ def sections(shown: Sequence[Claim], citations: Sequence[Citation], evidence: Se
 
 def _titles(citation: Citation, passage: Evidence) -> tuple[str, ...]:
     """The titles above the cited words, those inside the passage too."""
-    for one in statements(passage):
-        if any(start <= citation.start < end for start, end in one.pieces):
-            return one.titles
+    for statement in statements(passage):
+        if any(start <= citation.start < end for start, end in statement.pieces):
+            return statement.titles
     return citation.section
 
 
@@ -200,12 +200,12 @@ def _missed_matter(asked: Sequence[Subject], shown: Sequence[Section], evidence:
         return None
     absent = [key for key in keys if not any(section.holds(key) for section in shown)]
     if absent:
-        told = " or ".join(f"“{key.text}”" for key in absent)
+        named = " or ".join(f"“{key.text}”" for key in absent)
         is_spoken_of = any(section.holds(subject) for section in shown for subject in asked)
         is_whole = not is_spoken_of or _is_swapped(keys, absent, shown)
-        return Miss(f"the sources shown do not speak of {told}", is_whole=is_whole)
-    told = " and of ".join(f"“{key.text}”" for key in keys)
-    return Miss(f"the sources shown speak of {told}, but not together", is_whole=False)
+        return Miss(f"the sources shown do not speak of {named}", is_whole=is_whole)
+    named = " and of ".join(f"“{key.text}”" for key in keys)
+    return Miss(f"the sources shown speak of {named}, but not together", is_whole=False)
 
 
 def _is_swapped(keys: Sequence[Subject], absent: Sequence[Subject], shown: Sequence[Section]) -> bool:
@@ -213,4 +213,4 @@ def _is_swapped(keys: Sequence[Subject], absent: Sequence[Subject], shown: Seque
     named = [key for key in keys if key.medicine is not None]
     if not named or any(key not in absent for key in named):
         return False
-    return any(medicines(one) for section in shown for one in section.sentences)
+    return any(medicines(sentence) for section in shown for sentence in section.sentences)

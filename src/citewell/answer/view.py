@@ -1,16 +1,16 @@
-"""An answer as programs see it: the one JSON shape that the command line, the API and the audit log share."""
+"""Answers and events as JSON, the same for the command line, the API and the audit log."""
 
 from __future__ import annotations
 
 from typing import Any, assert_never
 
 from citewell.answer.cite import Marks, marked_text
-from citewell.answer.stream import Done, Event, Failed, Looked, Replace, Sentence, Started, Told, Working
+from citewell.answer.events import Done, Event, Failed, Notice, Replace, SearchedScope, Sentence, Started, Working
 from citewell.clinical.misspellings import corrections
 from citewell.types import Action, Answer, Check, Citation, Cite, Claim, Emergency, Evidence, Qualify, Refuse, Route
 
 WINDOW_CHARACTERS = 200
-"""How much of a passage is told on each side of the words that are cited."""
+"""How much of a passage is given on each side of the words that are cited."""
 
 
 def answer_json(
@@ -78,7 +78,7 @@ def done_json(done: Done, *, with_withheld: bool, marks: Marks = Marks.NUMBER) -
     return {**answer_json(done.answer, with_withheld=with_withheld, marks=marks), **kept}
 
 
-def looked_json(looked: Looked | None) -> dict[str, Any] | None:
+def looked_json(looked: SearchedScope | None) -> dict[str, Any] | None:
     """Where an answer was looked for; `*` among the tags or as journey is all of them."""
     if looked is None:
         return None
@@ -217,7 +217,7 @@ def event_json(  # noqa: PLR0911 - one for each event
             return "started", {"conversation_id": event.conversation_id}
         case Working():
             return "working", {"stage": event.stage, "count": event.count}
-        case Told():
+        case Notice():
             return "told", {"text": event.text, "is_emergency": event.is_emergency}
         case Sentence():
             return "sentence", _sentence(event.index, event.claim, event.citations, with_withheld=with_withheld)
@@ -237,5 +237,5 @@ def _sentence(index: int, claim: Claim, citations: tuple[Citation, ...], *, with
         "index": index,
         "shown": claim.is_shown,
         **shown,
-        "sources": [citation_json(one, with_window=True) for one in citations],
+        "sources": [citation_json(citation, with_window=True) for citation in citations],
     }

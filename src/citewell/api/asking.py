@@ -12,13 +12,12 @@ from typing import TypeVar
 from starlette.concurrency import run_in_threadpool
 
 from citewell.answer.cite import Marks
-from citewell.answer.stream import Done, Event, Failed, Started
+from citewell.answer.events import Done, Event, Failed, Started
 from citewell.answer.view import action_name
-from citewell.answer.wishes import NONE, Wishes
 from citewell.api import stream
 from citewell.api.site import Site
 from citewell.errors import CitewellError
-from citewell.types import Asker
+from citewell.types import NO_OPTIONS, Asker, AskOptions
 from citewell.types.logged import logged
 
 log = logging.getLogger(__name__)
@@ -33,7 +32,7 @@ class Asking:
     question: str
     asker: Asker
     conversation_id: str | None
-    wishes: Wishes = NONE
+    options: AskOptions = NO_OPTIONS
 
 
 async def in_turn(site: Site, work: Callable[[], T]) -> T:
@@ -72,7 +71,9 @@ async def begun(site: Site, asking: Asking) -> Iterator[Event]:
     def begin() -> Iterator[Event]:
         app = site.loaded()
         asker = replace(asking.asker, scope=app.in_journey(asking.asker.scope))
-        return app.desk.ask(asking.question, asker=asker, conversation_id=asking.conversation_id, wishes=asking.wishes)
+        return app.desk.ask(
+            asking.question, asker=asker, conversation_id=asking.conversation_id, options=asking.options
+        )
 
     return await run_in_threadpool(begin)
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 
-from citewell.answer.stream import Done, Event
+from citewell.answer.events import Done, Event
 from citewell.api.asking import answered, in_turn
 from citewell.api.guidelines import whole_asker
 from citewell.api.site import Site

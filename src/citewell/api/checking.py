@@ -6,7 +6,7 @@ import asyncio
 import time
 from dataclasses import dataclass
 
-from citewell.answer.check import MAX_CHARACTERS
+from citewell.answer.gate import MAX_CHECKED_CHARACTERS
 from citewell.api.errors import Refused
 from citewell.api.limits import too_many
 from citewell.api.site import Site
@@ -60,5 +60,5 @@ def asks_for(text: str) -> int:
     >>> asks_for("Give iron."), asks_for("Give iron. " * 25)
     (1, 3)
     """
-    count = 0 if len(text) > MAX_CHARACTERS else len(sentences(text))
+    count = 0 if len(text) > MAX_CHECKED_CHARACTERS else len(sentences(text))
     return max(1, -(-count // SENTENCES_AN_ASK))

@@ -8,7 +8,7 @@ from typing import Any
 
 from starlette.concurrency import run_in_threadpool
 
-from citewell.answer.stream import Event
+from citewell.answer.events import Event
 from citewell.api.site import Site
 from citewell.api.visitor import Visitor
 from citewell.assistants.evidence.standing import Standing

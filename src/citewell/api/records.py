@@ -13,8 +13,8 @@ from fastapi import Depends, Path, Request
 from starlette.concurrency import run_in_threadpool
 
 from citewell.adapters.vault.header import Header
-from citewell.answer.desk import Desk
-from citewell.answer.stream import Done, Event
+from citewell.answer.events import Done, Event
+from citewell.answer.service import AskService
 from citewell.api.asking import answered, in_turn
 from citewell.api.errors import PROBLEM
 from citewell.api.progress import Progress, Stopwatch
@@ -122,7 +122,7 @@ class Room:
         return Asker.owner(self.scope)
 
     @property
-    def desk(self) -> Desk:
+    def desk(self) -> AskService:
         return self.profile.desk
 
     @property

@@ -19,7 +19,7 @@ from starlette.responses import Response
 from citewell.adapters.llm.listing import listing, vendor_of
 from citewell.adapters.llm.once import Once
 from citewell.adapters.store.identities import SqlIdentities
-from citewell.answer.desk import Desk
+from citewell.answer.service import AskService
 from citewell.api.auth import Keys
 from citewell.api.door import Door
 from citewell.api.errors import Refused
@@ -228,12 +228,12 @@ class Site:
             self.app.open_parts()
         return self.app
 
-    def desk(self) -> Desk:
+    def desk(self) -> AskService:
         """Where questions are asked and kept; opened without loading what only answers need."""
         with self._loading:
             return self.app.desk
 
-    def chat_desk(self) -> Desk:
+    def chat_desk(self) -> AskService:
         """The same of the guidelines chat."""
         with self._loading:
             return self.app.chat.desk()

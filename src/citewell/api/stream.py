@@ -11,7 +11,7 @@ from contextlib import suppress
 from typing import Any
 
 from citewell.answer.cite import Marks
-from citewell.answer.stream import Event, Failed
+from citewell.answer.events import Event, Failed
 from citewell.answer.view import event_json
 from citewell.api.errors import problem_of
 

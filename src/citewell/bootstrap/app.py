@@ -11,16 +11,17 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from citewell.adapters.store.library import NEVER_READ
-from citewell.answer.wishes import NONE, Wishes
 from citewell.bootstrap.assembly import Assembly
 from citewell.bootstrap.home import read_source, size_of
 from citewell.bootstrap.outcome import Outcome, Results
 from citewell.errors import CitewellError, InputError, LibraryError, NotFound
 from citewell.types import (
     EVERY,
+    NO_OPTIONS,
     OWNER_ID,
     Answer,
     Asker,
+    AskOptions,
     Check,
     Chunk,
     Document,
@@ -36,8 +37,8 @@ from citewell.types.logged import is_meant
 from citewell.types.tags import sought_tags
 
 if TYPE_CHECKING:
+    from citewell.answer.events import Event
     from citewell.answer.replay import Replay
-    from citewell.answer.stream import Event
     from citewell.bootstrap.chat import ChatRoom
     from citewell.bootstrap.consult import ConsultRoom
     from citewell.bootstrap.evidence import EvidenceRoom
@@ -213,17 +214,27 @@ class App(Assembly):
         return Results(question, found.hits, found.expansions, took_ms)
 
     def ask(
-        self, question: str, *, asker: Asker | None = None, conversation_id: str | None = None, wishes: Wishes = NONE
+        self,
+        question: str,
+        *,
+        asker: Asker | None = None,
+        conversation_id: str | None = None,
+        options: AskOptions = NO_OPTIONS,
     ) -> Answer:
         """One question, one checked answer, on record; in a new conversation unless one is named."""
         asker = asker or self.owner()
-        return self.desk.answer(question, asker=asker, conversation_id=conversation_id, wishes=wishes).answer
+        return self.desk.answer(question, asker=asker, conversation_id=conversation_id, options=options).answer
 
     def ask_stream(
-        self, question: str, *, asker: Asker | None = None, conversation_id: str | None = None, wishes: Wishes = NONE
+        self,
+        question: str,
+        *,
+        asker: Asker | None = None,
+        conversation_id: str | None = None,
+        options: AskOptions = NO_OPTIONS,
     ) -> Iterator[Event]:
         """The same, sentence by sentence; the last event holds the answer."""
-        return self.desk.ask(question, asker=asker or self.owner(), conversation_id=conversation_id, wishes=wishes)
+        return self.desk.ask(question, asker=asker or self.owner(), conversation_id=conversation_id, options=options)
 
     def replay(self, answer_id: str, *, asker: Asker | None = None) -> Replay:
         """Ask again what is on record, on the versions that answered then; nothing is recorded."""
@@ -246,7 +257,7 @@ class App(Assembly):
         self, text: str, *, against: str | None = None, evidence: str | None = None, scope: Scope | None = None
     ) -> list[tuple[str, Check]]:
         """Check any text, sentence by sentence: against the library, one document, or words given with it."""
-        from citewell.answer.check import check
+        from citewell.answer.gate import check
 
         scope = scope or self.scope()
         spans: list[Span] | None = None

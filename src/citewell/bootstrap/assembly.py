@@ -28,9 +28,9 @@ if TYPE_CHECKING:
     from citewell.adapters.store.journeys import SqlJourneys
     from citewell.adapters.store.people import SqlPeople
     from citewell.answer.calibration import Calibration
-    from citewell.answer.desk import Desk
-    from citewell.answer.finish import Policy
+    from citewell.answer.gate import Policy
     from citewell.answer.retrieve import Search
+    from citewell.answer.service import AskService
     from citewell.assistants.knowledge import Knowledge
     from citewell.bootstrap.choosing import Choosing
     from citewell.bootstrap.guidelines import GuidelineShelf
@@ -219,7 +219,7 @@ class Assembly:
     @cached_property
     def knowledge(self) -> Knowledge:
         """The assistant for a tenant's documents."""
-        from citewell.answer.reading import Limits
+        from citewell.answer.assistant import AnswerLimits
         from citewell.assistants.knowledge import Knowledge
 
         chosen = self.settings
@@ -232,7 +232,7 @@ class Assembly:
             owners=self.people,
             admin_email=self.admin_email,
             policy=self.policy,
-            limits=Limits(chosen.context_chunks, chosen.max_context_tokens, chosen.max_history_tokens),
+            limits=AnswerLimits(chosen.context_chunks, chosen.max_context_tokens, chosen.max_history_tokens),
             checkers={
                 part: model.name
                 for part, model in (("pair_reader", self.pair_reader), ("entailment", self.entailment))
@@ -264,7 +264,7 @@ class Assembly:
         return Choosing(lambda: self.settings)
 
     @cached_property
-    def desk(self) -> Desk:
+    def desk(self) -> AskService:
         """Where questions are asked, kept and passed on."""
         from citewell.bootstrap.desk import make_desk
 
@@ -281,7 +281,7 @@ class Assembly:
     @property
     def policy(self) -> Policy:
         """What is shown, and when a question is handed over; what is quoted has been chosen by its chance already."""
-        from citewell.answer.finish import Policy
+        from citewell.answer.gate import Policy
 
         policy = Policy(threshold=self.settings.confidence_threshold, keeps_draft=True)
         is_quoted = self.settings.model == "extractive"

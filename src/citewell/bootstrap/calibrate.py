@@ -19,7 +19,7 @@ import numpy as np
 
 from citewell.answer.calibrate import Fit, Judged, Numbers, equate, fit
 from citewell.answer.calibration import is_reviewed
-from citewell.answer.near import Fused
+from citewell.answer.rank import ScoredCandidate
 from citewell.answer.retrieve import Search, refuse_misfit, retrieve_all
 from citewell.bootstrap.parts import make_minilm
 from citewell.errors import InputError
@@ -154,7 +154,7 @@ def read_claims(folder: Path) -> Claims:
     return Claims(corpus, {claim: ids for claim, ids in there.items() if ids})
 
 
-def _searched(scratch: Path, claims: Claims, app: App, watch: Watch) -> list[list[tuple[str, Fused]]]:
+def _searched(scratch: Path, claims: Claims, app: App, watch: Watch) -> list[list[tuple[str, ScoredCandidate]]]:
     """For each claim the best passages of a library that holds the abstracts alone, with the ids of their abstracts."""
     from citewell.adapters.index.exact import ExactIndex
     from citewell.adapters.store.library import SqlLibrary
@@ -170,9 +170,9 @@ def _searched(scratch: Path, claims: Claims, app: App, watch: Watch) -> list[lis
             watch(len(ids), len(claims.corpus))
         search = Search(library, ExactIndex(library), app.embedder, app.lexicon)
         generations = {number: ids[document] for number, document in library.at(library.stamp()).versions(SCRATCH)}
-        orders: list[list[Fused]] = []
+        orders: list[list[ScoredCandidate]] = []
 
-        def kept(found: list[list[Fused]]) -> list[list[Fused]]:
+        def kept(found: list[list[ScoredCandidate]]) -> list[list[ScoredCandidate]]:
             orders.extend(found)
             return [[] for _ in found]
 
@@ -189,7 +189,7 @@ def _stored(page: Source, library: SqlLibrary, reader: Reader) -> Added:
     return add(page, filing=Filing(), scope=SCRATCH, library=library, reader=reader)
 
 
-def judged_of(cited: Sequence[frozenset[str]], found: Sequence[Sequence[tuple[str, Fused]]]) -> Judged:
+def judged_of(cited: Sequence[frozenset[str]], found: Sequence[Sequence[tuple[str, ScoredCandidate]]]) -> Judged:
     """The first hit of each claim, and its first among what it does not cite, which is wrong."""
     rows = []
     for number, (right, order) in enumerate(zip(cited, found, strict=True)):

@@ -8,7 +8,7 @@ from dataclasses import dataclass, replace
 from functools import cached_property, partial
 from typing import TYPE_CHECKING
 
-from citewell.answer.stream import Done, Event
+from citewell.answer.events import Done, Event
 from citewell.answer.verify_score import calibrated
 from citewell.assistants.guidelines import TAG
 from citewell.assistants.guidelines.chat import Chat
@@ -21,7 +21,7 @@ from citewell.bootstrap.desk import desk_of
 from citewell.errors import InputError, NotFound
 
 if TYPE_CHECKING:
-    from citewell.answer.desk import Desk
+    from citewell.answer.service import AskService
     from citewell.assistants.guidelines.classify import Nearness
     from citewell.assistants.guidelines.guideline import Guideline
     from citewell.assistants.guidelines.patient import Patient
@@ -54,7 +54,7 @@ class ChatRoom:
         assert isinstance(last, Done)
         return last
 
-    def desk(self, only: Sequence[str] = ()) -> Desk:
+    def desk(self, only: Sequence[str] = ()) -> AskService:
         """The desk for all guidelines, or for those that are named by name or document."""
         chosen = tuple(only)
         return replace(
@@ -64,7 +64,7 @@ class ChatRoom:
         )
 
     @cached_property
-    def _desk(self) -> Desk:
+    def _desk(self) -> AskService:
         def past(stamp: int, generations: Collection[int] | None) -> Chat:
             return self._past(stamp, generations, ())
 

@@ -7,11 +7,11 @@ from collections.abc import Callable
 from dataclasses import replace
 from typing import TYPE_CHECKING
 
-from citewell.answer.desk import Assistant, Grant
-from citewell.answer.wishes import Wishes
+from citewell.answer.service import Assistant, WithOptions
 from citewell.bootstrap.parts import make_model_writer
 from citewell.bootstrap.record_models import EXTRACTIVE
 from citewell.errors import ModelNotAllowedError, NoModel
+from citewell.types import AskOptions
 
 if TYPE_CHECKING:
     from citewell.adapters.llm.presence import Presence
@@ -34,22 +34,22 @@ class Choosing:
         self._writers: dict[str, Writer] = {}
         self._presence: Presence | None = None
 
-    def __call__(self, wishes: Wishes) -> Grant:
+    def __call__(self, options: AskOptions) -> WithOptions:
         """What makes of an assistant the one that was asked for; what may not be asked for is refused now.
 
-        Nothing is asked of a server before the grant is used.
+        Nothing is asked of a server before the result is used.
         """
-        name = self._named(wishes.model)
+        name = self._named(options.model)
 
-        def grant(assistant: Assistant) -> Assistant:
-            from citewell.answer.reading import Reading
+        def with_options(assistant: Assistant) -> Assistant:
+            from citewell.answer.assistant import LibraryAssistant
 
-            assert isinstance(assistant, Reading)
-            chunks = wishes.max_context_chunks or assistant.limits.chunks
+            assert isinstance(assistant, LibraryAssistant)
+            chunks = options.max_context_chunks or assistant.limits.chunks
             writer = assistant.writer if name is None else self._writer(name)
             return replace(assistant, writer=writer, limits=replace(assistant.limits, chunks=chunks))
 
-        return grant
+        return with_options
 
     def names(self) -> tuple[str, ...]:
         """The models that may be named, the configured one first; none where no model is set up."""

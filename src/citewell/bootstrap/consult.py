@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any
 from citewell.adapters.embedding.names import NamesKept
 from citewell.adapters.store.audit import SqlAudit
 from citewell.adapters.store.consults import SqlConsults
-from citewell.answer.record import Versions
+from citewell.answer.audit import Versions
 from citewell.answer.retrieve import Search
 from citewell.assistants.consult.assess import RULES, Parts
 from citewell.assistants.consult.desk import ConsultDesk

@@ -18,7 +18,7 @@ from citewell.adapters.store.routing import SqlInbox
 from citewell.adapters.store.schema import answers
 from citewell.adapters.store.schema import conversations as conversations_table
 from citewell.adapters.store.seal import KEY_FILE, Seal
-from citewell.answer.desk import Assistant, Choose, Desk
+from citewell.answer.service import AskService, Assistant, ResolveOptions
 from citewell.errors import LibraryError
 
 if TYPE_CHECKING:
@@ -28,7 +28,9 @@ if TYPE_CHECKING:
     Detector = Callable[[str], Emergency | None]
 
 
-def make_desk(library: SqlLibrary, knowledge: Callable[[], Knowledge], choose: Choose, emergency: Detector) -> Desk:
+def make_desk(
+    library: SqlLibrary, knowledge: Callable[[], Knowledge], choose: ResolveOptions, emergency: Detector
+) -> AskService:
     """The desk of the knowledge assistant."""
 
     def past_assistant(stamp: int, only: Collection[int] | None) -> Knowledge:
@@ -46,14 +48,14 @@ def desk_of(
     emergency: Detector,
     *,
     keep_days: int | None = None,
-) -> Desk:
+) -> AskService:
     """The desk of an assistant; its conversations end after so many days without a word, where a number is given."""
     engine, path = library.engine, library.path
     seal = open_seal(library)
     audit = SqlAudit(engine, path, seal, is_vault=library.is_encrypted)
     conversations = SqlConversations(engine, path, seal, assistant=name, keep_days=keep_days)
     inbox = SqlInbox(engine, path, seal)
-    return Desk(
+    return AskService(
         assistant=assistant,
         past_assistant=past_assistant,
         library=library,

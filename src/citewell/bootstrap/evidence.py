@@ -8,9 +8,9 @@ from functools import cached_property
 from typing import TYPE_CHECKING, Any, assert_never
 
 from citewell.adapters.index.exact import ExactIndex
-from citewell.answer.reading import Limits
-from citewell.answer.replay import Replay, Then, replay
-from citewell.answer.stream import Done, Event
+from citewell.answer.assistant import AnswerLimits
+from citewell.answer.events import Done, Event
+from citewell.answer.replay import RecordedQuestion, Replay, replay
 from citewell.assistants.evidence import NAME, Literature
 from citewell.assistants.evidence.standing import Standing
 from citewell.bootstrap.desk import desk_of
@@ -20,7 +20,7 @@ from citewell.types import Asker, Scope, State
 
 if TYPE_CHECKING:
     from citewell.adapters.store.journeys import Placed
-    from citewell.answer.desk import Desk
+    from citewell.answer.service import AskService
     from citewell.bootstrap.app import App
 
 OTHER_JOURNEY = "This conversation is held in another journey. Begin a new one to ask in this journey."
@@ -100,7 +100,7 @@ class EvidenceRoom:
 
     def replay(self, record: Record, asker: Asker) -> Replay:
         """Ask again on the versions of then, in the journey by the slug that it has now; nothing is recorded."""
-        then = Then.of(record, asker)
+        then = RecordedQuestion.of(record, asker)
         slug = self.app.journeys.current_slug(then.scope.journey, then.scope)
         then = replace(then, scope=replace(then.scope, journey=slug))
         still = self.app.library.at(then.stamp).versions(then.scope)
@@ -110,7 +110,7 @@ class EvidenceRoom:
     # -------------------------------------------------------------------------------------------------------- parts
 
     @cached_property
-    def desk(self) -> Desk:
+    def desk(self) -> AskService:
         """Where questions about the literature are asked and kept."""
         return desk_of(self.app.library, NAME, lambda: self.literature, self._past, self.app.emergency)
 
@@ -127,7 +127,7 @@ class EvidenceRoom:
             owners=self.app.people,
             admin_email=self.app.admin_email,
             policy=self.app.policy,
-            limits=Limits(chosen.context_chunks, chosen.max_context_tokens, chosen.max_history_tokens),
+            limits=AnswerLimits(chosen.context_chunks, chosen.max_context_tokens, chosen.max_history_tokens),
         )
 
     def _past(self, stamp: int, only: Collection[int] | None) -> Literature:

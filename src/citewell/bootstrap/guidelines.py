@@ -9,7 +9,7 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
-from citewell.answer.desk import Desk
+from citewell.answer.service import AskService
 from citewell.assistants.guidelines import PUBLIC, TAG, Guidelines
 from citewell.assistants.guidelines.assess import Assessment, assessment_json
 from citewell.assistants.guidelines.diff import Diff, diff
@@ -59,7 +59,7 @@ class GuidelineShelf(Guidelines):
         *,
         owner: Callable[[], Scope],
         reader: Callable[[], Reader],
-        desk: Callable[[], Desk],
+        desk: Callable[[], AskService],
         worder: Callable[[Assessment], Wording],
         emergency: Callable[[str], Emergency | None],
     ) -> None:

@@ -19,7 +19,7 @@ from citewell.errors import InputError, VaultLocked
 
 if TYPE_CHECKING:
     from citewell.adapters.vault.keys import Key
-    from citewell.answer.desk import Desk
+    from citewell.answer.service import AskService
     from citewell.config import Settings
     from citewell.ports.records import Choices
 
@@ -34,7 +34,7 @@ class Profile:
         self.vault = vault
         self._app, self._key, self._settings, self._clock = app, key, settings, clock
         self._record = Record(app, self.touch)
-        self._desk: Desk | None = None
+        self._desk: AskService | None = None
         self._used_at = clock()
         self._locking = threading.Lock()
         self._set(self._record.choices)
@@ -60,7 +60,7 @@ class Profile:
         return self._record
 
     @property
-    def desk(self) -> Desk:
+    def desk(self) -> AskService:
         """Where the record is asked; it goes when the vault is locked."""
         from citewell.bootstrap.record_desk import make_record_desk
 

@@ -19,7 +19,7 @@ from citewell.bootstrap.record_models import EXTRACTIVE
 from citewell.types import Asker
 
 if TYPE_CHECKING:
-    from citewell.answer.desk import Desk
+    from citewell.answer.service import AskService
     from citewell.bootstrap.app import App
     from citewell.keeping import Conversations
     from citewell.ports.records import Facts
@@ -52,7 +52,7 @@ def _near(app: App) -> Nearness:
     return nearness(app.built_in.embed, kept.vectors(examples()[1]))
 
 
-def make_record_desk(app: App, facts: Facts) -> Desk:
+def make_record_desk(app: App, facts: Facts) -> AskService:
     """Where a person asks their record; it stays inside the vault."""
 
     def assistant() -> Records:

@@ -8,14 +8,13 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from citewell.answer.cite import Marks, mark
-from citewell.answer.stream import Done, Event, Replace, Sentence, Started, Told, Working
+from citewell.answer.events import Done, Event, Notice, Replace, Sentence, Started, Working
 from citewell.answer.view import done_json, left_out_words, without_help
-from citewell.answer.wishes import MAX_CHUNKS, Wishes
 from citewell.cli.conversations import conversation_id
 from citewell.cli.frame import Home, Journey, Json, Subject, Tags, need_documents, opened, print_json, printable
 from citewell.cli.stages import Stages
 from citewell.errors import CitewellError, InputError
-from citewell.types import Answer, Cite, Evidence, Qualify, Route
+from citewell.types import MAX_CHUNKS, Answer, AskOptions, Cite, Evidence, Qualify, Route
 
 if TYPE_CHECKING:
     from citewell.bootstrap import App
@@ -54,9 +53,9 @@ def ask(
         need_documents(app)
         asker = app.owner(tags=tag, journey=journey, subject=subject)
         chosen = _chosen(app, conversation, continued)
-        wishes = Wishes(model, max_passages)
+        options = AskOptions(model, max_passages)
         done = _answered(
-            app.desk.ask(question, asker=asker, conversation_id=chosen, wishes=wishes), marks=marks, quiet=json
+            app.desk.ask(question, asker=asker, conversation_id=chosen, options=options), marks=marks, quiet=json
         )
     if json:
         print_json(done_json(done, with_withheld=True, marks=marks))
@@ -80,7 +79,7 @@ def _answered(events: Iterator[Event], *, marks: Marks, quiet: bool) -> Done:
                 kept = event.conversation_id
             elif isinstance(event, Done):
                 return event
-            elif isinstance(event, Told) and event.is_emergency and not quiet:
+            elif isinstance(event, Notice) and event.is_emergency and not quiet:
                 typer.echo(printable(f"{event.text}\n"))
             elif isinstance(event, Replace) and not event.claim.is_shown and not quiet:
                 typer.echo("  (taken back: the whole is not supported well enough)")
@@ -106,7 +105,7 @@ def _chosen(app: App, conversation: str | None, continued: bool) -> str | None:
 
 def _print_end(done: Done, marks: Marks) -> None:
     """The sources, or why there is no answer and who gets the question."""
-    from citewell.answer.finish import UNANSWERED
+    from citewell.answer.gate import UNANSWERED
     from citewell.clinical.misspellings import corrections
 
     answer = done.answer

@@ -14,7 +14,7 @@ from citewell.cli.ids import find, part_of
 from citewell.keeping import PAGE_LENGTH
 
 if TYPE_CHECKING:
-    from citewell.answer.case import Case
+    from citewell.answer.service import Case
     from citewell.bootstrap import App
     from citewell.keeping import Page, Routed
 

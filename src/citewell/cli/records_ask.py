@@ -13,7 +13,7 @@ from citewell.cli.unlock import PassphraseStdin, Vault, opened_profile
 if TYPE_CHECKING:
     from collections.abc import Iterable
 
-    from citewell.answer.stream import Done, Event
+    from citewell.answer.events import Done, Event
 
 
 def ask(
@@ -54,11 +54,11 @@ def ask(
 
 def _told(events: Iterable[Event], *, is_quiet: bool) -> Done:
     """Read an answer to its end; a notice in an emergency is printed before anything is searched."""
-    from citewell.answer.stream import Done, Told
+    from citewell.answer.events import Done, Notice
     from citewell.answer.view import without_help
 
     for event in events:
-        if isinstance(event, Told) and event.is_emergency and not is_quiet:
+        if isinstance(event, Notice) and event.is_emergency and not is_quiet:
             typer.echo(printable(f"{event.text}\n"))
         if isinstance(event, Done):
             if not is_quiet:

@@ -12,7 +12,7 @@ from citewell.cli.unlock import PassphraseStdin, Vault, opened_profile
 from citewell.errors import InputError
 
 if TYPE_CHECKING:
-    from citewell.answer.desk import Desk
+    from citewell.answer.service import AskService
     from citewell.bootstrap.profile import Profile
     from citewell.types import Asker
 
@@ -21,7 +21,7 @@ AS_SERVER = "default"
 """Sets something back to what the server has."""
 
 
-def desk_of(profile: Profile) -> tuple[Desk, Asker]:
+def desk_of(profile: Profile) -> tuple[AskService, Asker]:
     """Where an open record is asked, and by whom."""
     from citewell.bootstrap.record_desk import make_record_desk
     from citewell.types import Asker

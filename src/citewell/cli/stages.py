@@ -6,7 +6,7 @@ import sys
 
 import typer
 
-from citewell.answer.stream import Working
+from citewell.answer.events import Working
 
 WORDS = {"searching": "Searching", "reading": "Reading", "writing": "Writing", "checking": "Checking each sentence"}
 CLEAN = "\r\x1b[K"

@@ -3,9 +3,11 @@
 from __future__ import annotations
 
 import re
+from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import cache, lru_cache
 
+from citewell import vocabulary
 from citewell.clinical.tables import rows
 from citewell.clinical.tokens import fold, joins
 
@@ -138,3 +140,83 @@ def medicine_words() -> frozenset[str]:
 def medicine_endings() -> tuple[str, ...]:
     """Endings of medicines: a word with one names a medicine, listed or not."""
     return tuple(row[1] for row in rows("medicines.tsv") if row[0] == "stem")
+
+
+# --------------------------------------------------------------------------------------------- groups below the classes
+
+
+@cache
+def _subclass_table() -> tuple[tuple[tuple[str, ...], re.Pattern[str], frozenset[str]], ...]:
+    """The names of each group, a pattern for them, and its members."""
+    rows = [(tuple(names.split("|")), frozenset(of.split("|"))) for names, of in vocabulary.rows("subclasses.tsv")]
+    return tuple(
+        (names, re.compile(rf"\b(?:{'|'.join(map(re.escape, names))})s?\b", re.IGNORECASE), of) for names, of in rows
+    )
+
+
+@lru_cache(maxsize=4096)
+def subclasses(text: str) -> tuple[frozenset[str], ...]:
+    """The members of each group that a text names.
+
+    >>> [sorted(one)[:2] for one in subclasses("Do not bridge patients who take a DOAC.")]
+    [['apixaban', 'dabigatran']]
+    """
+    return tuple(of for _, pattern, of in _subclass_table() if pattern.search(text))
+
+
+def subclass_names(medicine: str) -> tuple[str, ...]:
+    """The abbreviations of the groups that a medicine belongs to: longer names are of common words.
+
+    >>> subclass_names("apixaban"), subclass_names("warfarin")
+    (('DOAC', 'NOAC'), ())
+    """
+    return tuple(name for names, _, of in _subclass_table() if medicine in of for name in names if name.isupper())
+
+
+# ------------------------------------------------------------------------------------------------------ cross-reactions
+
+
+def reacts(allergen: str, names: Sequence[str]) -> str | None:
+    """Whether an allergy may be to a medicine of these names: an empty word for the same, or their group.
+
+    >>> reacts("penicillin", ["amoxicillin"]), reacts("penicillin", ["penicillin"]), reacts("penicillin", ["aspirin"])
+    ('penicillins', '', None)
+    """
+    if substances(allergen) & substances(*names):
+        return ""
+    for group in _cross_reactions():
+        if group.holds(allergen) and any(group.holds(name) for name in names):
+            return group.name
+    return None
+
+
+def substances(*names: str) -> frozenset[str]:
+    """What is meant by names: the usual name of each medicine, or the words themselves where it is none we know."""
+    found = {one.name for name in names for one in medicines(name) if not one.is_class}
+    return frozenset(found or {" ".join(name.casefold().split()) for name in names})
+
+
+@dataclass(frozen=True, slots=True)
+class _CrossReactions:
+    """Medicines of which one may stand for another in an allergy."""
+
+    name: str
+    called: frozenset[str]
+    classes: frozenset[str]
+    members: frozenset[str]
+
+    def holds(self, written: str) -> bool:
+        """Whether a name is the group's own, or that of one of its medicines."""
+        folded = " ".join(written.casefold().split())
+        if folded in self.called:
+            return True
+        return any(one.family in self.classes or one.name in self.members for one in medicines(written))
+
+
+@cache
+def _cross_reactions() -> tuple[_CrossReactions, ...]:
+    made = []
+    for name, called, classes, members in vocabulary.rows("cross_reactions.tsv"):
+        split = [frozenset(one for one in cell.split("|") if one) for cell in (called.casefold(), classes, members)]
+        made.append(_CrossReactions(name, *split))
+    return tuple(made)

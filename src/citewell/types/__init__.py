@@ -1,8 +1,11 @@
 """The nouns, in the order data flows: documents, the shelf they stand on, answers."""
 
 from citewell.types.answers import (
+    MAX_CHUNKS,
+    NO_OPTIONS,
     Action,
     Answer,
+    AskOptions,
     Check,
     Citation,
     Cite,
@@ -54,9 +57,12 @@ __all__ = [
     "CHUNK_NAMESPACE",
     "EVERY",
     "MAX_CHUNK",
+    "MAX_CHUNKS",
+    "NO_OPTIONS",
     "OWNER_ID",
     "Action",
     "Answer",
+    "AskOptions",
     "Asker",
     "Block",
     "BlockKind",

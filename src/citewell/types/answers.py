@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass, field
+from dataclasses import asdict, dataclass, field
 from datetime import date
 from enum import StrEnum
 from typing import Any, Literal
@@ -14,6 +14,9 @@ from citewell.types.shelf import chunk_id, source_id
 
 Near = tuple[int, int, float]
 """Offsets of a sentence, and its cosine with the question."""
+
+MAX_CHUNKS = 50
+"""The most passages that one question may ask for."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -76,6 +79,37 @@ class Message:
     def __post_init__(self) -> None:
         if self.role not in ("user", "assistant"):
             raise InputError("A turn of a conversation is the user's or the assistant's. Leave out all others.")
+
+
+@dataclass(frozen=True, slots=True)
+class AskOptions:
+    """The options of one question: another model of the same server, how many passages to rest on; None is as set."""
+
+    model: str | None = None
+    max_context_chunks: int | None = None
+
+    def __post_init__(self) -> None:
+        if self.model is not None and not self.model.strip():
+            raise InputError("Name a model, or leave it out.")
+        if self.max_context_chunks is not None and not 1 <= self.max_context_chunks <= MAX_CHUNKS:
+            raise InputError(f"An answer rests on 1 to {MAX_CHUNKS} passages.")
+
+    @classmethod
+    def of(cls, recorded: Mapping[str, Any] | None) -> AskOptions:
+        """The options in a record; an older record holds none.
+
+        >>> options = AskOptions("qwen3:8b", 3)
+        >>> AskOptions.of(options.as_record()) == options, AskOptions.of(None) == NO_OPTIONS
+        (True, True)
+        """
+        return cls(**recorded) if recorded else cls()
+
+    def as_record(self) -> dict[str, Any]:
+        """The options as a record holds them."""
+        return asdict(self)
+
+
+NO_OPTIONS = AskOptions()
 
 
 @dataclass(frozen=True, slots=True)
@@ -248,7 +282,7 @@ Action = Cite | Qualify | Route | Refuse
 
 @dataclass(frozen=True, slots=True)
 class Answer:
-    """What a question got. Only `answer.finish` makes one."""
+    """What a question got. Only `answer.gate` makes one."""
 
     id: str
     question: str

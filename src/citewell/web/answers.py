@@ -7,7 +7,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import asdict, dataclass
 from typing import Any
 
-from citewell.answer.case import Passage
+from citewell.answer.service import Passage
 from citewell.answer.view import left_out_words
 from citewell.web.source import Place
 

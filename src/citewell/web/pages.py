@@ -9,7 +9,7 @@ from typing import Any
 from fastapi.responses import HTMLResponse
 from jinja2 import Environment, PackageLoader, StrictUndefined
 
-from citewell.answer.withheld import why_withheld
+from citewell.answer.gate import why_withheld
 from citewell.web import phrases
 
 NOBODY: dict[str, Any] = {

@@ -8,7 +8,7 @@ from collections.abc import Mapping
 from datetime import date, datetime
 from typing import Any
 
-from citewell.answer.withheld import WHY
+from citewell.answer.gate import WHY
 from citewell.ingest import sniff
 from citewell.ingest.read import Step
 from citewell.types import EVERY, State

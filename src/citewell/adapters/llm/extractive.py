@@ -5,11 +5,10 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator
 
-from citewell.answer.candidates import Reader
 from citewell.answer.expand import expand
-from citewell.answer.select import select
+from citewell.answer.gate import MAX_HEAD_WORDS
+from citewell.answer.select import Reader, select
 from citewell.answer.statements import Statement
-from citewell.answer.stream import MAX_HEAD_WORDS
 from citewell.clinical import Lexicon
 from citewell.minilm.tokenizer import WordPiece
 from citewell.types import Context

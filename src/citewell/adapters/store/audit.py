@@ -18,7 +18,7 @@ from citewell.adapters.store.heads import HEAD_FILE, Heads, NoHeads
 from citewell.adapters.store.rows import hashed, now
 from citewell.adapters.store.schema import answers, audit_heads, conversations, messages, routed
 from citewell.adapters.store.seal import Seal
-from citewell.answer.erase import quoted, without
+from citewell.answer.audit import quoted_words, without_words
 from citewell.errors import LibraryError, NotFound
 from citewell.keeping import AuditEntry, Ending, Head, Proof, Record
 from citewell.types import Asker
@@ -115,9 +115,9 @@ class SqlAudit:
                 words = self._opened(row).words
             except LibraryError:
                 continue  # `prove` tells of it; nothing can be read out of it either
-            gone |= quoted(words, document_ids)
+            gone |= quoted_words(words, document_ids)
             longest_first = {text: gone[text] for text in sorted(gone, key=len, reverse=True)}
-            cleaned = without(words, longest_first, fingerprint=self._seal.fingerprint, document_ids=document_ids)
+            cleaned = without_words(words, longest_first, fingerprint=self._seal.fingerprint, document_ids=document_ids)
             if cleaned is not None:
                 record = self._seal.close(json.dumps(cleaned), about=f"answer:{row.id}")
                 before = row.record_hash or hashed(row.record)

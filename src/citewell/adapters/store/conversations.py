@@ -17,7 +17,7 @@ from citewell.adapters.store.engine import reading, writing
 from citewell.adapters.store.rows import now
 from citewell.adapters.store.schema import answers, conversations, messages
 from citewell.adapters.store.seal import Seal
-from citewell.answer.erase import cleaned_text
+from citewell.answer.audit import cleaned_text
 from citewell.errors import LibraryError, NotFound
 from citewell.keeping import PAGE_LENGTH, Conversation, Ending, Page, Place, Turn
 from citewell.types import EVERY, Asker, Message

@@ -7,18 +7,18 @@ from typing import Annotated, Literal
 
 from pydantic import BaseModel, ConfigDict, Field
 
-from citewell.answer.check import MAX_CHARACTERS
 from citewell.answer.cite import Marks
-from citewell.answer.desk import WORDY
+from citewell.answer.gate import MAX_CHECKED_CHARACTERS
 from citewell.answer.retrieve import MAX_QUESTION_CHARACTERS
-from citewell.answer.wishes import MAX_CHUNKS
+from citewell.answer.service import WORDY
 from citewell.api.bodies.sent import SEEN, Id, Name, Sent, Tags
+from citewell.types import MAX_CHUNKS
 
 Verdict = Literal["supported", "partly", "contradicted", "not_found"]
 Words = Annotated[str, Field(min_length=1, pattern=WORDY, json_schema_extra={"maxLength": MAX_QUESTION_CHARACTERS})]
 """A question; the desk itself refuses one that is too long, since an emergency in it must be told even then."""
 ModelName = Annotated[str, Field(min_length=1, max_length=200, pattern=r"^[\w./:@-]+$")]
-Text = Annotated[str, Field(min_length=1, max_length=MAX_CHARACTERS, pattern=SEEN)]
+Text = Annotated[str, Field(min_length=1, max_length=MAX_CHECKED_CHARACTERS, pattern=SEEN)]
 
 
 class Question(Sent):
@@ -51,7 +51,7 @@ class ToCheck(Sent):
 
     text: Text
     against: Id | None = None
-    evidence: Annotated[str | None, Field(max_length=MAX_CHARACTERS)] = None
+    evidence: Annotated[str | None, Field(max_length=MAX_CHECKED_CHARACTERS)] = None
     tags: Tags = None
 
 

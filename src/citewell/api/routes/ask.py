@@ -7,9 +7,8 @@ from typing import Any
 from fastapi import APIRouter, Depends
 from fastapi.responses import StreamingResponse
 
+from citewell.answer.service import may_open
 from citewell.answer.view import check_json, done_json
-from citewell.answer.wishes import Wishes
-from citewell.answer.withheld import may_open
 from citewell.api import stream
 from citewell.api.asking import Asking, answered, begun, streamed
 from citewell.api.bodies.answers import AnswerShape, ChecksShape, Question, ToCheck
@@ -18,14 +17,15 @@ from citewell.api.checking import Checking, checked
 from citewell.api.requests import our_request
 from citewell.api.site import Here
 from citewell.api.visitor import Member, Visitor
+from citewell.types import AskOptions
 
 router = APIRouter(prefix="/api/v1", dependencies=[Depends(our_request)])
 
 
 def _asking(asked: Question, visitor: Visitor) -> Asking:
     asker = visitor.asker(tags=asked.tags, journey=asked.journey, subject=asked.subject)
-    wishes = Wishes(asked.model, asked.max_context_chunks)
-    return Asking(asked.question, asker, asked.conversation_id, wishes)
+    options = AskOptions(asked.model, asked.max_context_chunks)
+    return Asking(asked.question, asker, asked.conversation_id, options)
 
 
 @router.post("/ask", response_model=AnswerShape)

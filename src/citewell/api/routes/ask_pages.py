@@ -12,8 +12,7 @@ from fastapi import APIRouter, Form, Query, Request, Response
 from fastapi.responses import RedirectResponse
 from starlette.concurrency import run_in_threadpool
 
-from citewell.answer.stream import Started
-from citewell.answer.wishes import Wishes
+from citewell.answer.events import Started
 from citewell.api.asking import Asking, answered, begun
 from citewell.api.errors import Problem, problem_of
 from citewell.api.history import talks, turns
@@ -23,7 +22,7 @@ from citewell.api.routes.search_pages import examples
 from citewell.api.site import Here, Site, is_answering
 from citewell.api.visitor import Member, Reader, Visitor
 from citewell.errors import CitewellError, NotFound
-from citewell.types import Entry
+from citewell.types import AskOptions, Entry
 from citewell.types.tags import RESERVED_TAGS
 from citewell.web.answers import Turn
 
@@ -125,7 +124,7 @@ async def ask(
     kept_in = conversation_id
     try:
         asker = visitor.asker(tags=tag or None)
-        events = await begun(site, Asking(question, asker, conversation_id or None, Wishes(model or None)))
+        events = await begun(site, Asking(question, asker, conversation_id or None, AskOptions(model or None)))
         started = next(events)
         assert isinstance(started, Started)
         kept_in = started.conversation_id

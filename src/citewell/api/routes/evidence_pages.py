@@ -10,7 +10,7 @@ from fastapi import APIRouter, Form, Query, Request, Response
 from fastapi.responses import RedirectResponse
 from starlette.concurrency import run_in_threadpool
 
-from citewell.answer.stream import Started
+from citewell.answer.events import Started
 from citewell.api.asking import answered
 from citewell.api.errors import Problem, problem_of
 from citewell.api.evidence import Asking, base_of, begun, recent, refuse_unless_open, scope_in

@@ -6,8 +6,7 @@ from collections.abc import Callable, Collection, Mapping
 from dataclasses import asdict, replace
 from typing import Any
 
-from citewell.answer.case import Texts
-from citewell.answer.record import numbers, scope_of
+from citewell.answer.audit import Documents, numbers_of, scope_of
 from citewell.answer.replay import Replay, compare, erased_since
 from citewell.assistants.consult.assess import Parts, assess
 from citewell.assistants.consult.contradict import contradictions
@@ -23,7 +22,7 @@ def again(
     asker: Asker,
     *,
     parts: Callable[[int, Collection[int] | None], Parts],
-    library: Texts,
+    library: Documents,
     setup: Mapping[str, Any],
 ) -> Replay:
     """The same findings and differentials on the same versions, beside what was signed; edits stay with the record."""
@@ -42,7 +41,7 @@ def again(
         differentials=tuple(differential_of(one) for one in then["differentials"]),
         despite=then["despite"],
     )
-    stamp, generations = int(words["library"]["stamp"]), numbers(words["library"]["generations"])
+    stamp, generations = int(words["library"]["stamp"]), numbers_of(words["library"]["generations"])
     scope = scope_of(words["scope"])
     scope = scope if asker.is_admin else replace(scope, tags=scope.tags & asker.scope.tags, subject=None)
     plan, _ = assess(consult, scope=scope, parts=parts(stamp, generations or None))

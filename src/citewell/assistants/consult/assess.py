@@ -10,11 +10,19 @@ from dataclasses import dataclass, replace
 from functools import cache, partial
 from pathlib import Path
 
-from citewell.answer.asked import Asked, Frame, Judge, Policy, Verify
-from citewell.answer.finish import abstain, finish
-from citewell.answer.persons import of_people
+from citewell.answer.events import Done
+from citewell.answer.gate import (
+    AnswerRequest,
+    Frame,
+    Judge,
+    Policy,
+    Verify,
+    abstain,
+    finish,
+    of_people,
+    whole_sentences,
+)
 from citewell.answer.retrieve import Search
-from citewell.answer.stream import Done, whole_sentences
 from citewell.assistants.consult.applies import fit
 from citewell.assistants.consult.conflicts import Held, conflicts
 from citewell.assistants.consult.disagree import disagreements
@@ -111,7 +119,7 @@ def _diagnosis(
     differential: Differential, found: Gathered, held: Held, parts: Parts, notes: list[str]
 ) -> tuple[DiagnosisPlan, Answer]:
     context = context_of(found.passages)
-    asked = Asked(
+    asked = AnswerRequest(
         id=str(uuid.uuid4()),
         question=f"{differential.condition}: what is recommended for this patient?",
         context=context,
@@ -156,7 +164,9 @@ def _of_findings(parts: Parts, held: Held) -> Verify:
     return of_people(parts.verify, record=[Span("findings", 0, len(one), one) for one in words])
 
 
-def _answered(asked: Asked, found: Gathered, who: tuple[Patient, Known], parts: Parts, notes: list[str]) -> Answer:
+def _answered(
+    asked: AnswerRequest, found: Gathered, who: tuple[Patient, Known], parts: Parts, notes: list[str]
+) -> Answer:
     """A model's prose as far as the gate lets it through; else quotes; else nothing."""
     judge = _judge(asked)
     if not found.passages:
@@ -178,7 +188,12 @@ def _answered(asked: Asked, found: Gathered, who: tuple[Patient, Known], parts: 
 
 
 def _finished(
-    pieces: Iterable[str], asked: Asked, verify: Verify, judge: Judge, *, cut: Callable[[Iterable[str]], Iterable[str]]
+    pieces: Iterable[str],
+    asked: AnswerRequest,
+    verify: Verify,
+    judge: Judge,
+    *,
+    cut: Callable[[Iterable[str]], Iterable[str]],
 ) -> Answer:
     *_, last = finish(pieces, asked, verify=verify, judge=judge, cut=cut)
     assert isinstance(last, Done)
@@ -204,7 +219,7 @@ def _applicable(
     return replace(check, verdict=Verdict.NOT_FOUND, reasons=reasons, is_vetoed=True)
 
 
-def _judge(_asked: Asked) -> Judge:
+def _judge(_asked: AnswerRequest) -> Judge:
     started = time.perf_counter()
     return Judge(
         rate=lambda _text: None,

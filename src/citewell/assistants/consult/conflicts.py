@@ -7,11 +7,10 @@ from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 from functools import cache
 
-from citewell.answer.reactions import reacts
 from citewell.assistants.consult.mentions import concept_of
 from citewell.assistants.consult.patient import may_be_pregnant, patient_of, possible
 from citewell.assistants.consult.tables import rows
-from citewell.clinical.medicines import Medicine, medicines
+from citewell.clinical.medicines import Medicine, medicines, reacts
 from citewell.types.consult import Category, Consult, Finding, Patient, Polarity
 from citewell.types.consult_plan import Conflict
 

@@ -8,8 +8,7 @@ from dataclasses import dataclass, replace
 from functools import cache, lru_cache
 from itertools import groupby, islice
 
-from citewell.answer.near import Fused
-from citewell.answer.rank import CONTROLS, Controls, is_near, without_copies
+from citewell.answer.rank import CONTROLS, Controls, ScoredCandidate, is_near, without_copies
 from citewell.answer.retrieve import Search, retrieve_all
 from citewell.assistants.consult.advising import NUMBER, is_imprint, may_advise
 from citewell.assistants.consult.applies import Fit, fit
@@ -124,9 +123,9 @@ def gather(
     return gathered, tuple(hit for hit in alone if fit(_headings(hit), "", patient).applies)
 
 
-def _within_documents(ranked: list[list[Fused]]) -> list[list[Fused]]:
+def _within_documents(ranked: list[list[ScoredCandidate]]) -> list[list[ScoredCandidate]]:
     """Of the orders of each diagnosis, what stands in documents that may be about it; of those alone, leads too."""
-    chosen: list[list[Fused]] = []
+    chosen: list[list[ScoredCandidate]] = []
     every: set[int] = set()
     for at in range(0, len(ranked) - 1, 2):
         about = {one.candidate.generation for one in ranked[at] if one.relevance >= MIN_RELEVANCE}

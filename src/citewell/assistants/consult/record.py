@@ -6,7 +6,7 @@ from collections.abc import Mapping
 from dataclasses import asdict
 from typing import Any
 
-from citewell.answer.record import scope_json, text_hash
+from citewell.answer.audit import scope_json, text_hash
 from citewell.assistants.consult.kept import differential_json, finding_json
 from citewell.keeping import Record
 from citewell.types import Asker

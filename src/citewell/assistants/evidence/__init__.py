@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, ClassVar
 
-from citewell.answer.reading import Reading
+from citewell.answer.assistant import LibraryAssistant
 from citewell.assistants.evidence.blocks import numbered
 from citewell.prompts import Template
 from citewell.types import Context, Scope
@@ -19,7 +19,7 @@ NOTHING_UNIVERSAL = "Nothing in the literature for everyone comes near the quest
 
 
 @dataclass(frozen=True, slots=True)
-class Literature(Reading):
+class Literature(LibraryAssistant):
     """The assistant for a care journey; the journey is a part of the scope, so nothing else is ever ranked."""
 
     rules: ClassVar[Template] = RULES

@@ -11,12 +11,11 @@ from importlib.metadata import version
 from pathlib import Path
 from typing import Any
 
-from citewell.answer.assemble import Budget, assemble
-from citewell.answer.finish import Asked, Frame, Judge, Policy, Verify, finish, refuse
-from citewell.answer.guard import is_suspicious
-from citewell.answer.persons import of_people
-from citewell.answer.record import writer_record
-from citewell.answer.stream import Done, Event, Told, Working
+from citewell.answer.audit import writer_record
+from citewell.answer.events import Done, Event, Notice, Working
+from citewell.answer.gate import AnswerRequest, Frame, Judge, Policy, Verify, finish, of_people, refuse
+from citewell.answer.generate import Budget, assemble
+from citewell.answer.screen import is_suspicious
 from citewell.assistants.guidelines.chat_search import Searched, hit, noted, with_tables
 from citewell.assistants.guidelines.chat_unused import chat_unused
 from citewell.assistants.guidelines.chat_words import Words
@@ -183,10 +182,10 @@ class Turn:
         """The way to care; in an emergency the desk has told it."""
         return "" if self.is_emergency else self.words.text("safety")
 
-    def asked(self, context: Context, notes: Mapping[str, Any], frame: Frame | None = None) -> Asked:
+    def asked(self, context: Context, notes: Mapping[str, Any], frame: Frame | None = None) -> AnswerRequest:
         """What the gate must know; what stands round the answer is noted too, so that a page can show it apart."""
         around = {"before": frame.before, "after": frame.after} if frame else {}
-        return Asked(
+        return AnswerRequest(
             id=str(uuid.uuid4()),
             question=self.question,
             context=context,
@@ -236,7 +235,7 @@ def _frame(turn: Turn, sorted_: Sorted, searched: Searched) -> Frame:
 def _told(frame: Frame) -> Iterator[Event]:
     """What comes first, before any rule is quoted: the way to care does not wait for a search."""
     if frame.before:
-        yield Told(frame.before)
+        yield Notice(frame.before)
 
 
 def _speaking(books: Sequence[Book], sorted_: Sorted) -> Sequence[Book]:

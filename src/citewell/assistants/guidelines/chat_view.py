@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping
 from typing import Any
 
-from citewell.answer.stream import Done
+from citewell.answer.events import Done
 from citewell.answer.view import citation_json, emergency_json
 from citewell.assistants.guidelines.retrieve import Found
 from citewell.keeping import Turn

@@ -8,7 +8,7 @@ from datetime import datetime
 from importlib.metadata import version
 from typing import Any
 
-from citewell.answer.record import digest, scope_json, text_hash
+from citewell.answer.audit import digest, scope_json, text_hash
 from citewell.answer.replay import UPGRADED, Replay, compare
 from citewell.assistants.guidelines.assess import Applied, Assessment, assess, assessment_json, cited
 from citewell.assistants.guidelines.guideline import Guideline

@@ -10,7 +10,7 @@ from pathlib import Path
 from typing import Literal
 
 from citewell.answer.cite import cite
-from citewell.answer.guard import is_suspicious
+from citewell.answer.screen import is_suspicious
 from citewell.assistants.guidelines.retrieve import RULE_ID
 from citewell.assistants.guidelines.tables import rows
 from citewell.clinical import mentions

@@ -8,10 +8,9 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from citewell.answer.assemble import Budget, assemble
-from citewell.answer.finish import Asked, Frame, Judge, Policy, Verify, finish
-from citewell.answer.persons import of_people
-from citewell.answer.stream import Done
+from citewell.answer.events import Done
+from citewell.answer.gate import AnswerRequest, Frame, Judge, Policy, Verify, finish, of_people
+from citewell.answer.generate import Budget, assemble
 from citewell.assistants.guidelines.assess import NOTHING_MET, Applied, Assessment, reason
 from citewell.assistants.guidelines.topic import mark
 from citewell.errors import ModelError, TokenBudgetExceededError
@@ -63,7 +62,7 @@ def _answer(found: Assessment, writer: Writer, verify: Verify) -> Answer:
     budget = Budget(writer.window, writer.reply)
     context = assemble(QUESTION, list(_evidence(found)), (), system=RULES.text, budget=budget, count=writer.count)
     judge = Judge(lambda _text: None, lambda _claims, _context: 0.0, route=Refuse, took_ms=lambda: 0.0)
-    asked = Asked("", QUESTION, context, writer.name, RULES.hash, POLICY, RULES.text, Frame(mark))
+    asked = AnswerRequest("", QUESTION, context, writer.name, RULES.hash, POLICY, RULES.text, Frame(mark))
     *_, done = finish(writer.write(QUESTION, context, rules=RULES.text), asked, verify=verify, judge=judge)
     assert isinstance(done, Done)
     return done.answer

@@ -7,7 +7,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any, ClassVar
 
-from citewell.answer.reading import Reading
+from citewell.answer.assistant import LibraryAssistant
 from citewell.prompts import Template
 from citewell.types import Scope
 
@@ -17,7 +17,7 @@ RATING = Template.read(FOLDER / "rating.txt")
 
 
 @dataclass(frozen=True, slots=True)
-class Knowledge(Reading):
+class Knowledge(LibraryAssistant):
     """The assistant for what a tenant's documents say."""
 
     rules: ClassVar[Template] = RULES

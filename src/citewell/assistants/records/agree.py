@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from collections.abc import Hashable, Iterable, Sequence
 
-from citewell.answer.reactions import substances
 from citewell.assistants.records.alerts import amounts_of, names_of
 from citewell.assistants.records.confidence import agreement
+from citewell.clinical.medicines import substances
 from citewell.types.facts import Allergy, Fact, LabResult, Medication, MedicationStatus
 
 

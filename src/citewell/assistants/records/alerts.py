@@ -8,12 +8,12 @@ from datetime import datetime
 from enum import StrEnum
 from itertools import combinations
 
-from citewell.answer.reactions import reacts, substances
 from citewell.assistants.records.known import Known
 from citewell.assistants.records.limits import beyond_limits, gaps
 from citewell.assistants.records.mentions import Mentioned, speaks_of
 from citewell.assistants.records.paper_values import critical_values
 from citewell.assistants.records.place import is_coded
+from citewell.clinical.medicines import reacts, substances
 from citewell.clinical.quantities import quantities
 from citewell.types import Document, Entry
 from citewell.types.facts import Allergy, Fact, LabResult, Medication, MedicationStatus, Severity, fact_id

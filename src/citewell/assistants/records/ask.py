@@ -13,11 +13,11 @@ from importlib.metadata import version
 from pathlib import Path
 from typing import Any
 
-from citewell.answer.assemble import Budget, assemble
-from citewell.answer.finish import Verify, finish
-from citewell.answer.record import writer_record
+from citewell.answer.audit import writer_record
+from citewell.answer.events import Done, Event, Notice, Working
+from citewell.answer.gate import Verify, finish
+from citewell.answer.generate import Budget, assemble
 from citewell.answer.retrieve import Search, retrieve
-from citewell.answer.stream import Done, Event, Told, Working
 from citewell.assistants.records.align import align
 from citewell.assistants.records.asked import Gathered
 from citewell.assistants.records.examples import Nearness
@@ -178,7 +178,7 @@ class Records:
             return
         yield Working("reading", len(found))
         context = self._context(turn.text, found, ())
-        yield Told(lead)
+        yield Notice(lead)
         yield Working("writing", len(context.evidence))
         asked = turn.asked(context, before=lead, after="\n\n".join(after))
         named = [] if gathered.is_letter else said
@@ -209,7 +209,7 @@ class Records:
         yield Working("reading", len(hits))
         context = self._context(turn.text, hits, turn.history)
         lead = PAPERS_SAY
-        yield Told(lead)
+        yield Notice(lead)
         yield Working("writing", len(context.evidence))
         pieces = self.quoter.write(turn.text, context, rules=self.rules.text)
         yield from finish(pieces, turn.asked(context, before=lead), verify=self.verify, judge=turn.judge())

@@ -8,9 +8,9 @@ from dataclasses import dataclass
 from datetime import datetime, timedelta
 from functools import cache
 
-from citewell.answer.reactions import substances
 from citewell.assistants.records.known import LONG_AGO, Known, when
 from citewell.assistants.records.tables import rows
+from citewell.clinical.medicines import substances
 from citewell.clinical.populations import ADULT_YEARS
 from citewell.clinical.quantities import Test, days_in, in_usual_unit, known_tests, named_test, years_between
 from citewell.types.facts import Fact, Flag, LabResult, Medication, Person

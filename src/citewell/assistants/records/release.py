@@ -9,7 +9,7 @@ from itertools import chain
 from typing import Literal
 
 from citewell.answer.cite import MARK
-from citewell.answer.stream import whole_sentences
+from citewell.answer.gate import whole_sentences
 from citewell.assistants.records.boundary import (
     REGENERATIONS,
     Boundary,

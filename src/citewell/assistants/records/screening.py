@@ -10,7 +10,7 @@ from functools import cache, lru_cache
 from html import escape
 from itertools import chain
 
-from citewell.answer.guard import CUES
+from citewell.answer.screen import CUES
 from citewell.assistants.records.tables import rows
 from citewell.types import Emergency
 

@@ -4,10 +4,10 @@ from __future__ import annotations
 
 from dataclasses import replace
 
-from citewell.answer.reactions import reacts, substances
 from citewell.assistants.records.asked import FACTS, RECORD, Asked, Gathered, count, denied, listed, not_mentioned, told
 from citewell.assistants.records.known import LONG_AGO, when
 from citewell.assistants.records.wishes import Wish
+from citewell.clinical.medicines import reacts, substances
 from citewell.types.facts import NO_KNOWN, Allergy, Diagnosis, Medication, MedicationStatus, Symptom
 from citewell.types.facts_line import shown
 

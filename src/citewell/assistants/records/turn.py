@@ -9,9 +9,9 @@ from dataclasses import dataclass, field
 from functools import cached_property, partial
 from typing import TYPE_CHECKING, Any
 
-from citewell.answer.finish import Asked, Frame, Judge, Policy, refuse
-from citewell.answer.rephrase import rephrase
-from citewell.answer.stream import Done
+from citewell.answer.events import Done
+from citewell.answer.followup import rephrase
+from citewell.answer.gate import AnswerRequest, Frame, Judge, Policy, refuse
 from citewell.assistants.records.agree import agree
 from citewell.assistants.records.confidence import confidence
 from citewell.assistants.records.kinds import Kind, classify
@@ -89,7 +89,7 @@ class Turn:
         besides = [one for one in parts if self.records.emergency(one) is None]
         return any(Names.of(one, self.records.search.lexicon).names_something for one in besides)
 
-    def asked(self, context: Context, *, before: str = "", after: str = "") -> Asked:
+    def asked(self, context: Context, *, before: str = "", after: str = "") -> AnswerRequest:
         """What the gate must know; calm words at the end are known only once the reply is read."""
         notes: dict[str, Any] = {
             "kind": self.kind.value,
@@ -108,7 +108,7 @@ class Turn:
 
         frame = Frame(before=before, after=after, closing=closing)
         rules = self.records.rules
-        return Asked(
+        return AnswerRequest(
             self.id, self.question, context, self.records.writer.name, rules.hash, POLICY, rules.text, frame, notes
         )
 

@@ -1,13 +1,11 @@
-"""What happens while a question is answered, as typed events; the command line, the API and the page all read these."""
+"""What happens while a question is answered, as typed events that the command line, the API and the page read."""
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 from typing import Literal
 
 from citewell.types import Answer, Citation, Claim, Scope
-from citewell.words import sentences
 
 
 @dataclass(frozen=True, slots=True)
@@ -15,9 +13,6 @@ class Started:
     """The question is kept in this conversation, whatever becomes of it."""
 
     conversation_id: str
-
-
-MAX_HEAD_WORDS = 2
 
 
 @dataclass(frozen=True, slots=True)
@@ -34,8 +29,8 @@ class Working:
 
 
 @dataclass(frozen=True, slots=True)
-class Told:
-    """Words of the assistant's own that stand before its sentences, such as the notice in an emergency."""
+class Notice:
+    """Words of the assistant before its sentences, such as the notice in an emergency."""
 
     text: str
     is_emergency: bool = False
@@ -61,8 +56,8 @@ class Replace:
 
 
 @dataclass(frozen=True, slots=True)
-class Looked:
-    """Where an answer was looked for."""
+class SearchedScope:
+    """The scope in which an answer was searched for."""
 
     scope: Scope
     documents: int
@@ -76,7 +71,7 @@ class Done:
     answer: Answer
     conversation_id: str | None = None
     routed_id: str | None = None
-    looked: Looked | None = None
+    looked: SearchedScope | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -87,40 +82,4 @@ class Failed:
     message: str
 
 
-Event = Started | Working | Told | Sentence | Replace | Done | Failed
-
-
-def whole_sentences(pieces: Iterable[str]) -> Iterator[str]:
-    """Sentences of a text that comes in pieces, each as soon as it can have no more marks.
-
-    A word or two before them that cite nothing, such as “Yes.” or the head of a paragraph, belong to the next one.
-
-    >>> list(whole_sentences(["Take it. [S", "1] Then", " rest.", " [S2]"]))
-    ['Take it. [S1]', 'Then rest. [S2]']
-    >>> list(whole_sentences(["Haemoptysis. Coughing up", " blood. [S1]"]))
-    ['Haemoptysis. Coughing up blood. [S1]']
-    """
-    head = ""
-    for sentence in _cut(pieces):
-        if len(sentence.split()) <= MAX_HEAD_WORDS and "[" not in sentence:
-            head += f"{sentence} "
-        else:
-            yield head + sentence
-            head = ""
-    if head:
-        yield head.strip()
-
-
-def _cut(pieces: Iterable[str]) -> Iterator[str]:
-    """Sentences as they come to their end."""
-    waiting = ""
-    for piece in pieces:
-        waiting += piece
-        spans = sentences(waiting)
-        if len(spans) > 1 and waiting[spans[-1][0]] == "[":
-            spans.pop()  # a mark that belongs to the sentence before it may still be coming
-        for start, end in spans[:-1]:
-            yield waiting[start:end]
-        if len(spans) > 1:
-            waiting = waiting[spans[-1][0] :]
-    yield from (waiting[start:end] for start, end in sentences(waiting))
+Event = Started | Working | Notice | Sentence | Replace | Done | Failed

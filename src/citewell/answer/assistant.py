@@ -1,4 +1,4 @@
-"""The way from a question to a checked answer over a library; assistants differ in their rules and words."""
+"""Answers a question over a library: retrieve, rerank, select, write, gate."""
 
 from __future__ import annotations
 
@@ -11,18 +11,17 @@ from dataclasses import asdict, dataclass, field, replace
 from importlib.metadata import version
 from typing import Any, ClassVar
 
-from citewell.answer.assemble import Budget, assemble
-from citewell.answer.candidates import Reader
+from citewell.answer.audit import writer_record
+from citewell.answer.events import Done, Event, Working
 from citewell.answer.expand import expand
-from citewell.answer.finish import Asked, Frame, Judge, Policy, Verify, abstain, finish, refuse
-from citewell.answer.guard import is_suspicious
+from citewell.answer.followup import rephrase
+from citewell.answer.gate import AnswerRequest, Frame, Judge, Policy, Verify, abstain, finish, refuse
+from citewell.answer.generate import Budget, assemble
 from citewell.answer.rank import ANSWERING
-from citewell.answer.record import writer_record
-from citewell.answer.rephrase import rephrase
 from citewell.answer.retrieve import Search, retrieve
 from citewell.answer.route import route
-from citewell.answer.select import rerank, weights_sha256
-from citewell.answer.stream import Done, Event, Working
+from citewell.answer.screen import is_suspicious
+from citewell.answer.select import Reader, rerank, weights_sha256
 from citewell.answer.subjects import Subject, graded_subjects, subjects
 from citewell.errors import TokenBudgetExceededError
 from citewell.ports import Owners, Writer
@@ -40,7 +39,7 @@ TOO_LONG = "Passages were found, but they are too long for the model's window"
 
 
 @dataclass(frozen=True, slots=True)
-class Limits:
+class AnswerLimits:
     """How much evidence and history an answer may use."""
 
     chunks: int = 5
@@ -49,8 +48,8 @@ class Limits:
 
 
 @dataclass(frozen=True, slots=True)
-class Reading(ABC):
-    """An assistant over a library, with the parts it needs; the scope is all that is ever ranked."""
+class LibraryAssistant(ABC):
+    """An assistant over a library: retrieve, rerank, select, write, gate. Only what the scope holds is ever ranked."""
 
     rules: ClassVar[Template]
     refused: ClassVar[str]
@@ -67,12 +66,12 @@ class Reading(ABC):
     reader: Reader | None = None
     """Tells whether a statement answers a question; none where it is switched off."""
     policy: Policy = field(default_factory=Policy)
-    limits: Limits = field(default_factory=Limits)
+    limits: AnswerLimits = field(default_factory=AnswerLimits)
 
     def ask(self, question: str, *, scope: Scope, history: Sequence[Message] = ()) -> Iterator[Event]:
         """Answer one question, sentence by sentence; the last event holds the answer."""
         started = time.perf_counter()
-        asked = Asked(
+        request = AnswerRequest(
             id=str(uuid.uuid4()),
             question=question,
             context=Context(()),
@@ -84,33 +83,38 @@ class Reading(ABC):
             notes=self.notes(scope),
         )
         if is_suspicious(question):
-            yield Done(refuse(asked, self.refused, judge=self._judge(asked, (), scope, started)))
+            yield Done(refuse(request, self.refused, judge=self._judge(request, (), scope, started)))
             return
         yield Working("searching")
         query = rephrase(question, history, lexicon=self.search.lexicon)
-        hits = self._passages(query, scope)
+        hits = self._reranked(query, self._retrieved(query, scope))
         if hits:
             yield Working("reading", len(hits))
         written, context = self._fitted(question, query, hits, history)
-        asked = replace(asked, context=context, query=query, subjects=self._subjects(query))
+        request = replace(request, context=context, query=query, subjects=self._subjects(query))
         begun_at = time.monotonic()
         # a follow-up is rated as the writer was asked it: by itself “and for how long?” asks nothing
-        judge = self._judge(replace(asked, question=written), hits, scope, started, begun_at=begun_at)
+        judge = self._judge(replace(request, question=written), hits, scope, started, begun_at=begun_at)
         if not context.evidence:
-            yield Done(abstain(asked, TOO_LONG if hits else self.nothing(scope), judge=judge))
+            yield Done(abstain(request, TOO_LONG if hits else self.nothing(scope), judge=judge))
             return
         yield Working("writing", len(context.evidence))
         pieces = self.writer.write(written, context, rules=self.rules.text, begun_at=begun_at)
-        yield from finish(pieces, asked, verify=self.verify, judge=judge)
+        yield from finish(pieces, request, verify=self.verify, judge=judge)
 
     def setup(self) -> Mapping[str, Any]:
         """What it is set to, so that an answer can be told from another's later."""
         known = {name: value for name, value in asdict(self.policy).items() if value is not None}
         policy = {**known, "shown": sorted(verdict.value for verdict in self.policy.shown)}
         reader = "off" if self.reader is None else self.reader.name
-        chooser = {"answer_reader": f"{reader}, weights {weights_sha256()}"}
-        told = {"writer": writer_record(self.writer), "limits": asdict(self.limits), "policy": policy}
-        return {"citewell": version("citewell"), **self.built(), **chooser, **told}
+        return {
+            "citewell": version("citewell"),
+            **self.built(),
+            "answer_reader": f"{reader}, weights {weights_sha256()}",
+            "writer": writer_record(self.writer),
+            "limits": asdict(self.limits),
+            "policy": policy,
+        }
 
     # ------------------------------------------------------------------------------------- what an assistant says
 
@@ -132,14 +136,17 @@ class Reading(ABC):
 
     # ----------------------------------------------------------------------------------------------------- inside
 
-    def _passages(self, query: str, scope: Scope) -> tuple[Hit, ...]:
-        """The passages that an answer is written from; with a reader, those with the best statements of more."""
+    def _retrieved(self, query: str, scope: Scope) -> tuple[Hit, ...]:
+        """The passages nearest to a question; for a reader more than an answer is written from."""
         limit = self.limits.chunks if self.reader is None else max(self.limits.chunks, PASSAGES_READ)
-        found = retrieve(query, scope=scope, search=self.search, limit=limit, controls=ANSWERING).hits
+        return retrieve(query, scope=scope, search=self.search, limit=limit, controls=ANSWERING).hits
+
+    def _reranked(self, query: str, hits: tuple[Hit, ...]) -> tuple[Hit, ...]:
+        """The passages that an answer is written from; with a reader, those with the best statements."""
         if self.reader is None:
-            return found
-        added = expand(query, lexicon=self.search.lexicon, to_answer=True)
-        return rerank(query, found, reader=self.reader, expansions=added, limit=self.limits.chunks)
+            return hits
+        expansions = expand(query, lexicon=self.search.lexicon, to_answer=True)
+        return rerank(query, hits, reader=self.reader, expansions=expansions, limit=self.limits.chunks)
 
     def _subjects(self, query: str) -> tuple[Subject, ...]:
         """What an answer must speak of."""
@@ -167,11 +174,17 @@ class Reading(ABC):
         return self.shaped(context)
 
     def _judge(
-        self, asked: Asked, hits: Sequence[Hit], scope: Scope, started: float, *, begun_at: float | None = None
+        self,
+        request: AnswerRequest,
+        hits: Sequence[Hit],
+        scope: Scope,
+        started: float,
+        *,
+        begun_at: float | None = None,
     ) -> Judge:
         return Judge(
-            rate=lambda answer: self.writer.rate(asked.question, asked.context, answer, begun_at=begun_at),
-            calibrate=lambda claims, context: self.calibrate(asked.question, claims, context),
+            rate=lambda answer: self.writer.rate(request.question, request.context, answer, begun_at=begun_at),
+            calibrate=lambda claims, context: self.calibrate(request.question, claims, context),
             route=lambda reason: route(
                 reason, hits, scope=scope, owners=self.owners, admin_email=self.admin_email(scope.tenant)
             ),

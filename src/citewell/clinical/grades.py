@@ -10,8 +10,6 @@ from functools import cache, lru_cache
 from citewell import vocabulary
 
 OF_ILLNESS = "illness"
-NONE = "none"
-"""The grade of who does not have an illness at all."""
 
 
 @dataclass(frozen=True, slots=True)

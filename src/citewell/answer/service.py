@@ -1,0 +1,355 @@
+"""Asks, keeps and replays questions: one flow from a question in a conversation to an answer that is on record."""
+
+from __future__ import annotations
+
+import re
+import uuid
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
+from contextlib import suppress
+from dataclasses import dataclass, field, replace
+from typing import Any, Protocol
+
+from citewell.answer.audit import AuditPayload, Documents, Searched, Versions, record, text_hash
+from citewell.answer.events import Done, Event, Notice, Replace, SearchedScope, Sentence, Started, Working
+from citewell.answer.gate import passed_on, with_help
+from citewell.answer.replay import RecordedQuestion, Replay, replay
+from citewell.answer.retrieve import MAX_QUESTION_CHARACTERS
+from citewell.errors import CitewellError, InputError, LibraryError, NotFound, ScopeRefused
+from citewell.keeping import AuditLog, Conversations, Ending, Inbox, Ledger, Place, Record, Routed, Turn
+from citewell.types import (
+    EVERY,
+    NO_OPTIONS,
+    Answer,
+    Asker,
+    AskOptions,
+    Claim,
+    Emergency,
+    Message,
+    Role,
+    Route,
+    Scope,
+)
+
+HISTORY_TURNS = 24
+"""The newest turns that are looked at; how many of them the writer sees is a matter of tokens."""
+
+REMEMBERED_SCOPES = 64
+
+WORDY = r"[0-9A-Za-z\u00c0-\u167f\u1681-\u1fff\u2c00-\u2fef\u3040-\ud7ff\uf900-\ufaff]"
+"""A letter of some script, or a digit: what has none is no question. A schema can say it too."""
+
+WORDLESS = "Ask in words: this question has none that could be looked for in the documents."
+
+
+class Assistant(Protocol):
+    """Answers questions over a library."""
+
+    def ask(self, question: str, *, scope: Scope, history: Sequence[Message]) -> Iterator[Event]:
+        """Answer one question; the last event holds the answer."""
+        ...
+
+    def setup(self) -> Mapping[str, Any]:
+        """What it is set to, so that an answer can be told from another's later."""
+        ...
+
+
+WithOptions = Callable[[Assistant], Assistant]
+"""Gives an assistant the options of one question."""
+ResolveOptions = Callable[[AskOptions], WithOptions]
+"""Refuses options that are not allowed, at once; a server is asked only when the result is used."""
+
+
+def refuse_options(options: AskOptions) -> WithOptions:
+    """Refuse all options, for assistants that take none."""
+    if options != NO_OPTIONS:
+        raise InputError("This assistant takes neither a model nor a number of passages with a question.")
+    return lambda assistant: assistant
+
+
+class PastLibrary(Protocol):
+    """What was current at an earlier moment."""
+
+    def versions(self, scope: Scope) -> list[tuple[int, str]]:
+        """Generation and document id of each version that the scope may see."""
+        ...
+
+
+class ServiceLibrary(Documents, Protocol):
+    """What the service reads from the library."""
+
+    def stamp(self) -> int: ...
+
+    def embedder(self) -> str | None: ...
+
+    def at(self, stamp: int, *, only: Collection[int] | None = None) -> PastLibrary: ...
+
+
+@dataclass(frozen=True, slots=True)
+class AskService:
+    """Asks questions, keeps them with their answers, and passes on those that are not answered."""
+
+    assistant: Callable[[], Assistant]
+    """Loaded when something is first asked: looking at what is kept needs no model."""
+    past_assistant: Callable[[int, Collection[int] | None], Assistant]
+    """The assistant over what was current at a stamp; of that only these generations, where some are named."""
+    library: ServiceLibrary
+    conversations: Conversations
+    audit: AuditLog
+    inbox: Inbox
+    ledger: Ledger
+    emergency: Callable[[str], Emergency | None] = lambda _question: None
+    """Finds what cannot wait in a question, even in one that is too long to be answered."""
+    choose: ResolveOptions = refuse_options
+    _versions: dict[tuple[int, Scope], Versions] = field(default_factory=dict)
+
+    # ------------------------------------------------------------------------------------------------------- asking
+
+    def ask(
+        self, question: str, *, asker: Asker, conversation_id: str | None = None, options: AskOptions = NO_OPTIONS
+    ) -> Iterator[Event]:
+        """Ask in a conversation, a new one unless one is named; the answer in the last event is on record.
+
+        The question is kept before anything is answered, so that a failure loses nothing: asked again in the same
+        conversation, it is answered there.
+        """
+        question = _checked_question(question, asker, self.emergency)
+        with_options = self.choose(options)
+        place = self.conversations.begin(question, asker, conversation_id=conversation_id)
+        return self._answered(AskSession(self, question, asker, place, options), with_options)
+
+    def answer(
+        self, question: str, *, asker: Asker, conversation_id: str | None = None, options: AskOptions = NO_OPTIONS
+    ) -> Done:
+        """The same, all at once."""
+        *_, last = self.ask(question, asker=asker, conversation_id=conversation_id, options=options)
+        assert isinstance(last, Done)
+        return last
+
+    def _answered(self, session: AskSession, with_options: WithOptions) -> Iterator[Event]:
+        asker, emergency = session.asker, self.emergency(session.question)
+        yield Started(session.place.conversation_id)
+        if emergency is not None:
+            yield Notice(emergency.text, is_emergency=True)
+        try:
+            for event in session.begin(with_options).ask(session.question, scope=asker.scope, history=session.history):
+                session.watch(event)
+                yield (
+                    event
+                    if not isinstance(event, Done)
+                    else session.end(with_help(passed_on(event.answer, asked_by=asker.user_id), emergency))
+                )
+        except BaseException as error:  # a writer that failed, or a reader who left
+            session.stop(error)
+            raise
+
+    # ---------------------------------------------------------------------------------------------------- afterwards
+
+    def case(self, routed_id: str, asker: Asker) -> Case:
+        """A question that was passed on, as far as this person may see it."""
+        routed = self.inbox.one(routed_id, asker)
+        record = self._record(routed.answer_id, asker)
+        return case(routed, record, asker, may_answer=self.inbox.may_answer(routed, asker), library=self.library)
+
+    def questions(self, items: Iterable[Routed], asker: Asker) -> dict[str, str]:
+        """What was asked, by answer, of items that the inbox has let this person see; none whose record is damaged."""
+        records = self.audit.records((item.answer_id for item in items), replace(asker, role=Role.ADMIN))
+        return {answer_id: record.words["question"] for answer_id, record in records.items()}
+
+    def replay(self, answer_id: str, asker: Asker) -> Replay:
+        """Ask again on the versions that answered then, and say what differs; nothing is recorded."""
+        then = RecordedQuestion.of(self.audit.read(answer_id, asker), asker)
+        still = self.library.at(then.stamp).versions(then.scope)
+        with_options = self.choose(AskOptions.of(then.record.words.get("wishes")))
+        assistant = with_options(self.past_assistant(then.stamp, then.only(still)))
+        return replay(then, still, assistant=assistant, library=self.library, emergency=self.emergency)
+
+    def versions_at(self, stamp: int, scope: Scope) -> Versions:
+        """What a scope could see at a stamp; looked up once while the same people ask of the same library."""
+        key = (stamp, scope)
+        if (known := self._versions.get(key)) is not None:
+            return known
+        versions = Versions.of(self.library.at(stamp).versions(scope))
+        for old in list(self._versions)[: 1 - REMEMBERED_SCOPES]:
+            self._versions.pop(old, None)
+        self._versions[key] = versions
+        return versions
+
+    def _record(self, answer_id: str, asker: Asker) -> Record:
+        """A record that the inbox has let this person see."""
+        return self.audit.read(answer_id, replace(asker, role=Role.ADMIN))
+
+
+class AskSession:
+    """One question while it is being answered: what was searched, and what has been shown so far."""
+
+    def __init__(self, service: AskService, question: str, asker: Asker, place: Place, options: AskOptions) -> None:
+        self._service, self.question, self.asker, self.place, self._options = service, question, asker, place, options
+        self.history: tuple[Message, ...] = ()
+        self._assistant: Assistant | None = None
+        self._stamp = 0
+        self._is_settled: bool | None = None
+        self._shown: dict[int, Claim] = {}
+        self._is_kept = False
+
+    def begin(self, with_options: WithOptions) -> Assistant:
+        """Look up what was said before, and who answers."""
+        turns = self._service.conversations.turns(self.place.conversation_id, self.asker, newest=HISTORY_TURNS)
+        self.history = paired(turns)
+        self._stamp = self._service.library.stamp()
+        self._assistant = with_options(self._service.assistant())
+        return self._assistant
+
+    def watch(self, event: Event) -> None:
+        """Note what an event tells."""
+        if self._is_settled is None and event != Working("searching") and not isinstance(event, Notice):
+            self._is_settled = self._service.library.stamp() == self._stamp
+        if isinstance(event, Sentence | Replace) and (event.claim.is_shown or event.index in self._shown):
+            self._shown[event.index] = event.claim
+
+    def end(self, answer: Answer) -> Done:
+        """Keep the answer with all that it rests on; only then is it given."""
+        payload = self._audit_payload()
+        words = record(payload, answer.claims, answer, ended="answered")
+        route = answer.action if isinstance(answer.action, Route) else None
+        ending = Ending(answer.id, self.question, self.asker, self.place, words, answer.text, route)
+        routed_id = self._service.ledger.keep(ending)
+        self._is_kept = True
+        searched = SearchedScope(self.asker.scope, payload.searched.versions.count)
+        return Done(answer, self.place.conversation_id, routed_id, searched)
+
+    def stop(self, error: BaseException) -> None:
+        """Record what was shown of an answer that never came to its end; where nothing was, there is nothing to."""
+        if self._is_kept or not self._shown:
+            return
+        ended = type(error).__name__ if isinstance(error, CitewellError) else "stopped"
+        claims = [self._shown[index] for index in sorted(self._shown)]
+        with suppress(LibraryError):  # what went wrong first is what the person must hear of
+            words = record(self._audit_payload(), claims, None, ended=ended)
+            answer_id = str(uuid.uuid4())
+            self._service.ledger.keep(
+                Ending(answer_id, self.question, self.asker, self.place, words, text=None, route=None)
+            )
+
+    def _audit_payload(self) -> AuditPayload:
+        library = self._service.library
+        versions = self._service.versions_at(self._stamp, self.asker.scope)
+        searched = Searched(self._stamp, self._is_settled is not False, library.embedder(), versions)
+        assert self._assistant is not None
+        setup = self._assistant.setup()
+        return AuditPayload(self.question, self.asker, self.history, searched, setup, self._options)
+
+
+def paired(turns: Sequence[Turn]) -> tuple[Message, ...]:
+    """Each answer after its own question, in the order of the answers; what was never answered is left out."""
+    questions = {turn.answer_id: turn.message for turn in turns if turn.message.role == "user"}
+    answers = [turn for turn in turns if turn.message.role == "assistant" and turn.answer_id in questions]
+    return tuple(message for turn in answers for message in (questions[turn.answer_id], turn.message))
+
+
+def _checked_question(question: str, asker: Asker, emergency: Callable[[str], Emergency | None]) -> str:
+    question = question.strip()
+    if not asker.may_ask:
+        raise ScopeRefused("Your role lets you search and read. Ask an administrator to be made a member.")
+    if not question:
+        raise InputError("Type a question first.")
+    if not re.search(WORDY, question):
+        raise InputError(WORDLESS)
+    if len(question) > MAX_QUESTION_CHARACTERS:
+        message = f"A question may have up to {MAX_QUESTION_CHARACTERS:,} characters; this one is longer."
+        urgent = emergency(question)
+        raise InputError(message if urgent is None else f"{urgent.text} {message}")
+    return question
+
+
+# ---------------------------------------------------------------------------------------- questions that were passed on
+
+
+@dataclass(frozen=True, slots=True)
+class Passage:
+    """A passage that an answer would have rested on; without words once its document is gone."""
+
+    source_id: str
+    document_id: str
+    document: str
+    version: int
+    page: int | None
+    section: str | None
+    start: int
+    end: int
+    text: str | None
+
+
+@dataclass(frozen=True, slots=True)
+class Case:
+    """A question that was passed on, as far as one person may see it."""
+
+    routed: Routed
+    question: str
+    may_answer: bool
+    passages: tuple[Passage, ...]
+    hidden_passages: int
+    """Passages of documents that this person may not see."""
+    draft: tuple[Mapping[str, Any], ...]
+    """The withheld sentences: who asked has seen them with the answer, and who answers needs them."""
+    hidden_sentences: int
+    """Sentences that may rest on documents that this person may not see."""
+    raw_text: str | None = None
+    """The draft as it was written; None where it may rest on such documents, or none was kept."""
+
+
+def case(routed: Routed, record: Record, asker: Asker, *, may_answer: bool, library: Documents) -> Case:
+    """What the person who asked, or who answers, sees of it."""
+    words = record.words
+    passages, hidden = _passages(words["evidence"], asker, library)
+    claims = words["claims"]
+    opens = may_open(asker, asked_by=routed.asked_by, owner_id=routed.owner_id)
+    seen = {passage.source_id for passage in passages} if opens else set()
+    is_whole = opens and not hidden
+    draft = [claim for claim in claims if is_whole or (claim["span"] and _rests_on(claim) <= seen)]
+    return Case(
+        routed=routed,
+        question=words["question"],
+        may_answer=may_answer,
+        passages=tuple(passages),
+        hidden_passages=hidden,
+        draft=tuple(draft),
+        hidden_sentences=len(claims) - len(draft),
+        raw_text=(words["answer"] or {}).get("raw_text") if is_whole else None,
+    )
+
+
+def _rests_on(claim: Mapping[str, Any]) -> set[str]:
+    """The passages whose words decided on a sentence."""
+    return {place["source_id"] for place in (claim["span"], *claim.get("beside", ()))}
+
+
+def _passages(evidence: Sequence[Mapping[str, Any]], asker: Asker, library: Documents) -> tuple[list[Passage], int]:
+    """The passages that this person may see, and how many others there are.
+
+    What is gone is told to an administrator only: to anybody else it looks like what they may not see.
+    """
+    scope = Scope.owner(asker.tenant) if asker.is_admin else replace(asker.scope, journey=EVERY)
+    passages = []
+    for item in evidence:
+        try:
+            text: str | None = library.opened(item["document_id"], scope)[1].text[item["start"] : item["end"]]
+        except NotFound:
+            if not asker.is_admin:
+                continue
+            text = None
+        if text is not None and text_hash(text) != item["hash"]:
+            text = None
+        place = {name: item[name] for name in ("source_id", "document_id", "document", "version", "page", "section")}
+        passages.append(Passage(**place, start=item["start"], end=item["end"], text=text))
+    return passages, len(evidence) - len(passages)
+
+
+def may_open(reader: Asker, *, asked_by: str, owner_id: str | None = None) -> bool:
+    """Whether a person may open what was withheld from an answer; nobody of another tenant gets as far as this.
+
+    >>> from citewell.types import Role, Scope
+    >>> ann = Asker("ann", Role.MEMBER, Scope("clinic", frozenset(), None, None))
+    >>> may_open(ann, asked_by="ann"), may_open(ann, asked_by="bob", owner_id="ann"), may_open(ann, asked_by="bob")
+    (True, True, False)
+    """
+    return reader.is_admin or reader.user_id in (asked_by, owner_id)
