@@ -2,9 +2,9 @@
 
     python bench/quality/claims.py --claims FILE [--without FAMILY …] [--misses] [--json FILE]
 
-FILE holds one {"claim", "evidence", "label", "kind"} a line, as `bench.reader.claims_data` writes them from the places of
-`bench/reader/claims` and the documents of the data folder. Each claim is held against its passage with similarity and the
-pair reader, as in an answer. `--without` takes a family of exact checks away; `--each` all of them, one at a time.
+FILE holds one {"claim", "evidence", "label", "kind"} a line, as `bench.reader.claims_data` writes them from the places
+of `bench/reader/claims` and the documents of the data folder. Each claim is checked against its passage with similarity
+and the pair reader, as in an answer. `--without` takes a family of exact checks away; `--each` each of them in turn.
 """
 
 from __future__ import annotations
@@ -158,9 +158,8 @@ def main() -> None:
         if options.misses:
             for case, check in zip(cases, checks, strict=True):
                 if (case.label == "SUPPORT") is not (check.verdict is Verdict.SUPPORTED):
-                    print(
-                        f"{case.label} {case.kind} → {check.verdict.value} {check.support:.2f} {check.reasons}\n   {case.claim}\n   < {case.passage.text}"
-                    )
+                    print(f"{case.label} {case.kind}: {check.verdict.value} {check.support:.2f} {check.reasons}")
+                    print(f"   {case.claim}\n   < {case.passage.text}")
         for family in FAMILIES if options.each else ():
             with without([*options.without, family]):
                 print(line(f"- {family}", figures(cases, [judge(case) for case in cases])), flush=True)

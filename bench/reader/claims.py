@@ -41,6 +41,15 @@ class Lesson:
     label: str
 
 
+@dataclass(frozen=True, slots=True)
+class Options:
+    """Where the adapters go, how often all lessons are read, and whether this is a trial."""
+
+    out: Path
+    epochs: int
+    tiny: bool
+
+
 def lessons_of(path: Path) -> list[Lesson]:
     """The lessons of one file."""
     rows = map(json.loads, path.read_text("utf-8").splitlines())
@@ -83,16 +92,14 @@ def without_dropout(model: Reader) -> Reader:
     return model
 
 
-def learn(
-    model: Reader, lessons: Sequence[Lesson], dev: Sequence[Lesson], pieces: Pieces, epochs: int, tiny: bool, out: Path
-) -> None:
+def learn(model: Reader, lessons: Sequence[Lesson], dev: Sequence[Lesson], pieces: Pieces, options: Options) -> None:
     """Train on all lessons, each epoch in another order."""
     learned = [values for values in model.parameters() if values.requires_grad]
     optimizer = torch.optim.AdamW(learned, LEARNING_RATE, weight_decay=0.01)
     draw, begun = random.Random(3), time.time()
-    steps, step = epochs * math.ceil(len(lessons) * (1 + ELSEWHERE) / BATCH), 0
+    steps, step = options.epochs * math.ceil(len(lessons) * (1 + ELSEWHERE) / BATCH), 0
     kept: list[dict[str, torch.Tensor]] = []
-    for epoch in range(epochs):
+    for epoch in range(options.epochs):
         read = [*lessons, *_elsewhere(lessons, draw)]
         pairs = pairs_of(pieces, [lesson.claim for lesson in read], [lesson.evidence for lesson in read])
         labels = np.array([LABELS[lesson.label] for lesson in read])
@@ -104,11 +111,11 @@ def learn(
             step += 1
             if step % 20 == 0:
                 print(f"{step}/{steps} loss {loss.item():.3f} {time.time() - begun:.0f} s", flush=True)
-            if tiny and step >= 2:
+            if options.tiny and step >= 2:
                 break
         figures(model.eval(), f"epoch {epoch + 1}", dev, pieces)
-        np.savez(out / f"epoch{epoch + 1}.npz", **adapter(model))
-        if epoch >= epochs - 2 or tiny:
+        np.savez(options.out / f"epoch{epoch + 1}.npz", **adapter(model))
+        if epoch >= options.epochs - 2:
             kept.append(
                 {name: values.detach().clone() for name, values in model.named_parameters() if values.requires_grad}
             )
@@ -169,7 +176,7 @@ def main() -> None:
     options.out.mkdir(parents=True, exist_ok=True)
     model = resumed(options.work, options.start)
     figures(model.eval(), "before", dev, pieces)
-    learn(model, lessons, dev, pieces, 1 if options.tiny else options.epochs, options.tiny, options.out)
+    learn(model, lessons, dev, pieces, Options(options.out, 1 if options.tiny else options.epochs, options.tiny))
     np.savez(options.out / "adapter.npz", **adapter(model))
 
 

@@ -2,8 +2,9 @@
 
     python -m bench.reader.claims_data --data FOLDER --out FOLDER
 
-A place is `start-end` in the text of a guideline, label or sample as the product parses it, or `first:end` in the numbered
-sentences of a document of the question sets. Writes one JSON file a set: {"claim", "evidence", "label", "kind"} a line.
+A place is `start-end` in the text of a guideline, label or sample as the product parses it, or `first:end` in the
+numbered sentences of a document of the question sets. Writes a file for each set, one JSON object a line: “claim”,
+“evidence”, “label”, “kind”.
 """
 
 from __future__ import annotations
