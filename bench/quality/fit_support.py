@@ -19,10 +19,10 @@ from pathlib import Path
 import numpy as np
 from numpy.typing import NDArray
 
-from citewell.answer.verify import bearer
-from citewell.answer.verify_look import Similarity, heard, looks
-from citewell.answer.verify_score import log_odds, weights
-from citewell.answer.verify_weigh import Judged, facts
+from citewell.answer.verify.look import Similarity, heard, looks
+from citewell.answer.verify.score import log_odds, weights
+from citewell.answer.verify.verdict import bearer
+from citewell.answer.verify.weigh import Judged, facts
 from citewell.clinical import Lexicon
 from citewell.types import Check, Verdict
 from citewell.vocabulary import FOLDER

@@ -25,7 +25,7 @@ from citewell.adapters.vault.folder import VaultFolder
 from citewell.adapters.vault.header import FREE_TRIES, Header, Way
 from citewell.adapters.vault.keys import Derivation, Key, Wrapped
 from citewell.adapters.vault.phrase import new_phrase, read_phrase
-from citewell.answer.verify_read import read
+from citewell.answer.verify.read import read
 from citewell.bootstrap.profile import Profile
 from citewell.bootstrap.vault import Vaults
 from citewell.clinical.medicines import medicines

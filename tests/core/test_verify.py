@@ -8,8 +8,8 @@ from pathlib import Path
 import pytest
 
 from citewell.answer.verify import verify
-from citewell.answer.verify_look import looks
-from citewell.answer.verify_weigh import Judged
+from citewell.answer.verify.look import looks
+from citewell.answer.verify.weigh import Judged
 from citewell.clinical import Lexicon
 from citewell.types import Check, Span, Verdict
 

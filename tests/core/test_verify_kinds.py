@@ -5,8 +5,8 @@ from __future__ import annotations
 import pytest
 
 from citewell.answer.verify import verify
-from citewell.answer.verify_direction import is_aim
-from citewell.answer.verify_look import looks
+from citewell.answer.verify.direction import is_aim
+from citewell.answer.verify.look import looks
 from citewell.bootstrap import App
 from citewell.clinical import Lexicon
 from citewell.clinical.quantities import quantities

@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from citewell.answer.verify import verify
-from citewell.answer.verify_rewritten import are_opposed
+from citewell.answer.verify.rewritten import are_opposed
 from citewell.clinical import Lexicon
 from citewell.types import Span, Verdict
 

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import pytest
 
-from citewell.answer.verify_score import Known, calibrated, carried, supported_from, weights
-from citewell.answer.verify_weigh import Judged, Look, Passage, facts, support
+from citewell.answer.verify.score import Known, calibrated, carried, supported_from, weights
+from citewell.answer.verify.weigh import Judged, Look, Passage, facts, support
 from citewell.types import Check, Span, Verdict
 
 SPAN = Span("d:0", 0, 5, "Rest.")

@@ -11,7 +11,7 @@ import pytest
 
 from citewell.answer.rows import Cell, tabled
 from citewell.answer.verify import verify
-from citewell.answer.verify_parts import parts_of
+from citewell.answer.verify.parts import parts_of
 from citewell.bootstrap import App, build
 from citewell.clinical import Lexicon
 from citewell.config import Settings

@@ -17,7 +17,7 @@ from citewell.answer.expand import Expansion
 from citewell.answer.filters import QuestionFilter, is_in_company_of_others, question_filter
 from citewell.answer.negation import NEGATIONS
 from citewell.answer.statements import Piece, Statement, statements, titled, with_doses
-from citewell.answer.verify_score import calibrated, log_odds, sigmoid
+from citewell.answer.verify.score import calibrated, log_odds, sigmoid
 from citewell.clinical.bands import as_bands, is_within
 from citewell.types import Claim, Context, Evidence, Hit, Near, Span
 from citewell.words import terms

@@ -8,9 +8,9 @@ from dataclasses import dataclass
 
 from citewell.answer.illnesses import illnesses, speaks_of
 from citewell.answer.statements import statements
-from citewell.answer.verify_read import form, forms, meanings
-from citewell.answer.verify_subjects import topics
-from citewell.answer.verify_support import Profile, profile
+from citewell.answer.verify.coverage import Profile, profile
+from citewell.answer.verify.names import topics
+from citewell.answer.verify.read import form, forms, meanings
 from citewell.clinical import Lexicon
 from citewell.clinical.grades import Graded, asked_grades, says_grade
 from citewell.clinical.medicines import Medicine, medicines, members

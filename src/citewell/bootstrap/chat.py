@@ -9,7 +9,7 @@ from functools import cached_property, partial
 from typing import TYPE_CHECKING
 
 from citewell.answer.events import Done, Event
-from citewell.answer.verify_score import calibrated
+from citewell.answer.verify.score import calibrated
 from citewell.assistants.guidelines import TAG
 from citewell.assistants.guidelines.chat import Chat
 from citewell.assistants.guidelines.examples import examples, nearness

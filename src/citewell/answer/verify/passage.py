@@ -7,12 +7,12 @@ from collections.abc import Sequence
 from functools import lru_cache
 
 from citewell.answer.rows import tabled
-from citewell.answer.verify_held import known_of
-from citewell.answer.verify_parts import parts_of
-from citewell.answer.verify_read import Reading, Word, is_light, read
-from citewell.answer.verify_subjects import Topic
-from citewell.answer.verify_support import Profile, coverage, profile
-from citewell.answer.verify_weigh import Passage
+from citewell.answer.verify.coverage import Profile, coverage, profile
+from citewell.answer.verify.exact import known_of
+from citewell.answer.verify.names import Topic
+from citewell.answer.verify.parts import parts_of
+from citewell.answer.verify.read import Reading, Word, is_light, read
+from citewell.answer.verify.weigh import Passage
 from citewell.clinical import Lexicon
 from citewell.types import Span
 

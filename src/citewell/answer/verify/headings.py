@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from functools import lru_cache
 
-from citewell.answer.verify_direction import own_course
+from citewell.answer.verify.direction import own_course
 
 MOST_WORDS = 12
 """A longer line is no heading."""

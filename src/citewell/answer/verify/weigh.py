@@ -8,10 +8,11 @@ from dataclasses import dataclass
 from typing import NamedTuple
 
 from citewell.answer.rows import Row
-from citewell.answer.verify_direction import is_aim
-from citewell.answer.verify_findings import Finding, Grade
-from citewell.answer.verify_rows import Said
-from citewell.answer.verify_score import carried
+from citewell.answer.verify.direction import is_aim
+from citewell.answer.verify.findings import Finding, Grade
+from citewell.answer.verify.rewritten import SWAPPED
+from citewell.answer.verify.rows import Said
+from citewell.answer.verify.score import carried
 from citewell.types import Span
 
 AIM_DISCOUNT = 0.85
@@ -22,6 +23,9 @@ FIRM_FROM = 0.7
 
 MIRRORED_FROM = 0.6
 """… so much of the source sentence; below, the reader tells."""
+
+REPEATED_FROM = 0.8
+"""Both coverages from which a claim repeats a sentence."""
 
 COPY_FROM = 0.5
 """Both coverages from which a difference is a contradiction, and not another subject."""
@@ -122,13 +126,19 @@ class Look:
         """The findings that no score outweighs, the gravest first."""
         is_close = self.words >= FIRM_FROM and self.mirrored >= MIRRORED_FROM
         is_aligned = is_close or self.is_same_case
-        firm = [finding for finding in self.findings if finding.kind not in _SOFT or is_aligned]
+        counted = [finding for finding in self.findings if finding.kind != SWAPPED]
+        firm = [finding for finding in counted if finding.kind not in _SOFT or is_aligned]
         return tuple(sorted(firm, key=lambda finding: -finding.grade))
 
     @property
     def is_near_copy(self) -> bool:
         """Whether the claim and the sentence say much the same."""
         return min(self.words, self.mirrored) >= COPY_FROM
+
+    @property
+    def is_repeated(self) -> bool:
+        """Whether the claim repeats the sentence, adds no word of its own, and no check finds anything."""
+        return min(self.coverage, self.mirrored) >= REPEATED_FROM and not self.findings and not self.passage.strange
 
     @property
     def is_silent(self) -> bool:
@@ -172,6 +182,7 @@ def facts(found: Sequence[Look]) -> dict[str, float]:
         "way": _nearest(look for look in said if look.agrees) - _nearest(look for look in said if look.agrees is False),
         "against": sum(look.is_against for look in found) / len(found),
         "opposed": _nearest(look for look in found if look.is_opposed),
+        "swapped": float(any(finding.kind == SWAPPED for finding in nearest.findings)),
     }
     if passage.likeness is not None:
         told["likeness"] = passage.likeness

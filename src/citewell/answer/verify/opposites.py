@@ -9,8 +9,8 @@ from functools import cache, lru_cache
 from itertools import pairwise
 
 from citewell import vocabulary
-from citewell.answer.verify_findings import Finding, Grade
-from citewell.answer.verify_read import Reading, form, read
+from citewell.answer.verify.findings import Finding, Grade
+from citewell.answer.verify.read import Reading, form, read
 
 _WORD = re.compile(r"[^\W_]+")
 _ANATOMICAL = re.compile(

@@ -7,7 +7,7 @@ from collections.abc import Iterable, Iterator
 from functools import lru_cache
 
 from citewell.answer.rows import Tabled, tabled
-from citewell.answer.verify_read import form, is_empty
+from citewell.answer.verify.read import form, is_empty
 from citewell.types import Span
 from citewell.words import sentences
 

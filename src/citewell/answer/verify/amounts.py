@@ -6,9 +6,9 @@ import re
 from itertools import combinations
 
 from citewell.answer.illnesses import illnesses
-from citewell.answer.verify_agreement import Agreement, agreement, is_age_and_length
-from citewell.answer.verify_findings import Finding, Grade
-from citewell.answer.verify_read import Reading, form, forms
+from citewell.answer.verify.agreement import Agreement, agreement, is_age_and_length
+from citewell.answer.verify.findings import Finding, Grade
+from citewell.answer.verify.read import Reading, form, forms
 from citewell.clinical.quantities import BARE, Quantity
 
 _OF_DRUG = re.compile(r"\s*(?:of\s+|once\s+|twice\s+|oral\s+|intravenous\s+)?$")
@@ -25,7 +25,7 @@ def amounts_missing(claim: Reading, source: Reading, *, is_row: bool = False) ->
     """
     if not claim.quantities:
         return []
-    matched = _matched(claim, source, is_row=is_row)
+    matched = matched_amounts(claim, source, is_row=is_row)
     used = {theirs for theirs, _ in matched.values()}
     unused = [theirs for theirs in source.quantities if theirs not in used]
     told = [ours for ours in claim.quantities if not _is_in_illness(ours, claim, source)]
@@ -45,7 +45,8 @@ Matched = dict[Quantity, tuple[Quantity, Agreement]]
 """For each quantity of the claim the one of the source that comes nearest to it."""
 
 
-def _matched(claim: Reading, source: Reading, *, is_row: bool) -> Matched:
+def matched_amounts(claim: Reading, source: Reading, *, is_row: bool = False) -> Matched:
+    """Each quantity of the claim beside the one of the source that is the same, or comes nearest to it."""
     found: Matched = {}
     for ours in claim.quantities:
         context = claim.near(ours.start, ours.end)

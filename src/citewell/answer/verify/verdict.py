@@ -9,17 +9,15 @@ from functools import lru_cache
 from typing import Protocol
 
 from citewell.answer.rows import is_title
-from citewell.answer.verify_evidence import beside
-from citewell.answer.verify_findings import Grade
-from citewell.answer.verify_held import known_of
-from citewell.answer.verify_look import Pair, Rounded, Similarity, heard, looks
-from citewell.answer.verify_parts import parts_of
-from citewell.answer.verify_passage import whole
-from citewell.answer.verify_read import read, without_references
-from citewell.answer.verify_score import Known, never_from, opposed_from, supported_from
-from citewell.answer.verify_strangers import stranger
-from citewell.answer.verify_things import is_put
-from citewell.answer.verify_weigh import MOST_ODDS, Judged, Look, Passage, bearing, support
+from citewell.answer.verify.align import aligned
+from citewell.answer.verify.evidence import beside
+from citewell.answer.verify.exact import known_of
+from citewell.answer.verify.findings import Grade
+from citewell.answer.verify.look import Pair, Rounded, Similarity, heard, looks
+from citewell.answer.verify.parts import parts_of
+from citewell.answer.verify.read import read, without_references
+from citewell.answer.verify.score import Known, never_from, opposed_from, supported_from
+from citewell.answer.verify.weigh import MOST_ODDS, Judged, Look, Passage, bearing, support
 from citewell.clinical import Lexicon
 from citewell.types import Check, Span, Verdict
 
@@ -84,11 +82,11 @@ def verify(
     found = looks(sentence, spans, lexicon=lexicon, similarity=similarity)
     if not found:
         return Check(Verdict.NOT_FOUND, ("there are no cited words to check it against",), None, 0.0)
-    if similarity is None or pair is None:
+    if similarity is None or pair is None or any(look.is_repeated for look in found):
         check = _judged(found)
     else:
-        check, found = _read(sentence, found, pair, is_asked=entailment is not None)
-    check = _with_all(_without_strangers(check, sentence, spans, lexicon), sentence, found, spans, lexicon)
+        check, found = _read(sentence, found, pair, lexicon, is_asked=entailment is not None)
+    check = _with_all(check, sentence, found, spans, lexicon)
     return _heard(check, sentence, entailment, is_open=_is_open(check, found)) if entailment else check
 
 
@@ -119,17 +117,6 @@ def _refused(sentence: str, spans: Sequence[Span]) -> Check | None:
     if strange and strange - set("".join(span.text for span in spans)):
         return Check(Verdict.NOT_FOUND, ("it holds letters that the source does not use",), None, 0.0, is_vetoed=True)
     return None
-
-
-def _without_strangers(check: Check, sentence: str, spans: Sequence[Span], lexicon: Lexicon) -> Check:
-    """The same verdict, unless something was joined to the sentence of which the source has not a word."""
-    if check.verdict is not Verdict.SUPPORTED:
-        return check
-    joined = stranger(sentence, whole(tuple(spans)), lexicon)
-    if joined is None:
-        return check
-    told = f"the source says nothing of “{joined}”"
-    return replace(check, verdict=Verdict.PARTLY, reasons=(told,), is_vetoed=True)
 
 
 def _with_all(check: Check, sentence: str, found: Sequence[Look], spans: tuple[Span, ...], lexicon: Lexicon) -> Check:
@@ -171,7 +158,9 @@ def _judged(found: Sequence[Look]) -> Check:
     return Check(Verdict.PARTLY, told, nearest.part, share, is_vetoed)
 
 
-def _read(sentence: str, found: list[Look], pair: Pair, *, is_asked: bool) -> tuple[Check, list[Look]]:
+def _read(
+    sentence: str, found: list[Look], pair: Pair, lexicon: Lexicon, *, is_asked: bool
+) -> tuple[Check, list[Look]]:
     """The verdict with the word of the pair reader, and the looks with it; it is asked where it could change something.
 
     What it says in eight bits counts where the same in full, which may be a little more or less, gives one verdict.
@@ -179,7 +168,8 @@ def _read(sentence: str, found: list[Look], pair: Pair, *, is_asked: bool) -> tu
     check = _same(found, Judged(0.0, 0.0), within=MOST_ODDS)
     if check is not None and not is_asked:
         return replace(check, support=support(found)), found
-    pieces = read(sentence).text, found[0].passage.likest
+    evidence = found[0].passage.likest
+    pieces = aligned(read(sentence).text, evidence, lexicon), evidence
     judged = pair(*pieces)
     if isinstance(pair, Rounded) and _same(found, judged, within=pair.within) is None:
         judged = pair.exactly(*pieces)
@@ -213,7 +203,7 @@ def bearer(found: Sequence[Look]) -> Look | None:
     than 2 g” goes before “adults, 4 g”; or as much, and this one has not its numbers. A heading carries nothing that a
     row speaks against.
     """
-    opposed = [look for look in found if (look.is_opposed or is_put(look)) and not _is_answered(look, found)]
+    opposed = [look for look in found if look.is_opposed and not _is_answered(look, found)]
     least = max((look.nearness - LEEWAY for look in opposed), default=0.0)
     least = max(least, found[0].nearness - ALIGNED_WITHIN)
     able = [look for look in found if not look.vetoes and look.nearness >= least]

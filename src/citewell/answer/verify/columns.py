@@ -9,8 +9,8 @@ from functools import cache, lru_cache
 
 from citewell import vocabulary
 from citewell.answer.rows import Cell, Row, Table
-from citewell.answer.verify_agreement import Agreement, agreement, comparable
-from citewell.answer.verify_read import Reading, form, forms, is_light, meanings
+from citewell.answer.verify.agreement import Agreement, agreement, comparable
+from citewell.answer.verify.read import Reading, form, forms, is_light, meanings
 from citewell.clinical.quantities import BARE, Quantity, quantities
 from citewell.words import STOP_WORDS
 

@@ -6,8 +6,8 @@ import re
 from dataclasses import replace
 
 from citewell.answer.negation import Denial
-from citewell.answer.verify_findings import Finding, Grade
-from citewell.answer.verify_read import Reading, Word, meanings
+from citewell.answer.verify.findings import Finding, Grade
+from citewell.answer.verify.read import Reading, Word, meanings
 
 _LACK = re.compile(r"\b(?:lack\w*|absence|absent|without|devoid)\b", re.IGNORECASE)
 _WANT = re.compile(
