@@ -23,19 +23,42 @@ from unittest.mock import patch
 from citewell.adapters.embedding.engine import PUBLISHED
 from citewell.adapters.embedding.minilm import MiniLM
 from citewell.adapters.entailment.pair import PairReader
-from citewell.answer.verify import exact, verify
+from citewell.answer.verify import exact, look, verdict, verify
 from citewell.clinical import Lexicon
 from citewell.types import Check, Span, Verdict
 
 FAMILIES = {
-    "amounts": "amounts_missing",
-    "medicines": "medicines_differ",
-    "denials": "denied",
-    "direction": "turned",
-    "opposites": "opposites",
-    "rewritten": "rewritten",
+    "amounts": (exact, "amounts_missing"),
+    "medicines": (exact, "medicines_differ"),
+    "denials": (exact, "denied"),
+    "direction": (exact, "turned"),
+    "chance": (exact, "by_chance"),
+    "opposites": (exact, "opposites"),
+    "rewritten": (exact, "rewritten"),
+    "crossed": (exact, "crossed"),
+    "topics": (exact, "other_topics"),
+    "illnesses": (exact, "illnesses_differ"),
+    "arms": (exact, "other_arm"),
+    "clauses": (exact, "of_other_clause"),
+    "roles": (exact, "roles_turned"),
+    "phrases": (exact, "phrases_differ"),
+    "more": (exact, "says_more"),
+    "mixed": (look, "mixed"),
+    "others": (look, "of_others"),
+    "things": (look, "things_differ"),
+    "borrowed": (look, "borrowed"),
+    "strangers": (verdict, "stranger"),
 }
-"""The exact checks, by the name of their function."""
+"""The exact checks: where each is called, and by what name."""
+
+
+def _nothing(*_: object, **__: object) -> tuple[()]:
+    """What a check finds that is not asked."""
+    return ()
+
+
+def _no_stranger(*_: object, **__: object) -> None:
+    """The same of the one that names a part of the claim."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -60,7 +83,7 @@ def cases_of(path: Path) -> list[Case]:
 @contextmanager
 def without(families: Sequence[str]) -> Iterator[None]:
     """The check without some families of exact checks."""
-    changes = [patch.object(exact, FAMILIES[name], lambda *_, **__: ()) for name in families]
+    changes = [patch.object(*FAMILIES[name], _no_stranger if name == "strangers" else _nothing) for name in families]
     exact.held_against.cache_clear()
     for change in changes:
         change.start()

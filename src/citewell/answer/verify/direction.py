@@ -200,6 +200,42 @@ def is_reversed(claim: Reading, source: Reading) -> bool:
     return bool(ours[1] & theirs[0] and ours[0] & theirs[1])
 
 
+_P_VALUE = re.compile(r"\bp\s*(?:-?\s?values?\s*)?(?:(?P<less><|≤|⩽)|=|>)\s*(?P<p>0?\.\d+)", re.IGNORECASE)
+_INTERVAL = re.compile(
+    r"\b(?P<of>(?:hazard|odds|risk|rate)\s+ratio|relative\s+risk|HR|OR|RR|difference)\b[^;)]*?\bCI\b,?:?\s*"
+    r"(?P<low>[-−]?\d+\.?\d*)\s*(?:to|–|-|,)\s*(?P<high>[-−]?\d+\.?\d*)",
+)
+_GAINS = re.compile(
+    r"\b(?:improv|prolong|extend|lengthen|benefi|superior|better|worse|shorten|prevent)\w*", re.IGNORECASE
+)
+_OWNS_UP = re.compile(r"\b(?:non-?\s?significan|not\b.*\bsignifican|numerical|trend)", re.IGNORECASE)
+
+
+@lru_cache(maxsize=4096)
+def is_insignificant(text: str) -> bool:
+    """Whether all that a sentence gives by numbers is not significant.
+
+    >>> is_insignificant("Deaths fell (hazard ratio 0.93, 95% CI 0.81 to 1.06).")
+    True
+    >>> is_insignificant("Fewer died (p = .02).")
+    False
+    """
+    told = [not value["less"] and float(value["p"]) >= 0.05 for value in _P_VALUE.finditer(text)]
+    for interval in _INTERVAL.finditer(text):
+        low, high = (float(interval[end].replace("−", "-")) for end in ("low", "high"))
+        told.append(low <= (0 if interval["of"] == "difference" else 1) <= high)
+    return bool(told) and all(told)
+
+
+def by_chance(ours: Course, claim: Reading, source: Reading) -> list[Finding]:
+    """Where the claim says that something helped or harmed, and the numbers of the source that it was chance."""
+    is_said = bool(ours.sign) or (ours.sign is None and _GAINS.search(claim.text) is not None)
+    if not is_said or claim.denials or _OWNS_UP.search(claim.text) or not is_insignificant(source.text):
+        return []
+    reason = "the source gives the difference as not significant"
+    return [Finding(Grade.AGAINST, "opposite", reason, 0, len(claim.text))]
+
+
 def turned(ours: Course, theirs: Course, claim: Reading, source: Reading) -> list[Finding]:
     """Where the claim says more and the source less, or one of them no effect; an aim says neither."""
     if is_aim(source.text) or (ours.sign is None) != (theirs.sign is None):

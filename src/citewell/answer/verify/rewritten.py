@@ -16,13 +16,9 @@ from typing import NamedTuple
 
 from citewell import vocabulary
 from citewell.answer.negation import OTHERS
-from citewell.answer.verify.coverage import Profile
 from citewell.answer.verify.direction import is_reversed
 from citewell.answer.verify.findings import Finding, Grade
-from citewell.answer.verify.read import Reading, form, is_light, meanings
-
-SWAPPED = "swapped"
-"""The kind of finding that lowers support and is no veto: an honest sentence may use a word that no table knows."""
+from citewell.answer.verify.read import Reading, form
 
 LEAST_AROUND = 3
 """Words on both sides of a place, together, that must be the same in both."""
@@ -86,18 +82,6 @@ def rewritten(claim: Reading, source: Reading) -> list[Finding]:
     put = places(claim.text, source.text)
     found = [*_opposed(claim, source, put), *_exchanged(source, put), *_turned_back(claim.text, source.text)]
     return [*found, *_of_others(claim.text, source.text)]
-
-
-def swapped(claim: Reading, source: Reading, cited: Profile) -> Iterator[Finding]:
-    """A word that none of the cited words says, where all around it is as in the source: sodium for potassium."""
-    for place in places(claim.text, source.text):
-        said, put = only(place.said), only(place.put)
-        if said is None or put is None or place.around < LEAST_AROUND or not put.word.isalpha() or is_light(put.form):
-            continue
-        if put.form not in cited.forms and meanings(put.form).isdisjoint(cited.meanings):
-            here, there = claim.text[put.start : put.end], source.text[said.start : said.end]
-            reason = f"“{here}” stands where the source says “{there}”"
-            yield Finding(Grade.MISSING, SWAPPED, reason, put.start, put.end)
 
 
 def _of_others(claim: str, source: str) -> Iterator[Finding]:

@@ -13,16 +13,22 @@ from citewell.answer.verify.align import aligned
 from citewell.answer.verify.evidence import beside
 from citewell.answer.verify.exact import known_of
 from citewell.answer.verify.findings import Grade
-from citewell.answer.verify.look import Pair, Rounded, Similarity, heard, looks
+from citewell.answer.verify.look import CLEAR_FROM, Pair, Rounded, Similarity, heard, looks
 from citewell.answer.verify.parts import parts_of
+from citewell.answer.verify.passage import whole
 from citewell.answer.verify.read import read, without_references
 from citewell.answer.verify.score import Known, never_from, opposed_from, supported_from
-from citewell.answer.verify.weigh import MOST_ODDS, Judged, Look, Passage, bearing, support
+from citewell.answer.verify.strangers import stranger
+from citewell.answer.verify.things import is_put
+from citewell.answer.verify.weigh import MOST_ODDS, REPEATED_FROM, Judged, Look, Passage, bearing, support
 from citewell.clinical import Lexicon
 from citewell.types import Check, Span, Verdict
 
 PARTLY_FROM = 0.25
 """Bearing from which a source speaks of the same matter."""
+
+AGAINST_FROM = 0.4
+"""Share of words from which a difference is a contradiction and not another subject."""
 
 LEEWAY = 0.05
 """How much farther than a sentence that is vetoed one that carries the claim may be."""
@@ -79,14 +85,17 @@ def verify(
         return Check(Verdict.SUPPORTED, ("the cited words say so, word for word",), same, 1.0)
     if (refused := _refused(sentence, spans)) is not None:
         return refused
-    found = looks(sentence, spans, lexicon=lexicon, similarity=similarity)
+    found = looks(sentence, spans, lexicon=lexicon, similarity=None)
     if not found:
         return Check(Verdict.NOT_FOUND, ("there are no cited words to check it against",), None, 0.0)
-    if similarity is None or pair is None or any(look.is_repeated for look in found):
-        check = _judged(found)
-    else:
-        check, found = _read(sentence, found, pair, lexicon, is_asked=entailment is not None)
-    check = _with_all(check, sentence, found, spans, lexicon)
+    check = _judged(found)
+    if similarity is not None and not _is_clear(check, found, is_read=pair is not None):
+        found = looks(sentence, spans, lexicon=lexicon, similarity=similarity)
+        if pair is None:
+            check = _judged(found)
+        else:
+            check, found = _read(sentence, found, pair, lexicon, is_asked=entailment is not None)
+    check = _with_all(_without_strangers(check, sentence, spans, lexicon), sentence, found, spans, lexicon)
     return _heard(check, sentence, entailment, is_open=_is_open(check, found)) if entailment else check
 
 
@@ -119,6 +128,17 @@ def _refused(sentence: str, spans: Sequence[Span]) -> Check | None:
     return None
 
 
+def _without_strangers(check: Check, sentence: str, spans: Sequence[Span], lexicon: Lexicon) -> Check:
+    """The same verdict, unless something was joined to the sentence of which the source has not a word."""
+    if check.verdict is not Verdict.SUPPORTED:
+        return check
+    joined = stranger(sentence, whole(tuple(spans)), lexicon)
+    if joined is None:
+        return check
+    told = f"the source says nothing of “{joined}”"
+    return replace(check, verdict=Verdict.PARTLY, reasons=(told,), is_vetoed=True)
+
+
 def _with_all(check: Check, sentence: str, found: Sequence[Look], spans: tuple[Span, ...], lexicon: Lexicon) -> Check:
     """The same verdict with every source sentence that it rests on."""
     if check.span is None or check.verdict in (Verdict.CONTRADICTED, Verdict.NOT_FOUND):
@@ -127,6 +147,21 @@ def _with_all(check: Check, sentence: str, found: Sequence[Look], spans: tuple[S
     parts = dict.fromkeys((*(look.part for look in found), *parts_of(spans)))  # the nearest first
     others = beside(claim, known_of(claim.text, lexicon), check.span, parts, opposed=opposed)
     return replace(check, beside=others) if others else check
+
+
+def _is_clear(check: Check, found: Sequence[Look], *, is_read: bool) -> bool:
+    """Whether the sentence repeats what carries or vetoes it; embedding and reading it costs far more.
+
+    Without a reader, words that carry most of it are enough.
+    """
+    if check.is_vetoed:
+        return any(look.part == check.span and min(look.words, look.mirrored) >= REPEATED_FROM for look in found)
+    if check.verdict is not Verdict.SUPPORTED:
+        return False
+    if is_read:
+        return any(look.is_repeated for look in found)
+    is_repeated = any(min(look.coverage, look.mirrored) >= REPEATED_FROM and not look.findings for look in found)
+    return is_repeated or check.support >= CLEAR_FROM
 
 
 @lru_cache(maxsize=4096)
@@ -203,7 +238,7 @@ def bearer(found: Sequence[Look]) -> Look | None:
     than 2 g” goes before “adults, 4 g”; or as much, and this one has not its numbers. A heading carries nothing that a
     row speaks against.
     """
-    opposed = [look for look in found if look.is_opposed and not _is_answered(look, found)]
+    opposed = [look for look in found if (look.is_opposed or is_put(look)) and not _is_answered(look, found)]
     least = max((look.nearness - LEEWAY for look in opposed), default=0.0)
     least = max(least, found[0].nearness - ALIGNED_WITHIN)
     able = [look for look in found if not look.vetoes and look.nearness >= least]
@@ -235,7 +270,10 @@ def _opposed(found: Sequence[Look], nearness: float) -> Look | None:
     A row of the very case that the claim is about goes before all others, the one with the least against it first.
     """
     aligned = [look for look in found if look.nearness >= nearness - ALIGNED_WITHIN]
-    against = [look for look in aligned if look.is_opposed and (look.is_same_case or look.is_near_copy)]
+    if found[0].is_read:
+        against = [look for look in aligned if look.is_opposed and (look.is_same_case or look.is_near_copy)]
+    else:
+        against = [look for look in aligned if look.is_against and look.words >= AGAINST_FROM]
     of_the_case = [look for look in against if look.is_same_case]
     return min(of_the_case, key=lambda look: len(look.findings), default=next(iter(against), None))
 

@@ -10,7 +10,6 @@ from typing import NamedTuple
 from citewell.answer.rows import Row
 from citewell.answer.verify.direction import is_aim
 from citewell.answer.verify.findings import Finding, Grade
-from citewell.answer.verify.rewritten import SWAPPED
 from citewell.answer.verify.rows import Said
 from citewell.answer.verify.score import carried
 from citewell.types import Span
@@ -19,19 +18,22 @@ AIM_DISCOUNT = 0.85
 """A sentence that says what was asked counts for less than one that says what was found."""
 
 FIRM_FROM = 0.7
-"""Coverage from which a denial or a turned direction is a veto, where the claim also says …"""
+"""Coverage from which a denial or a turned direction is a veto; below, it only lowers support."""
 
-MIRRORED_FROM = 0.6
-"""… so much of the source sentence; below, the reader tells."""
+MIRRORED_FROM = 0.5
+"""Or both coverages, of the claim by the source and of the source by the claim: the two say much the same."""
+
+MOST_STRANGE = 5
+"""Words that the source does not have; more of them say nothing more."""
+
+CLOSE_FROM = 0.6
+"""The same of the source sentence where the reader has a say: what is farther from it is the reader's to tell."""
 
 REPEATED_FROM = 0.8
 """Both coverages from which a claim repeats a sentence."""
 
 COPY_FROM = 0.5
 """Both coverages from which a difference is a contradiction, and not another subject."""
-
-MOST_STRANGE = 5
-"""Words that the source does not have; more of them say nothing more."""
 
 MATTER = ("passage", "strange", "letters", "likeness")
 """The facts that tell what is spoken of, not what is said of it."""
@@ -124,11 +126,18 @@ class Look:
     @property
     def vetoes(self) -> tuple[Finding, ...]:
         """The findings that no score outweighs, the gravest first."""
-        is_close = self.words >= FIRM_FROM and self.mirrored >= MIRRORED_FROM
+        if self.is_read:
+            is_close = self.words >= FIRM_FROM and self.mirrored >= CLOSE_FROM
+        else:
+            is_close = self.coverage >= FIRM_FROM or min(self.words, self.mirrored) >= MIRRORED_FROM
         is_aligned = is_close or self.is_same_case
-        counted = [finding for finding in self.findings if finding.kind != SWAPPED]
-        firm = [finding for finding in counted if finding.kind not in _SOFT or is_aligned]
+        firm = [finding for finding in self.findings if finding.kind not in _SOFT or is_aligned]
         return tuple(sorted(firm, key=lambda finding: -finding.grade))
+
+    @property
+    def is_read(self) -> bool:
+        """Whether the pair reader has said what it makes of the claim."""
+        return self.passage.judged is not None
 
     @property
     def is_near_copy(self) -> bool:
@@ -182,7 +191,6 @@ def facts(found: Sequence[Look]) -> dict[str, float]:
         "way": _nearest(look for look in said if look.agrees) - _nearest(look for look in said if look.agrees is False),
         "against": sum(look.is_against for look in found) / len(found),
         "opposed": _nearest(look for look in found if look.is_opposed),
-        "swapped": float(any(finding.kind == SWAPPED for finding in nearest.findings)),
     }
     if passage.likeness is not None:
         told["likeness"] = passage.likeness
