@@ -100,8 +100,8 @@ class Judge:
 
     def __init__(self, cache: Path) -> None:
         self._embedder = MiniLM(cache, model=PUBLISHED)
-        self._pair = PairReader(cache)
-        self._lexicon = Lexicon.load()
+        self.pair = PairReader(cache)
+        self.lexicon = Lexicon.load()
 
     def similarity(self, sentence: str, parts: Sequence[Span]) -> Sequence[float]:
         """Cosines by the embedder of the check."""
@@ -110,7 +110,7 @@ class Judge:
 
     def __call__(self, case: Case) -> Check:
         """The verdict on one claim."""
-        return verify(case.claim, [case.passage], lexicon=self._lexicon, similarity=self.similarity, pair=self._pair)
+        return verify(case.claim, [case.passage], lexicon=self.lexicon, similarity=self.similarity, pair=self.pair)
 
 
 def figures(cases: Sequence[Case], checks: Sequence[Check]) -> dict[str, Any]:

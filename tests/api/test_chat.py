@@ -78,11 +78,11 @@ def test_what_of_a_message_nothing_could_use_is_told(knock: Knock) -> None:
         return {one["words"]: one["why"] for one in answer["unused"]}
 
     assert unused(JAUNDICE) == {}
-    told = unused("Should people with jaundice, a PSA of 12, a FIT of 45 ug/g, haemoptysis and wibbles be referred?")
+    told = unused("Should people with jaundice, a PSA of 12, a FIT of 45 ug/g, haemoptysis and grumblets be referred?")
     assert told["12"] == told["45 ug/g"]
     assert "compares no values" in told["12"]
     assert told["haemoptysis"] == f"{NAME} does not speak of it"
-    assert told["wibbles"] == "not understood"
+    assert told["grumblets"] == "not understood"
 
 
 def test_another_persons_session_is_not_there(knock: Knock) -> None:

@@ -218,10 +218,10 @@ def test_the_number_of_a_list_is_no_evidence() -> None:
 def test_the_sample_library_does_not_contradict_what_it_says(app: App) -> None:
     assert [outcome.error for outcome in app.add_all(sample_files())] == [None] * 4
     told = {
-        "Haemoptysis in a person over 40 needs urgent referral.": (Verdict.SUPPORTED, "Haemoptysis, unexplained"),
-        "Adults over 40 who cough up blood should be referred urgently even when the chest X-ray is normal.": (
+        "Haemoptysis in a person over 40 needs urgent referral.": (Verdict.PARTLY, "aged 40 and over"),
+        "Unexplained haemoptysis in adults aged 40 and over is referred even when the chest X-ray is normal.": (
             Verdict.SUPPORTED,
-            "Haemoptysis, unexplained",
+            "unexplained haemoptysis",
         ),
         "Amoxicillin 500 mg three times a day for 7 days is used for pneumonia.": (Verdict.CONTRADICTED, "5 days"),
         "Amoxicillin is given for 7 days for pneumonia.": (Verdict.CONTRADICTED, "5 days"),

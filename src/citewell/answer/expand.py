@@ -147,7 +147,7 @@ def _turned(question: str, lexicon: Lexicon) -> Iterator[Expansion]:
     """The names of what a question says with the thing before what is done: “blood may be coughed up”.
 
     >>> [added.phrase for added in _turned("How much blood may be coughed up?", Lexicon.load())]
-    ['haemoptysis', 'hemoptysis']
+    ['haemoptysis', 'hemoptysis', 'coughing up blood']
     """
     for match in _PASSIVE.finditer(question):
         active = " ".join(filter(None, (match["done"], match["way"], match["thing"])))

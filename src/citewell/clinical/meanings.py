@@ -106,8 +106,8 @@ def is_misread(context: Context, places: Sequence[tuple[int, int]], ids: frozens
     """Whether words that the lexicon takes for something are a small part of words that mean something else.
 
     >>> from citewell.clinical.context import read_context
-    >>> text = "sore on my back passage that won't heal"
-    >>> is_misread(read_context(text), [(0, 15)], ids_of(named_concept("back pain")))
+    >>> text = "trousers are falling off him"
+    >>> is_misread(read_context(text), [(13, 20)], ids_of(named_concept("injury")))
     True
     """
     concepts = Lexicon.load().concepts

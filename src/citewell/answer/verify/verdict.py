@@ -16,7 +16,7 @@ from citewell.answer.verify.findings import Grade
 from citewell.answer.verify.look import CLEAR_FROM, Pair, Rounded, Similarity, heard, looks
 from citewell.answer.verify.parts import parts_of
 from citewell.answer.verify.passage import whole
-from citewell.answer.verify.read import read, without_references
+from citewell.answer.verify.read import forms, is_light, read, without_references
 from citewell.answer.verify.score import Known, never_from, opposed_from, supported_from
 from citewell.answer.verify.strangers import stranger
 from citewell.answer.verify.things import is_put
@@ -203,13 +203,24 @@ def _read(
     check = _same(found, Judged(0.0, 0.0), within=MOST_ODDS)
     if check is not None and not is_asked:
         return replace(check, support=support(found)), found
-    evidence = found[0].passage.likest
-    pieces = aligned(read(sentence).text, evidence, lexicon), evidence
+    pieces = evidence_of(sentence, found[0], lexicon)
     judged = pair(*pieces)
     if isinstance(pair, Rounded) and _same(found, judged, within=pair.within) is None:
         judged = pair.exactly(*pieces)
-    found = heard(found, judged)
-    return _judged(found), found
+    read_there = heard(found, judged)
+    check = _judged(read_there)
+    if found[0].row is not None and not _is_read_as_opposed(read_there[0].passage, never_from()):
+        by_words = _judged(found)  # the reader has learned from prose, and misses what a row says
+        check = by_words if by_words.verdict is Verdict.SUPPORTED else check
+    return check, read_there
+
+
+def evidence_of(sentence: str, nearest: Look, lexicon: Lexicon) -> tuple[str, str]:
+    """What the reader gets: the claim in its source's words, and the sentences most like it under titles it names."""
+    ours = {word.form for word in read(sentence).words if not is_light(word.form)}
+    titles = [title.rstrip(".") for title in nearest.part.titles if not ours.isdisjoint(forms(title))]
+    evidence = ". ".join((*titles, nearest.passage.likest))
+    return aligned(read(sentence).text, evidence, lexicon), evidence
 
 
 def _same(found: Sequence[Look], judged: Judged, *, within: float) -> Check | None:
@@ -270,10 +281,9 @@ def _opposed(found: Sequence[Look], nearness: float) -> Look | None:
     A row of the very case that the claim is about goes before all others, the one with the least against it first.
     """
     aligned = [look for look in found if look.nearness >= nearness - ALIGNED_WITHIN]
-    if found[0].is_read:
-        against = [look for look in aligned if look.is_opposed and (look.is_same_case or look.is_near_copy)]
-    else:
-        against = [look for look in aligned if look.is_against and look.words >= AGAINST_FROM]
+    against = [look for look in aligned if look.is_against and look.words >= AGAINST_FROM]
+    if found[0].is_read:  # what is denied or turned in other words is the reader's to tell
+        against = [look for look in against if look.is_firmly_against]
     of_the_case = [look for look in against if look.is_same_case]
     return min(of_the_case, key=lambda look: len(look.findings), default=next(iter(against), None))
 

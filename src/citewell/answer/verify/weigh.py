@@ -140,9 +140,10 @@ class Look:
         return self.passage.judged is not None
 
     @property
-    def is_near_copy(self) -> bool:
-        """Whether the claim and the sentence say much the same."""
-        return min(self.words, self.mirrored) >= COPY_FROM
+    def is_firmly_against(self) -> bool:
+        """Whether more than a denial or a direction speaks against the claim, or the two say much the same."""
+        is_copy = min(self.words, self.mirrored) >= COPY_FROM or self.is_same_case
+        return is_copy or any(one.grade == Grade.AGAINST and one.kind not in _SOFT for one in self.findings)
 
     @property
     def is_repeated(self) -> bool:
@@ -195,7 +196,7 @@ def facts(found: Sequence[Look]) -> dict[str, float]:
     if passage.likeness is not None:
         told["likeness"] = passage.likeness
     if passage.judged is not None:
-        told["read as carried"], told["read as opposed"] = (_bounded(odds) for odds in passage.judged)
+        told["read as carried"] = _bounded(passage.judged.carried)
     return told
 
 
