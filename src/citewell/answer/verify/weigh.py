@@ -32,6 +32,9 @@ CLOSE_FROM = 0.6
 REPEATED_FROM = 0.8
 """Both coverages from which a claim repeats a sentence."""
 
+SIMILAR_FROM = 0.25
+"""The same for what is neither a denial nor a direction."""
+
 COPY_FROM = 0.5
 """Both coverages from which a difference is a contradiction, and not another subject."""
 
@@ -42,6 +45,11 @@ MOST_ODDS = 6.0
 """Log-odds of the pair reader; more of them say nothing more."""
 
 _SOFT = frozenset(("denial", "direction"))
+
+
+def _is_firm(finding: Finding) -> bool:
+    """Whether a finding speaks against a claim in whatever words."""
+    return finding.grade == Grade.AGAINST and finding.kind not in _SOFT
 
 
 class Judged(NamedTuple):
@@ -143,7 +151,8 @@ class Look:
     def is_firmly_against(self) -> bool:
         """Whether more than a denial or a direction speaks against the claim, or the two say much the same."""
         is_copy = min(self.words, self.mirrored) >= COPY_FROM or self.is_same_case
-        return is_copy or any(one.grade == Grade.AGAINST and one.kind not in _SOFT for one in self.findings)
+        is_similar = min(self.words, self.mirrored) >= SIMILAR_FROM
+        return is_copy or (is_similar and any(map(_is_firm, self.findings)))
 
     @property
     def is_repeated(self) -> bool:
