@@ -85,6 +85,12 @@ def test_what_of_a_message_nothing_could_use_is_told(knock: Knock) -> None:
     assert told["grumblets"] == "not understood"
 
 
+@pytest.mark.xfail(strict=True, reason="“wibbles” is one letter from “wobbles”, which is a name of unsteadiness")
+def test_an_invented_word_near_a_lay_name_is_not_understood(knock: Knock) -> None:
+    answer = knock("ann").post("/api/v1/chat", json={"message": "Should people with jaundice and wibbles be referred?"})
+    assert {one["words"]: one["why"] for one in answer.json()["unused"]}["wibbles"] == "not understood"
+
+
 def test_another_persons_session_is_not_there(knock: Knock) -> None:
     ann, bob, stranger = knock("ann"), knock("bob"), knock("cy", tenant="elsewhere")
     session = ann.post("/api/v1/chat", json={"message": JAUNDICE}).json()["session_id"]

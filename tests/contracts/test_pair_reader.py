@@ -48,6 +48,11 @@ def test_it_tells_carried_from_opposed_and_from_neither(reader: PairReader) -> N
     assert opposed.opposed > max(carried.opposed, neither.opposed)
 
 
+@pytest.mark.xfail(strict=True, reason="the reader of November 2026 misses what two sentences say together")
+def test_it_finds_what_two_sentences_say_together(reader: PairReader) -> None:
+    assert reader("Daily green tea is associated with a reduction of blood pressure in adults.", EVIDENCE).carried > 0
+
+
 def test_openvino_and_onnxruntime_read_alike(cache: Path) -> None:
     pytest.importorskip("openvino", reason="the extra openvino is not installed")
     graph = ENTAILMENT.graph(cache, "float")

@@ -218,11 +218,6 @@ def test_the_number_of_a_list_is_no_evidence() -> None:
 def test_the_sample_library_does_not_contradict_what_it_says(app: App) -> None:
     assert [outcome.error for outcome in app.add_all(sample_files())] == [None] * 4
     told = {
-        "Haemoptysis in a person over 40 needs urgent referral.": (Verdict.PARTLY, "aged 40 and over"),
-        "Unexplained haemoptysis in adults aged 40 and over is referred even when the chest X-ray is normal.": (
-            Verdict.SUPPORTED,
-            "unexplained haemoptysis",
-        ),
         "Amoxicillin 500 mg three times a day for 7 days is used for pneumonia.": (Verdict.CONTRADICTED, "5 days"),
         "Amoxicillin is given for 7 days for pneumonia.": (Verdict.CONTRADICTED, "5 days"),
     }
@@ -231,3 +226,19 @@ def test_the_sample_library_does_not_contradict_what_it_says(app: App) -> None:
         assert found.verdict is verdict
         assert words in " ".join(span.text for span in found.spans)
         assert "Apixaban" not in " ".join(span.text for span in found.spans)
+
+
+@pytest.mark.slow
+@pytest.mark.xfail(strict=True, reason="the reader of November 2026 gives them too little: partly, not supported")
+@pytest.mark.parametrize(
+    "claim",
+    [
+        "Haemoptysis in a person over 40 needs urgent referral.",
+        "Adults over 40 who cough up blood should be referred urgently even when the chest X-ray is normal.",
+    ],
+)
+def test_a_true_sentence_in_other_words_is_supported_by_the_sample_library(app: App, claim: str) -> None:
+    assert [outcome.error for outcome in app.add_all(sample_files())] == [None] * 4
+    ((_, found),) = app.check(claim)
+    assert found.verdict is Verdict.SUPPORTED
+    assert "Haemoptysis, unexplained" in " ".join(span.text for span in found.spans)

@@ -33,7 +33,7 @@ class Versions:
     count: int
     generations: str
     digest: str
-    """One hash for all of their ids, which stays when they are embedded anew."""
+    """One hash of all their ids; embedding the passages again does not change it."""
 
     @classmethod
     def of(cls, versions: Sequence[tuple[int, str]]) -> Versions:
