@@ -295,6 +295,15 @@ def tokenizer_of(path: Path) -> Tokenizer:
     return tokenizer
 
 
+def harmless(questions: Path, judged: Path) -> list[str]:
+    """The questions about guidelines and labels that tell of no danger: all but those that were judged by hand."""
+    kept = {line.split("\t", 1)[-1] for line in judged.read_text("utf-8").splitlines()}
+    rows = [
+        line.split("\t") for path in sorted(questions.glob("*.tsv")) for line in path.read_text("utf-8").splitlines()
+    ]
+    return [row[2] for row in rows if len(row) > 2 and row[2] not in kept]
+
+
 def batches(lessons: Sequence[Lesson], size: int, draw: random.Random) -> Iterator[list[Lesson]]:
     order = sorted(range(len(lessons)), key=lambda number: len(lessons[number].ids) + draw.random() * 8)
     groups = [order[start : start + size] for start in range(0, len(order), size)]
@@ -382,6 +391,7 @@ def train(args: argparse.Namespace) -> None:  # noqa: PLR0915 (one straight flow
         for line in path.read_text("utf-8").splitlines()
         if "\t" in line
     ]
+    dangers += [("none", question) for question in harmless(args.questions, args.judged)]
     kinds = sorted({kind for kind, _ in dangers} | {"none"})
     draw.shuffle(documents)
     draw.shuffle(dangers)
@@ -597,6 +607,8 @@ if __name__ == "__main__":
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--work", type=Path, required=True)
     parser.add_argument("--material", type=Path, default=Path("bench/clinical/material"))
+    parser.add_argument("--questions", type=Path, default=Path("bench/reader/questions"))
+    parser.add_argument("--judged", type=Path, default=Path("bench/clinical/sets/dev/emergencies_questions.tsv"))
     parser.add_argument("--sets", type=Path)
     parser.add_argument("--out", type=Path, required=True)
     parser.add_argument("--epochs", type=int, default=10)
