@@ -128,7 +128,7 @@ def main() -> None:
     documents, questions = of_sets(options.data / "questions")
     abstracts, claims = of_claims(options.data / "scifact")
     documents, questions = documents + abstracts, questions + claims
-    files = [*(options.data / "guidelines").iterdir(), *SAMPLES.iterdir()]
+    files = [*(options.data / "guidelines").rglob("*"), *SAMPLES.iterdir()]
     for asked in sorted(QUESTIONS.glob("*.tsv")):
         document, about = of_guideline(next(path for path in files if path.stem == asked.stem), asked)
         print(asked.stem, len(document["passages"]), "statements", len(about), "questions")
