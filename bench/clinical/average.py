@@ -7,16 +7,26 @@ from pathlib import Path
 
 import numpy as np
 
+BY_MEANING = ("meanings", "commonness")
+"""Weights that have a row for each meaning."""
+
 
 def average(first: Path, second: Path, to: Path) -> None:
-    """Write the mean of both; names of rows are those of the second."""
-    with np.load(first) as one, np.load(second) as two:
-        kept = {
-            name: two[name]
-            if two[name].dtype.kind == "U"
-            else ((one[name].astype(np.float32) + two[name].astype(np.float32)) / 2).astype(np.float16)
-            for name in two.files
-        }
+    """Write the mean of both; a meaning that only the second has keeps its row."""
+    with np.load(first) as former, np.load(second) as later:
+        kept = {name: later[name] for name in later.files}
+        rows = {str(name): row for row, name in enumerate(former["names"])}
+        shared = [row for row, name in enumerate(later["names"]) if str(name) in rows]
+        same = [rows[str(later["names"][row])] for row in shared]
+        for name, weights in kept.items():
+            if weights.dtype.kind == "U":
+                continue
+            mean = weights.astype(np.float32)
+            if name in BY_MEANING:
+                mean[shared] = (mean[shared] + former[name][same].astype(np.float32)) / 2
+            else:
+                mean = (mean + former[name].astype(np.float32)) / 2
+            kept[name] = mean.astype(np.float16)
     np.savez_compressed(to, **kept)
 
 

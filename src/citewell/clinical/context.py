@@ -25,7 +25,7 @@ from citewell.types.consult import Polarity
 Kind = Literal["symptom", "condition", "medicine", "allergen", "test", "procedure", "lifestyle"]
 
 ADAPTER = Path(__file__).parent / "reader.npz"
-SHA256 = "6eb941439ca581b9008dcc5e219c85086326b56efd5fb1cbdafedc09d758a965"
+SHA256 = "bade7eae5a639d57ef3f0ef6ebbd3f458046938074a84b2f68d2cf1b9d715b70"
 REMEMBERED = 2_000
 LONGEST_REMEMBERED = 2_000
 STATUSES = tuple(map(Polarity, ("present", "absent", "unclear", "past", "family", "other", "hypothetical", "intended")))

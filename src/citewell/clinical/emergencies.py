@@ -36,8 +36,6 @@ NEAR = 160
 LIKELY, LIKELY_OF_MESSAGE, SURE = 0.5, 0.95, 0.99
 """From which probability on a text tells of an emergency: by its words; by the reader alone, of a message; and of a few
 words or a whole note, where it is wrong more often."""
-SURE_BY_WORDS = 0.95
-"""From which probability on the words count whatever the reader says."""
 CERTAIN = 0.7
 """From which share on words are taken for a mention."""
 FEW_WORDS, MESSAGE = 12, 60
@@ -45,8 +43,9 @@ FEW_WORDS, MESSAGE = 12, 60
 PAGES, OPENING = 4_000, 200
 """From how many characters on a text is of several pages, and how many of them at both ends are read as messages: there
 danger would be told."""
-A_LITTLE, A_TRACE = 0.01, 0.001
-"""What the reader must say at least where the words tell of an emergency, and of each kind that they tell of."""
+A_LITTLE, MORE, A_TRACE = 0.01, 0.03, 0.001
+"""What the reader must say at least where the words tell of an emergency: of a few words that ask nothing or ask whether
+to call for help, and of others; and of each kind that they tell of."""
 LONGEST_DENIAL = 1_500
 """Characters of a message in which the clinical reader looks for denials; of a longer text it decides by itself."""
 SURELY_DENIED = 0.9
@@ -115,9 +114,16 @@ def _is_likely(reading: Reading, sensed: float) -> bool:
     """Whether the words or the trained reader tell of an emergency; a whole note has too many words to go by them."""
     count = len(reading.original.split())
     if count <= MESSAGE and reading.chance > LIKELY:
-        return sensed > A_LITTLE or reading.chance > SURE_BY_WORDS
+        if sensed > (A_LITTLE if _is_plain(reading, count) else MORE):
+            return True
     limit = LIKELY_OF_MESSAGE if FEW_WORDS < count <= MESSAGE else SURE
     return sensed > limit and not _is_taken_back(reading)
+
+
+def _is_plain(reading: Reading, count: int) -> bool:
+    """Whether a few words say what happens, or ask whether to call for help: what else is asked is often general."""
+    is_asked = reading.original.strip().endswith("?")
+    return count <= FEW_WORDS and (not is_asked or any(span.meaning == "call help" for span in reading.live))
 
 
 def _is_taken_back(reading: Reading) -> bool:
