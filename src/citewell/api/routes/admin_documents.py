@@ -36,7 +36,7 @@ from citewell.types import State
 def _iso(said: str) -> str:
     """A day as it is written; a number would be taken for seconds since 1970."""
     if not re.fullmatch(r"\d{4}-\d{2}-\d{2}", said):
-        raise ValueError("a day is written as 2025-03-12")
+        raise ValueError("enter a date as 2025-03-12")
     return said
 
 

@@ -43,10 +43,12 @@ class Told(APIRoute):
 router = APIRouter(prefix="/api/v1", route_class=Told)
 
 Only = Annotated[
-    tuple[Id, ...], Query(alias="guideline", max_length=64, description="Documents of guidelines; all unless named.")
+    tuple[Id, ...], Query(alias="guideline", max_length=64, description="Guideline documents to use; all by default.")
 ]
 
-Worded = Annotated[bool, Query(description="Have the model of the settings word the reasons, each sentence checked.")]
+Worded = Annotated[
+    bool, Query(description="Let the configured model write up the reasons, with each sentence checked.")
+]
 
 
 @router.get("/assess/patients", response_model=PatientsShape)

@@ -71,9 +71,9 @@ async def start(
 
     def begin() -> Turn:
         if data and vault:
-            raise InputError("Choose a file or a vault, one of the two.")
+            raise InputError("Choose either a file or a record, not both.")
         if (data or vault) and not consent:
-            raise InputError("The patient has to agree before their record is read. Tick the box once they do.")
+            raise InputError("The patient must consent before their record is read. Tick the box once they have.")
         read: tuple[str, Sequence[Finding]] | None = None
         if data:
             read = f"the file {name}", site.app.consult.from_bytes(data, name=name)

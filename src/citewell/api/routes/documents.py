@@ -190,6 +190,8 @@ def boxes(site: Here, visitor: Reader, document_id: str, start: Offset, end: Off
 
 def _check_span(start: int, end: int, length: int) -> None:
     if not 0 <= start <= end <= length:
-        raise InputError(f"The text has {length:,} characters: start and end must lie within it, in this order.")
+        raise InputError(
+            f"Invalid range. The text has {length:,} characters; start and end must lie within it, with start first."
+        )
     if end - start > MAX_TEXT_CHARACTERS:
-        raise InputError(f"Ask for at most {MAX_TEXT_CHARACTERS:,} characters at a time.")
+        raise InputError(f"Range too long. Ask for up to {MAX_TEXT_CHARACTERS:,} characters at a time.")

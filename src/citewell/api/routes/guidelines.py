@@ -41,8 +41,8 @@ def guidelines(site: Here, visitor: Reader) -> dict[str, Any]:
 def diff(
     site: Here,
     visitor: Member,
-    old: Annotated[Id, Query(description="Document of the older edition.")],
-    new: Annotated[Id, Query(description="Document of the newer one.")],
+    old: Annotated[Id, Query(description="Document ID of the older edition.")],
+    new: Annotated[Id, Query(description="Document ID of the newer edition.")],
 ) -> dict[str, Any]:
     """Rules added, removed, moved and reworded, and which stored assessments would change."""
     editions = [site.app.guidelines.guideline(one, visitor.whole) for one in (old, new)]
@@ -89,5 +89,5 @@ def one_rule(
     """One rule, verbatim."""
     rule = site.app.guidelines.guideline(document_id, visitor.whole).by_id.get(rule_id)
     if rule is None:
-        raise NotFound("The guideline has no rule of this number.")
+        raise NotFound("This guideline has no recommendation with that number.")
     return rule_json(rule)

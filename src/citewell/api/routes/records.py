@@ -113,8 +113,8 @@ def review(_visitor: Owner, room: Opened) -> dict[str, Any]:
 def labs(
     _visitor: Owner,
     room: Opened,
-    test: Annotated[str | None, Query(max_length=200, description="A test by name or code.")] = None,
-    critical: Annotated[bool, Query(description="Only results flagged critical, or beyond usual limits.")] = False,  # noqa: FBT002
+    test: Annotated[str | None, Query(max_length=200, description="A test, by name or code.")] = None,
+    critical: Annotated[bool, Query(description="Only results flagged as critical or beyond usual limits.")] = False,  # noqa: FBT002
 ) -> dict[str, Any]:
     """The newest result of every test, or all results of one, oldest first."""
     known = room.record.facts

@@ -52,7 +52,7 @@ def add(
     }
     try:
         if not name.strip():
-            raise InputError("Say what it is called.")
+            raise InputError("Enter a name.")
         room.record.add(kind, fields.get(kind, {}))
     except InputError as error:
         return _facts(room, visitor, problem=problem_of(error))

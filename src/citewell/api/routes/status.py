@@ -26,7 +26,7 @@ from citewell.types import State
 router = APIRouter(prefix="/api/v1")
 exposition = APIRouter()
 
-SILENT = f"The model's server does not say within {LIMIT_S:g} s which models it has. Look at it, then ask again."
+SILENT = f"The model server did not list its models within {LIMIT_S:g} s. Check it, then try again."
 
 
 async def _told(request: Request) -> dict[str, Any]:
@@ -70,7 +70,7 @@ async def models(site: Here, visitor: Member) -> dict[str, Any]:
     except TimeoutError:
         found = unanswered(settings, vendor_of(settings), SILENT)
     if found.problem is not None and not site.is_run_by(visitor):  # it names the server's address
-        found = replace(found, problem="The model's server does not answer. Tell an administrator.")
+        found = replace(found, problem="The model server is not responding. Tell an administrator.")
     return {"writer": settings.model, **asdict(found)}
 
 

@@ -31,7 +31,9 @@ router = APIRouter(prefix="/api/v1/vaults")
 OURS = [Depends(our_request)]
 COPY = "application/octet-stream"
 BODY = {"required": True, "content": {COPY: {"schema": {"type": "string", "format": "binary"}}}}
-LABEL_TAKEN = Problem(HTTPStatus.CONFLICT, "LabelTaken", "There is a vault with this label already. Choose another.")
+LABEL_TAKEN = Problem(
+    HTTPStatus.CONFLICT, "LabelTaken", "A vault with this label already exists. Choose another label."
+)
 
 
 @router.get("", response_model=VaultsShape)
@@ -88,7 +90,7 @@ async def restore(request: Request, _visitor: Owner, safe: Vaulted) -> dict[str,
 def erase(_visitor: Owner, safe: Vaulted, vault: Known, sent: Erasing) -> dict[str, Any]:
     """Remove a vault for good; its label says that it is meant."""
     if sent.label != vault.label:
-        raise InputError("Nothing was erased. Send the label of the vault to say that you mean it.")
+        raise InputError("Nothing was erased. Send the vault's label to confirm.")
     safe.vaults.erase(vault.id)
     return {"erased": vault.id}
 
