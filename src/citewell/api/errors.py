@@ -156,8 +156,8 @@ def problem_of(error: Exception) -> Problem:
         return Problem(status, status.phrase.replace(" ", ""), WHAT_TO_DO.get(status, status.phrase))
     reference = _logged(error)
     detail = (
-        "Citewell hit an unexpected error and nothing was changed. Try again. If it keeps happening, look in the log for "
-        f"reference {reference}."
+        "Citewell hit an unexpected error and nothing was changed. Try again. If it keeps happening, "
+        f"look in the log for reference {reference}."
     )
     return Problem(HTTPStatus.INTERNAL_SERVER_ERROR, "Unexpected", detail)
 
