@@ -43,7 +43,7 @@ class ActionWords:
 
 WORDS: Mapping[Action, ActionWords] = {
     "ingest": ActionWords(
-        "Process again",
+        "Re-process",
         "Each document is queued. Documents in use keep their current results until processing is complete.",
         "Add to queue",
         "queued",
@@ -56,7 +56,7 @@ WORDS: Mapping[Action, ActionWords] = {
         "withdrawn from search",
     ),
     "restore": ActionWords(
-        "Restore", "Restore documents", "They will be used in searches and answers again straight away.", "restored"
+        "Restore", "They will be used in searches and answers again straight away.", "Restore documents", "restored"
     ),
     "erase": ActionWords(
         "Erase",
