@@ -73,7 +73,7 @@ TITLES = {
     HTTPStatus.FORBIDDEN: "Not allowed",
     HTTPStatus.NOT_FOUND: "Not found",
     HTTPStatus.METHOD_NOT_ALLOWED: "Not available here",
-    HTTPStatus.CONFLICT: "Conflict",
+    HTTPStatus.CONFLICT: "Conflicts with existing data",
     HTTPStatus.REQUEST_ENTITY_TOO_LARGE: "Too large",
     HTTPStatus.UNSUPPORTED_MEDIA_TYPE: "File type not supported",
     HTTPStatus.MISDIRECTED_REQUEST: "Wrong address",
