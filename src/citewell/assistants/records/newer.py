@@ -9,7 +9,10 @@ from citewell.assistants.records.asked import Gathered
 from citewell.assistants.records.known import LONG_AGO, when
 from citewell.types import Hit
 
-PAPERS_FIRST = "Your documents mention this too, and may be newer than your list of facts. The documents come first, then the list:"
+PAPERS_FIRST = (
+    "Your documents mention this too, and may be newer than your list of facts. The documents come first, then the "
+    "list:"
+)
 
 
 def newer(

@@ -113,7 +113,10 @@ def prepare(asked: Asked) -> Gathered:
     after = unjudged(newest).replace("these tests", "your tests")
     if not found:
         none = "no result is marked as out of range" if newest else "no result"
-        mentioned = "Your list of facts has nothing outstanding, but your documents have values that laboratories usually phone through:"
+        mentioned = (
+            "Your list of facts has nothing outstanding, but your documents have values that laboratories usually call "
+            "a doctor about:"
+        )
         nothing = f"{RECORD} has nothing outstanding: {none}, no symptom, no recent medicine."
         return Gathered(nothing, if_mentioned=mentioned, after=after)
     said = listed([f"{len(facts)} {words}" for words, facts in found])
@@ -121,7 +124,7 @@ def prepare(asked: Asked) -> Gathered:
     facts = list(dict.fromkeys(fact for _, facts in found for fact in facts))
     told_of = told(f"{lead} {said}:", facts, after=after)
     return replace(
-        told_of, with_papers=f"{lead} values in documents that laboratories usually phone through; also {said}:"
+        told_of, with_papers=f"{lead} values in documents that laboratories usually call a doctor about; also {said}:"
     )
 
 

@@ -109,8 +109,8 @@ def _out_of_range(asked: Asked, newest: list[LabResult], out: list[LabResult]) -
         return denied(f"{RECORD} marks none of {count(newest, 'test')}{of} as out of range", after=unjudged(newest))
     among = f"{RECORD} has {count(newest, 'test')}{of}. Of the latest results, "
     lead = (
-        among
-        + f"{len(out)} marked as out of range, {len(beyond)} beyond the limits at which laboratories usually phone through:"
+        f"{among}{len(out)} marked as out of range, {len(beyond)} beyond the limits at which laboratories usually "
+        "call a doctor:"
     )
     return told(lead, [*out, *beyond], after=unjudged([one for one in newest if one not in out]))
 
