@@ -156,7 +156,7 @@ def test_the_owner_begins_from_an_open_vault_once_the_patient_agrees(app: App) -
     assert read["consent"]["source"] == "the patient's vault"
     assert "Mr Example" in owner.get("/consult").text
     both = owner.post("/consult", data={"vault": made, "consent": "true"}, files={"record": ("a.json", b"{}")})
-    assert "Choose a file or a vault" in both.text
+    assert "Choose either a file or a record" in both.text
     begun = owner.post("/consult", data={"vault": made, "consent": "true"})
     assert "from the record" in begun.text
     assert "reads from the patient" in begun.text

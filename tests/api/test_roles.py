@@ -227,7 +227,7 @@ def test_reserved_tags_are_an_administrators_alone_to_file_under(app: App, knock
     for tags in ("system", "System", "lung, system", "public"):
         sent = client.post("/api/v1/documents", data={"tags": tags}, files={"files": ("a.txt", b"a")})
         assert (sent.status_code, sent.json()["kind"]) == (403, "ScopeRefused")
-        assert "Only an administrator may use" in sent.json()["detail"]
+        assert "Only an administrator can use" in sent.json()["detail"]
     assert app.entries(Scope.owner("local")) == []
     sent = admin.post("/api/v1/documents", data={"tags": "System"}, files={"files": ("a.txt", b"a")})
     (document,) = sent.json()["documents"]

@@ -175,10 +175,10 @@ def test_a_weight_that_nobody_of_the_age_has_is_asked_about_and_not_used_until_t
 ) -> None:
     talk = Talk()
     asked = talk.say("30-year-old woman with a cough for 3 days, weighs 20 kg. No medicines, no allergies.")
-    assert "hardly anybody weighs so little at that age" in asked
+    assert "hardly anyone weighs so little at that age" in asked
     assert patient_of(talk.consult).weight_kg is None
     assert patient_of(talk.consult).age_years == 30
-    assert "hardly anybody" not in talk.say(answer)
+    assert "hardly anyone" not in talk.say(answer)
     patient = patient_of(talk.consult)
     assert (patient.age_years, patient.weight_kg) == (age, kg)
 
@@ -190,7 +190,7 @@ def test_a_weight_that_nobody_of_the_age_has_is_asked_about_and_not_used_until_t
 def test_an_answer_settles_whether_there_is_an_allergy_or_none(answer: str, left: list[tuple[str, str]]) -> None:
     talk = Talk()
     asked = talk.say("34-year-old woman with a cough for 3 days. No allergies. Allergic to penicillin.")
-    assert "which holds?" in asked
+    assert "Which is right?" in asked
     talk.say(answer)
     held = [(one.name, one.polarity.value) for one in talk.consult.findings if one.category is Category.ALLERGY]
     assert (held, talk.consult.contradictions) == (left, ())
@@ -331,7 +331,7 @@ def test_a_later_message_corrects_and_the_history_keeps_what_it_was() -> None:
 def test_contradictory_answers_are_shown_asked_about_and_settled_by_the_answer() -> None:
     talk = Talk()
     talk.say("Fever and cough, 30-year-old man.")
-    assert talk.say("No fever.") == "Both “Fever” and “no Fever” were said: which holds?"
+    assert talk.say("No fever.") == "Both “Fever” and “no Fever” were recorded. Which is right?"
     assert len(talk.consult.contradictions) == 1
     talk.say("No fever at all.")
     assert talk.consult.contradictions == ()
@@ -348,7 +348,7 @@ def test_what_is_taken_back_no_longer_holds() -> None:
     talk.say("Fever, cough and a rash.")
     talk.say("Forget what I said about the cough.")
     assert set(talk.held()) == {"Fever", "rash"}
-    assert talk.consult.gone[0][1] == "taken back in a later message"
+    assert talk.consult.gone[0][1] == "withdrawn in a later message"
 
 
 def test_an_allergy_after_no_allergies_is_a_contradiction_unless_it_corrects() -> None:
@@ -394,7 +394,7 @@ def test_an_unknown_answer_is_not_asked_again_and_an_empty_one_is_refused() -> N
     talk.say("Fever for two days, 50-year-old man.")
     assert talk.say("I don't know") != talk.consult.skipped
     assert "temperature" in talk.consult.skipped
-    with pytest.raises(InputError, match="Say something"):
+    with pytest.raises(InputError, match="Enter what the patient reports"):
         hear(talk.consult, "  ")
     with pytest.raises(InputError, match="in parts"):
         hear(talk.consult, "a" * 30_000)

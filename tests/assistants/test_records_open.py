@@ -113,7 +113,7 @@ def test_side_effects_are_told_as_what_was_noted_and_never_as_a_cause(
     told: Callable[..., Gathered], question: str
 ) -> None:
     found = told(question)
-    assert found.lead.startswith("Your record has no entry that calls something a side effect of your medicines.")
+    assert found.lead.startswith("Your record does not list any side effects of your medicines.")
     assert names(found) == ["swollen ankles", "Ramipril", "Sulfa drugs"]
     assert found.after == NO_CAUSE
 
@@ -195,7 +195,9 @@ def test_a_course_of_several_tests_shows_each(told: Callable[..., Gathered]) -> 
 
 def test_one_wrong_letter_does_not_hide_a_medicine_and_its_first_entry_is_told(told: Callable[..., Gathered]) -> None:
     found = told("How long have I been on simvastatin?")
-    assert found.lead == ("Your record lists this among what you take now. The oldest entry of it is of 7 June 2011:")
+    assert found.lead == (
+        "Your record lists this among your current medicines. The earliest entry for it is from 7 June 2011:"
+    )
     assert found.after == "Your record spells this “simvistatin”."
     assert names(told("When did I start warfrin?")) == ["Warfarin"]
     assert told("Do I take valsartan?", medicine("Losartan", "2024-01-01")).lead == (
@@ -318,7 +320,7 @@ def asked(tmp_path_factory: pytest.TempPathFactory, embedder: MiniLM) -> Iterato
 
 def test_a_newer_paper_stands_before_an_older_fact(asked: Callable[[str], str]) -> None:
     text = asked("What is my potassium?")
-    assert text.startswith("Your papers speak of this too, and may be newer than your list of facts.")
+    assert text.startswith("Your documents mention this too, and may be newer than your list of facts.")
     assert text.index("(12 October 2026): Your potassium was 6.6 mmol/L") < text.index("Potassium: 4.4 mmol/L")
     assert "not read into facts" not in text  # it was just quoted
 
@@ -339,7 +341,7 @@ def test_papers_are_searched_for_side_effects_visits_and_critical_values(asked: 
     assert "swelling since we started amlodipine" in asked("Any side effects of my tablets?")
     assert "The kidney clinic will see you in two weeks." in asked("When is my next appointment?")
     open_ones = asked("What should I ask at my next appointment?")
-    assert "values in papers about which laboratories usually call" in open_ones
+    assert "values in documents that laboratories usually call a doctor about" in open_ones
     assert "potassium was 6.6 mmol/L" in open_ones
 
 
@@ -354,13 +356,13 @@ def test_a_list_of_medicines_quotes_a_newer_paper_that_names_some(asked: Callabl
 
 def test_what_happened_in_a_month_is_told_from_a_paper_of_it(asked: Callable[[str], str]) -> None:
     text = asked("What happened in October 2026?")
-    assert text.startswith("Your list of facts has no entry of October 2026, but your papers have this:")
+    assert text.startswith("Your list of facts has no entry of October 2026, but your documents have this:")
     assert "I have stopped it." in text
 
 
 def test_who_finds_nothing_is_told_which_papers_to_look_into(asked: Callable[[str], str]) -> None:
     assert asked("What infection did I have and what was it treated with?").endswith(
-        "Your papers were searched by their words, and may say it in others. You could look into “letter”."
+        "Your documents were searched word by word and may use different words. You could check “letter”."
     )
 
 

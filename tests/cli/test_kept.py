@@ -75,7 +75,7 @@ def test_a_passage_that_reads_like_an_instruction_is_told(shell: Shell, tmp_path
     (tmp_path / "zinc.md").write_text(hostile)
     shell("add", str(tmp_path / "zinc.md"))
     out = shell("ask", "How much zinc, and for how many days?")[1]
-    assert "Note: a passage of Zinc reads like an instruction; it was taken as plain words." in out
+    assert "Note: a passage of Zinc contains what looks like an instruction; it was not followed." in out
     assert "system prompt" not in out
 
 
@@ -157,7 +157,7 @@ def test_after_a_failure_the_question_is_kept_and_asked_again(shell: Shell, monk
     status, out, told = shell("ask", HOW_MUCH)
     assert (status, out) == (1, "")
     (conversation,) = shell.json("conversations")["conversations"]
-    assert f"Your question is kept: ask it again with --conversation {conversation['id'][:8]}." in told
+    assert f"Your question has been saved. To ask it again, use --conversation {conversation['id'][:8]}." in told
     assert "not answered" in shell("conversations", "show", conversation["id"])[1]
     monkeypatch.undo()
     monkeypatch.setattr(sys, "argv", [])
@@ -169,7 +169,7 @@ def test_after_a_failure_the_question_is_kept_and_asked_again(shell: Shell, monk
 def test_what_is_not_answered_is_in_the_inbox_and_gets_a_reply(shell: Shell) -> None:
     answer = shell.json("ask", "What is the capital of France?")
     assert (answer["action"], answer["route"]["fallback"]) == ("ROUTE", True)
-    assert "Nobody is set to answer such questions here yet." in answer["text"]
+    assert "No one is set to answer such questions here yet." in answer["text"]
     assert "`" not in answer["text"]
     (item,) = shell.json("inbox")["questions"]
     assert set(item) == ROUTED | {"question"}
@@ -197,7 +197,7 @@ def test_people_are_told_where_their_question_waits(shell: Shell, monkeypatch: p
     (item,) = shell.json("inbox")["questions"]
     assert "`citewell inbox asked`" in out
     assert f"`citewell inbox reply {item['id'][:8]} TEXT`" in out
-    assert "under Asked" not in out
+    assert "under Sent" not in out
     listed = shell("inbox")[1]
     assert "What is the capital of France, and for how long" in listed
     assert "seat of its government" not in listed
@@ -257,7 +257,7 @@ def test_among_several_organisations_the_command_line_takes_none_for_granted(
         assert shell.json("users", "add", "bob@practice.example")["user"]["email"] == "bob@practice.example"
     for words in (("users", "list"), ("list",), ("ask", HOW_MUCH), ("audit", "list"), ("serve", "--port", "0")):
         status, out, err = shell(*words)
-        assert (status, "set CITEWELL_TENANT" in err, "practice" in out + err) == (1, True, False)
+        assert (status, "Set CITEWELL_TENANT" in err, "practice" in out + err) == (1, True, False)
     monkeypatch.setenv("CITEWELL_TENANT", "practice")
     assert [user["email"] for user in shell.json("users", "list")["users"]] == ["bob@practice.example"]
 
@@ -280,7 +280,7 @@ def test_the_log_proves_itself_and_tells_tampering(shell: Shell) -> None:
     assert (proof["ok"], proof["records"], proof["problems"]) == (True, 2, [])
     shell.json("ask", HOW_MUCH)
     assert shell("audit", "verify", "--head", proof["head"])[0] == 0
-    assert "the chain is whole" in shell("audit", "verify")[1]
+    assert "the chain is intact" in shell("audit", "verify")[1]
     tamper(shell, "DELETE FROM answers WHERE number = 3")
     status, out, _ = shell("audit", "verify", "--json")
     assert (status, json.loads(out)["problems"][0]) == (1, "after record 2: 1 missing")
@@ -293,11 +293,11 @@ def test_the_doctor_looks_at_the_log(shell: Shell) -> None:
         checks = {check["part"]: check for check in shell.json("doctor")["checks"]}
         return checks["audit log"]["state"], checks["audit log"]["detail"]
 
-    assert audit() == ("ok", "nothing was asked yet")
+    assert audit() == ("ok", "no answers yet")
     shell.json("ask", HOW_MUCH)
-    assert audit() == ("ok", "whole, 1 on record")
+    assert audit() == ("ok", "intact, 1 on record")
     tamper(shell, "UPDATE answers SET user_id = 'somebody'")
-    assert audit() == ("failed", "it is not whole: run `citewell audit verify`")
+    assert audit() == ("failed", "not intact: run `citewell audit verify`")
 
 
 def test_a_replay_shows_the_difference(shell: Shell, tmp_path: Path) -> None:
@@ -308,14 +308,14 @@ def test_a_replay_shows_the_difference(shell: Shell, tmp_path: Path) -> None:
     assert set(found) == {"answer_id", "question", "is_same", "action", "text", "sentences", "erased", "notes", "now"}
     assert (found["is_same"], [one["change"] for one in found["sentences"]]) == (True, ["same"])
     assert "50 ml/kg" in shell.json("ask", HOW_MUCH)["text"]
-    assert "The same answer as then." in shell("replay", answer["id"])[1]
+    assert "The same answer as before." in shell("replay", answer["id"])[1]
     document = next(one for one in shell.json("list")["documents"] if one["name"] == "ors.md")
     shell.json("delete", document["document_id"])
     found = shell.json("replay", answer["id"])
     assert (found["is_same"], [one["change"] for one in found["sentences"]]) == (False, ["gone"])
     assert found["erased"] == [{"document_id": answer["citations"][0]["document_id"], "document": "Oral rehydration", "version": 1}]  # fmt: skip # noqa: E501
     out = shell("replay", answer["id"])[1]
-    assert "- (words of a document that was erased)" in out
+    assert "- (words from a document that has been erased)" in out
     assert "75 ml/kg" not in out
     assert "has been erased since" in out
 

@@ -51,7 +51,7 @@ def test_a_damaged_backup_or_a_home_that_is_taken_changes_nothing(app: App, tmp_
     back_up(app, tmp_path / "copy")
     with pytest.raises(InputError, match="not empty"):
         back_up(app, tmp_path / "copy")
-    with pytest.raises(InputError, match="holds a library already"):
+    with pytest.raises(InputError, match="already holds a library"):
         restore(tmp_path / "copy", app.settings.home)
     (tmp_path / "keyed").mkdir()
     (tmp_path / "keyed" / "seal.key").write_bytes(b"of another library")

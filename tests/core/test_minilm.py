@@ -125,7 +125,7 @@ def test_onnxruntime_takes_over_where_openvino_is_missing(model_cache: Path, mon
 def test_an_engine_that_gives_wrong_vectors_here_is_not_used(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     wrong = np.zeros(384, np.float32)
     monkeypatch.setattr("citewell.adapters.embedding.engine.reference", lambda: wrong)
-    with pytest.raises(ModelFilesMissing, match="does not give the embedding model's vectors on this machine"):
+    with pytest.raises(ModelFilesMissing, match="gives wrong vectors for the embedding model on this computer"):
         open_engine(tmp_path, "onnxruntime", threads=1)
 
 

@@ -46,7 +46,7 @@ def site(ollama: Server, tmp_path: Path) -> Iterator[Served]:
 
 def choose(page: Page) -> None:
     if not page.locator(".tags").evaluate("(one) => one.open"):
-        page.click("text=Look only under some tags")
+        page.click("text=Filter by tag")
     page.check("input[name=tag][value=ward]")
     page.select_option("#model", "other:1b")
 
@@ -55,7 +55,7 @@ def failing(page: Page) -> None:
     choose(page)
     page.fill("#q", QUESTION)
     page.press("#q", "Enter")
-    expect(page.locator(".turn .notice.bad")).to_contain_text("Your question is kept.")
+    expect(page.locator(".turn .notice.bad")).to_contain_text("Your question has been saved.")
 
 
 def test_without_a_script_what_was_chosen_is_sent_again(ollama: Server, site: Served, visit: Any) -> None:

@@ -77,7 +77,7 @@ def go_to_library(page: Page) -> None:
 def test_a_click_on_a_result_marks_the_exact_words_on_the_page(served: Any, visit: Any) -> None:
     page = visit(served)
     search(page, BLOOD)
-    expect(page.locator(".found")).to_contain_text("found among")
+    expect(page.locator(".found")).to_contain_text("found in")
     assert page.locator(".hit mark").count() > 0
     link = hit_in(page, served, GUIDELINE)
     top = link.bounding_box()["y"]
@@ -243,7 +243,7 @@ def test_the_stages_of_reading_are_shown(own: Any, visit: Any, tmp_path: Path) -
     (tmp_path / "long.txt").write_text(paragraphs)
     page.set_input_files("#files", tmp_path / "long.txt")
     row = page.locator("tr", has_text="long.txt")
-    expect(row.locator(".words")).to_contain_text("learning its meaning", timeout=60_000)
+    expect(row.locator(".words")).to_contain_text("Indexing", timeout=60_000)
     expect(row.locator(".state")).to_have_text("ready", timeout=600_000)
 
 
@@ -277,7 +277,7 @@ def test_the_library_can_be_filtered_and_sorted(served: Any, visit: Any) -> None
 def test_an_empty_library_leads_to_the_samples_and_to_an_answer(bare: Any, visit: Any) -> None:
     page = visit(bare)
     page.click("text=Add documents")
-    page.click("text=Add the samples")
+    page.click("text=Add samples")
     expect(page.locator(".state.good")).to_have_count(4, timeout=120_000)
     follow(page, "nav >> text=Search")
     page.wait_for_url("**/search")
@@ -288,7 +288,7 @@ def test_an_empty_library_leads_to_the_samples_and_to_an_answer(bare: Any, visit
 def test_what_is_not_found_says_what_to_do(served: Any, visit: Any) -> None:
     page = visit(served)
     search(page, "zebra carburettor tuning")
-    expect(page.locator(".empty")).to_contain_text("Try fewer or plainer words")
+    expect(page.locator(".empty")).to_contain_text("Try fewer or simpler words")
 
 
 def test_a_document_page_shows_its_facts_and_opens_its_passages(served: Any, visit: Any) -> None:

@@ -39,7 +39,7 @@ def test_a_typed_patient_is_assessed_and_a_rule_opens_at_its_words(own: Any, vis
     assert [one.locator(".unseen").inner_text() for one in conditions.all()] == [
         "met:",
         "met:",
-        "assumed, to be confirmed:",
+        "assumed, please confirm:",
     ]
     expect(page.locator("section", has=page.locator("#asks"))).to_contain_text("unexplained")
     page.locator(".hit .opens").first.click()
@@ -78,9 +78,9 @@ def test_what_is_wrong_with_a_patient_is_said_and_what_was_typed_stays(own: Any,
     expect(page.locator("[role=alert]")).to_contain_text("a number from 0 to 125")
     expect(page.locator("#symptoms")).to_have_value("weight loss")
     _type(page, own, age="45")
-    expect(page.locator("[role=alert]")).to_contain_text("Say what the patient has")
+    expect(page.locator("[role=alert]")).to_contain_text("Enter at least one symptom")
     _type(page, own, age="45", tests="PSA")
-    expect(page.locator("[role=alert]")).to_contain_text("Write a test as")
+    expect(page.locator("[role=alert]")).to_contain_text("could not be read as a test result")
 
 
 def test_a_patient_on_file_and_hostile_words_are_only_words(own: Any, visit: Any, tmp_path: Path) -> None:
@@ -129,7 +129,7 @@ def test_a_document_of_the_library_can_be_read_as_a_guideline(own: Any, visit: A
     own.app.refile(entry.id, Filing(tags=frozenset({"public"})))
     page = visit(own)
     page.goto(f"{own.address}/guidelines")
-    expect(page.locator(".empty h2")).to_have_text("No guideline is here yet")
+    expect(page.locator(".empty h2")).to_have_text("No guidelines yet")
     follow(page, ".empty a:text-is('Rules')")
     with page.expect_navigation():
         page.click("button:has-text('Read it')")

@@ -111,6 +111,6 @@ def verify(
         for problem in proof.problems:
             typer.echo(f"✗ {problem}", err=True)
         whole = "the chain is intact" if not proof.problems else "the chain is not intact"
-        typer.echo(f"{proof.records} records: {whole}. Head {proof.head}")
+        typer.echo(f"{proof.records} on record: {whole}. Head {proof.head}")
     if proof.problems:
         raise typer.Exit(1)

@@ -138,7 +138,7 @@ def _look_at_records(app: App) -> Check | str:
     proof = app.desk.audit.prove(app.tenant)
     if proof.problems:
         return Check("audit log", "failed", "not intact: run `citewell audit verify`")
-    return f"intact, {proof.records} records"
+    return f"intact, {proof.records} on record"
 
 
 def _look_at_pair_reader(app: App) -> Check | str:

@@ -171,4 +171,4 @@ def _notes(bundle: Bundle) -> Iterator[str]:
         kinds = ", ".join(f"{count} {kind}" for kind, count in sorted(left_out.items()))
         yield f"Entries kept but not shown: {kinds}."
     if mistaken := sum(entry.is_mistaken for entry in bundle.entries):
-        yield f"{mistaken} entries were left out because the record itself marks them as entered in error."
+        yield f"{mistaken} entries were left out because the record itself marks them as an error or refuted."

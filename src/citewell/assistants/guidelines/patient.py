@@ -147,13 +147,13 @@ def notes_on_age_and_sex(patient: Patient) -> Iterator[str]:
         yield f"The age was taken from “{able[0].text}”."
     for age in able:
         if patient.age is not None and math.floor(age.years) != patient.age:
-            yield f"The age given is {patient.age}, but a symptom says “{age.text}”. {patient.age} was used."
+            yield f"The age given is {patient.age}, but a symptom says “{age.text}”; {patient.age} was used."
     sexes = {age.sex: age.text for age in told if age.sex}
     if patient.sex is None and (found := sex_in_words(patient)):
         yield f"The sex was taken from “{sexes[found]}”."
     for sex, words in sexes.items():
         if patient.sex is not None and sex != patient.sex:
-            yield f"The sex given is {patient.sex}, but a symptom says “{words}”. {patient.sex} was used."
+            yield f"The sex given is {patient.sex}, but a symptom says “{words}”; {patient.sex} was used."
 
 
 def patient_from_object(given: Mapping[str, Any]) -> Patient:

@@ -56,7 +56,7 @@ def _not_read(
     for one in resources:
         kind, name = str(one.get("resourceType") or ""), _KIND.sub("", _named(one))
         if kind in ("Condition", "Observation") and _is_mistaken(one):
-            yield NotRead(name or "no name", kind, "marked in the record as entered in error")
+            yield NotRead(name or "no name", kind, "marked in the record as an error, refuted or cancelled")
         elif kind == "Condition" and not (_is_active(one) and name):
             yield NotRead(name or "no name", kind, "not active in the record" if name else "has no name")
         elif kind not in ("Patient", "Condition", "Observation"):
