@@ -48,7 +48,7 @@ def test_a_full_disk_is_told_and_changes_nothing(tmp_path: Path, reader: Reader)
             add(SMALL, filing=Filing(), scope=SCOPE, library=library, reader=reader)
             large = Source(SMALL.data + b"\n\n# A comment \xc2\xb7" * 400_000, "large.txt")
             reading = reader.read(SMALL, chunking=None, watch=lambda _: None)
-            with pytest.raises(DiskFull, match="The last change was not saved. Free some space"):
+            with pytest.raises(DiskFull, match=r"The last change was not saved\. Free some space"):
                 library.add(large, reading, filing=Filing(), scope=SCOPE)
             assert [entry.name for entry in library.entries(SCOPE)] == ["iron.txt"]
             assert library.verify().problems == ()
