@@ -116,6 +116,6 @@ def test_what_is_not_settled_stands_on_the_page_of_the_plan_and_before_the_signa
     assert f"Unresolved when this was written: {question}" in written
     assert "Reason for signing despite this" in written
     refused = desk.post(f"{here}/sign", data={"name": "Dr Test"}).text
-    assert f"Before it is signed, settle this: {question}" in refused
+    assert f"Resolve this before signing: {question}" in refused
     signed = form(desk, f"{here}/sign", name="Dr Test", despite="the ward will ask").text
     assert "Signed despite an unresolved contradiction. Reason given: the ward will ask" in signed

@@ -175,7 +175,7 @@ def test_a_sign_in_counts_once_in_the_browser_that_began_it(tmp_path: Path, prov
             used, path = trick(app, browser(app))
             refused = used.get(path)
             assert refused.status_code == 401, trick.__name__
-            assert "egin again" in refused.text
+            assert "again" in refused.text
 
 
 def test_an_expired_token_and_a_provider_that_is_away_get_one_sentence_each(tmp_path: Path) -> None:

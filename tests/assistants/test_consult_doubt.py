@@ -102,7 +102,7 @@ def test_the_resources_of_a_document_say_which_of_them_is_in_doubt(desk: Consult
     assert notes["AllergyIntolerance", "penicillin"] == [f"Unresolved: {PENICILLIN}"]
     assert ("AllergyIntolerance", "No known allergies") not in notes, "nobody reads it beside an allergy as a fact"
     assert notes["Observation", "pregnant"] == [f"Unresolved: {PREGNANT}"]
-    assert not any("Not settled" in text for text in notes["Observation", "Cough"])
+    assert not any("Unresolved" in text for text in notes["Observation", "Cough"])
 
 
 def test_a_sex_that_is_contradicted_is_not_written_as_a_gender(desk: ConsultDesk, asker: Asker) -> None:
@@ -153,7 +153,7 @@ def test_a_medicine_is_held_against_either_of_two_answers_and_against_none(
     found = plan["diagnoses"][0]
     (statement,) = [one for one in (*found["offered"], *found["held_back"]) if medicine in one["text"].lower()][:1]
     assert any(against in one["text"] for one in statement["conflicts"]), statement["conflicts"]
-    is_known = "not settled" in against
+    is_known = "contradictory information" in against
     assert (statement in found["held_back"]) is is_known
     assert bool(statement["doses"]) is False
 
@@ -165,13 +165,13 @@ def test_a_red_flag_stands_for_either_of_two_answers_and_says_that_it_is_not_set
     desk.say(consult_id, f"{STORY} She is not pregnant.", asker)
     turn = desk.say(consult_id, "9 weeks pregnant.", asker)
     (flag,) = [one for one in turn.flags if one.id == "fever-pregnancy"]
-    assert flag.why.endswith("is not settled.")
+    assert flag.why.endswith("It is unresolved whether this applies to the patient.")
 
 
 def test_differentials_wait_for_a_contradiction_and_no_blank_is_a_reason(desk: ConsultDesk, asker: Asker) -> None:
     consult_id = contradicted(desk, asker)
     for reason in (None, "", "  \n"):
-        with pytest.raises(InputError, match="Before differentials, settle this: ") as refused:
+        with pytest.raises(InputError, match="Resolve this before differentials: ") as refused:
             desk.differentials(consult_id, [("Pneumonia", "high")], asker, despite=reason)
         assert PREGNANT in str(refused.value)
         assert PENICILLIN in str(refused.value)
@@ -186,7 +186,7 @@ def test_what_is_contradicted_after_the_differentials_is_asked_about_before_the_
     desk.differentials(consult_id, [("Pneumonia", "high")], asker)
     desk.say(consult_id, "She is allergic to penicillin.", asker)
     desk.assess(consult_id, asker)
-    with pytest.raises(InputError, match="Before it is signed, settle this: Both none at all"):
+    with pytest.raises(InputError, match="Resolve this before signing: Both none at all"):
         desk.sign(consult_id, "Dr Ada", asker)
     turn = desk.sign(consult_id, "Dr Ada", asker, despite="the ward will ask")
     assert turn.consult.signed_though == "Signed despite an unresolved contradiction. Reason given: the ward will ask"

@@ -111,7 +111,7 @@ def test_every_finding_is_exactly_the_words_of_its_message() -> None:
         ("She is 9 stone 4.", "weight", 58.97, "kg", "9 st × 6.350293 + 4 lb × 0.453592 = 58.97 kg"),
         ("Weight 71.5 kg", "weight", 71.5, "kg", None),
         ("Temp 101.3 F", "temperature", 38.5, "°C", "(101.3 °F − 32) ÷ 1.8 = 38.5 °C"),
-        ("temp 99", "temperature", 37.2, "°C", "(99 °F − 32) ÷ 1.8 = 37.2 °C (no unit was said; it can only be °F)"),
+        ("temp 99", "temperature", 37.2, "°C", "(99 °F − 32) ÷ 1.8 = 37.2 °C (no unit given; it can only be °F)"),
         ("T 38.4", "temperature", 38.4, "°C", None),
         ("sats 92% on air", "oxygen saturation", 92.0, "%", None),
         ("BP 150/95", "diastolic blood pressure", 95.0, "mmHg", None),
@@ -377,7 +377,7 @@ def test_an_allergy_after_no_allergies_is_a_contradiction_unless_it_corrects() -
 def test_only_a_no_that_stands_for_itself_answers_the_question(answer: str, denied: bool) -> None:
     talk = Talk()
     asked = talk.say("A 28-year-old woman, 9 weeks pregnant, fever for 3 days. Temp 38.5.")
-    assert asked.startswith("Is there any of these: ")
+    assert asked.startswith("Are any of these present: ")
     talk.say(answer)
     assert ("confusion" in talk.held()) is denied, talk.held()
 

@@ -68,7 +68,7 @@ def test_a_phrase_is_read_as_present_absent_or_unclear(ng12: Guideline) -> None:
         ({"name": "PSA", "value": 12, "unit": "bananas"}, "PSA 12 bananas", "NG12 1.6.3"),
         ({"name": "FIT", "value": 45, "unit": "g/L"}, "FIT 45 g/L", "NG12 1.3.2"),
         ({"name": "platelets", "value": 430}, "platelets 430", "no reference range"),
-        ({"name": "PSA"}, "PSA", "what is the PSA value"),
+        ({"name": "PSA"}, "PSA", "What is the PSA value"),
         (
             {"name": "blood pressure", "value": 140, "unit": "mmHg"},
             "blood pressure 140 mmHg",

@@ -160,18 +160,18 @@ def test_what_is_due_is_not_guessed(told: Callable[..., Gathered]) -> None:
 
 def test_the_next_visit_is_one_that_is_still_to_come(told: Callable[..., Gathered]) -> None:
     over = visit("2026-01-05", VisitStatus.PLANNED)
-    assert told("When is my next appointment?", over).lead == "Your record has no visit that is still to come."
+    assert told("When is my next appointment?", over).lead == "Your record has no upcoming visit."
     found = told("When is my next appointment?", over, visit("2026-12-05", VisitStatus.PLANNED))
     assert [one.id for one in found.facts] == ["2026-12-05"]
 
 
 def test_results_out_of_range_are_those_alone_and_of_the_time_that_is_asked_for(told: Callable[..., Gathered]) -> None:
     assert names(told("Which of my results are abnormal?")) == ["Creatinine"]
-    assert told("Were any results abnormal this year?").lead.startswith("Your record holds 2 tests of 2026. ")
+    assert told("Were any results abnormal this year?").lead.startswith("Your record has 2 tests of 2026. ")
     assert told("Were any of my results abnormal in 2015?").lead == (
         "Your record marks none of 1 test of 2015 as out of range."
     )
-    assert told("Were any of my results abnormal last year?").lead == "Your record holds no result of 2025."
+    assert told("Were any of my results abnormal last year?").lead == "Your record has no result of 2025."
 
 
 def test_a_month_ends_where_the_next_begins() -> None:
@@ -227,12 +227,12 @@ def test_whether_to_take_or_stop_something_is_left_to_those_who_know(
 
 def test_what_was_said_at_a_visit_is_not_made_up(told: Callable[..., Gathered]) -> None:
     found = told("What did Dr Chen say?")
-    assert found.lead == "Your record does not hold what was said at a visit. It lists 1 visit:"
+    assert found.lead == "Your record does not include what was said at a visit. It lists 1 visit:"
 
 
 def test_a_time_that_is_not_on_record_does_not_hide_the_newest_result(told: Callable[..., Gathered]) -> None:
     found = told("How has my sodium been in 2019?")
-    assert found.lead == "Your record holds no result of Sodium of 2019. The newest on record:"
+    assert found.lead == "Your record has no result of Sodium of 2019. The latest recorded:"
     assert names(found) == ["Sodium"]
 
 
@@ -322,12 +322,12 @@ def test_a_newer_paper_stands_before_an_older_fact(asked: Callable[[str], str]) 
     text = asked("What is my potassium?")
     assert text.startswith("Your documents mention this too, and may be newer than your list of facts.")
     assert text.index("(12 October 2026): Your potassium was 6.6 mmol/L") < text.index("Potassium: 4.4 mmol/L")
-    assert "not read into facts" not in text  # it was just quoted
+    assert "no facts taken from" not in text  # it was just quoted
 
 
 def test_a_letter_is_told_by_who_wrote_it_or_as_the_newest(asked: Callable[[str], str]) -> None:
     whole = asked("What did Dr Osei say?")
-    assert whole.startswith("Your paper of 12 October 2026 (“")
+    assert whole.startswith("Your document of 12 October 2026 (“")
     assert "by Dr Hannah Osei) says:" in whole
     assert whole.count("•") == 6
     assert "• I have stopped it." in whole

@@ -110,12 +110,12 @@ def test_people_get_words_not_json(shell: Shell, leaflet: Path) -> None:
     assert NO_DOCUMENTS in shell("search", "iron")[1]
     assert NO_DOCUMENTS in shell("list")[1]
     assert re.match(r"✓ Iron tablets \([0-9a-f]{8}\): 2 passages", shell("add", str(leaflet))[1])
-    assert "already here" in shell("add", str(leaflet))[1]
+    assert "already in the library" in shell("add", str(leaflet))[1]
     status, out, _ = shell("search", "iron dose")
     assert (status, "200 mg" in out) == (0, True)
     assert "Iron tablets" in shell("list")[1]
     assert "characters 0–" in shell("show", shell.json("list")["documents"][0]["document_id"])[1]
-    assert "all agree" in shell("verify")[1]
+    assert "all consistent" in shell("verify")[1]
 
 
 def test_one_bad_file_does_not_stop_the_others(shell: Shell, leaflet: Path, tmp_path: Path) -> None:

@@ -188,7 +188,7 @@ def test_what_is_not_answered_is_in_the_inbox_and_gets_a_reply(shell: Shell) -> 
     assert "Reply: Paris." in asked
     assert shell.json("inbox", "close", item["id"])["state"] == "closed"
     status, _, told = shell("inbox", "reply", item["id"], "Late.")
-    assert (status, "put away" in told) == (1, True)
+    assert (status, "closed" in told) == (1, True)
 
 
 def test_people_are_told_where_their_question_waits(shell: Shell, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -204,12 +204,12 @@ def test_people_are_told_where_their_question_waits(shell: Shell, monkeypatch: p
     shell("users", "add", "bob@clinic.example", "--role", "editor", "--tag", "ward")
     shell("tags", "owner", "ward", "bob@clinic.example")
     monkeypatch.setenv("CITEWELL_CONFIDENCE_THRESHOLD", "0.99")
-    assert "passed on to bob@clinic.example; `citewell inbox asked` will show the reply." in shell("ask", HOW_MUCH)[1]
+    assert "Sent to bob@clinic.example. `citewell inbox asked` will show the reply." in shell("ask", HOW_MUCH)[1]
 
 
 def test_a_tag_that_nothing_carries_is_told(shell: Shell) -> None:
     shell("users", "add", "bob@clinic.example")
-    assert "No document carries the tag wrd yet" in shell("tags", "owner", "wrd", "bob@clinic.example")[1]
+    assert "No document has the tag wrd yet" in shell("tags", "owner", "wrd", "bob@clinic.example")[1]
     assert "No document" not in shell("tags", "owner", "Ward", "bob@clinic.example")[1]
 
 
@@ -227,7 +227,7 @@ def test_a_question_goes_to_the_owner_of_its_tag(shell: Shell, monkeypatch: pyte
     monkeypatch.setenv("CITEWELL_CONFIDENCE_THRESHOLD", "0.99")
     answer = shell.json("ask", HOW_MUCH)
     assert (answer["route"]["owner_id"], answer["route"]["tag"]) == (user["id"], "ward")
-    assert "passed on to bob@clinic.example" in answer["text"]
+    assert "sent to bob@clinic.example" in answer["text"]
     case = shell.json("inbox", "show", answer["inbox_id"])
     assert [one["text"] for one in case["draft"]] == [one["text"] for one in answer["withheld"]]
     assert "75 ml/kg" in case["evidence"][0]["text"]
@@ -285,7 +285,7 @@ def test_the_log_proves_itself_and_tells_tampering(shell: Shell) -> None:
     status, out, _ = shell("audit", "verify", "--json")
     assert (status, json.loads(out)["problems"][0]) == (1, "after record 2: 1 missing")
     status, _, told = shell("audit", "verify", "--head", "rubbish")
-    assert (status, "looks like" in told) == (1, True)
+    assert (status, "Enter the head" in told) == (1, True)
 
 
 def test_the_doctor_looks_at_the_log(shell: Shell) -> None:
@@ -317,7 +317,7 @@ def test_a_replay_shows_the_difference(shell: Shell, tmp_path: Path) -> None:
     out = shell("replay", answer["id"])[1]
     assert "- (words from a document that has been erased)" in out
     assert "75 ml/kg" not in out
-    assert "has been erased since" in out
+    assert "has since been erased" in out
 
 
 def test_users_are_added_changed_and_given_keys_that_are_shown_once(
@@ -349,8 +349,8 @@ def test_users_are_added_changed_and_given_keys_that_are_shown_once(
 @pytest.mark.parametrize(
     ("words", "told"),
     [
-        (["users", "add", "nobody"], "e-mail"),
-        (["users", "add", "a@b.example", "--tag", "*"], "no tag"),
+        (["users", "add", "nobody"], "email"),
+        (["users", "add", "a@b.example", "--tag", "*"], "not a valid tag"),
         (["users", "change", "nobody@b.example"], "users list"),
         (["tags", "owner", "ward", "nobody@b.example"], "users list"),
         (["audit", "show", "ffff"], "audit list"),

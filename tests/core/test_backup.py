@@ -68,7 +68,7 @@ def test_a_damaged_backup_or_a_home_that_is_taken_changes_nothing(app: App, tmp_
     with pytest.raises(DamagedFile):
         restore(tmp_path / "copy", tmp_path / "new")
     (tmp_path / "copy" / MANIFEST).unlink()
-    with pytest.raises(InputError, match="no backup"):
+    with pytest.raises(InputError, match="is not a backup"):
         restore(tmp_path / "copy", tmp_path / "new")
     assert not (tmp_path / "new").exists()
 

@@ -197,7 +197,7 @@ def test_a_missing_model_is_told_with_the_command_that_installs_it(monkeypatch: 
 
 @pytest.mark.skipif(not Path("/proc/version").exists(), reason="there is no folder that refuses to be written")
 def test_a_folder_that_cannot_be_written_is_told_in_one_sentence() -> None:
-    with pytest.raises(ModelFilesMissing, match="cannot be prepared"):
+    with pytest.raises(ModelFilesMissing, match="could not be prepared"):
         cached_graph(Path("/proc/no-such-folder"), "float")
 
 

@@ -60,7 +60,7 @@ def test_a_disk_without_a_byte_left_is_told_as_full(tmp_path: Path) -> None:
     with small_disk(tmp_path / "disk", "3m") as disk:
         SqlLibrary(disk / "library.sqlite").close()
         (disk / "fill").write_bytes(bytes(shutil.disk_usage(disk).free))
-        with pytest.raises(DiskFull, match="free some space"):
+        with pytest.raises(DiskFull, match="Free some space"):
             SqlLibrary(disk / "library.sqlite")
         (disk / "fill").unlink()
         SqlLibrary(disk / "library.sqlite").close()

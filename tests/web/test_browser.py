@@ -111,7 +111,7 @@ def test_pages_can_be_turned_and_lead_back_to_the_marks(served: Any, visit: Any)
         here += 1
         page.click("#source >> text=next ›")
         expect(place).to_contain_text(f"page {here} of 14")
-    page.click("#source >> text=Go there")
+    page.click("#source >> text=Go to it")
     expect(place).to_have_text(first)
     page.click("#source >> text=as text")
     expect(page.locator("#source .text .best")).to_be_in_viewport()
@@ -179,7 +179,7 @@ def test_reading_searching_adding_and_deleting_need_no_script(own: Any, visit: A
     (tmp_path / "gout.md").write_text(GOUT)
     page.set_input_files("#files", tmp_path / "gout.md")
     page.click("#upload button")
-    expect(page.locator("#news")).to_contain_text("1 document will be read now")
+    expect(page.locator("#news")).to_contain_text("1 document queued")
     row = page.locator("tr", has_text="gout.md")
     for _ in range(60):
         if "ready" in row.inner_text():
@@ -189,7 +189,7 @@ def test_reading_searching_adding_and_deleting_need_no_script(own: Any, visit: A
     row.locator("input").check()
     page.click("#bulk button")
     expect(page.locator("h1")).to_have_text("Delete this document?")
-    page.click("text=Delete for good")
+    page.click("text=Delete permanently")
     expect(page.locator("#news")).to_contain_text("1 document deleted")
     assert "gout.md" not in {entry.name for entry in own.app.entries()}
 
@@ -206,12 +206,14 @@ def test_a_file_is_sent_followed_and_found(own: Any, visit: Any, tmp_path: Path)
     expect(failed.locator(".state")).to_have_text("could not be read", timeout=60_000)
     expect(failed.locator(".error")).to_contain_text("damaged")
     expect(page.locator("#news")).to_contain_text("Gout: ready.")
-    expect(page.locator("#news")).to_contain_text("Its name says Word, and it holds text: it was read as text.")
+    expect(page.locator("#news")).to_contain_text(
+        "The file name says Word but the content is text, so it was read as text."
+    )
     failed.locator(".error a").click()
     expect(page.locator(".notice.bad")).to_contain_text("Add a better copy, or delete it.")
     assert page.locator("text=Try again").count() == 0
     page.click("text=Delete…")
-    page.click("text=Delete for good")
+    page.click("text=Delete permanently")
     expect(page.locator("tr", has_text="broken.pdf")).to_have_count(0)
     follow(page, "nav >> text=Search")
     search(page, "colchicine for gout")
@@ -230,7 +232,7 @@ def test_documents_are_counted_as_they_come_and_a_twin_is_told_under_its_own_nam
     expect(page.locator(".found")).to_have_text("5 documents")
     (tmp_path / "twin.md").write_text(GOUT)
     page.set_input_files("#files", tmp_path / "twin.md")
-    expect(page.locator("#news")).to_contain_text("twin.md was here already as Gout, so nothing was done again.")
+    expect(page.locator("#news")).to_contain_text("twin.md is already in the library as Gout and was not added again.")
     expect(page.locator(".found")).to_have_text("5 documents")
 
 
@@ -387,7 +389,7 @@ def test_a_server_that_stopped_is_told_in_the_panel(served: Any, visit: Any, wat
     search(page, BLOOD)
     page.context.set_offline(True)
     page.locator(".hit .opens").first.click()
-    expect(page.locator("#source .notice.bad")).to_contain_text("does not answer")
+    expect(page.locator("#source .notice.bad")).to_contain_text("not responding")
     page.context.set_offline(False)
     page.click("#source >> text=Try again")
     page.wait_for_selector("#source .source-title")

@@ -75,7 +75,7 @@ def test_an_emergency_is_told_where_to_go_and_hostile_words_are_only_words(
     assert turn.get_attribute("data-class") == "safety_urgent"
     assert turn.locator(".sentence").count() == 0
     with page.expect_navigation():
-        page.click("text=On record")
+        page.click("text=Audit record")
     expect(page.locator(".question")).to_contain_text("My dad has collapsed")
 
 

@@ -40,7 +40,7 @@ def _press(page: Page, button: str) -> None:
 def _open(page: Page, site: Any, vault_id: str) -> None:
     page.goto(f"{site.address}/records/{vault_id}/unlock")
     page.fill("#passphrase", PASSPHRASE)
-    _press(page, "button:text-is('Open')")
+    _press(page, "button:text-is('Unlock')")
 
 
 def test_a_vault_is_made_its_words_are_shown_once_and_it_is_locked(bare: Any, visit: Any) -> None:
@@ -50,13 +50,13 @@ def test_a_vault_is_made_its_words_are_shown_once_and_it_is_locked(bare: Any, vi
     page.fill("#label", "me")
     page.fill("#passphrase", PASSPHRASE)
     page.fill("#again", "three green tricycles")
-    _press(page, "text=Make it")
+    _press(page, "button:text-is('Create')")
     expect(page.locator("[role=alert]")).to_contain_text("The two passphrases do not match")
     assert page.input_value("#label") == "me"
     assert page.input_value("#passphrase") == ""
     page.fill("#passphrase", PASSPHRASE)
     page.fill("#again", PASSPHRASE)
-    _press(page, "text=Make it")
+    _press(page, "button:text-is('Create')")
     expect(page.locator(".words-once li")).to_have_count(12)
     words = " ".join(page.locator(".words-once li").all_inner_texts())
     follow(page, "text=I have written them down")
@@ -65,13 +65,13 @@ def test_a_vault_is_made_its_words_are_shown_once_and_it_is_locked(bare: Any, vi
     expect(page.locator(".vaults .state")).to_have_text("locked")
     follow(page, ".vaults a")
     page.fill("#passphrase", "not the passphrase")
-    _press(page, "button:text-is('Open')")
+    _press(page, "button:text-is('Unlock')")
     expect(page.locator("[role=alert]")).to_have_text("That does not unlock this vault. Check it and try again.")
     page.click("text=Forgotten your passphrase?")
     page.fill("#words", words)
     page.fill("#new", "four yellow scooters")
     page.fill("#again", "four yellow scooters")
-    _press(page, "text=Set it and open")
+    _press(page, "text=Set passphrase and unlock")
     expect(page.locator("h1")).to_have_text("Ask your record")
 
 
@@ -79,7 +79,7 @@ def test_a_record_is_asked_and_each_line_opens_where_it_is_written(own: Any, vis
     vault_id = _vault(own)
     page = visit(own)
     page.goto(f"{own.address}/records/{vault_id}/facts")
-    expect(page.locator("h1")).to_have_text("Open “mum”")
+    expect(page.locator("h1")).to_have_text("Unlock “mum”")
     _open(page, own, vault_id)
     page.fill("#q", "Which medicines do I take?")
     page.press("#q", "Enter")
@@ -159,7 +159,7 @@ def test_papers_are_taken_in_and_what_is_not_sure_is_decided(own: Any, visit: An
     vault_id = vaults.create("me", PASSPHRASE)[0].id
     page = visit(own)
     _open(page, own, vault_id)
-    follow(page, "text=Add papers")
+    follow(page, "text=Add documents")
     page.set_input_files("#files", [whole, broken])
     _press(page, ".drop button")
     expect(page.locator(".outcomes .good")).to_contain_text("export.json: added. 6 new facts")
@@ -167,22 +167,22 @@ def test_papers_are_taken_in_and_what_is_not_sure_is_decided(own: Any, visit: An
     expect(page.locator(".papers li")).to_have_count(1)
     follow(page, ".tabs >> text=To confirm")
     expect(page.locator("article h2")).to_contain_text("Atrial fibrillation")
-    page.click("text=Correct it")
+    page.click("summary:text-is('Edit')")
     page.fill("[name=dated]", "soon")
     _press(page, "text=Save")
     expect(page.locator("[role=alert]")).to_contain_text("Enter a date as")
-    page.click("text=Correct it")
+    page.click("summary:text-is('Edit')")
     page.select_option("[name=status]", "resolved")
     page.fill("[name=dated]", "2016-07")
     _press(page, "text=Save")
     expect(page.locator(".empty")).to_contain_text("Nothing to confirm.")
     follow(page, ".tabs >> text=Facts")
     expect(page.locator("section", has=page.locator("#past-conditions"))).to_contain_text("since July 2016")
-    page.click("summary:text-is('A medicine')")
+    page.click("summary:text-is('Add a medicine')")
     page.fill("#medication-name", "Penicillin V")
     _press(page, "form:has(#medication-name) button")
     expect(page.locator("section", has=page.locator("#medicines"))).to_contain_text("Added by you")
-    follow(page, ".tabs >> text=To look at")
+    follow(page, ".tabs >> text=Alerts")
     allergy = page.locator(".alert-allergy")
     expect(allergy).to_have_count(1)
     allergy.locator("input[name=why]").fill("it is an old entry")
@@ -201,19 +201,19 @@ def test_a_passphrase_is_changed_a_copy_taken_a_record_erased_and_brought_back(
     page.fill("#current", PASSPHRASE)
     for box in ("#new", "#again"):
         page.fill(box, "four yellow scooters")
-    _press(page, "text=Change it")
+    _press(page, "text=Change passphrase")
     expect(page.locator(".notice.good")).to_contain_text("Passphrase changed")
     with page.expect_download() as download:
-        page.click("text=Download the open copy")
+        page.click("text=Download unlocked copy")
     assert b"Warfarin Sodium" in download.value.path().read_bytes()
     page.fill("#lock", "3")
     page.select_option("#language", "fr")
-    _press(page, "button:text-is('Keep')")
-    expect(page.locator(".notice.good")).to_contain_text("Kept.")
+    _press(page, "button:text-is('Save')")
+    expect(page.locator(".notice.good")).to_contain_text("Saved.")
     assert (page.input_value("#lock"), page.input_value("#language")) == ("3", "fr")
     page.fill("#copying", "four yellow scooters")
     with page.expect_download() as locked:
-        page.click("text=Download the locked copy")
+        page.click("text=Download locked copy")
     copy = tmp_path / "mum.vault"
     locked.value.save_as(copy)
     assert b"Warfarin Sodium" not in copy.read_bytes()
@@ -225,9 +225,9 @@ def test_a_passphrase_is_changed_a_copy_taken_a_record_erased_and_brought_back(
     expect(page.locator(".empty h2")).to_have_text("No records yet")
     assert list((own.app.settings.home / "vaults").iterdir()) == []
     page.set_input_files("#copy", copy)
-    _press(page, "text=Bring it back")
+    _press(page, "button:text-is('Restore')")
     page.fill("#passphrase", "four yellow scooters")
-    _press(page, "button:text-is('Open')")
+    _press(page, "button:text-is('Unlock')")
     follow(page, ".tabs >> text=Facts")
     expect(page.locator("section", has=page.locator("#medicines"))).to_contain_text("Warfarin Sodium")
 
@@ -253,8 +253,8 @@ def test_a_wrong_paper_is_removed_on_a_phone_and_nothing_runs_over_the_edge(
     follow(page, ".papers li:first-child >> text=Remove…")
     expect(page.locator("h1")).to_contain_text("scan_of_the_letter")
     _fits(page)
-    _press(page, "text=Remove it for good")
-    expect(page.locator(".notice.good")).to_contain_text("is removed, with 0 facts")
+    _press(page, "text=Remove permanently")
+    expect(page.locator(".notice.good")).to_contain_text("and 0 facts taken from it have been removed")
     expect(page.locator(".papers li")).to_have_count(1)
 
 

@@ -482,7 +482,7 @@ def check(text: str, *, find: Find, verify: Verify) -> list[tuple[str, Check]]:
     return [(part, verify(part, find(part))) for part in parts]
 
 
-PEOPLE = "the guideline speaks of people, and the record does not say it of this one"
+PEOPLE = "the guideline is about people in general, and the record does not say this of this patient"
 
 
 def of_people(

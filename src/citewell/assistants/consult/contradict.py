@@ -91,7 +91,7 @@ def _impossible(findings: Sequence[Finding]) -> Iterator[Contradiction]:
     male = next((one for one in findings if one.name == "sex" and one.unit == "male"), None)
     pregnant = next((one for one in findings if one.name == "pregnant" and one.polarity is Polarity.PRESENT), None)
     if male is not None and pregnant is not None:
-        where = "The record says male" if male.by.value == "record" else "Male was said"
+        where = "The record says male" if male.by.value == "record" else "The sex was recorded as male"
         question = f"{where}, and a pregnancy was recorded. Correct the one that is wrong. Until then neither is used."
         yield Contradiction(male.id, pregnant.id, question)
 

@@ -29,6 +29,6 @@ _WORDS = {
     Standing.OPEN: "",
     Standing.REPLACED: "A newer version is now in use; this is the one that was cited.",
     Standing.WITHDRAWN: "This document has since been withdrawn, so its text is no longer shown.",
-    Standing.ELSEWHERE: "This document has left this journey or is not open to you, so its text is not shown.",
+    Standing.ELSEWHERE: "This document is no longer in this journey or not open to you, so its text is not shown.",
     Standing.ERASED: "This document has since been erased.",
 }
