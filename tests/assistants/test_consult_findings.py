@@ -80,7 +80,7 @@ def test_a_message_that_says_yes_and_no_is_told_with_what_it_was_read_as() -> No
     found = extract(Heard(text, 1))
     (said,) = {one.polarity.value for one in found.findings if one.name == "Cough"}
     assert (
-        f"Is there cough? The message says both yes and no; it was read as {said}. Check that this is right."
+        f"Is there cough? The message says both yes and no, and was read as {said}. Check that this is right."
         in found.troubles
     )
 
@@ -206,7 +206,7 @@ def test_one_question_at_a_time_follows_from_what_is_missing() -> None:
         "How old is the patient?",
         "Is the patient female or male?",
         "Is she pregnant, and if so how many weeks?",
-        "Since when, or for how long: fever?",
+        "How long has the patient had fever?",
         "What is the temperature?",
     ]
     patient = patient_of(talk.consult)
@@ -258,7 +258,7 @@ def test_a_question_names_the_complaint_it_is_about_and_its_answer_goes_there() 
     talk = Talk()
     talk.say("A 50-year-old man with a fever for 3 days and a headache, temp 38.9, no medicines, no allergies.")
     asked = {one.key: one.text for one in open_questions(talk.consult)}
-    assert asked["location"] == "Where exactly is it: headache?"
+    assert asked["location"] == "Where exactly is the headache?"
     while talk.consult.asked != "location":
         talk.say("I don't know")
     talk.say("Behind the eyes")
@@ -337,7 +337,7 @@ def test_contradictory_answers_are_shown_asked_about_and_settled_by_the_answer()
     assert talk.consult.contradictions == ()
     assert talk.held()["Fever"] == "absent"
     assert "34 and 30" not in talk.say("He is 34 years old.")
-    assert "Two values were said: age 30 and 34 years" in talk.consult.contradictions[0].question
+    assert "Two values were recorded: age 30 and 34 years" in talk.consult.contradictions[0].question
     assert patient_of(talk.consult).age_years is None
     talk.say("34")
     assert patient_of(talk.consult).age_years == 34

@@ -151,8 +151,8 @@ def test_what_goes_together_is_left_to_the_pharmacist(told: Callable[..., Gather
 def test_what_is_due_is_not_guessed(told: Callable[..., Gathered]) -> None:
     found = told("Am I due any blood tests?")
     assert found.lead == (
-        "Your record does not say which tests are due. Beside these medicines, doctors usually look at INR, and no "
-        "result of late is among your facts:"
+        "Your record does not say which tests are due. Beside these medicines, doctors usually look at INR, and your "
+        "facts include no recent result:"
     )
     assert (names(found), found.after) == (["Warfarin"], NOT_DUE)
     assert told("Which vaccines am I missing?").after == NOT_DUE
@@ -362,7 +362,7 @@ def test_what_happened_in_a_month_is_told_from_a_paper_of_it(asked: Callable[[st
 
 def test_who_finds_nothing_is_told_which_papers_to_look_into(asked: Callable[[str], str]) -> None:
     assert asked("What infection did I have and what was it treated with?").endswith(
-        "Your documents were searched word by word and may use different words. You could check “letter”."
+        "Your documents were searched word by word and may use different words. You could look into “letter”."
     )
 
 

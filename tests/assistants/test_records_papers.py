@@ -110,7 +110,7 @@ def test_a_newer_value_on_a_paper_stands_beside_the_fact(ask: Ask) -> None:
 
 def test_a_list_says_which_papers_hold_no_facts_and_a_no_that_they_were_searched(ask: Ask) -> None:
     listed = ask("Which medicines do I take?").text
-    assert "2 papers were not read into facts (“" in listed
+    assert "2 documents have no facts taken from them (“" in listed
     assert "“Letter to your practice”" in listed
     assert "Your 2 papers were searched, too." in ask("What is my ferritin?").text
 
@@ -184,7 +184,7 @@ def test_a_result_without_a_range_is_not_called_in_range() -> None:
     sheet = {group.id: group for group in summary_groups(known.facts)}
     assert [row.text for row in sheet["results"].rows] == ["Leukocytes: 1.2 10*3/uL; on 2 January 2024"]
     plain = {group.id: group for group in summary_groups(known.facts[1:])}
-    assert "no range" in plain["results"].none
+    assert "no laboratory range" in plain["results"].none
 
 
 @pytest.mark.parametrize("name", ["IMG_0042.HEIC", "film.mp4", "voice.m4a"])
