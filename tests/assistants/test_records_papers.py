@@ -112,7 +112,7 @@ def test_a_list_says_which_papers_hold_no_facts_and_a_no_that_they_were_searched
     listed = ask("Which medicines do I take?").text
     assert "2 documents have no facts taken from them (“" in listed
     assert "“Letter to your practice”" in listed
-    assert "Your 2 papers were searched, too." in ask("What is my ferritin?").text
+    assert "Your 2 documents were searched too." in ask("What is my ferritin?").text
 
 
 @pytest.mark.parametrize(

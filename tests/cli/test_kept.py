@@ -315,7 +315,7 @@ def test_a_replay_shows_the_difference(shell: Shell, tmp_path: Path) -> None:
     assert (found["is_same"], [one["change"] for one in found["sentences"]]) == (False, ["gone"])
     assert found["erased"] == [{"document_id": answer["citations"][0]["document_id"], "document": "Oral rehydration", "version": 1}]  # fmt: skip # noqa: E501
     out = shell("replay", answer["id"])[1]
-    assert "- (words from a document that has been erased)" in out
+    assert "- (words of a document that was erased)" in out
     assert "75 ml/kg" not in out
     assert "has since been erased" in out
 

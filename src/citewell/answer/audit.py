@@ -191,7 +191,7 @@ class Documents(Protocol):
 # ----------------------------------------------------------------------------------------------------- erased documents
 
 
-ERASED = "(words from a document that has been erased)"
+ERASED = "(words of a document that was erased)"
 """What stands in the place of words that are gone."""
 
 MIN_CHARACTERS = 12

@@ -247,7 +247,7 @@ def _composition(
         "resourceType": "Composition",
         "id": _id(consult, "composition"),
         "status": "final" if consult.state is State.SIGNED else "preliminary",
-        "type": {"coding": [{"system": LOINC, "code": "11488-4", "display": "Consultation note"}]},
+        "type": {"coding": [{"system": LOINC, "code": "11488-4", "display": "Consult note"}]},
         "subject": _subject(consult),
         "date": consult.signed_at or consult.changed_at,
         "author": [_author_reference(consult)],

@@ -30,7 +30,7 @@ HEADINGS = {
     "symptom": "Symptoms",
     "appointment": "Visits",
     "referral": "Referrals",
-    "professional": "Healthcare professionals",
+    "professional": "People who treat",
 }
 """The sections of the document, in this order."""
 OTHERS = {"CarePlan": "Care plans", "Goal": "Goals", "DiagnosticReport": "Reports", "ImagingStudy": "Imaging"}
