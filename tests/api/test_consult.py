@@ -167,12 +167,12 @@ def test_pregnancy_beside_a_record_that_says_male_is_asked_about_and_not_used(kn
     here = f"/{ask(eve, 'POST', '', 201)['id']}"
     ask(eve, "POST", f"{here}/record", bundle=BUNDLE, consent=True)
     told = ask(eve, "POST", f"{here}/messages", text="Fever for two days, 20 weeks pregnant.")
-    assert "The record says male, and a pregnancy was said" in told["question"]["text"]
+    assert "The record says male, and a pregnancy was recorded" in told["question"]["text"]
     assert told["patient"]["is_pregnant"] is None
     assert told["patient"]["sex"] is None
     ask(eve, "POST", f"{here}/acknowledged")
     refused = ask(eve, "PUT", f"{here}/differentials", 422, entered=[{"condition": "Flu"}])["detail"]
-    assert "settle this: The record says male, and a pregnancy was said" in refused
+    assert "settle this: The record says male, and a pregnancy was recorded" in refused
 
 
 def test_nobody_sees_or_changes_the_consult_of_another(knock: Knock) -> None:

@@ -100,7 +100,7 @@ def test_a_consult_left_for_a_week_says_so_on_its_page(writer: httpx.Client, mon
     here = str(form(writer, "/consult").url.path)
     assert "left open" not in writer.get(here).text
     monkeypatch.setattr("citewell.assistants.consult.notebook.STALE_DAYS", 0)
-    assert "This consult was left open for 0 days." in writer.get(here).text
+    assert "This consultation was left open for 0 days." in writer.get(here).text
 
 
 @pytest.mark.slow

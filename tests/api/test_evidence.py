@@ -80,7 +80,7 @@ def test_journeys_are_kept_over_the_api_and_a_second_editor_is_told(app: App, kn
     late = admin.patch("/api/v1/journeys/spine", json={"name": "Backs", "revision": 1})
     assert (late.status_code, late.json()["kind"]) == (409, "ChangedMeanwhile")
     page = admin.post("/admin/journeys/spine", data={"name": "Backs", "slug": "spine", "revision": "1"})
-    assert (page.status_code, "You had typed: Backs; spine" in page.text) == (409, True)
+    assert (page.status_code, "You had entered: Backs; spine" in page.text) == (409, True)
     assert page.text.count("<details open>") == 1, "the form of this journey, and no other"
     assert admin.get("/api/v1/journeys/back-pain").json()["slug"] == "spine"  # as it was written down once
     refused = admin.delete("/api/v1/journeys/spine")
@@ -285,7 +285,7 @@ def test_of_two_who_edit_a_document_the_second_is_told_and_nothing_is_lost(app: 
     assert (late.status_code, "Someone else" in late.json()["detail"]) == (409, True)
     form = {"title": "Spines", "tags": "public", "revision": str(revision)}
     page = admin.post(f"/admin/documents/{back}", data=form)
-    assert (page.status_code, "Someone else" in page.text, "You had typed: Spines" in page.text) == (409, True, True)
+    assert (page.status_code, "Someone else" in page.text, "You had entered: Spines" in page.text) == (409, True, True)
     kept = admin.get(path).json()
     assert (kept["title"], kept["tags"], kept["journeys"]) == ("Backs", ["public"], ["back-pain"])
     assert [one["change"] for one in kept["history"]][-1] == "refiled"

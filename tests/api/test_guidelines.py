@@ -105,7 +105,7 @@ def test_a_fhir_bundle_may_be_the_body(knock: Knock) -> None:
     [
         ({"age": -3}, "“age” of a patient must be a number from 0 to 125."),
         ({"age": 45.5}, "Enter the age as a whole number of years."),
-        ({"symptoms": "cough"}, "“symptoms” of a patient is a list"),
+        ({"symptoms": "cough"}, "“symptoms” of a patient must be a list"),
         ({"symptoms": ["weight loss " * 100] * 10}, "more than 10,000 characters together"),
         ({"resourceType": "Bundle", "entry": 7}, ""),
         ([1, 2], "Check these parts of the request"),
@@ -114,7 +114,7 @@ def test_a_fhir_bundle_may_be_the_body(knock: Knock) -> None:
         ({"symptoms": [{"text": "cough", "duration": 3}]}, "Unknown field “duration”. Did you mean “duration_days”?"),
         ({"tests": [{"name": "PSA", "units": "ng/mL"}]}, "Unknown field “units”. Did you mean “unit”?"),
         ({"tests": [{"name": "PSA", "flag": "enormous"}]}, "The flag of a test must be low, normal or high"),
-        ({"gender": "masculin"}, "“gender” of a patient is female or male"),
+        ({"gender": "masculin"}, "“gender” of a patient must be female or male"),
         ({"symptoms": [{"text": "cough", "name": "fever"}]}, "either “text” or “name”"),
     ],
 )

@@ -395,5 +395,5 @@ def test_an_editor_whose_file_is_too_large_is_told_to_split_it(tmp_path: Path, m
             client = TestClient(site, base_url="http://127.0.0.1", headers=bearer)
             sent = {"data": {"tags": "lung"}, "files": {"files": ("large.txt", b"x" * 1_100_000)}}
             told.append(client.post("/api/v1/documents", **sent).json()["detail"])
-    begins = "The file is larger than 1 MiB, the most that is read. Split it and add the parts"
+    begins = "The file is larger than the 1 MiB limit. Split it and add the parts"
     assert told == [f"{begins}.", f"{begins}, or raise CITEWELL_MAX_FILE_MB and start again."]

@@ -180,7 +180,7 @@ def test_a_form_of_our_own_page_is_taken_and_leads_back(small: httpx.Client) -> 
         follow_redirects=False,
     )
     assert (answer.status_code, answer.headers["location"]) == (303, "/library?queued=2")
-    assert "2 documents will be read now" in small.get("/library?queued=2").text
+    assert "2 documents queued" in small.get("/library?queued=2").text
 
 
 def test_turned_away_files_keep_their_reason() -> None:

@@ -163,7 +163,7 @@ def test_what_holds_for_two_diagnoses_is_said_once_and_referred_to(desk: Consult
     assert not {one["text"] for one in second["offered"]} & set(said.values())
     assert f"See also above: {second['shared'][0]}" in exported(turn, "txt").decode()
     notes = [one["text"] for one in _resource(exported(turn, "json"), "CarePlan")["note"]]
-    assert any("Uncomplicated malaria too, as said above" in note for note in notes)
+    assert any("Uncomplicated malaria, see also above" in note for note in notes)
 
 
 def _resource(document: bytes, kind: str) -> dict[str, Any]:
@@ -322,7 +322,7 @@ def test_a_consult_is_exported_as_a_fhir_document_a_pdf_and_text(desk: ConsultDe
     assert all(text.startswith("Source: ") for text in quoted)
     text = exported(turn, "txt").decode()
     assert "Signed by Dr Ada" in text
-    assert "the clinician's own words, not the source's: discussed" in text
+    assert "clinician's own wording, not the source's: discussed" in text
     pdf = PdfParser().parse(Source(exported(turn, "pdf"), "note.pdf"), media_type="application/pdf", limits=Limits())
     assert "Start treatment today." in " ".join(pdf.text.split())
     with pytest.raises(InputError, match="exported as"):

@@ -307,7 +307,7 @@ def test_nobody_is_sent_their_own_question(notes: App) -> None:
     assert isinstance(done.answer.action, Route)
     assert (done.answer.action.owner_id, done.answer.action.is_fallback) == (None, True)
     assert "you answer for tag “ward” yourself" in done.answer.action.reason
-    assert "passed on to the administrator" in done.answer.text
+    assert "sent to the administrator" in done.answer.text
     assert notes.desk.inbox.waiting(bob).items == ()
     (waiting,) = notes.desk.inbox.waiting(notes.owner()).items
     assert (waiting.id, "; the asker answers for tag “ward”" in waiting.reason) == (done.routed_id, True)

@@ -43,7 +43,7 @@ def test_generate_zero_context(tmp_path: Path) -> None:
         answer = app.ask("May children take loperamide?")
     assert isinstance(answer.action, Route)
     assert answer.text == (
-        "The documents do not answer this well enough (No relevant documents found). Your question was passed on to "
+        "The documents do not answer this well enough (No relevant documents found). Your question was sent to "
         "it@clinic.example. The reply will appear under Sent."
     )
     assert (answer.model, answer.took_ms > 0) == ("extractive", True)
@@ -78,7 +78,7 @@ def test_an_asker_of_another_tenant_is_told_no_address_of_this_one(tmp_path: Pat
             assert "`" not in answer.text
         app.people.add(tenant="practice", email="bob@practice.example", name="", role=Role.ADMIN, tags=[])
         told = app.desk.answer("May children take loperamide?", asker=person.asker()).answer.text
-        assert "passed on to bob@practice.example" in told
+        assert "sent to bob@practice.example" in told
 
 
 def test_what_the_documents_do_not_say_is_routed(notes: App) -> None:

@@ -243,8 +243,8 @@ def test_a_result_that_nobody_has_confirmed_is_told_as_such() -> None:
     proposed = LabResult(id="k", origin=read, test_name="Potassium", unit="mmol/L", value=6.9, is_verified=False)
     (found,) = find_alerts([proposed])
     assert found.text == (
-        "Laboratories usually call the doctor about a value such as Potassium: 6.9 mmol/L. It was read from a paper "
-        f"and is not confirmed yet: compare it with the paper. {ASK}"
+        "Laboratories usually call the doctor about a value such as Potassium: 6.9 mmol/L. This was read from a "
+        f"document and is not confirmed yet. Compare it with the document. {ASK}"
     )
 
 
@@ -262,8 +262,8 @@ def test_a_critical_value_that_stands_in_a_paper_alone_is_told_calmly_with_its_p
     (found,) = record.alerts()
     assert found.text == (
         f"Your document “{record.papers()[0][0].title}” says “potassium was 6.6 mmol/L” (8 October 2024). Laboratories "
-        "usually call the doctor about such a value. It was read from the paper alone and is not confirmed: "
-        "compare it with the paper. " + ASK
+        "usually call the doctor about such a value. It was read from the document automatically and is not confirmed. "
+        "Compare it with the document. " + ASK
     )
     (at,) = found.quotes
     shown = record._app.show(at.document_id)[1].text[at.start : at.end]

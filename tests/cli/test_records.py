@@ -96,7 +96,7 @@ def test_everything_goes_out_as_fhir_and_comes_in_again(record: Record, tmp_path
 
 def test_what_cannot_be_done_is_one_sentence(record: Record) -> None:
     for words, told in (
-        (("facts", "--kind", "dream"), "--kind is one of person"),
+        (("facts", "--kind", "dream"), "--kind must be one of person"),
         (("confirm", "zzzz"), "Fact not found in this record"),
         (("dismiss", "zzzz"), "Alert not found"),
         (("correct", "zzzz", "dose"), "FIELD=VALUE"),

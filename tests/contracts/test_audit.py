@@ -97,7 +97,7 @@ TAMPERINGS = {
     "two swapped": (
         "UPDATE answers SET number = 99 WHERE number = 2; UPDATE answers SET number = 2 WHERE number = 3; "
         "UPDATE answers SET number = 3 WHERE number = 99",
-        "2: it does not follow the one before it",
+        "2: it does not follow the record before it",
     ),
 }
 

@@ -190,7 +190,9 @@ def test_a_file_goes_only_once_its_erasing_is_for_good_and_is_told_of_while_it_s
     assert library.original(entry.id, OWNER) == IRON, "nothing was committed, so nothing is gone"
     with monkeypatch.context() as here:
         here.setattr(blobs, "remove", raising(BlobsUnavailable))
-        with pytest.raises(BlobsUnavailable, match=r"erased from the library, but .* still has its file"):
+        with pytest.raises(
+            BlobsUnavailable, match=r"erased from the library, but its file is still in external storage"
+        ):
             library.erase(entry.id, OWNER)
     assert library.entries(OWNER) == []
     assert any("belong to no document" in problem for problem in library.verify().problems)

@@ -91,7 +91,7 @@ def test_what_nobody_foresaw_ends_one_process_and_the_next_file_is_read() -> Non
 
 @pytest.mark.usefixtures("little", "fresh")
 def test_a_page_that_cannot_be_drawn_says_so_and_the_next_is_drawn() -> None:
-    with pytest.raises(DamagedFile, match="Page 1 cannot be drawn"):
+    with pytest.raises(DamagedFile, match="Page 1 could not be shown"):
         draw_page(hostile.UNSEEN, 1, width_px=200)
     assert draw_page(hostile.HARMLESS, 1, width_px=100).startswith(b"\x89PNG")
 

@@ -80,7 +80,7 @@ def test_both_are_commands(app: App, tmp_path: Path) -> None:
     told = run.invoke(commands, ["--home", home, "backup", str(tmp_path / "copy"), "--json"])
     assert json.loads(told.output)["vaults"] == 0
     back = run.invoke(commands, ["--home", str(tmp_path / "new"), "restore", str(tmp_path / "copy")])
-    assert "1 documents and 1 passages are whole" in back.output
+    assert "1 documents and 1 passages verified" in back.output
 
 
 def test_a_backup_holds_the_originals_that_lie_outside_and_needs_their_store_no_more(app: App, tmp_path: Path) -> None:
@@ -115,7 +115,7 @@ def test_a_log_that_a_moved_library_left_behind_is_not_taken_for_that_of_the_bac
         shutil.copy2(path, home)
     assert (home / "library.sqlite-wal").stat().st_size
     (home / "library.sqlite").rename(away / "library.sqlite")
-    with pytest.raises(InputError, match=r"library\.sqlite-wal without its library"):
+    with pytest.raises(InputError, match=r"library\.sqlite-wal but not its library"):
         restore(tmp_path / "copy", home)
     for path in home.glob("library.sqlite-*"):
         path.rename(away / path.name)

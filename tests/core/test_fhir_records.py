@@ -190,13 +190,13 @@ def test_a_broken_entry_is_named_and_nothing_is_imported(record: Record, wrong: 
             "half a character",
         ),
         (b'{"resourceType": "Bundle", "entry": {}}', "not a FHIR bundle with entries"),
-        (b'{"resourceType": "Bundle", "entry": [{"fullUrl": "x"}]}', "Entry 1 of the bundle holds no resource"),
-        (b'{"resourceType": "Bundle", "entry": [7]}', "Entry 1 of the bundle holds no resource"),
+        (b'{"resourceType": "Bundle", "entry": [{"fullUrl": "x"}]}', "Entry 1 of the bundle has no resource"),
+        (b'{"resourceType": "Bundle", "entry": [7]}', "Entry 1 of the bundle has no resource"),
         (b'{"resourceType": "Bundle", "entry": ' + b"[" * 200_000, "not complete JSON"),
         (bundle(PATIENT, {**PATIENT, "id": "p2"}), "several people"),
         (
             bundle(FIBRILLATION, {**FIBRILLATION, "code": {"text": "Gout"}}),
-            r"Entry 2 \(Condition\) has the id of another",
+            r"Entry 2 \(Condition\) has the same ID as another",
         ),
     ],
 )

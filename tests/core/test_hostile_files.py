@@ -181,7 +181,7 @@ def test_mis_encoded_xml_is_read_with_a_note_or_refused() -> None:
 
 
 def test_a_bare_ampersand_is_told_with_its_line() -> None:
-    assert "broken at line 2" in str(refusal("<article><body>\n<p>salt & water</p></body></article>"))
+    assert "malformed at line 2" in str(refusal("<article><body>\n<p>salt & water</p></body></article>"))
 
 
 def test_a_prefix_that_is_not_declared_costs_nothing() -> None:

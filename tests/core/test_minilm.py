@@ -176,7 +176,7 @@ def test_vectors_that_are_no_numbers_are_refused(tmp_path: Path, monkeypatch: py
     embedder = MiniLM(tmp_path)
     monkeypatch.setattr(embedder, "_engine", Damaged())
     for texts in (["Rest."], ["Rest.", "Drink a glass of water."]):
-        with pytest.raises(ModelFilesMissing, match=r"no numbers.*Remove that folder and try again"):
+        with pytest.raises(ModelFilesMissing, match=r"invalid vectors.*Delete that folder and try again"):
             embedder.embed(texts)
 
 

@@ -519,7 +519,7 @@ def test_a_copy_whose_label_cannot_be_shown_is_not_restored(
     vaults: Vaults, made: tuple[Header, str], tmp_path: Path, label: str
 ) -> None:
     vaults.erase(made[0].id)
-    with pytest.raises(InputError, match="A label has 1 to 40 characters"):
+    with pytest.raises(InputError, match="Enter a label of 1 to 40 characters"):
         vaults.restore(copy_of(made[0], tmp_path / "x.vault", label=label))
     assert (vaults.all(), vaults.unreadable()) == ([], {})
 
