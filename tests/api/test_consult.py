@@ -172,7 +172,7 @@ def test_pregnancy_beside_a_record_that_says_male_is_asked_about_and_not_used(kn
     assert told["patient"]["sex"] is None
     ask(eve, "POST", f"{here}/acknowledged")
     refused = ask(eve, "PUT", f"{here}/differentials", 422, entered=[{"condition": "Flu"}])["detail"]
-    assert "settle this: The record says male, and a pregnancy was recorded" in refused
+    assert "Resolve this before differentials: The record says male, and a pregnancy was recorded" in refused
 
 
 def test_nobody_sees_or_changes_the_consult_of_another(knock: Knock) -> None:

@@ -106,7 +106,7 @@ def test_a_fhir_bundle_may_be_the_body(knock: Knock) -> None:
         ({"age": -3}, "“age” of a patient must be a number from 0 to 125."),
         ({"age": 45.5}, "Enter the age as a whole number of years."),
         ({"symptoms": "cough"}, "“symptoms” of a patient must be a list"),
-        ({"symptoms": ["weight loss " * 100] * 10}, "more than 10,000 characters together"),
+        ({"symptoms": ["weight loss " * 100] * 10}, "over 10,000 characters in total"),
         ({"resourceType": "Bundle", "entry": 7}, ""),
         ([1, 2], "Check these parts of the request"),
         ({"Age": 60, "symptom": ["jaundice"]}, "Unknown field “Age”. Did you mean “age”? Unknown field “symptom”."),
